@@ -1,0 +1,29 @@
+"""Differentially private synthetic tables by private evolution.
+
+- `TabPE`: fit a private table, sample a synthetic one, read its certificate
+- `Schema`, `Categorical`, `Integer`, `Float`, `Boolean`: what is public about a table
+- `draft_schema`: a first schema from a table, to be checked
+- `Evolution`: the settings of the algorithm, for other than the presets
+- `Adjacency`, `Certificate`: what is promised
+"""
+
+from tabpe.evolve import Evolution
+from tabpe.io import draft_schema
+from tabpe.privacy import Adjacency, Certificate
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.synthesizer import TabPE
+
+__version__ = "0.1.0"
+__all__ = [
+    "Adjacency",
+    "Boolean",
+    "Categorical",
+    "Certificate",
+    "Evolution",
+    "Float",
+    "Integer",
+    "Schema",
+    "TabPE",
+    "__version__",
+    "draft_schema",
+]

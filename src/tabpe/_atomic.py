@@ -1,0 +1,72 @@
+"""Files that are written whole or not at all.
+
+The content goes to a hidden file in the same folder, reaches the disk, and takes the place of
+the target in one step. Whatever stops it on the way, Ctrl-C included, leaves no trace.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from tabpe.errors import OutputError
+
+
+def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """Let `fill` write the content of `path`."""
+    write_together({path: fill})
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` in UTF-8.
+
+    Example:
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> write_text(folder / "note.txt", "hello")
+        >>> [file.name for file in folder.iterdir()]
+        ['note.txt']
+    """
+    write(path, lambda file: _write_all(file, text.encode()))
+
+
+def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
+    """Write several files; none takes its place before all are complete."""
+    finished: dict[Path, Path] = {}
+    try:
+        for path, fill in contents.items():
+            finished[path] = _hidden(path)
+            _fill(finished[path], fill)
+        for path, temporary in finished.items():
+            temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+    finally:
+        for temporary in finished.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _hidden(path: Path) -> Path:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    return Path(name)
+
+
+def _fill(temporary: Path, fill: Callable[[BinaryIO], None]) -> None:
+    with temporary.open("wb") as file:
+        fill(file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.chmod(0o666 & ~_umask())
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write_all(file: BinaryIO, content: bytes) -> None:
+    file.write(content)

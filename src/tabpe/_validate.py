@@ -1,0 +1,69 @@
+"""One line per check of a parameter; each returns the value it accepted."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from tabpe.errors import ParameterError, did_you_mean
+
+
+def real(name: str, value: Any, *, above: float, below: float = math.inf, hint: str = "") -> float:
+    """Return `value` as a float if it is finite and strictly between `above` and `below`.
+
+    Example:
+        >>> real("epsilon", 1, above=0)
+        1.0
+        >>> real("epsilon", 0, above=0)
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: epsilon=0: expected a finite number > 0.
+    """
+    allowed = f"> {above:g}" if math.isinf(below) else f"> {above:g} and < {below:g}"
+    if not _is_number(value) or not math.isfinite(value) or not above < value < below:
+        raise ParameterError(_message(name, value, f"a finite number {allowed}", hint))
+    return float(value)
+
+
+def fraction(name: str, value: Any, *, hint: str = "") -> float:
+    """Return `value` as a float if it lies in [0, 1]."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(_message(name, value, "a number from 0 to 1", hint))
+    return float(value)
+
+
+def whole(name: str, value: Any, *, least: int, hint: str = "") -> int:
+    """Return `value` as an int if it is a whole number of at least `least`.
+
+    Example:
+        >>> whole("rounds", 15, least=1)
+        15
+        >>> whole("rounds", 2.5, least=1)
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: rounds=2.5: expected a whole number >= 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ParameterError(_message(name, value, f"a whole number >= {least}", hint))
+    return int(value)
+
+
+def one_of(name: str, value: Any, options: Sequence[str]) -> str:
+    """Return `value` if it is one of `options`.
+
+    Example:
+        >>> one_of("preset", "papr", ["paper", "reference"])
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: preset='papr': did you mean 'paper'?
+    """
+    if value not in options:
+        raise ParameterError(f"{name}={value!r}: {did_you_mean(str(value), options)}")
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _message(name: str, value: Any, allowed: str, hint: str) -> str:
+    return f"{name}={value!r}: expected {allowed}." + (f" {hint}" if hint else "")

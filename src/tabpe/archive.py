@@ -1,0 +1,65 @@
+"""Saved models: a versioned zip of JSON and plain arrays. No pickle, nothing runs on load."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe import _atomic
+from tabpe.errors import ArchiveError
+
+FORMAT = 1
+LARGEST_PART = 8 * 2**30
+_TEXT, _ARRAYS = "model.json", "rows.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What a saved model holds: public values and synthetic rows.
+
+    Args:
+        text: Plain values.
+        arrays: Arrays by name.
+    """
+
+    text: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def save(self, path: Path) -> None:
+        """Write the archive, whole or not at all."""
+        _atomic.write(path, self._fill)
+
+    def _fill(self, file: BinaryIO) -> None:
+        arrays = io.BytesIO()
+        np.savez_compressed(arrays, allow_pickle=False, **self.arrays)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(_TEXT, json.dumps({"format": FORMAT, **self.text}, indent=2))
+            archive.writestr(_ARRAYS, arrays.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> Archive:
+        """Read an archive."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if any(part.file_size > LARGEST_PART for part in archive.infolist()):
+                    raise ArchiveError(f"{path}: unfolds to more than {LARGEST_PART:,} bytes.")
+                text = json.loads(archive.read(_TEXT))
+                with np.load(io.BytesIO(archive.read(_ARRAYS)), allow_pickle=False) as arrays:
+                    loaded = {name: arrays[name] for name in arrays.files}
+        except FileNotFoundError:
+            raise ArchiveError(f"{path}: no such file.") from None
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            if isinstance(error, ArchiveError):
+                raise
+            raise ArchiveError(f"{path}: not a saved tabpe model.") from None
+        if not isinstance(text, dict) or text.get("format") != FORMAT:
+            raise ArchiveError(f"{path}: saved in another format: expected {FORMAT}.")
+        return cls(text, loaded)

@@ -1,0 +1,176 @@
+"""From a request to agreed noise: what is declared, what must be bought, and at which price.
+
+Before the first round two facts are needed: the share of each class, and the number of rows (for
+the default delta and size). Each is declared public or bought with `class_budget` of the budget;
+nothing is taken for free. What remains of the budget goes to the votes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from tabpe import _validate, measure
+from tabpe.engines import Engine
+from tabpe.errors import BudgetError, ParameterError
+from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
+from tabpe.privacy import Account, Adjacency, BillItem, NoiseSource, calibrate, composed_epsilon
+from tabpe.privacy.accounting import gaussian_mu
+from tabpe.privacy.delta import FEWEST_ROWS, RowCount
+
+T = TypeVar("T")
+
+# Sizes the share of the counts while delta still depends on them. The bill is composed at the
+# delta that is promised in the end, so this moves a split and no promise.
+_PROVISIONAL_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for and declares.
+
+    Args:
+        epsilon: The budget.
+        delta: The delta, or None for 1 / (n ln n).
+        adjacency: The neighbouring relation.
+        class_budget: Part of the budget for counts of classes or rows, if they are bought.
+        rows: The declared number of rows, or None.
+        shares: The declared share of each class, or None.
+        size: The number of rows to evolve, or None for a part of the private rows.
+    """
+
+    epsilon: float
+    delta: float | None
+    adjacency: Adjacency
+    class_budget: float
+    rows: int | None
+    shares: tuple[float, ...] | None
+    size: int | None
+
+    def __post_init__(self) -> None:
+        _validate.real("epsilon", self.epsilon, above=0, hint="Usual are values from 0.1 to 10.")
+        if self.delta is not None:
+            _validate.real("delta", self.delta, above=0, below=1, hint="Usual is below 1/rows.")
+        _validate.real("class_budget", self.class_budget, above=0, below=1)
+        if self.rows is not None:
+            _validate.whole("public_rows", self.rows, least=FEWEST_ROWS)
+        if self.size is not None:
+            _validate.whole("n_samples", self.size, least=1)
+
+    @property
+    def evolved_size(self) -> int:
+        """The number of rows to evolve, where the number of private rows is not known."""
+        return _known(self.size)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows is needed and not declared."""
+        return self.rows is None and (self.delta is None or self.size is None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is public about the table before the first round.
+
+    Args:
+        rows: The declared or noisy number of rows, if it is known.
+        weights: Declared shares or noisy counts of the classes.
+        delta: The delta that is promised.
+        calibration_delta: The delta that noise is calibrated at: at most the promised one.
+    """
+
+    rows: RowCount | None
+    weights: tuple[float, ...]
+    delta: float
+    calibration_delta: float
+
+
+def establish_facts(
+    request: Request, classes: int, engine: Engine, account: Account, noise: NoiseSource
+) -> Facts:
+    """Return the facts, buying the ones that were not declared."""
+    rows = None if request.rows is None else RowCount.declared(request.rows)
+    weights: tuple[float, ...] = request.shares or (1.0,)
+    if request.shares is None and classes > 1:
+        sigma = _agree_on_counts(CLASS_COUNTS, request, account)
+        counts = measure.class_counts(engine, classes, account, noise).values[0]
+        weights = tuple(float(count) for count in counts)
+        rows = rows or RowCount.noisy(float(counts.sum()), sigma=sigma, cells=classes)
+    elif request.needs_rows:
+        sigma = _agree_on_counts(ROW_COUNT, request, account)
+        count = measure.row_count(engine, account, noise).values[0]
+        rows = RowCount.noisy(float(count[0]), sigma=sigma, cells=1)
+    if request.delta is not None:
+        return Facts(rows, weights, request.delta, request.delta)
+    known = _known(rows)
+    return Facts(known, weights, known.promised_delta, known.calibration_delta)
+
+
+def agree_on_votes(request: Request, facts: Facts, rounds: int, account: Account) -> BillItem:
+    """Put the votes on the bill, with all that is left of the budget."""
+    sigma = calibrate(
+        request.epsilon,
+        facts.calibration_delta,
+        rounds,
+        request.adjacency,
+        besides=account.agreed,
+    )
+    item = BillItem(VOTES, sigma, rounds)
+    account.agree(item)
+    return item
+
+
+def spent_epsilon(request: Request, facts: Facts, account: Account) -> float:
+    """Return the epsilon of what was charged, after checking it against the request."""
+    if account.spent != account.agreed:
+        raise BudgetError("the measurements made differ from those agreed on.")
+    epsilon = composed_epsilon(account.spent, facts.calibration_delta, request.adjacency)
+    if epsilon > request.epsilon:
+        raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
+    return epsilon
+
+
+def normalised_shares(
+    given: dict[str, float] | None, class_names: tuple[str, ...]
+) -> tuple[float, ...] | None:
+    """Return the declared share of each class, in the order of the schema.
+
+    Example:
+        >>> normalised_shares({"no": 9, "yes": 1}, ("no", "yes"))
+        (0.9, 0.1)
+    """
+    if given is None:
+        return None
+    if set(given) != set(class_names):
+        raise ParameterError(
+            f"public_shares names {sorted(given)}: expected each class once: {list(class_names)}."
+        )
+    shares = np.array([given[name] for name in class_names], dtype=np.float64)
+    if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
+        raise ParameterError("public_shares: expected numbers >= 0, and one of them above 0.")
+    return tuple(float(share) for share in shares / shares.sum())
+
+
+def _known(value: T | None) -> T:
+    """Return what `Request.needs_rows` makes sure of."""
+    if value is None:
+        raise AssertionError("needs_rows")
+    return value
+
+
+def _agree_on_counts(name: str, request: Request, account: Account) -> float:
+    loss = request.class_budget * gaussian_mu(request.epsilon, _delta_to_split_at(request)) ** 2
+    sigma = math.sqrt(request.adjacency.cells / loss)
+    account.agree(BillItem(name, sigma, times=1))
+    return sigma
+
+
+def _delta_to_split_at(request: Request) -> float:
+    if request.delta is not None:
+        return request.delta
+    if request.rows is not None:
+        return RowCount.declared(request.rows).calibration_delta
+    return _PROVISIONAL_DELTA

@@ -1,0 +1,98 @@
+"""The certificate of a finished run, from what was asked for, known and charged."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import math
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+from tabpe.budget import Facts, Request, spent_epsilon
+from tabpe.evolve import Evolution
+from tabpe.privacy import Account, Certificate, NoiseSource
+from tabpe.schema import Schema
+
+ACCOUNTANT = (
+    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic rounding, "
+    "adaptive composition of all items"
+)
+SEED_POLICY = (
+    "random_state drives the search (random, variation, selection) only; noise takes no seed"
+)
+_PACKAGES = ("tabpe", "opendp", "dp-accounting", "numpy")
+
+
+def certify(
+    request: Request,
+    facts: Facts,
+    account: Account,
+    *,
+    schema: Schema,
+    config: Evolution,
+    size: int,
+    noise: NoiseSource,
+) -> Certificate:
+    """Return the certificate of a finished run."""
+    return Certificate(
+        epsilon=_rounded_up(spent_epsilon(request, facts, account), request.epsilon),
+        delta=facts.delta,
+        requested_epsilon=request.epsilon,
+        delta_source=_delta_source(request, facts),
+        adjacency=request.adjacency,
+        bill=account.spent,
+        accountant=ACCOUNTANT,
+        noise=noise.name,
+        private=noise.private,
+        schema_digest=schema.digest,
+        fields_from_data=schema.fields_from_data,
+        assumed_public=_assumed_public(request, schema),
+        configuration=_configuration(config, size),
+        seed_policy=SEED_POLICY,
+        versions=_versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        notes=_notes(request, facts, schema),
+    )
+
+
+def _rounded_up(epsilon: float, most: float) -> float:
+    """Return epsilon with 6 significant digits, rounded up but never above `most`."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 5)
+    return min(most, max(epsilon, math.ceil(epsilon / unit) * unit))
+
+
+def _delta_source(request: Request, facts: Facts) -> str:
+    if request.delta is not None:
+        return f"delta {request.delta:g}"
+    if facts.rows is not None and facts.rows.is_declared:
+        return f"delta = 1/(n ln n) with n = {request.rows:,} declared public"
+    return "delta = 1/(n ln n) with a noisy n, stated on the safe side"
+
+
+def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:
+    facts = ["the schema"]
+    if request.rows is not None:
+        facts.append(f"the number of rows, {request.rows:,}")
+    if request.shares is not None:
+        facts.append(f"the share of each class of {schema.label!r}")
+    return tuple(facts)
+
+
+def _notes(request: Request, facts: Facts, schema: Schema) -> tuple[str, ...]:
+    notes = []
+    if request.shares is None and schema.label is not None:
+        notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")
+    if facts.rows is not None and not facts.rows.is_declared:
+        rows = facts.rows
+        notes.append(f"noisy number of rows: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
+    return tuple(notes)
+
+
+def _configuration(config: Evolution, size: int) -> dict[str, Any]:
+    return {"n_samples": size, **dataclasses.asdict(config)}
+
+
+def _versions() -> dict[str, str]:
+    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return found | {"python": platform.python_version()}

@@ -1,0 +1,11 @@
+"""Tables to arrays and back, from the schema alone.
+
+- `records`: `Records`, rows as scaled numbers and category codes; `Space`, where rows may lie
+- `encoder`: `Encoder`, which turns a table into records and records into a table
+- `cells`: how the cells of one column become numbers or codes
+"""
+
+from tabpe.encode.encoder import Encoder
+from tabpe.encode.records import Records, Space
+
+__all__ = ["Encoder", "Records", "Space"]

@@ -1,0 +1,144 @@
+"""The cells of one column: Arrow to numbers and codes, and back.
+
+What can not be read is an error that names the column and the first such row. It never shows
+the cell: the reader of a log is not always one who may see the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe.errors import DataError, missing_value
+from tabpe.schema import Boolean, Categorical, Float, Integer
+
+_TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
+    "false": False, "f": False, "no": False, "n": False, "0": False
+}  # fmt: skip
+_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+def numbers_of(column: Integer | Float, cells: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return the cells as numbers, clamped to the bounds of the column."""
+    array = _without_missing(column.name, cells)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        array = pc.utf8_trim_whitespace(array)
+        _refuse(column.name, pc.equal(array, ""), None)
+    values = _cast(column.name, array, pa.float64(), "a number")
+    result = values.to_numpy(zero_copy_only=False)
+    bad = np.isnan(result)
+    if bad.any():
+        raise missing_value(column.name, _first(bad))
+    clamped: NDArray[np.float64] = np.clip(result, column.min, column.max)
+    return clamped
+
+
+def codes_of(column: Categorical | Boolean, cells: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the place of each cell in the values of the column."""
+    array = _without_missing(column.name, cells)
+    if isinstance(column, Boolean):
+        return _truths(column, array)
+    kind = _VALUE_TYPES[type(column.values[0])]
+    found = pc.index_in(_comparable(array, kind), value_set=pa.array(column.values, type=kind))
+    if column.other is not None:
+        found = pc.fill_null(found, column.values.index(column.other))
+    _refuse(column.name, pc.is_null(found), "declare it in values, or declare an other")
+    codes: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def cells_of_numbers(column: Integer | Float, scaled: NDArray[Any]) -> pa.Array:
+    """Return scaled numbers as the numbers that the column holds."""
+    values = column.min + scaled.astype(np.float64) * (column.max - column.min)
+    if isinstance(column, Integer):
+        return pa.array(np.clip(np.rint(values), column.min, column.max).astype(np.int64))
+    if column.decimals is not None:
+        values = np.round(values, column.decimals)
+    return pa.array(np.clip(values, column.min, column.max))
+
+
+def cells_of_codes(column: Categorical | Boolean, codes: NDArray[Any]) -> pa.Array:
+    """Return codes as the values that they stand for."""
+    return pc.take(pa.array(column.values), pa.array(codes.astype(np.int64)))
+
+
+def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
+    if pa.types.is_boolean(array.type):
+        truths = array
+    else:
+        text = pc.utf8_lower(pc.utf8_trim_whitespace(_comparable(array, pa.string())))
+        place = pc.index_in(text, value_set=pa.array(list(_TRUTHS)))
+        _refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
+        truths = pc.take(pa.array(list(_TRUTHS.values())), place)
+    codes: NDArray[np.int64] = truths.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def _comparable(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the cells in the type of the declared values; null where they can not be."""
+    if pa.types.is_floating(array.type) and pa.types.is_string(kind):
+        array = _whole_where_possible(array)
+    try:
+        return array.cast(kind)
+    except pa.ArrowException:
+        return _cast_each(array, kind)
+
+
+def _whole_where_possible(array: pa.Array) -> pa.Array:
+    try:
+        return array.cast(pa.int64())
+    except pa.ArrowException:
+        return array
+
+
+def _cast_each(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast the distinct cells one by one; the rest is looking them up."""
+    encoded = array.dictionary_encode()
+    values = [_cast_or_none(value, kind) for value in encoded.dictionary]
+    return pc.take(pa.array(values, type=kind), encoded.indices)
+
+
+def _cast_or_none(value: pa.Scalar, kind: pa.DataType) -> Any:
+    try:
+        return value.cast(kind).as_py()
+    except (pa.ArrowException, ValueError, TypeError):
+        return None
+
+
+def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
+    array = cells.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.null_count == len(array):
+        raise DataError(f"column {name!r} holds no value at all: leave it out of the schema.")
+    if array.null_count:
+        raise missing_value(name, _first(pc.is_null(array).to_numpy(zero_copy_only=False)))
+    return array
+
+
+def _cast(name: str, array: pa.Array, kind: pa.DataType, expected: str) -> pa.Array:
+    try:
+        return array.cast(kind, safe=False)
+    except pa.ArrowException:
+        _refuse(name, pc.is_null(_cast_each(array, kind)), f"expected {expected}")
+    raise DataError(f"column {name!r} is of type {array.type}: expected {expected}.")
+
+
+def _refuse(name: str, bad: pa.Array, hint: str | None) -> None:
+    where = bad.to_numpy(zero_copy_only=False)
+    if where.any() and hint is None:
+        raise missing_value(name, _first(where))
+    if where.any():
+        raise DataError(
+            f"column {name!r}: the value in row {_first(where)} is outside the schema: {hint}."
+        )
+
+
+def _first(where: NDArray[Any]) -> int:
+    return int(np.argmax(where)) + 1

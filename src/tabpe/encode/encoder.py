@@ -1,0 +1,149 @@
+"""`Encoder`: a table to records and classes, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.encode import cells
+from tabpe.encode.records import Records, Space
+from tabpe.errors import DataError, did_you_mean
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Translates between tables and arrays by a schema, and by nothing else.
+
+    A categorical label is the class of a record and no part of it. A numeric label gives the
+    class by `label_cuts`, and stays a number of the record that never leaves its class.
+
+    Example:
+        >>> encoder = Encoder(Schema((Integer("age", 0, 100), Boolean("ill")), label="ill"))
+        >>> rows, classes = encoder.encode(pa.table({"age": [25, 100], "ill": [True, False]}))
+        >>> rows.numbers.ravel(), classes
+        (array([0.25, 1.  ], dtype=float32), array([1, 0]))
+        >>> encoder.decode(rows, classes).to_pylist()
+        [{'age': 25, 'ill': True}, {'age': 100, 'ill': False}]
+    """
+
+    schema: Schema
+
+    @cached_property
+    def numeric(self) -> tuple[Integer | Float, ...]:
+        """The numeric columns of a record, in order."""
+        return tuple(c for c in self.schema.columns if isinstance(c, (Integer, Float)))
+
+    @cached_property
+    def categorical(self) -> tuple[Categorical | Boolean, ...]:
+        """The categorical columns of a record, in order; a categorical label is none of them."""
+        return tuple(
+            column
+            for column in self.schema.columns
+            if isinstance(column, (Categorical, Boolean)) and column.name != self.schema.label
+        )
+
+    @cached_property
+    def class_count(self) -> int:
+        """Number of classes."""
+        return len(self.schema.class_names)
+
+    def spaces(self) -> list[Space]:
+        """Return where the candidates of each class may lie."""
+        whole = Space(
+            low=np.zeros(len(self.numeric)),
+            high=np.array([float(c.max > c.min) for c in self.numeric]),
+            steps=np.array([float(c.steps) for c in self.numeric]),
+            sizes=np.array([c.size for c in self.categorical], dtype=np.int64),
+        )
+        label = self._numeric_label()
+        if label is None:
+            return [whole] * self.class_count
+        place, column = label
+        return [
+            whole.narrowed(place, *self._scaled_bounds(column, low, high))
+            for low, high in self.schema.class_bounds
+        ]
+
+    def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
+        """Return the rows of `table` as records, and the class of each."""
+        self._check_names(table.schema.names)
+        numbers = np.empty((table.num_rows, len(self.numeric)), dtype=np.float32)
+        for place, column in enumerate(self.numeric):
+            numbers[:, place] = _scaled(column, cells.numbers_of(column, table[column.name]))
+        codes = np.empty((table.num_rows, len(self.categorical)), dtype=self.spaces()[0].code_type)
+        for place, listed in enumerate(self.categorical):
+            codes[:, place] = cells.codes_of(listed, table[listed.name])
+        return Records(numbers, codes), self._classes(table)
+
+    def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
+        """Return records with their classes as a table."""
+        numbers = {
+            column.name: cells.cells_of_numbers(column, rows.numbers[:, place])
+            for place, column in enumerate(self.numeric)
+        }
+        listed = {
+            column.name: cells.cells_of_codes(column, rows.codes[:, place])
+            for place, column in enumerate(self.categorical)
+        }
+        label = {
+            column.name: cells.cells_of_codes(column, classes)
+            for column in self.schema.columns
+            if column.name == self.schema.label and isinstance(column, (Categorical, Boolean))
+        }
+        columns = numbers | listed | label
+        return pa.table({name: columns[name] for name in self.schema.names})
+
+    def _check_names(self, given: list[str]) -> None:
+        for name in self.schema.names:
+            if name not in given:
+                hint = did_you_mean(name, given)
+                if len(given) == 1 and ";" in given[0]:
+                    hint = "the cells seem to be separated by ';': expected ','"
+                raise DataError(f"the table has no column {name!r}: {hint}")
+
+    def _classes(self, table: pa.Table) -> NDArray[np.int64]:
+        if self.schema.label is None:
+            return np.zeros(table.num_rows, dtype=np.int64)
+        column = self.schema[self.schema.label]
+        if isinstance(column, (Categorical, Boolean)):
+            return cells.codes_of(column, table[column.name])
+        _, number = self._numeric_label() or (0, self.numeric[0])
+        values = _on_grid(number, cells.numbers_of(number, table[number.name]))
+        return np.searchsorted(np.asarray(self.schema.label_cuts), values, side="right")
+
+    def _numeric_label(self) -> tuple[int, Integer | Float] | None:
+        for place, column in enumerate(self.numeric):
+            if column.name == self.schema.label:
+                return place, column
+        return None
+
+    def _scaled_bounds(
+        self, column: Integer | Float, low: float, high: float
+    ) -> tuple[float, float]:
+        """Return the bounds of a class, its upper one just below where the next begins."""
+        width = column.max - column.min
+        if high < column.max:
+            high = high - 10.0**-column.decimals if column.decimals is not None else high
+        top = (high - column.min) / width
+        if high < column.max and column.decimals is None:
+            top = float(np.nextafter(np.float32(top), np.float32(0)))
+        return (low - column.min) / width, top
+
+
+def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if column.max == column.min:
+        return np.zeros_like(values)
+    scaled: NDArray[np.float64] = (_on_grid(column, values) - column.min) / (
+        column.max - column.min
+    )
+    # The same arithmetic as `Space.project`, so that equal values get equal bits.
+    return np.rint(scaled * column.steps) / column.steps if column.steps else scaled
+
+
+def _on_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values if column.decimals is None else np.round(values, column.decimals)

@@ -1,0 +1,96 @@
+"""Rows as arrays, and the public space in which they lie.
+
+Numbers are scaled to [0, 1] by the bounds of the schema, categories are codes 0, 1, 2, ...
+Private rows hold their numbers as float32, which is what distances are computed in; candidates
+hold float64, so that a wide integer or a date survives the way back to the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Codes = NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows, column by column of their kind.
+
+    Args:
+        numbers: Scaled numbers, one row a record.
+        codes: Category codes, one row a record.
+
+    Example:
+        >>> rows = Records(np.array([[0.5], [1.0]]), np.array([[0], [2]], dtype=np.uint8))
+        >>> rows.take(np.array([1])).codes
+        array([[2]], dtype=uint8)
+    """
+
+    numbers: Floats
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, which: NDArray[Any]) -> Records:
+        """Return the rows at the given places, or where a mask is true."""
+        return Records(self.numbers[which], self.codes[which])
+
+    def repeat(self, times: int) -> Records:
+        """Return all rows `times` times, one whole copy after the other."""
+        return Records(np.tile(self.numbers, (times, 1)), np.tile(self.codes, (times, 1)))
+
+    @staticmethod
+    def concat(parts: Sequence[Records]) -> Records:
+        """Return the rows of all parts, in order."""
+        return Records(
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The box of scaled numbers and the lists of categories in which candidates live.
+
+    Args:
+        low: Smallest scaled number of each numeric column.
+        high: Largest.
+        steps: Number of grid steps from 0 to 1 of each numeric column; 0 for no grid.
+        sizes: Number of values of each categorical column.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+
+    @property
+    def code_type(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The smallest type that holds every code."""
+        return np.min_scalar_type(int(self.sizes.max(initial=1)) - 1)
+
+    def project(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return `numbers` moved into the box and onto the grid.
+
+        Example:
+            >>> one = np.ones(1)
+            >>> space = Space(0 * one, one, 4 * one, np.array([], dtype=np.int64))
+            >>> space.project(np.array([[0.3], [1.7]])).ravel()
+            array([0.25, 1.  ])
+        """
+        grid = np.where(self.steps > 0, self.steps, 1.0)
+        snapped = np.where(self.steps > 0, np.rint(numbers * grid) / grid, numbers)
+        return np.clip(snapped, self.low, self.high)
+
+    def narrowed(self, column: int, low: float, high: float) -> Space:
+        """Return the space with one numeric column bound to [low, high]."""
+        lows, highs = self.low.copy(), self.high.copy()
+        lows[column], highs[column] = low, high
+        return Space(lows, highs, self.steps, self.sizes)

@@ -1,0 +1,41 @@
+"""What every engine can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+
+
+class Engine(Protocol):
+    """Holds the private rows and answers with exact integers.
+
+    Guarantees expected of every implementation:
+
+    - Each private row adds one to at most one cell of an answer, so that one row more or less
+      changes exactly one cell by one, or none.
+    - A row votes among the candidates of its own class for the nearest one: the smallest
+      `category_weight * (differing categories) + sum of squared differences of scaled numbers`,
+      in float32 and in that order of operations. Ties go to the lowest index.
+    - Answers do not depend on threads, batches or the order of rows.
+    """
+
+    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
+        """Take in the private rows, each with its class."""
+        ...
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Return how many rows each class has."""
+        ...
+
+    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
+        """Return, for the candidates of each class, how many rows are nearest to each."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the private rows."""
+        ...

@@ -1,0 +1,94 @@
+"""The exception tree.
+
+Every error names the parameter, what was given, what is allowed and what to do next. None
+ever carries a value of a private cell: columns, limits and row numbers only.
+
+The exit code of the command line belongs to the kind of error: 1 failed, 2 wrong use or
+bad input, 3 budget refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+_LISTED = 8
+
+
+class TabpeError(Exception):
+    """Anything that tabpe itself refuses or fails to do."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ParameterError(TabpeError, ValueError):
+    """A parameter is outside what it allows."""
+
+    exit_code = 2
+
+
+class SchemaError(TabpeError, ValueError):
+    """A schema contradicts itself, its file or the table it should describe."""
+
+    exit_code = 2
+
+
+class DataError(TabpeError, ValueError):
+    """A table can not be read as its schema says. Names columns and rows, never values."""
+
+    exit_code = 2
+
+
+class OutputError(TabpeError, OSError):
+    """A file can not be written where it should go."""
+
+    exit_code = 2
+
+
+class ArchiveError(TabpeError, ValueError):
+    """A saved model can not be opened."""
+
+    exit_code = 2
+
+
+class BudgetError(TabpeError):
+    """More privacy would be spent than was asked for."""
+
+    exit_code = 3
+
+
+class NotFittedError(TabpeError, AttributeError):
+    """Something learned was asked for before `fit`."""
+
+
+class NotPrivateWarning(UserWarning):
+    """What was made does not carry the promise that its user may expect."""
+
+
+class ThinVotesWarning(UserWarning):
+    """More rows are evolved than the private rows can tell apart under the noise."""
+
+
+def missing_value(column: str, row: int) -> DataError:
+    """Return the error for an empty cell; `row` counts from 1."""
+    return DataError(
+        f"column {column!r} has no value in row {row}: fill it, or drop the row or the column."
+    )
+
+
+def did_you_mean(name: str, options: Iterable[str]) -> str:
+    """Return a hint that names the closest option, or lists a few.
+
+    Example:
+        >>> did_you_mean("ages", ["age", "sex"])
+        "did you mean 'age'?"
+        >>> did_you_mean("zip", ["age", "sex"])
+        "known: 'age', 'sex'"
+    """
+    known = list(options)
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    listed = ", ".join(repr(option) for option in known[:_LISTED])
+    return f"known: {listed}" + (", ..." if len(known) > _LISTED else "")

@@ -1,0 +1,108 @@
+"""The rounds: candidates, noisy votes, selection, variation.
+
+Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+already; everything else is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tabpe.encode import Records, Space
+from tabpe.evolve.config import Evolution
+from tabpe.evolve.random import random_records
+from tabpe.evolve.schedule import Round, plan
+from tabpe.evolve.select import select
+from tabpe.evolve.variation import vary
+from tabpe.measure import Measured
+
+Vote = Callable[[Sequence[Records]], Measured]
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """What an evolution gives.
+
+    Args:
+        classes: The synthetic rows of each class.
+        history: For each round what it did; public and noisy quantities only.
+    """
+
+    classes: list[Records]
+    history: list[dict[str, Any]]
+
+
+def evolve(
+    spaces: Sequence[Space],
+    sizes: Sequence[int],
+    config: Evolution,
+    vote: Vote,
+    *,
+    seed: int,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> Evolved:
+    """Evolve `sizes[c]` rows in `spaces[c]` for every class c.
+
+    Args:
+        spaces: Where the rows of each class may lie.
+        sizes: How many rows each class gets.
+        config: The settings.
+        vote: Returns the noisy votes for the candidates of each class; called once a round.
+        seed: Drives the random choices here, and none of the noise.
+        on_round: Called with the number of rounds done, before each round.
+
+    Returns:
+        The selected rows of the last round.
+    """
+    population = [
+        random_records(space, size, _generator(seed, 0, label))
+        for label, (space, size) in enumerate(zip(spaces, sizes, strict=True))
+    ]
+    parents: list[Records] = []
+    history = []
+    for step in plan(config):
+        on_round(step.index)
+        measured = vote(population)
+        history.append(_record(step, population, measured))
+        rngs = [_generator(seed, step.index + 1, label) for label in range(len(sizes))]
+        parents = [
+            candidates.take(select(counts, size, rng, samples=step.samples))
+            for candidates, counts, size, rng in zip(
+                population, measured.values, sizes, rngs, strict=True
+            )
+        ]
+        if step.index + 1 < config.rounds:
+            population = [
+                _offspring(rows, space, step, config, rng)
+                for rows, space, rng in zip(parents, spaces, rngs, strict=True)
+            ]
+    return Evolved(parents, history)
+
+
+def _offspring(
+    parents: Records, space: Space, step: Round, config: Evolution, rng: np.random.Generator
+) -> Records:
+    children = vary(parents.repeat(step.variations), space, step.mutation_rate, config, rng)
+    return Records.concat([children, parents]) if step.keeps_parents else children
+
+
+def _record(step: Round, population: Sequence[Records], measured: Measured) -> dict[str, Any]:
+    noisy = np.concatenate([*measured.values, np.empty(0, dtype=np.int64)])
+    return {
+        "round": step.index + 1,
+        "selection": "sampling" if step.samples else "ranking",
+        "mutation_rate": step.mutation_rate,
+        "sigma": measured.item.sigma,
+        "population": sum(len(candidates) for candidates in population),
+        "noisy_votes_total": int(noisy.sum()),
+        "noisy_votes_largest": int(noisy.max(initial=0)),
+    }
+
+
+def _generator(seed: int, step: int, label: int) -> np.random.Generator:
+    """Return the random numbers of one class in one round, whatever else was drawn before."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, label)))

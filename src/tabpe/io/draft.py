@@ -1,0 +1,136 @@
+"""A first schema from a table.
+
+Reading a domain off the data is not private. So every column of a draft is marked as taken from
+the data, until a person has put in its place what is publicly known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
+from tabpe.io.frames import open_table
+from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
+from tabpe.schema.columns import EXACT_INTEGERS
+
+MOST_CATEGORIES = 1000
+LABEL_CLASSES = 100
+MOST_DRAFTED_DECIMALS = 6
+_WHOLE = r"^[+-]?(0|[1-9][0-9]*)$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = ()) -> Schema:
+    """Return a schema read off `data`, with every column marked `source: data`.
+
+    NOT PRIVATE until each column has been checked, corrected and marked `source: public`.
+
+    Args:
+        data: A data frame, or a path to CSV or Parquet.
+        label: The label; if it holds few numbers they become its classes.
+        drop: Columns to leave out, such as names and ids.
+
+    Example:
+        >>> draft_schema(pa.table({"age": [31, 58], "sex": ["f", "m"]})).fields_from_data
+        ('age.min', 'age.max', 'sex.values')
+    """
+    table, _ = open_table(data)
+    names = [name for name in table.schema.names if name not in drop]
+    for role, name in [*(("drop", name) for name in drop), ("label", label)]:
+        if name is not None and name not in (table.schema.names if role == "drop" else names):
+            raise SchemaError(f"{role}={name!r} is not a column: {did_you_mean(name, names)}")
+    columns = [_column(name, table.column(name), is_label=name == label) for name in names]
+    return Schema(tuple(columns), label=label)
+
+
+def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
+    array = _plain(name, column)
+    if pa.types.is_boolean(array.type):
+        return Boolean(name, source=Source.DATA)
+    if _is_number(array.type):
+        distinct = pc.unique(array)
+        if is_label and len(distinct) <= LABEL_CLASSES:
+            return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)
+        return _number(name, array)
+    return _listed(name, array)
+
+
+def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
+    """Return the column as truths, numbers or text, whichever it reads as."""
+    array = column.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if array.null_count == len(array):
+        raise DataError(f"column {name!r} holds no value at all: leave it out of the table.")
+    if array.null_count:
+        raise missing_value(name, int(pc.index(pc.is_null(array), value=True).as_py()) + 1)
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.float64())
+    if pa.types.is_boolean(array.type) or _is_number(array.type):
+        return array
+    try:
+        return _typed(array.cast(pa.string()))
+    except pa.ArrowException:
+        raise DataError(
+            f"column {name!r} is of type {array.type}: expected numbers, text or truths."
+        ) from None
+
+
+def _typed(text: pa.Array) -> pa.Array:
+    lowered = pc.utf8_lower(text)
+    if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
+        return pc.equal(lowered, "true")
+    if pc.all(pc.match_substring_regex(text, _WHOLE)).as_py():
+        try:
+            return text.cast(pa.int64())
+        except pa.ArrowException:
+            return text
+    if pc.all(pc.match_substring_regex(text, _NUMBER)).as_py() and not _coded(text):
+        return text.cast(pa.float64())
+    return text
+
+
+def _coded(text: pa.Array) -> bool:
+    """Whether digits with leading zeros say that the text is a code and not a number."""
+    return bool(pc.any(pc.match_substring_regex(text, r"^0[0-9]")).as_py())
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _number(name: str, array: pa.Array) -> Integer | Float:
+    if pa.types.is_integer(array.type):
+        bounds = pc.min_max(array).as_py()
+        if max(abs(bounds["min"]), abs(bounds["max"])) > EXACT_INTEGERS:
+            raise DataError(f"column {name!r} holds whole numbers beyond 2**53: leave it out.")
+        return Integer(name, bounds["min"], bounds["max"], source=Source.DATA)
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
+        raise missing_value(name, row)
+    low, high = float(values.min()), float(values.max())
+    return Float(name, low, high, _decimals(values), source=Source.DATA)
+
+
+def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
+    """Return the fewest decimals that hold all values, if they are few."""
+    for digits in range(MOST_DRAFTED_DECIMALS + 1):
+        if np.array_equal(np.round(values, digits), values):
+            return digits
+    return None
+
+
+def _listed(name: str, array: pa.Array) -> Categorical:
+    distinct = pc.unique(array)
+    if len(distinct) > MOST_CATEGORIES:
+        raise DataError(
+            f"column {name!r} holds more than {MOST_CATEGORIES} different texts: names, ids and "
+            f"free text can not be synthesised; drop the column."
+        )
+    return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)

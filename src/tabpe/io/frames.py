@@ -1,0 +1,189 @@
+"""Data frames: what comes in goes out.
+
+A frame of any library becomes an Arrow table on the way in. `FrameLike` remembers which library
+and which types it had, as plain words without anything of the data, and gives a table that
+form again on the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabpe.errors import DataError
+from tabpe.io.read import check_names, read_table
+
+
+@dataclass(frozen=True)
+class FrameLike:
+    """Library and column types of a data frame.
+
+    Args:
+        library: `pandas`, `polars`, `pyarrow` or another name that narwhals knows.
+        arrow_types: Arrow type of each column; `dictionary` for an encoded one.
+        native_types: Type of each column in the words of the library.
+    """
+
+    library: str
+    arrow_types: Mapping[str, str]
+    native_types: Mapping[str, str]
+
+    def restore(self, table: pa.Table, categories: Mapping[str, Sequence[Any]]) -> Any:
+        """Return `table` as a frame like the one that came in.
+
+        Args:
+            table: The rows.
+            categories: The public values of the columns that have a list of them.
+        """
+        shaped = pa.table(
+            {
+                name: _as_arrow(column, self.arrow_types.get(name, ""), categories.get(name))
+                for name, column in zip(table.schema.names, table.columns, strict=True)
+            }
+        )
+        if self.library == "pyarrow":
+            return shaped
+        if self.library == "pandas":
+            return _as_pandas(shaped, self.native_types)
+        if self.library == "polars":
+            return _as_polars(shaped, self.native_types, categories)
+        backend: Any = self.library
+        return nw.from_arrow(shaped, backend=backend).to_native()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self)
+
+    @classmethod
+    def of_table(cls, table: pa.Table) -> FrameLike:
+        """Describe an Arrow table."""
+        return cls("pyarrow", _arrow_types(table), {})
+
+
+def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
+    """Return the rows of a path or data frame as an Arrow table, and what it looked like.
+
+    A path to CSV gives text; its `FrameLike` is that of an Arrow table with natural types.
+
+    Example:
+        >>> table, form = open_table(pa.table({"age": [31, 42]}))
+        >>> table.num_rows, form.library
+        (2, 'pyarrow')
+    """
+    if isinstance(data, (str, Path)):
+        table = read_table(data)
+        return table, FrameLike.of_table(table)
+    frame = _eager(data)
+    table = _to_arrow(frame)
+    check_names(table.schema.names, where="data")
+    if table.num_rows == 0:
+        raise DataError("data: the table has no rows.")
+    native = {name: _native_type(dtype, frame) for name, dtype in _native_types(frame).items()}
+    return table, FrameLike(frame.implementation.value, _arrow_types(table), native)
+
+
+def _eager(data: Any) -> nw.DataFrame[Any]:
+    try:
+        frame = nw.from_native(data, allow_series=False)
+    except TypeError:
+        raise DataError(
+            f"data: {type(data).__name__} is not a table: expected a pandas, polars or pyarrow "
+            f"frame, or a path to CSV or Parquet."
+        ) from None
+    except nw.exceptions.NarwhalsError:
+        raise DataError("data: a column name stands there twice or is not text.") from None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
+    names = frame.columns
+    if not all(isinstance(name, str) for name in names):
+        raise DataError("data: column names must be text; rename the others.")
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = frame.get_column(name).to_arrow()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise DataError(f"data: column {name!r} mixes types: give it one.") from None
+    return pa.table(columns)
+
+
+def _native_types(frame: nw.DataFrame[Any]) -> dict[str, Any]:
+    native = frame.to_native()
+    if frame.implementation.is_pandas():
+        return {str(name): native[name].dtype for name in native.columns}
+    if frame.implementation.is_polars():
+        return dict(native.schema)
+    return {}
+
+
+def _native_type(dtype: Any, frame: nw.DataFrame[Any]) -> str:
+    return type(dtype).__name__ if frame.implementation.is_polars() else str(dtype)
+
+
+def _arrow_types(table: pa.Table) -> dict[str, str]:
+    return {
+        field.name: "dictionary" if pa.types.is_dictionary(field.type) else str(field.type)
+        for field in table.schema
+    }
+
+
+def _as_arrow(column: pa.ChunkedArray, wanted: str, values: Sequence[Any] | None) -> pa.Array:
+    array = column.combine_chunks()
+    if wanted == "dictionary" and values is not None:
+        dictionary = pa.array(values)
+        return pa.DictionaryArray.from_arrays(pc.index_in(array, dictionary), dictionary)
+    try:
+        target = pa.type_for_alias(wanted)
+    except ValueError:
+        return array
+    # Text that was read as numbers or truths stays what the schema made of it.
+    if _is_text(target) != _is_text(array.type):
+        return array
+    try:
+        return (
+            array.cast(pa.float64()).cast(target, safe=not pa.types.is_floating(target))
+            if (pa.types.is_floating(array.type))
+            else array.cast(target)
+        )
+    except pa.ArrowException:
+        return array
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _as_pandas(table: pa.Table, wanted: Mapping[str, str]) -> Any:
+    frame = table.to_pandas()
+    for name, kind in wanted.items():
+        if name not in frame or str(frame[name].dtype) == kind or kind == "category":
+            continue
+        try:
+            cast = frame[name].astype(kind)
+        except (TypeError, ValueError, OverflowError):
+            continue
+        if (cast == frame[name]).all():
+            frame[name] = cast
+    return frame
+
+
+def _as_polars(
+    table: pa.Table, wanted: Mapping[str, str], categories: Mapping[str, Sequence[Any]]
+) -> Any:
+    import polars as pl
+
+    frame: Any = pl.from_arrow(table)
+    listed = {name for name, kind in wanted.items() if kind == "Enum" and name in categories}
+    return frame.with_columns(
+        pl.col(name).cast(pl.String).cast(pl.Enum([str(value) for value in categories[name]]))
+        for name in sorted(listed & set(frame.columns))
+    )

@@ -1,0 +1,77 @@
+"""Histograms under noise: votes for candidates, rows of a class, rows of the table.
+
+Privacy: each function is a discrete Gaussian mechanism. A private row counts in at most one cell
+of the answer, over all classes together, so neighbours differ by one in `Adjacency.cells` cells.
+The noise on every cell has the sigma that the account was charged for, before a row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+from tabpe.engines import Engine
+from tabpe.privacy import Account, BillItem, NoiseSource
+
+VOTES = "votes"
+CLASS_COUNTS = "class counts"
+ROW_COUNT = "row count"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A noisy histogram: public from here on.
+
+    Args:
+        values: The noisy counts, one array a class for votes and a single array otherwise.
+        item: What it adds to the bill.
+    """
+
+    values: list[NDArray[np.int64]]
+    item: BillItem
+
+
+def votes(
+    engine: Engine, population: Sequence[Records], account: Account, noise: NoiseSource
+) -> Measured:
+    """Return the noisy votes of the private rows for the candidates of each class."""
+    sizes = [len(candidates) for candidates in population]
+    measured = _measure(
+        VOTES, sum(sizes), lambda: _joined(engine.votes(population)), account, noise
+    )
+    parts = np.split(measured.values[0], np.cumsum(sizes)[:-1])
+    return Measured(list(parts), measured.item)
+
+
+def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSource) -> Measured:
+    """Return the noisy number of private rows of each class."""
+    return _measure(CLASS_COUNTS, classes, engine.class_counts, account, noise)
+
+
+def row_count(engine: Engine, account: Account, noise: NoiseSource) -> Measured:
+    """Return the noisy number of private rows."""
+    return _measure(ROW_COUNT, 1, lambda: engine.class_counts().sum(keepdims=True), account, noise)
+
+
+def _measure(
+    name: str,
+    cells: int,
+    count: Callable[[], NDArray[np.int64]],
+    account: Account,
+    noise: NoiseSource,
+) -> Measured:
+    """Charge, then count exactly while the noise is drawn in another thread."""
+    sigma = account.charge(name)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tabpe-noise") as pool:
+        drawn = pool.submit(noise.draw, cells, sigma)
+        noisy = count() + drawn.result()
+    return Measured([noisy], BillItem(name, sigma, times=1))
+
+
+def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([*parts, np.empty(0, dtype=np.int64)])

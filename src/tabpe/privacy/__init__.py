@@ -1,0 +1,27 @@
+"""What is promised, what it costs, and the one source of noise.
+
+- `adjacency`: which two tables the promise does not tell apart
+- `accounting`: sigma from (epsilon, delta) and back, verified by privacy loss distributions
+- `bill`: what touched private rows; `Account` refuses what was not paid for
+- `noise`: integer noise from the operating system, and a fake one for tests
+- `certificate`: the promise in writing
+"""
+
+from tabpe.privacy.accounting import calibrate, composed_epsilon, epsilon_of
+from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.bill import Account, BillItem
+from tabpe.privacy.certificate import Certificate
+from tabpe.privacy.noise import FakeNoise, NoiseSource, OpenDPNoise
+
+__all__ = [
+    "Account",
+    "Adjacency",
+    "BillItem",
+    "Certificate",
+    "FakeNoise",
+    "NoiseSource",
+    "OpenDPNoise",
+    "calibrate",
+    "composed_epsilon",
+    "epsilon_of",
+]

@@ -1,0 +1,90 @@
+"""The only source of noise.
+
+Discrete Gaussian noise on integers, sampled exactly by OpenDP from the randomness of the operating
+system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn for zeros
+and added to integer counts is distributed as noise drawn for the counts, so it can be drawn in
+another thread while the counts are made.
+
+Tests may inject a `FakeNoise`; whatever it touches is stamped NOT PRIVATE.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe import _validate
+
+
+@runtime_checkable
+class NoiseSource(Protocol):
+    """Draws integer noise.
+
+    Guarantee expected of an implementation with `private = True`: the returned integers are
+    independent discrete Gaussians of parameter `sigma`, independent of all earlier draws and
+    of everything a user can set.
+    """
+
+    name: str
+    private: bool
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return `size` independent draws."""
+        ...
+
+
+class OpenDPNoise:
+    """Discrete Gaussian noise by OpenDP, seeded by nobody.
+
+    Example:
+        >>> OpenDPNoise().draw(3, sigma=10.0).shape
+        (3,)
+    """
+
+    name = "OpenDP discrete Gaussian, operating system randomness"
+    private = True
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return `size` independent draws from the discrete Gaussian of parameter `sigma`."""
+        _validate.real("sigma", sigma, above=0)
+        if size == 0:
+            return np.empty(0, dtype=np.int64)
+        return np.array(_mechanism(sigma)([0] * size), dtype=np.int64)
+
+
+class FakeNoise:
+    """Repeatable noise for tests. NOT PRIVATE.
+
+    Args:
+        seed: Seed of the generator; each run of `draw` continues it.
+        strength: Factor on sigma; 0 for no noise at all.
+
+    Example:
+        >>> FakeNoise(strength=0).draw(3, sigma=10.0)
+        array([0, 0, 0])
+    """
+
+    name = "fake"
+    private = False
+
+    def __init__(self, seed: int = 0, *, strength: float = 1.0) -> None:
+        self._generator = np.random.default_rng(seed)
+        self._strength = strength
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return the next `size` rounded Gaussians."""
+        noise = self._generator.normal(0.0, sigma, size) * self._strength
+        return np.rint(noise).astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def _mechanism(sigma: float) -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=sigma
+    )

@@ -1,0 +1,32 @@
+"""A progress bar for people; nothing in pipes and logs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def round_bar(rounds: int, classes: int, *, visible: bool) -> Iterator[Callable[[int], None]]:
+    """Show a bar in a terminal; yields a function to call with the number of rounds done.
+
+    It knows nothing of the data but what the schema says: rounds and classes.
+    """
+    if not visible or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    over = f"{classes} classes" if classes > 1 else "1 class"
+    with Progress(
+        TextColumn("evolving"),
+        BarColumn(bar_width=None),
+        TextColumn("round {task.completed}/{task.total} over " + over),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("evolving", total=rounds)
+        yield lambda done: bar.update(task, completed=done)

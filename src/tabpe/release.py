@@ -1,0 +1,106 @@
+"""`Release`: what leaves the building. Everything in it is public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.archive import Archive
+from tabpe.encode import Encoder, Records
+from tabpe.errors import ArchiveError
+from tabpe.io import FrameLike
+from tabpe.pipeline import Outcome
+from tabpe.privacy import Certificate
+from tabpe.schema import Boolean, Categorical, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Synthetic rows, their certificate, and how to give them the form of the table.
+
+    Args:
+        schema: The schema.
+        certificate: What was promised.
+        history: What each round did.
+        form: The kind of frame that was fitted.
+        seed: Seed of the order of the rows and of samples.
+        rows: The evolved rows, in random order.
+        classes: The class of each.
+    """
+
+    schema: Schema
+    certificate: Certificate
+    history: Sequence[Mapping[str, Any]]
+    form: FrameLike
+    seed: int
+    rows: Records
+    classes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outcome: Outcome, schema: Schema, form: FrameLike, seed: int) -> Self:
+        """Put the outcome of a run in random order: rows come out of it class by class."""
+        parts = outcome.evolved.classes
+        labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        order = np.random.default_rng([seed]).permutation(len(labels))
+        rows = Records.concat(parts).take(order)
+        history = outcome.evolved.history
+        return cls(schema, outcome.certificate, history, form, seed, rows, labels[order])
+
+    def sample(self, size: int) -> Any:
+        """Return `size` rows as the kind of frame that was fitted."""
+        chosen = self._chosen(size)
+        table = Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
+        listed = {
+            column.name: column.values
+            for column in self.schema.columns
+            if isinstance(column, (Categorical, Boolean))
+        }
+        return self.form.restore(table, listed)
+
+    def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
+        """Write the release, and the parameters of the model that made it."""
+        text = {
+            "parameters": parameters,
+            "schema": self.schema.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "history": self.history,
+            "frame": self.form.to_dict(),
+            "seed": self.seed,
+        }
+        arrays = {
+            "numbers": self.rows.numbers,
+            "codes": self.rows.codes,
+            "classes": self.classes,
+        }
+        Archive(text, arrays).save(path)
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, dict[str, Any]]:
+        """Return a saved release, and the parameters of the model that made it."""
+        archive = Archive.load(path)
+        text, arrays = archive.text, archive.arrays
+        try:
+            release = cls(
+                schema=Schema.from_dict(text["schema"]),
+                certificate=Certificate.from_dict(text["certificate"]),
+                history=list(text["history"]),
+                form=FrameLike(**text["frame"]),
+                seed=int(text["seed"]),
+                rows=Records(arrays["numbers"], arrays["codes"]),
+                classes=arrays["classes"],
+            )
+            return release, dict(text["parameters"])
+        except (KeyError, TypeError, ValueError):
+            raise ArchiveError(f"{path}: a part of the saved model is missing.") from None
+
+    def _chosen(self, size: int) -> NDArray[np.int64]:
+        """Return which rows make up a sample: whole copies of all, and a random rest."""
+        available = len(self.rows)
+        whole = np.arange(size - size % available) % available
+        rng = np.random.default_rng([self.seed, size])
+        return np.concatenate([whole, rng.permutation(available)[: size % available]])

@@ -1,0 +1,11 @@
+"""What is public about a table: its columns, their domains and its label.
+
+- `columns`: the frozen column types `Categorical`, `Integer`, `Float`, `Boolean`
+- `table`: `Schema`, the columns together with the label
+- `files`: YAML and JSON in and out
+"""
+
+from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema.table import Schema
+
+__all__ = ["Boolean", "Categorical", "Column", "Float", "Integer", "Schema", "Source"]

@@ -1,0 +1,233 @@
+"""Column types: frozen values that say which cells a column may hold.
+
+Everything in them is taken to be public. A field that was read off the data instead is marked
+by `source=Source.DATA`, and the certificate repeats the mark.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tabpe.errors import SchemaError
+
+Value = str | int | float
+EXACT_INTEGERS = 2**53
+MOST_DECIMALS = 12
+
+
+class Source(enum.Enum):
+    """Where the domain of a column comes from."""
+
+    PUBLIC = "public"
+    DATA = "data"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What every column has: a name, and the source of its domain."""
+
+    name: str
+    source: Source = field(default=Source.PUBLIC, kw_only=True)
+
+    type_name: ClassVar[str] = "column"
+    domain_fields: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"name={self.name!r}: a column name is a text of at least 1 letter.")
+        if not isinstance(self.source, Source):
+            raise self._error("source", self.source, "Source.PUBLIC or Source.DATA")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain values, in the order in which a person would write them."""
+        domain = {name: getattr(self, name) for name in self.domain_fields}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in domain.items()}
+        present = {k: v for k, v in plain.items() if v is not None}
+        return {"name": self.name, "type": self.type_name, **present, "source": self.source.value}
+
+    def _error(self, parameter: str, given: Any, allowed: str) -> SchemaError:
+        return SchemaError(f"column {self.name!r}: {parameter}={given!r}: expected {allowed}.")
+
+
+@dataclass(frozen=True)
+class Categorical(Column):
+    """A column of labels from a known list.
+
+    Args:
+        name: Name of the column.
+        values: All values that may occur: all text, all whole numbers or all decimals.
+        other: The one of `values` that stands for everything not listed; without it an
+            unlisted value in the data is an error.
+        source: Where the list comes from.
+
+    Example:
+        >>> Categorical("ward", ("surgery", "heart", "else"), other="else").size
+        3
+    """
+
+    values: tuple[Value, ...]
+    other: Value | None = None
+
+    type_name: ClassVar[str] = "categorical"
+    domain_fields: ClassVar[tuple[str, ...]] = ("values", "other")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
+            raise self._error("values", self.values, "a list of values")
+        object.__setattr__(self, "values", _alike(self, tuple(self.values)))
+        if self.other is not None and self.other not in self.values:
+            raise self._error("other", self.other, "one of values; add it to them")
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Boolean(Column):
+    """A column of true and false.
+
+    Example:
+        >>> Boolean("smoker").size
+        2
+    """
+
+    type_name: ClassVar[str] = "boolean"
+    values: ClassVar[tuple[bool, bool]] = (False, True)
+    size: ClassVar[int] = 2
+
+
+@dataclass(frozen=True)
+class Integer(Column):
+    """A column of whole numbers from `min` to `max`; data outside is clamped.
+
+    Example:
+        >>> Integer("age", 0, 120).steps
+        120
+    """
+
+    min: int
+    max: int
+
+    type_name: ClassVar[str] = "integer"
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max")
+    decimals: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for bound in ("min", "max"):
+            given = getattr(self, bound)
+            if isinstance(given, bool) or not isinstance(given, int) or abs(given) > EXACT_INTEGERS:
+                raise self._error(bound, given, "a whole number within +-2**53")
+        _ordered(self, self.min, self.max)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of 1 from `min` to `max`; 0 for a constant column."""
+        return self.max - self.min
+
+
+@dataclass(frozen=True)
+class Float(Column):
+    """A column of numbers from `min` to `max`; data outside is clamped.
+
+    Args:
+        name: Name of the column.
+        min: Smallest value.
+        max: Largest value; the same as `min` for a constant column.
+        decimals: Digits after the point that values have; None for as many as a float holds.
+        source: Where the bounds come from.
+
+    Example:
+        >>> Float("bmi", 10.0, 60.0, decimals=1).steps
+        500
+    """
+
+    min: float
+    max: float
+    decimals: int | None = None
+
+    type_name: ClassVar[str] = "float"
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for bound in ("min", "max"):
+            given = getattr(self, bound)
+            if isinstance(given, bool) or not isinstance(given, (int, float)):
+                raise self._error(bound, given, "a number")
+            if not math.isfinite(given):
+                raise self._error(bound, given, "a finite number")
+            object.__setattr__(self, bound, float(given))
+        _ordered(self, self.min, self.max)
+        if not math.isfinite(self.max - self.min):
+            raise self._error("max", self.max, f"a range from min={self.min!r} that a float holds")
+        self._check_decimals()
+
+    def _check_decimals(self) -> None:
+        if self.decimals is None:
+            return
+        if isinstance(self.decimals, bool) or self.decimals not in range(MOST_DECIMALS + 1):
+            raise self._error(
+                "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
+            )
+        for bound in ("min", "max"):
+            given = getattr(self, bound)
+            if round(given, self.decimals) != given:
+                raise self._error(bound, given, f"at most {self.decimals} decimals, as declared")
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of the last declared decimal from `min` to `max`; 0 if undeclared."""
+        if self.decimals is None:
+            return 0
+        return round((self.max - self.min) * 10.0**self.decimals)
+
+
+COLUMN_TYPES: dict[str, type[Column]] = {
+    kind.type_name: kind for kind in (Categorical, Integer, Float, Boolean)
+}
+
+
+def _ordered(column: Column, low: float, high: float) -> None:
+    if low > high:
+        raise SchemaError(
+            f"column {column.name!r}: min={low!r} is above max={high!r}: swap them, or declare "
+            f"the same number twice for a constant column."
+        )
+
+
+def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
+    """Return the values if there are any, of one kind, each once."""
+    if not values:
+        raise column._error("values", [], "at least one value")  # noqa: SLF001
+    kinds = {type(value) for value in values}
+    if bool in kinds:
+        raise SchemaError(
+            f"column {column.name!r}: values holds true or false: use type boolean, or quote "
+            f"them as text."
+        )
+    if kinds == {int, float}:
+        values, kinds = tuple(float(value) for value in values), {float}
+    if len(kinds) > 1 or not kinds <= {str, int, float}:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise SchemaError(
+            f"column {column.name!r}: values mixes {names}: write all as text or all as numbers."
+        )
+    _refuse_duplicates(column, values)
+    if kinds == {float} and not all(math.isfinite(value) for value in values):
+        raise column._error("values", "nan or inf", "finite numbers")  # noqa: SLF001
+    return values
+
+
+def _refuse_duplicates(column: Categorical, values: tuple[Any, ...]) -> None:
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            raise SchemaError(f"column {column.name!r}: values lists {value!r} twice.")
+        seen.add(value)

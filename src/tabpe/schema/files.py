@@ -1,0 +1,175 @@
+"""Schema files: YAML and JSON, strict about what they say.
+
+YAML is read by the rules of YAML 1.2 for plain words: `yes`, `no`, `on` and `off` are text, as
+are dates and `12:30`. A key given twice or not known is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from tabpe import _atomic as atomic
+from tabpe.errors import SchemaError, did_you_mean
+from tabpe.schema.columns import COLUMN_TYPES, Column, Source
+
+T = TypeVar("T")
+SUFFIXES = (".yaml", ".yml", ".json")
+_LARGEST_FILE = 64 * 2**20
+_SCHEMA_KEYS = ("label", "label_cuts", "columns")
+
+
+def read(path: Path) -> Mapping[str, Any]:
+    """Return the plain values of a schema file."""
+    _check_suffix(path)
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise SchemaError(f"{path}: larger than 64 MiB: not a schema file.")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(f"{path}: can not read the schema ({_reason(error)}).") from None
+    return _parsed(path, text)
+
+
+def write(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
+    """Write plain values to a schema file, whole or not at all."""
+    _check_suffix(path)
+    if path.suffix == ".json":
+        text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+    else:
+        head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+        text = head + yaml.dump(
+            plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+        )
+    atomic.write_text(path, text)
+
+
+def schema_from_dict(build: Callable[..., T], plain: Mapping[str, Any]) -> T:
+    """Build a schema from plain values, naming what does not fit."""
+    if not isinstance(plain, Mapping):
+        raise SchemaError("a schema is a mapping with the keys columns and label.")
+    _refuse_unknown("schema", plain, _SCHEMA_KEYS)
+    columns = plain.get("columns")
+    if not isinstance(columns, (list, tuple)):
+        raise SchemaError("columns: expected a list of columns.")
+    label, cuts = plain.get("label"), plain.get("label_cuts")
+    if label is not None and not isinstance(label, str):
+        raise SchemaError(f"label={label!r}: expected the name of a column as text; quote it.")
+    if cuts is not None and not isinstance(cuts, (list, tuple)):
+        raise SchemaError(f"label_cuts={cuts!r}: expected a list of numbers.")
+    parsed = tuple(_column(entry, place) for place, entry in enumerate(columns, start=1))
+    return build(parsed, label=label, label_cuts=None if cuts is None else tuple(cuts))
+
+
+def _column(entry: Any, place: int) -> Column:
+    if not isinstance(entry, Mapping) or "name" not in entry:
+        raise SchemaError(f"columns: entry {place} has no name.")
+    fields = dict(entry)
+    where = f"column {fields['name']!r}"
+    given = str(fields.pop("type", ""))
+    if given not in COLUMN_TYPES:
+        raise SchemaError(f"{where}: type={given!r}: {did_you_mean(given, COLUMN_TYPES)}")
+    kind = COLUMN_TYPES[given]
+    _refuse_unknown(where, fields, [field.name for field in dataclasses.fields(kind)])
+    required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+    missing = [name for name in required if name not in fields]
+    if missing:
+        raise SchemaError(f"{where}: {' and '.join(missing)} missing from type {given}.")
+    return kind(**{**fields, "source": _source(where, fields.get("source", "public"))})
+
+
+def _source(where: str, given: Any) -> Source:
+    known = [source.value for source in Source]
+    if given not in known:
+        raise SchemaError(f"{where}: source={given!r}: {did_you_mean(str(given), known)}")
+    return Source(given)
+
+
+def _refuse_unknown(
+    where: str, given: Mapping[str, Any], known: list[str] | tuple[str, ...]
+) -> None:
+    for key in given:
+        if key not in known:
+            raise SchemaError(f"{where}: unknown key {key!r}: {did_you_mean(str(key), known)}")
+
+
+def _parsed(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        if path.suffix == ".json":
+            plain = json.loads(text, object_pairs_hook=_unique)
+        else:
+            plain = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader, see below)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise SchemaError(f"{path}: not a readable schema ({_reason(error)}).") from None
+    if not isinstance(plain, Mapping):
+        raise SchemaError(f"{path}: not a schema: expected a mapping with the key columns.")
+    return plain
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise SchemaError(f"{path}: a schema file ends in {', '.join(SUFFIXES)}.")
+
+
+def _reason(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return f"line {mark.line + 1}: {getattr(error, 'problem', 'not YAML')}"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"key {key!r} is given twice")
+    return dict(pairs)
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader with the plain words of YAML 1.2 and no duplicate keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} is given twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep=deep)
+
+
+class _Dumper(yaml.SafeDumper):
+    """A safe dumper that writes a short list on one line."""
+
+
+def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.SequenceNode:
+    flat = all(isinstance(item, (str, int, float)) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
+
+
+_PLAIN_WORDS = {
+    "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    "int": (r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
+    "float": (
+        r"^[-+]?(?:(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.?)(?:[eE][-+]?[0-9]+)?$",
+        "-+0123456789.",
+    ),
+    "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+}
+# The dumper keeps the words of YAML 1.1 too, so that it quotes what either would misread.
+_Loader.yaml_implicit_resolvers = {}
+for _class in (_Loader, _Dumper):
+    for _name, (_pattern, _first) in _PLAIN_WORDS.items():
+        _class.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first)
+        )
+_Dumper.add_representer(list, _represent_list)

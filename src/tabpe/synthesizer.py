@@ -1,0 +1,270 @@
+"""`TabPE`: a table in, a differentially private synthetic table and a certificate out."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+from tabpe import _validate
+from tabpe.budget import Request, normalised_shares
+from tabpe.encode import Encoder
+from tabpe.errors import (
+    NotFittedError,
+    NotPrivateWarning,
+    ParameterError,
+    SchemaError,
+    did_you_mean,
+)
+from tabpe.evolve import Evolution
+from tabpe.io import open_table
+from tabpe.pipeline import Settings, run
+from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise
+from tabpe.progress import round_bar
+from tabpe.release import Release
+from tabpe.schema import Schema
+
+NOISES = {"opendp": OpenDPNoise}
+
+
+class TabPE:
+    """Tabular Private Evolution.
+
+    Random candidates, nearest-neighbour votes of the private rows under noise, selection and
+    variation, round by round. The rows that come out are differentially private: what anyone
+    can learn from them about one row of the table is bounded by `epsilon` and `delta`.
+
+    Privacy: `fit` reads the private rows only through `tabpe.measure`, under discrete Gaussian
+    noise from the operating system; `random_state` does not touch the noise. Everything that
+    was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
+    be public.
+
+    Args:
+        epsilon: The privacy budget; smaller is more private.
+        delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
+            `public_rows` or else bought.
+        label: The column whose values are evolved apart; None for the one of the schema.
+        n_samples: How many rows to evolve; None for a tenth of the private rows.
+        preset: `paper`, `reference` or an `Evolution`.
+        adjacency: `add-remove` or `replace-one`.
+        public_shares: Share of each class, if that is public knowledge; None to buy it.
+        public_rows: Number of private rows, if that is public knowledge.
+        class_budget: Which part of the budget counts of classes or rows may take.
+        noise: `opendp`.
+        random_state: Seed of the search. It never seeds the noise.
+        verbose: 0 for silence, 1 for a progress bar in a terminal.
+
+    Attributes:
+        release_: What leaves the building: rows, certificate and schema, all of it public.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Integer, Boolean, Schema
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
+        >>> table = pa.table({"age": [20, 70] * 300, "ill": [False, True] * 300})
+        >>> model = TabPE(epsilon=5, delta=1e-6, n_samples=20, random_state=0)
+        >>> model.fit(table, schema=schema).sample().num_rows
+        20
+        >>> model.certificate.epsilon <= 5
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        label: str | None = None,
+        n_samples: int | None = None,
+        preset: str | Evolution = "paper",
+        adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
+        public_shares: Mapping[Any, float] | None = None,
+        public_rows: int | None = None,
+        class_budget: float = 0.02,
+        noise: str | NoiseSource = "opendp",
+        random_state: int | None = None,
+        verbose: int = 1,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.label = label
+        self.n_samples = n_samples
+        self.preset = preset
+        self.adjacency = adjacency
+        self.public_shares = public_shares
+        self.public_rows = public_rows
+        self.class_budget = class_budget
+        self.noise = noise
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, data: Any, schema: Schema | str | Path | None = None) -> Self:
+        """Evolve a synthetic table from a private one.
+
+        Args:
+            data: A pandas, polars or pyarrow frame, or a path to CSV or Parquet. Columns that
+                the schema does not declare are left out.
+            schema: What is public about the table, or the path of a schema file.
+
+        Returns:
+            The fitted model.
+        """
+        config, noise = Evolution.of(self.preset), _noise_of(self.noise)
+        seed = _seed_of(self.random_state)
+        encoder = Encoder(_schema_of(schema).with_label(self.label))
+        request = self._request(encoder)
+        _warn_of_schema(encoder.schema)
+        table, form = open_table(data)
+        batches = [encoder.encode(table)]
+        shown = round_bar(config.rounds, encoder.class_count, visible=self.verbose > 0)
+        with shown as on_round:
+            outcome = run(batches, Settings(encoder, request, config, noise, seed, on_round))
+        self.release_ = Release.of(outcome, encoder.schema, form, seed)
+        return self
+
+    def sample(self, n: int | None = None) -> Any:
+        """Return synthetic rows, as the kind of frame that was fitted.
+
+        Drawing costs no privacy: the rows are public already.
+
+        Args:
+            n: None for the evolved rows. More: every row the same number of times, as in the
+                paper's study of oversampling, and a random rest. Fewer: a random part.
+        """
+        release = self._released()
+        size = self.n_evolved_ if n is None else _validate.whole("n", n, least=1)
+        return release.sample(size)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was promised, item by item."""
+        return self._released().certificate
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema that was used."""
+        return self._released().schema
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """What each round did; public and noisy quantities only."""
+        return [dict(entry) for entry in self._released().history]
+
+    @property
+    def n_evolved_(self) -> int:
+        """The number of rows evolved."""
+        return len(self._released().rows)
+
+    def save(self, path: str | Path) -> None:
+        """Write the synthetic rows and the certificate to a file. No private row is in it."""
+        self._released().save(Path(path), parameters=self._plain_parameters())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Open a saved model, to sample from it."""
+        release, parameters = Release.load(Path(path))
+        if isinstance(parameters.get("preset"), dict):
+            parameters["preset"] = Evolution(**parameters["preset"])
+        model = cls().set_params(**parameters)
+        model.release_ = release
+        return model
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+        """Return the parameters, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name."""
+        known = list(inspect.signature(type(self)).parameters)
+        for name, value in parameters.items():
+            if name not in known:
+                raise ParameterError(f"{name}: not a parameter: {did_you_mean(name, known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self)).parameters
+        changed = (
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in signature.items()
+            if getattr(self, name) != parameter.default
+        )
+        return f"TabPE({', '.join(changed)})"
+
+    def _request(self, encoder: Encoder) -> Request:
+        names = encoder.schema.class_names
+        given = self.public_shares
+        shares = None if given is None else {str(name): share for name, share in given.items()}
+        request = Request(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=Adjacency.of(self.adjacency),
+            class_budget=self.class_budget,
+            rows=self.public_rows,
+            shares=normalised_shares(shares, names),
+            size=self.n_samples,
+        )
+        if request.size is not None and request.size < len(names):
+            raise ParameterError(
+                f"n_samples={request.size}: expected at least one row for each of the "
+                f"{len(names)} classes of {encoder.schema.label!r}."
+            )
+        return request
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        parameters = self.get_params()
+        preset, noise = parameters["preset"], parameters["noise"]
+        parameters["preset"] = asdict(preset) if isinstance(preset, Evolution) else preset
+        parameters["noise"] = noise if isinstance(noise, str) else noise.name
+        parameters["adjacency"] = Adjacency.of(self.adjacency).value
+        shares = self.public_shares
+        parameters["public_shares"] = None if shares is None else dict(shares)
+        return parameters
+
+    def _released(self) -> Release:
+        release: Release | None = getattr(self, "release_", None)
+        if release is None:
+            raise NotFittedError("this TabPE is not fitted yet: call fit first.")
+        return release
+
+
+def _schema_of(given: Schema | str | Path | None) -> Schema:
+    if given is None:
+        raise SchemaError(
+            "schema=None: a schema declares what is public. Draft one with "
+            "tabpe.draft_schema(data), check it, and pass it to fit."
+        )
+    return given if isinstance(given, Schema) else Schema.load(given)
+
+
+def _noise_of(given: str | NoiseSource) -> NoiseSource:
+    if isinstance(given, str):
+        return NOISES[_validate.one_of("noise", given, list(NOISES))]()
+    if not isinstance(given, NoiseSource):
+        raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
+    if not given.private:
+        warnings.warn(
+            "noise: a fake source: what it makes is NOT PRIVATE.", NotPrivateWarning, stacklevel=3
+        )
+    return given
+
+
+def _seed_of(random_state: int | None) -> int:
+    if random_state is None:
+        return secrets.randbits(63)
+    return _validate.whole("random_state", random_state, least=0)
+
+
+def _warn_of_schema(schema: Schema) -> None:
+    if schema.fields_from_data:
+        warnings.warn(
+            f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
+            f"not covered by the promise: put in what is publicly known, then mark the columns "
+            f"source: public.",
+            NotPrivateWarning,
+            stacklevel=3,
+        )

@@ -29,7 +29,16 @@ def write_text(path: Path, text: str) -> None:
         >>> [file.name for file in folder.iterdir()]
         ['note.txt']
     """
-    write(path, lambda file: _write_all(file, text.encode()))
+    write(path, text_filler(text))
+
+
+def text_filler(text: str) -> Callable[[BinaryIO], None]:
+    """Return what fills a file with `text` in UTF-8."""
+
+    def fill(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    return fill
 
 
 def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
@@ -66,7 +75,3 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
-
-
-def _write_all(file: BinaryIO, content: bytes) -> None:
-    file.write(content)

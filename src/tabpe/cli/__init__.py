@@ -1,1 +1,10 @@
-"""Command line."""
+"""The command line: argument parsing, and nothing else.
+
+- `app`: the commands
+- `console`: how results, warnings and errors reach people
+- `synth`, `schema`, `demo`: one module a command
+"""
+
+from tabpe.cli.app import main
+
+__all__ = ["main"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +14,7 @@ import pyarrow.compute as pc
 from tabpe.errors import OutputError
 
 SUFFIXES = (".csv", ".parquet", ".pq")
+BATCH_ROWS = 65_536
 FORMULA_STARTS = r"^[=+\-@\t\r]"
 
 
@@ -44,17 +47,20 @@ def check_suffix(path: Path) -> None:
 
 
 def _fill_csv(table: pa.Table, file: BinaryIO) -> None:
-    from pyarrow import csv
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.schema.names)
+    for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+        writer.writerows(zip(*(_csv_cells(column) for column in batch.columns), strict=True))
+    text.detach()
 
-    plain = pa.table(
-        {
-            name: column.cast(column.type.value_type)
-            if pa.types.is_dictionary(column.type)
-            else column
-            for name, column in zip(table.schema.names, table.columns, strict=True)
-        }
+
+def _csv_cells(column: pa.Array) -> list[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return list(
+        (column.cast(pa.string()) if pa.types.is_boolean(column.type) else column).to_pylist()
     )
-    csv.write_csv(plain, file, csv.WriteOptions(quoting_style="needed"))
 
 
 def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:

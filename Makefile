@@ -1,0 +1,53 @@
+# Every target sets up .venv by itself; a machine with python3, pip and make is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+
+.PHONY: help demo test lint format bench clean
+
+help:
+	@echo "make demo    synthesise the embedded example, into tabpe-demo/"
+	@echo "make test    run all tests, with coverage"
+	@echo "make lint    formatting, style, types, import rules"
+	@echo "make format  format the code"
+	@echo "make bench   reproduce the paper's core figures, into bench/results/"
+	@echo "make clean   remove what these made"
+
+demo: $(VENV)/.core
+	$(BIN)/tabpe demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev
+	$(BIN)/python bench/reproduce.py
+
+clean:
+	rm -rf $(VENV) build dist tabpe-demo .coverage* .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "tabpe needs Python 3.11 or newer: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || \
+		{ $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv $(VENV); }
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/.core

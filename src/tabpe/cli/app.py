@@ -1,0 +1,53 @@
+"""The commands of `tabpe`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tabpe import __version__
+from tabpe.cli import demo, schema, synth
+
+HELP = """\
+Turn a table that must not leave the building into a synthetic one that may.
+
+Start with 'tabpe demo'. For your own table: 'tabpe schema init' drafts what is \
+public about it, you check and correct that, and 'tabpe synth' makes the \
+synthetic table and its certificate.
+
+Exit codes: 0 done, 1 failed, 2 wrong use or bad input, 3 budget refused.
+"""
+
+app = typer.Typer(
+    name="tabpe",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("synth")(synth.synth)
+app.add_typer(schema.app, name="schema")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tabpe {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def _tabpe(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

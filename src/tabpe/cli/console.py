@@ -1,0 +1,75 @@
+"""How results, warnings and errors reach people: one line each, and never a private cell."""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tabpe.errors import OutputError, TabpeError
+
+INTERRUPTED = 2
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors into one line and an exit code, and warnings into one line each.
+
+    The message of an unforeseen error may quote a cell of the table, so only its type and place
+    are shown. Set TABPE_DEBUG=1 to see all of it.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except TabpeError as error:
+            raise _exit(str(error), error.exit_code) from None
+        except KeyboardInterrupt:
+            raise _exit("interrupted; nothing was written.", INTERRUPTED) from None
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if os.environ.get("TABPE_DEBUG"):
+                raise
+            raise _exit(_unforeseen(error), TabpeError.exit_code) from None
+
+
+def say(title: str, text: str) -> None:
+    """Print one line of a result."""
+    typer.echo(f"{title:<9} {text}")
+
+
+def check_free(*paths: Path, force: bool) -> None:
+    """Refuse to begin if a file could not be written, or would be overwritten unasked."""
+    for path in paths:
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: the folder {path.parent} does not exist: make it first.")
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder: expected the name of a file.")
+        if path.exists() and not force:
+            raise OutputError(f"{path}: exists already: pass --force to overwrite it.")
+        if not os.access(path.parent, os.W_OK):
+            raise OutputError(f"{path}: the folder {path.parent} can not be written to.")
+
+
+def _exit(message: str, code: int) -> typer.Exit:
+    typer.echo(f"error: {message}", err=True)
+    return typer.Exit(code)
+
+
+def _unforeseen(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"unforeseen {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
+        f"nothing was written. TABPE_DEBUG=1 shows the rest, which may quote private cells."
+    )
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"warning: {message}", err=True)

@@ -1,0 +1,49 @@
+"""`tabpe demo`: the embedded example, end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from tabpe import _atomic
+from tabpe.cli import synth
+from tabpe.cli.console import reported, say
+from tabpe.datasets.hospital import hospital_schema, hospital_table, pattern_holds
+from tabpe.errors import OutputError
+from tabpe.io import read_table, table_writer
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--dir", help="Where the files go.")] = Path("tabpe-demo"),
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget.")] = 1.0,
+) -> None:
+    """Synthesise a made-up hospital table and look at what comes out."""
+    with reported():
+        private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
+        output = folder / "synthetic.csv"
+        real = hospital_table()
+        _make(folder)
+        _atomic.write(private, table_writer(real, private))
+        hospital_schema().save(schema_file, comment="What is public about the made-up table.")
+        say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
+        say("public", f"{schema_file}: what everybody may know about them")
+    synth.synth(str(private), schema_file, output, epsilon=epsilon, seed=0, force=True)
+    with reported():
+        _compare(real, output)
+        say("next", f"less {synth.certificate_path(output)}")
+        say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
+
+
+def _compare(real: pa.Table, output: Path) -> None:
+    here, there = pattern_holds(real), pattern_holds(read_table(output))
+    say("pattern", f"kidneys x drug x support: {here:.0%} real, {there:.0%} synthetic, 50% chance")

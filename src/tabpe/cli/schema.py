@@ -1,0 +1,81 @@
+"""`tabpe schema`: what is public about a table."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabpe.cli.console import check_free, reported, say
+from tabpe.encode import Encoder
+from tabpe.io import draft_schema, read_table
+from tabpe.schema import Schema
+
+app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
+
+COMMENT = """\
+What is public about the table. Everything marked 'source: data' was read off
+the private rows and is NOT covered by any privacy promise. For each column put
+in what is known without the data (an age goes from 0 to 120), then write
+'source: public'. Columns that you delete here are left out of the synthetic
+table. Add 'other: VALUE' to a categorical to take in unlisted values.
+"""
+
+
+@app.command()
+def init(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The private table: CSV or Parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=".yaml or .json to write.")],
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="A column to leave out; may be repeated.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
+) -> None:
+    """Draft a schema from a table, for you to check and correct."""
+    with reported():
+        check_free(output, force=force)
+        schema = draft_schema(data, label=label, drop=drop or ())
+        schema.save(output, comment=COMMENT)
+        say("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
+        say("next", "put in what is publicly known, write 'source: public', then")
+        say("", f"tabpe schema check {output} {data}")
+
+
+@app.command()
+def check(
+    schema_file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The schema to check.")],
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="A table that should fit it: CSV or Parquet."),
+    ] = None,
+) -> None:
+    """Check a schema, and whether a table fits it."""
+    with reported():
+        schema = Schema.load(schema_file)
+        label = "no label" if schema.label is None else f"label {schema.label!r}"
+        say("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
+        if data is not None:
+            _check_table(schema, data)
+        _show_sources(schema)
+
+
+def _check_table(schema: Schema, data: str) -> None:
+    table = read_table(data)
+    Encoder(schema).encode(table)
+    left_out = [name for name in table.schema.names if name not in schema.names]
+    say("table", f"{data} fits" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+
+
+def _show_sources(schema: Schema) -> None:
+    fields = schema.fields_from_data
+    if not fields:
+        say("public", "every field is declared public")
+        return
+    say("caution", f"{len(fields)} fields are from the data and not covered by a promise:")
+    for line in textwrap.wrap(", ".join(fields), 70):
+        say("", line)

@@ -1,0 +1,139 @@
+"""`tabpe synth`: a private table in, a synthetic table and its certificate out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from tabpe import _atomic
+from tabpe.cli.console import check_free, reported, say
+from tabpe.errors import ParameterError
+from tabpe.io.write import check_suffix, table_writer
+from tabpe.privacy import Certificate
+from tabpe.schema import Schema
+from tabpe.synthesizer import TabPE
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="The private table: CSV or Parquet.")]
+SchemaFile = Annotated[
+    Path, typer.Option("--schema", "-s", help="What is public about it (see 'tabpe schema init').")
+]
+Label = Annotated[
+    str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
+]
+Epsilon = Annotated[
+    float, typer.Option("--epsilon", "-e", help="The privacy budget; smaller is more private.")
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
+]
+Delta = Annotated[
+    float | None,
+    typer.Option("--delta", help="Chance that the promise fails; 1/(n ln n) if left out."),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option("--rows", "-n", help="Rows to write; a tenth of the table if left out."),
+]
+Evolve = Annotated[
+    int | None, typer.Option("--evolve", help="Rows to evolve, if other than --rows.")
+]
+Preset = Annotated[str, typer.Option("--preset", help="'paper' or 'reference'.")]
+Adjacent = Annotated[str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")]
+PublicRows = Annotated[
+    int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
+]
+ClassShare = Annotated[
+    list[str] | None,
+    typer.Option("--class-share", help="CLASS=SHARE, if publicly known; once for each class."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of the search; the noise takes none.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
+Escape = Annotated[
+    bool, typer.Option("--escape-formulas", help="Defuse CSV text that a spreadsheet would run.")
+]
+
+
+def synth(
+    data: Data,
+    schema: SchemaFile,
+    output: Output,
+    label: Label = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = None,
+    rows: Rows = None,
+    evolve: Evolve = None,
+    preset: Preset = "paper",
+    adjacency: Adjacent = "add-remove",
+    public_rows: PublicRows = None,
+    class_share: ClassShare = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    force: Force = False,
+    escape_formulas: Escape = False,
+) -> None:
+    """Make a synthetic table and its certificate from a private table.
+
+    Writes OUT.csv or OUT.parquet, and OUT.certificate.json beside it.
+    """
+    with reported():
+        beside = certificate_path(output)
+        check_suffix(output)
+        check_free(output, beside, force=force)
+        started = time.perf_counter()
+        model = TabPE(
+            epsilon=epsilon,
+            delta=delta,
+            label=label,
+            n_samples=rows if evolve is None else evolve,
+            preset=preset,
+            adjacency=adjacency,
+            public_rows=public_rows,
+            public_shares=_shares(class_share),
+            random_state=seed,
+            verbose=0 if quiet else 1,
+        ).fit(data, Schema.load(schema))
+        table = model.sample(rows)
+        _atomic.write_together(
+            {
+                beside: _atomic.text_filler(model.certificate.to_json()),
+                output: table_writer(table, output, escape_formulas=escape_formulas),
+            }
+        )
+        if not quiet:
+            _report(model.certificate, table, output, time.perf_counter() - started)
+
+
+def certificate_path(output: Path) -> Path:
+    """Return where the certificate of a table goes."""
+    return output.with_name(f"{output.stem}.certificate.json")
+
+
+def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
+    """Say in three lines what happened."""
+    rounds = certificate.configuration["rounds"]
+    promise = f"epsilon {certificate.epsilon:.4g}, delta {certificate.delta:.2g}"
+    say("wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s")
+    say("promised", f"{promise}: {certificate.status}")
+    say("details", f"{certificate_path(output)}: the bill, item by item")
+
+
+def _shares(given: list[str] | None) -> dict[str, float] | None:
+    if not given:
+        return None
+    shares = {}
+    for entry in given:
+        name, separator, share = entry.rpartition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            separator = ""
+        if not separator:
+            raise ParameterError(f"--class-share {entry!r}: expected CLASS=SHARE, like yes=0.1.")
+    return shares

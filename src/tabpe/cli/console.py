@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from tabpe.errors import OutputError, TabpeError
+from tabpe.errors import NotPrivateWarning, OutputError, TabpeError, ThinVotesWarning
 
 INTERRUPTED = 2
 
@@ -25,6 +25,9 @@ def reported() -> Iterator[None]:
     are shown. Set TABPE_DEBUG=1 to see all of it.
     """
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for category in (NotPrivateWarning, ThinVotesWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
             yield

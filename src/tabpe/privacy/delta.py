@@ -6,8 +6,8 @@ at most `MISS`, is used on both sides:
 - sigma is calibrated at the delta of n + k. As n + k >= n except with probability `MISS`, the
   noise is at least that of the true delta, so the run is (epsilon, 1/(n ln n) + MISS)-DP for every
   table of n rows.
-- the certificate states the delta of n - k (plus `MISS`), which is at least that, except with
-  probability `MISS`.
+- the certificate states the delta of n - k - 1 (plus `MISS`; the 1 is for a neighbour with one row
+  less), which is at least that, except with probability `MISS`.
 
 So the number in the certificate errs toward stating too large a delta, never too small a one. The
 argument in full is in `docs/privacy.md`.
@@ -68,7 +68,7 @@ class RowCount:
         """The delta to state."""
         if self.is_declared:
             return self.calibration_delta
-        least = self.estimate - self.margin
+        least = self.estimate - self.margin - 1
         if least < FEWEST_ROWS:
             raise ParameterError(
                 f"delta=None: the table is too small to choose delta without looking (about "

@@ -1,0 +1,37 @@
+"""What the command line tests share: a small table, its schema, and a way to run a command."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tabpe.cli.app import app
+from tabpe.datasets import hospital_schema, hospital_table
+from tabpe.io import table_writer
+
+ROWS = 400
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `data.csv` and `schema.yaml`, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "data.csv"
+    with path.open("wb") as file:
+        table_writer(hospital_table(ROWS), path)(file)
+    hospital_schema().save(tmp_path / "schema.yaml")
+    return tmp_path
+
+
+@pytest.fixture
+def tabpe() -> Callable[..., Result]:
+    """Run `tabpe` with the given words and return its result."""
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def synth(folder: Path, tabpe: Callable[..., Result]) -> Callable[..., Result]:
+    """Run `tabpe synth` on the table of the folder; given words come last, so they win."""
+    usual = ("--schema", "schema.yaml", "--delta", "1e-5", "--rows", 40, "-o", "out.csv")
+    return lambda *words: tabpe("synth", "data.csv", *usual, *words)

@@ -1,0 +1,246 @@
+"""Bad input: one readable line, exit code 2, and nothing written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tabpe.cli import console
+from tabpe.errors import BudgetError
+from tabpe.synthesizer import TabPE
+
+SECRET = "s3cr3t-cell"
+
+
+def assert_refused(result, folder: Path, *words: str, code: int = 2) -> None:
+    lines = result.stderr.splitlines()
+    assert result.exit_code == code, result.output
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    for word in words:
+        assert word in lines[0]
+    assert result.stdout == ""
+    assert not [path for path in folder.iterdir() if "out" in path.name]
+
+
+def rewrite(folder: Path, change) -> None:
+    lines = (folder / "data.csv").read_text().splitlines()
+    (folder / "data.csv").write_text("\n".join(change(lines)) + "\n")
+
+
+def with_cell(lines: list[str], row: int, column: str, cell: str) -> list[str]:
+    place = lines[0].split(",").index(column)
+    cells = lines[row].split(",")
+    cells[place] = cell
+    return [*lines[:row], ",".join(cells), *lines[row + 1 :]]
+
+
+def test_an_empty_file(synth, folder):
+    (folder / "data.csv").write_text("")
+    assert_refused(synth(), folder, "data.csv", "empty")
+
+
+def test_a_header_only(synth, folder):
+    rewrite(folder, lambda lines: lines[:1])
+    assert_refused(synth(), folder, "no row")
+
+
+def test_a_missing_file(tabpe, folder):
+    result = tabpe("synth", "nowhere.csv", "--schema", "schema.yaml", "-o", "out.csv")
+    assert_refused(result, folder, "nowhere.csv", "no such file")
+
+
+def test_a_wrong_label(synth, folder):
+    assert_refused(synth("--label", "readmited"), folder, "did you mean 'readmitted'")
+
+
+def test_a_numeric_label_without_cuts(synth, folder):
+    assert_refused(synth("--label", "age"), folder, "'age'", "label_cuts")
+
+
+def test_an_all_null_column(synth, folder):
+    def emptied(lines):
+        for row in range(1, len(lines)):
+            lines = with_cell(lines, row, "haemoglobin", "")
+        return lines
+
+    rewrite(folder, emptied)
+    assert_refused(synth(), folder, "haemoglobin", "no value")
+
+
+def test_nan_in_numbers(synth, folder):
+    rewrite(folder, lambda lines: with_cell(lines, 7, "haemoglobin", "nan"))
+    assert_refused(synth(), folder, "haemoglobin", "row 7")
+
+
+def test_an_empty_number(synth, folder):
+    rewrite(folder, lambda lines: with_cell(lines, 9, "age", ""))
+    assert_refused(synth(), folder, "'age'", "row 9")
+
+
+@pytest.mark.parametrize("column", ["age", "ward", "new_drug", "readmitted"])
+def test_a_cell_outside_the_schema_is_named_by_row_and_never_shown(synth, folder, column):
+    rewrite(folder, lambda lines: with_cell(lines, 5, column, SECRET))
+    result = synth()
+    assert_refused(result, folder, column, "row 5")
+    assert SECRET not in result.output
+
+
+def test_a_ragged_row_is_named_and_never_shown(synth, folder):
+    rewrite(folder, lambda lines: [*lines[:3], f"{SECRET},1,2", *lines[3:]])
+    result = synth()
+    assert_refused(result, folder, "row 3", "3 cells")
+    assert SECRET not in result.output
+
+
+def test_a_duplicate_header(synth, folder):
+    rewrite(folder, lambda lines: [lines[0].replace("sex", "age"), *lines[1:]])
+    assert_refused(synth(), folder, "'age'", "twice")
+
+
+def test_a_missing_column(synth, folder):
+    rewrite(folder, lambda lines: [lines[0].replace("age", "ages"), *lines[1:]])
+    assert_refused(synth(), folder, "'age'", "did you mean 'ages'")
+
+
+def test_a_foreign_encoding(synth, folder):
+    (folder / "data.csv").write_bytes("naïve,b\n1,2\n".encode("latin-1"))
+    assert_refused(synth(), folder, "UTF-8")
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "inf", "nan"])
+def test_epsilon(synth, folder, epsilon):
+    assert_refused(synth("--epsilon", epsilon), folder, "epsilon")
+
+
+@pytest.mark.parametrize("delta", ["0", "1", "2", "nan", "-1e-5"])
+def test_delta(synth, folder, delta):
+    assert_refused(synth("--delta", delta), folder, "delta")
+
+
+def test_fewer_rows_than_classes(synth, folder):
+    assert_refused(synth("--rows", 1), folder, "n_samples=1", "2 classes")
+
+
+def test_an_unknown_preset(synth, folder):
+    assert_refused(synth("--preset", "papr"), folder, "did you mean 'paper'")
+
+
+def test_an_unknown_adjacency(synth, folder):
+    assert_refused(synth("--adjacency", "swap"), folder, "adjacency", "replace-one")
+
+
+def test_a_negative_seed(synth, folder):
+    assert_refused(synth("--seed", "-1"), folder, "random_state")
+
+
+@pytest.mark.parametrize("entry", ["no", "no=x", "maybe=1"])
+def test_a_wrong_class_share(synth, folder, entry):
+    assert_refused(synth("--class-share", entry), folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("columns: [", "line"),
+        ("- just\n- a list\n", "mapping"),
+        ("columns:\n- {name: age, type: int, min: 0, max: 9}\n", "did you mean 'integer'"),
+        ("columns:\n- {name: age, type: integer, min: 9, max: 0}\n", "min=9"),
+        ("columns:\n- {name: a, type: boolean}\n- {name: a, type: boolean}\n", "twice"),
+        ("colums: []\n", "did you mean 'columns'"),
+    ],
+)
+def test_an_unreadable_schema(synth, folder, text, word):
+    (folder / "schema.yaml").write_text(text)
+    assert_refused(synth(), folder, word)
+
+
+def test_a_missing_schema(synth, folder):
+    assert_refused(synth("--schema", "nowhere.yaml"), folder, "nowhere.yaml")
+
+
+def test_a_missing_output_folder(synth, folder):
+    assert_refused(synth("-o", "there/out.csv"), folder, "folder", "does not exist")
+
+
+def test_an_unknown_output_format(synth, folder):
+    assert_refused(synth("-o", "out.xlsx"), folder, ".parquet")
+
+
+@pytest.mark.parametrize("name", ["kept.csv", "kept.certificate.json"])
+def test_an_existing_file_without_force(synth, folder, name):
+    (folder / name).write_text("mine")
+    assert_refused(synth("-o", "kept.csv"), folder, name, "--force")
+    assert (folder / name).read_text() == "mine"
+
+
+def test_a_tiny_table_without_delta(tabpe, folder):
+    rewrite(folder, lambda lines: lines[:40])
+    result = tabpe("synth", "data.csv", "--schema", "schema.yaml", "-o", "out.csv")
+    assert_refused(result, folder, "delta", "public_rows")
+
+
+def test_a_refused_budget_has_its_own_exit_code(synth, folder, monkeypatch):
+    def refuse(*_):
+        raise BudgetError("votes: not agreed on.")
+
+    monkeypatch.setattr(TabPE, "fit", refuse)
+    assert_refused(synth(), folder, "not agreed on", code=3)
+
+
+def test_an_unforeseen_error_shows_its_place_and_not_its_message(synth, folder, monkeypatch):
+    def fail(*_):
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(TabPE, "fit", fail)
+    monkeypatch.delenv("TABPE_DEBUG", raising=False)
+    result = synth()
+    assert_refused(result, folder, "RuntimeError", "test_bad_input.py", code=1)
+    assert SECRET not in result.output
+
+
+def test_debug_shows_all_of_an_unforeseen_error(synth, monkeypatch):
+    def fail(*_):
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(TabPE, "fit", fail)
+    monkeypatch.setenv("TABPE_DEBUG", "1")
+    assert isinstance(synth().exception, RuntimeError)
+
+
+def test_an_interrupt_is_one_line(synth, folder, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TabPE, "fit", interrupt)
+    assert_refused(synth(), folder, "interrupted", code=console.INTERRUPTED)
+
+
+def test_ctrl_c_in_the_middle_leaves_no_file(folder):
+    rewrite(folder, lambda lines: [lines[0], *lines[1:] * 300])
+    command = [sys.executable, "-m", "tabpe", "synth", "data.csv", "--schema", "schema.yaml"]
+    process = subprocess.Popen(
+        [*command, "--delta", "1e-6", "--rows", "4000", "--public-rows", "120000", "-o", "out.csv"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    time.sleep(4)
+    assert process.poll() is None, "the run was over before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert output == ""
+    assert errors == "error: interrupted; nothing was written.\n"
+    assert not [path for path in folder.iterdir() if "out" in path.name]
+
+
+def test_words_of_the_wrong_type_are_wrong_use(synth):
+    assert synth("--epsilon", "much").exit_code == 2
+    assert synth("--no-such-option").exit_code == 2

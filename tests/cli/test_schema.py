@@ -1,0 +1,79 @@
+"""`tabpe schema`, as a person meets it."""
+
+import pytest
+
+from tabpe.schema import Schema
+
+
+def test_init_drafts_and_marks_every_column(tabpe, folder):
+    result = tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--label", "readmitted")
+    assert result.exit_code == 0, result.output
+    draft = Schema.load(folder / "draft.yaml")
+    assert draft.label == "readmitted"
+    assert "age.min" in draft.fields_from_data
+    assert (folder / "draft.yaml").read_text().startswith("# What is public")
+    assert (folder / "draft.yaml").read_text().count("source: data") == 9 + 1
+
+
+def test_init_leaves_out_dropped_columns(tabpe, folder):
+    assert tabpe("schema", "init", "data.csv", "-o", "d.json", "--drop", "age").exit_code == 0
+    assert "age" not in Schema.load(folder / "d.json").names
+
+
+def test_init_overwrites_with_force_only(tabpe, folder):
+    before = (folder / "schema.yaml").read_text()
+    result = tabpe("schema", "init", "data.csv", "-o", "schema.yaml")
+    assert result.exit_code == 2
+    assert "--force" in result.stderr
+    assert (folder / "schema.yaml").read_text() == before
+    assert tabpe("schema", "init", "data.csv", "-o", "schema.yaml", "--force").exit_code == 0
+    assert (folder / "schema.yaml").read_text() != before
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        ("", "empty"),
+        ("a,b\n", "no row"),
+        ("a,a\n1,2\n", "twice"),
+        ("a,b\n1\n", "cells"),
+    ],
+)
+def test_init_refuses_what_is_no_table(tabpe, folder, content, word):
+    (folder / "bad.csv").write_text(content)
+    result = tabpe("schema", "init", "bad.csv", "-o", "draft.yaml")
+    assert result.exit_code == 2
+    assert word in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (folder / "draft.yaml").exists()
+
+
+def test_init_suggests_the_label(tabpe, folder):
+    result = tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--label", "readmit")
+    assert result.exit_code == 2
+    assert "did you mean 'readmitted'" in result.stderr
+
+
+def test_check_of_a_declared_schema(tabpe, folder):
+    result = tabpe("schema", "check", "schema.yaml", "data.csv")
+    assert result.exit_code == 0
+    assert "every field is declared public" in result.stdout
+    assert "fits" in result.stdout
+
+
+def test_check_lists_what_is_from_the_data_and_what_is_left_out(tabpe, folder):
+    tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--drop", "sex")
+    result = tabpe("schema", "check", "draft.yaml", "data.csv")
+    assert result.exit_code == 0
+    assert "age.min" in result.stdout
+    assert "left out: sex" in result.stdout
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+def test_check_names_the_first_cell_that_does_not_fit(tabpe, folder):
+    text = (folder / "schema.yaml").read_text().replace("orthopaedics", "other")
+    (folder / "schema.yaml").write_text(text)
+    result = tabpe("schema", "check", "schema.yaml", "data.csv")
+    assert result.exit_code == 2
+    assert "'ward'" in result.stderr
+    assert "orthopaedics" not in result.output

@@ -38,8 +38,10 @@ class Archive:
         _atomic.write(path, self._fill)
 
     def _fill(self, file: BinaryIO) -> None:
+        if any(array.dtype.hasobject for array in self.arrays.values()):
+            raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
         arrays = io.BytesIO()
-        np.savez_compressed(arrays, allow_pickle=False, **self.arrays)
+        np.savez_compressed(arrays, **dict[str, Any](self.arrays))
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(_TEXT, json.dumps({"format": FORMAT, **self.text}, indent=2))
             archive.writestr(_ARRAYS, arrays.getvalue())

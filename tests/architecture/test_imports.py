@@ -1,0 +1,35 @@
+"""The rooms: imports point downward, and the core stays small."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("pandas", "polars", "sklearn", "torch", "ray", "pyspark", "jax", "scipy", "opendp")
+
+
+def test_the_import_contracts_hold():
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+
+
+def test_importing_tabpe_loads_nothing_heavy():
+    code = f"import sys, tabpe; print([name for name in {HEAVY!r} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_every_module_is_one_idea_of_reasonable_size():
+    lengths = {path: len(path.read_text().splitlines()) for path in (ROOT / "src").rglob("*.py")}
+    assert {path for path, length in lengths.items() if length > 350} == set()
+
+
+def test_the_readme_names_every_parameter():
+    import inspect
+
+    from tabpe import TabPE
+
+    readme = (ROOT / "README.md").read_text()
+    shown = set(inspect.signature(TabPE).parameters) - {"noise", "verbose"}
+    assert {name for name in shown if f"`{name}`" not in readme} == set()

@@ -1,0 +1,75 @@
+"""What the README shows works as it stands there."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tabpe.cli.app import app
+from tabpe.datasets import hospital_schema, hospital_table
+from tabpe.io import table_writer
+from tabpe.schema import Schema
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.fixture
+def patients(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = hospital_table()
+    with Path("patients.csv").open("wb") as file:
+        table_writer(table, Path("patients.csv"))(file)
+    hospital_schema().save("schema.yaml")
+    return table.to_pandas()
+
+
+def test_the_python_example_runs(patients, capsys):
+    (code,) = blocks("python")
+    names = {"patients": patients}
+    exec(code, names)
+    assert list(names["synthetic"].dtypes) == list(patients.dtypes)
+    assert "differential privacy" in capsys.readouterr().out
+
+
+def test_the_commands_run(patients):
+    commands = [line for line in "\n".join(blocks("sh")).splitlines() if line.startswith("tabpe ")]
+    assert len(commands) == 2
+    Path("schema.yaml").unlink()
+    for command in commands:
+        result = CliRunner().invoke(app, shlex.split(command, comments=True)[1:])
+        assert result.exit_code == 0, result.output
+    assert Path("synthetic.csv").exists()
+    assert Path("synthetic.certificate.json").exists()
+
+
+def test_the_schema_example_is_a_schema(tmp_path):
+    (text,) = blocks("yaml")
+    (tmp_path / "schema.yaml").write_text(text)
+    schema = Schema.load(tmp_path / "schema.yaml")
+    assert schema.class_names == ("no", "yes")
+    assert schema.fields_from_data == ()
+
+
+def test_every_command_of_make_that_it_names_exists():
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    for target in re.findall(r"make ([a-z]+)", README):
+        assert f"\n{target}:" in makefile
+
+
+def test_every_file_that_it_links_to_exists():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (Path(__file__).parents[2] / target).exists(), target
+
+
+def test_the_scores_are_those_of_the_committed_results():
+    path = Path(__file__).parents[2] / "bench" / "results" / "reproduce.json"
+    for result in json.loads(path.read_text())["results"]:
+        assert result["mean"] >= result["target"]
+        assert f"{result['mean']:.3f} ± {result['std']:.3f}" in README

@@ -1,0 +1,24 @@
+"""A progress bar for people; nothing in pipes and logs."""
+
+import sys
+
+import pytest
+
+from tabpe.progress import round_bar
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_nothing_is_shown_in_a_pipe(capsys, visible):
+    with round_bar(3, 2, visible=visible) as show:
+        show(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_rounds_and_classes(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    with round_bar(3, 2, visible=True) as show:
+        show(1)
+    shown = capsys.readouterr().err
+    assert "round 1/3 over 2 classes" in shown

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from tabpe.errors import ParameterError, did_you_mean
+
+T = TypeVar("T")
 
 
 def real(name: str, value: Any, *, above: float, below: float = math.inf, hint: str = "") -> float:
@@ -59,6 +61,16 @@ def one_of(name: str, value: Any, options: Sequence[str]) -> str:
     if value not in options:
         raise ParameterError(f"{name}={value!r}: {did_you_mean(str(value), options)}")
     return str(value)
+
+
+def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
+    """Apply a check, or let None through.
+
+    Example:
+        >>> optional(whole, "rounds", None, least=1) is None
+        True
+    """
+    return None if value is None else check(name, value, **limits)
 
 
 def _is_number(value: Any) -> bool:

@@ -23,6 +23,8 @@ from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 
 T = TypeVar("T")
 
+_USUAL_EPSILON = "Usual are values from 0.1 to 10."
+_USUAL_DELTA = "Usual is a value far below 1/rows."
 # Sizes the share of the counts while delta still depends on them. The bill is composed at the
 # delta that is promised in the end, so this moves a split and no promise.
 _PROVISIONAL_DELTA = 1e-6
@@ -51,14 +53,16 @@ class Request:
     size: int | None
 
     def __post_init__(self) -> None:
-        _validate.real("epsilon", self.epsilon, above=0, hint="Usual are values from 0.1 to 10.")
-        if self.delta is not None:
-            _validate.real("delta", self.delta, above=0, below=1, hint="Usual is below 1/rows.")
-        _validate.real("class_budget", self.class_budget, above=0, below=1)
-        if self.rows is not None:
-            _validate.whole("public_rows", self.rows, least=FEWEST_ROWS)
-        if self.size is not None:
-            _validate.whole("n_samples", self.size, least=1)
+        real, whole, optional = _validate.real, _validate.whole, _validate.optional
+        accepted = {
+            "epsilon": real("epsilon", self.epsilon, above=0, hint=_USUAL_EPSILON),
+            "delta": optional(real, "delta", self.delta, above=0, below=1, hint=_USUAL_DELTA),
+            "class_budget": real("class_budget", self.class_budget, above=0, below=1),
+            "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
+            "size": optional(whole, "n_samples", self.size, least=1),
+        }
+        for name, value in accepted.items():
+            object.__setattr__(self, name, value)
 
     @property
     def evolved_size(self) -> int:

@@ -94,9 +94,26 @@ class Release:
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
             )
+            release.check()
             return release, dict(text["parameters"])
         except (KeyError, TypeError, ValueError):
-            raise ArchiveError(f"{path}: a part of the saved model is missing.") from None
+            raise ArchiveError(
+                f"{path}: a part of the saved model is missing or damaged."
+            ) from None
+
+    def check(self) -> None:
+        """Refuse rows that do not lie where the schema says."""
+        encoder = Encoder(self.schema)
+        sizes = [column.size for column in encoder.categorical]
+        numbers, codes, classes = self.rows.numbers, self.rows.codes, self.classes
+        if not (
+            numbers.shape == (len(classes), len(encoder.numeric))
+            and codes.shape == (len(classes), len(sizes))
+            and ((numbers >= 0) & (numbers <= 1)).all()
+            and (codes < sizes).all()
+            and ((classes >= 0) & (classes < encoder.class_count)).all()
+        ):
+            raise ArchiveError("the saved rows do not fit their schema.")
 
     def _chosen(self, size: int) -> NDArray[np.int64]:
         """Return which rows make up a sample: whole copies of all, and a random rest."""

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from tabpe import _validate
 from tabpe.budget import Request, normalised_shares
 from tabpe.encode import Encoder
@@ -216,14 +218,15 @@ class TabPE:
         return request
 
     def _plain_parameters(self) -> dict[str, Any]:
-        parameters = self.get_params()
-        preset, noise = parameters["preset"], parameters["noise"]
-        parameters["preset"] = asdict(preset) if isinstance(preset, Evolution) else preset
-        parameters["noise"] = noise if isinstance(noise, str) else noise.name
-        parameters["adjacency"] = Adjacency.of(self.adjacency).value
-        shares = self.public_shares
-        parameters["public_shares"] = None if shares is None else dict(shares)
-        return parameters
+        """Return the parameters as a file holds them."""
+        changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
+        if isinstance(self.preset, Evolution):
+            changed["preset"] = asdict(self.preset)
+        if not isinstance(self.noise, str):
+            changed["noise"] = self.noise.name
+        if self.public_shares is not None:
+            changed["public_shares"] = {str(k): float(v) for k, v in self.public_shares.items()}
+        return {name: _plain(value) for name, value in (self.get_params() | changed).items()}
 
     def _released(self) -> Release:
         release: Release | None = getattr(self, "release_", None)
@@ -238,7 +241,11 @@ def _schema_of(given: Schema | str | Path | None) -> Schema:
             "schema=None: a schema declares what is public. Draft one with "
             "tabpe.draft_schema(data), check it, and pass it to fit."
         )
-    return given if isinstance(given, Schema) else Schema.load(given)
+    if isinstance(given, (str, Path)):
+        return Schema.load(given)
+    if not isinstance(given, Schema):
+        raise SchemaError(f"schema: {type(given).__name__}: expected a Schema or a path to one.")
+    return given
 
 
 def _noise_of(given: str | NoiseSource) -> NoiseSource:
@@ -251,6 +258,10 @@ def _noise_of(given: str | NoiseSource) -> NoiseSource:
             "noise: a fake source: what it makes is NOT PRIVATE.", NotPrivateWarning, stacklevel=3
         )
     return given
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _seed_of(random_state: int | None) -> int:

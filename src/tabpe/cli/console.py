@@ -35,7 +35,7 @@ def reported() -> Iterator[None]:
             raise _exit(str(error), error.exit_code) from None
         except KeyboardInterrupt:
             raise _exit("interrupted; nothing was written.", INTERRUPTED) from None
-        except typer.Exit:
+        except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
             if os.environ.get("TABPE_DEBUG"):

@@ -20,7 +20,7 @@ from tabpe.schema.columns import EXACT_INTEGERS
 
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100
-MOST_DRAFTED_DECIMALS = 6
+MOST_DRAFTED_DECIMALS = 9
 _WHOLE = r"^[+-]?(0|[1-9][0-9]*)$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -32,7 +32,7 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
 
     Args:
         data: A data frame, or a path to CSV or Parquet.
-        label: The label; if it holds few numbers they become its classes.
+        label: The label. Few numbers become its classes; many are cut at their quartiles.
         drop: Columns to leave out, such as names and ids.
 
     Example:
@@ -45,7 +45,8 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
         if name is not None and name not in (table.schema.names if role == "drop" else names):
             raise SchemaError(f"{role}={name!r} is not a column: {did_you_mean(name, names)}")
     columns = [_column(name, table.column(name), is_label=name == label) for name in names]
-    return Schema(tuple(columns), label=label)
+    cuts = _cuts(table.column(label), columns[names.index(label)]) if label else None
+    return Schema(tuple(columns), label=label, label_cuts=cuts)
 
 
 def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
@@ -58,6 +59,19 @@ def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
             return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)
         return _number(name, array)
     return _listed(name, array)
+
+
+def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
+    """Return the quartiles at which the classes of a numeric label begin."""
+    if not isinstance(column, (Integer, Float)):
+        return None
+    values = _plain(column.name, cells).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    quartiles = np.quantile(values, [0.25, 0.5, 0.75], method="higher")
+    inside = sorted({float(cut) for cut in quartiles if column.min < cut < column.max})
+    if not inside:
+        distinct = np.unique(values)
+        inside = [float(distinct[len(distinct) // 2])]
+    return tuple(int(cut) if isinstance(column, Integer) else cut for cut in inside)
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:

@@ -69,11 +69,11 @@ class RowCount:
         if self.is_declared:
             return self.calibration_delta
         least = self.estimate - self.margin - 1
-        if least < FEWEST_ROWS:
+        if least < max(FEWEST_ROWS, self.estimate / 2):
             raise ParameterError(
-                f"delta=None: the table is too small to choose delta without looking (about "
-                f"{max(self.estimate, 0):,.0f} rows, give or take {self.margin:,.0f}). Give "
-                f"delta, for example 1e-6, or public_rows if the number of rows is public."
+                f"delta=None: the table is too small to choose delta by a noisy number of rows "
+                f"({max(self.estimate, 0):,.0f} +- {self.margin:,.0f}). Give delta, for example "
+                f"1e-6, or public_rows if the number of rows is public."
             )
         return _one_over_n_log_n(least) + MISS
 

@@ -135,9 +135,13 @@ class Schema:
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.DATA
-            for name in column.domain_fields or ("type",)
-            if getattr(column, name, "") is not None
+            for name in self._fields(column)
         )
+
+    def _fields(self, column: Column) -> list[str]:
+        fields = [name for name in column.domain_fields if getattr(column, name) is not None]
+        cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []
+        return [*fields, *cuts] or ["type"]
 
     @property
     def digest(self) -> str:
@@ -149,7 +153,7 @@ class Schema:
         """Return the schema with `label` as its label; None keeps the one it has."""
         if label is None or label == self.label:
             return self
-        if label not in self.names:
+        if not isinstance(label, str) or label not in self.names:
             raise SchemaError(f"label={label!r} is not a column: {did_you_mean(label, self.names)}")
         return dataclasses.replace(self, label=label, label_cuts=None)
 

@@ -12,7 +12,7 @@ help:
 	@echo "make test    run all tests, with coverage"
 	@echo "make lint    formatting, style, types, import rules"
 	@echo "make format  format the code"
-	@echo "make bench   reproduce the paper's core figures, into bench/results/"
+	@echo "make bench   reproduce the paper's core figures and ablations, into bench/results/"
 	@echo "make clean   remove what these made"
 
 demo: $(VENV)/.core
@@ -33,6 +33,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/reproduce.py
+	$(BIN)/python bench/ablations.py
 
 clean:
 	rm -rf $(VENV) build dist tabpe-demo .coverage* .mypy_cache .pytest_cache .ruff_cache \

@@ -6,6 +6,7 @@ the target in one step. Whatever stops it on the way, Ctrl-C included, leaves no
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -46,6 +47,8 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
     finished: dict[Path, Path] = {}
     try:
         for path, fill in contents.items():
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             finished[path] = _hidden(path)
             _fill(finished[path], fill)
         for path, temporary in finished.items():

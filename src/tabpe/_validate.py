@@ -74,7 +74,13 @@ def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _message(name: str, value: Any, allowed: str, hint: str) -> str:

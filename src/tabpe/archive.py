@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,10 @@ from tabpe.errors import ArchiveError
 FORMAT = 1
 LARGEST_PART = 8 * 2**30
 _TEXT, _ARRAYS = "model.json", "rows.npz"
+_UNREADABLE = (
+    OSError, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +63,7 @@ class Archive:
                     loaded = {name: arrays[name] for name in arrays.files}
         except FileNotFoundError:
             raise ArchiveError(f"{path}: no such file.") from None
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             if isinstance(error, ArchiveError):
                 raise
             raise ArchiveError(f"{path}: not a saved tabpe model.") from None

@@ -87,7 +87,10 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
         "known: 'age', 'sex'"
     """
     known = list(options)
-    close = difflib.get_close_matches(name, known, n=1)
+    lowered = {option.lower(): option for option in reversed(known)}
+    close = difflib.get_close_matches(name, known, n=1) or [
+        lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=1)
+    ]
     if close:
         return f"did you mean {close[0]!r}?"
     listed = ", ".join(repr(option) for option in known[:_LISTED])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabpe._arrow import is_text
 from tabpe.errors import DataError, missing_value
 from tabpe.schema import Boolean, Categorical, Float, Integer
 
@@ -25,14 +26,12 @@ _VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 def numbers_of(column: Integer | Float, cells: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return the cells as numbers, clamped to the bounds of the column."""
     array = _without_missing(column.name, cells)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        array = pc.utf8_trim_whitespace(array)
+    if is_text(array.type):
+        array = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
         _refuse(column.name, pc.equal(array, ""), None)
     values = _cast(column.name, array, pa.float64(), "a number")
     result = values.to_numpy(zero_copy_only=False)
-    bad = np.isnan(result)
-    if bad.any():
-        raise missing_value(column.name, _first(bad))
+    _refuse(column.name, pc.is_nan(values), None)
     clamped: NDArray[np.float64] = np.clip(result, column.min, column.max)
     return clamped
 
@@ -71,6 +70,7 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
         truths = array
     else:
         text = pc.utf8_lower(pc.utf8_trim_whitespace(_comparable(array, pa.string())))
+        _refuse(column.name, pc.equal(text, ""), None)
         place = pc.index_in(text, value_set=pa.array(list(_TRUTHS)))
         _refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
         truths = pc.take(pa.array(list(_TRUTHS.values())), place)
@@ -117,8 +117,11 @@ def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
         array = array.dictionary_decode()
     if array.null_count == len(array):
         raise DataError(f"column {name!r} holds no value at all: leave it out of the schema.")
-    if array.null_count:
-        raise missing_value(name, _first(pc.is_null(array).to_numpy(zero_copy_only=False)))
+    if pa.types.is_nested(array.type):
+        raise DataError(f"column {name!r} is of type {array.type}: expected plain values.")
+    missing = pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
+    if missing.any():
+        raise missing_value(name, _first(missing))
     return array
 
 

@@ -132,7 +132,10 @@ class Encoder:
         top = (high - column.min) / width
         if high < column.max and column.decimals is None:
             top = float(np.nextafter(np.float32(top), np.float32(0)))
-        return (low - column.min) / width, top
+        bottom = (low - column.min) / width
+        while column.min + bottom * width < low:
+            bottom = float(np.nextafter(bottom, 1.0))
+        return bottom, top
 
 
 def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:

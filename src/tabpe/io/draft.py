@@ -56,7 +56,7 @@ def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
     if _is_number(array.type):
         distinct = pc.unique(array)
         if is_label and len(distinct) <= LABEL_CLASSES:
-            return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)
+            return Categorical(name, tuple(sorted(set(distinct.to_pylist()))), source=Source.DATA)
         return _number(name, array)
     return _listed(name, array)
 
@@ -80,28 +80,38 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if array.null_count == len(array):
-        raise DataError(f"column {name!r} holds no value at all: leave it out of the table.")
-    if array.null_count:
-        raise missing_value(name, int(pc.index(pc.is_null(array), value=True).as_py()) + 1)
+        raise _no_value(name)
+    missing = pc.is_null(array, nan_is_null=True)
+    if pc.any(missing).as_py():
+        raise missing_value(name, int(pc.index(missing, value=True).as_py()) + 1)
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
     if pa.types.is_boolean(array.type) or _is_number(array.type):
         return array
     try:
-        return _typed(array.cast(pa.string()))
+        return _typed(name, array.cast(pa.string()))
     except pa.ArrowException:
         raise DataError(
             f"column {name!r} is of type {array.type}: expected numbers, text or truths."
         ) from None
 
 
-def _typed(text: pa.Array) -> pa.Array:
+def _typed(name: str, text: pa.Array) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(text)
+    blank = pc.equal(trimmed, "")
+    filled = trimmed.filter(pc.invert(blank))
+    if not len(filled):
+        raise _no_value(name)
+    if pc.any(blank).as_py():
+        if pc.all(pc.match_substring_regex(filled, _NUMBER)).as_py() and not _coded(filled):
+            raise missing_value(name, int(pc.index(blank, value=True).as_py()) + 1)
+        return text
     lowered = pc.utf8_lower(text)
     if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
         return pc.equal(lowered, "true")
     if pc.all(pc.match_substring_regex(text, _WHOLE)).as_py():
         try:
-            return text.cast(pa.int64())
+            return pc.utf8_ltrim(text, characters="+").cast(pa.int64())
         except pa.ArrowException:
             return text
     if pc.all(pc.match_substring_regex(text, _NUMBER)).as_py() and not _coded(text):
@@ -109,9 +119,13 @@ def _typed(text: pa.Array) -> pa.Array:
     return text
 
 
+def _no_value(name: str) -> DataError:
+    return DataError(f"column {name!r} holds no value at all: leave it out of the table.")
+
+
 def _coded(text: pa.Array) -> bool:
     """Whether digits with leading zeros say that the text is a code and not a number."""
-    return bool(pc.any(pc.match_substring_regex(text, r"^0[0-9]")).as_py())
+    return bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py())
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -129,6 +143,8 @@ def _number(name: str, array: pa.Array) -> Integer | Float:
         row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
         raise missing_value(name, row)
     low, high = float(values.min()), float(values.max())
+    if not np.isfinite(high - low):
+        raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")
     return Float(name, low, high, _decimals(values), source=Source.DATA)
 
 

@@ -7,17 +7,22 @@ form again on the way out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabpe._arrow import is_text
 from tabpe.errors import DataError
 from tabpe.io.read import check_names, read_table
+
+_DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>\w+)")
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class FrameLike:
 
     Args:
         library: `pandas`, `polars`, `pyarrow` or another name that narwhals knows.
-        arrow_types: Arrow type of each column; `dictionary` for an encoded one.
+        arrow_types: Arrow type of each column.
         native_types: Type of each column in the words of the library.
     """
 
@@ -97,6 +102,9 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
             f"frame, or a path to CSV or Parquet."
         ) from None
     except nw.exceptions.NarwhalsError:
+        names = list(getattr(data, "column_names", getattr(data, "columns", ())))
+        if all(isinstance(name, str) for name in names):
+            check_names(names, where="data")
         raise DataError("data: a column name stands there twice or is not text.") from None
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
@@ -128,38 +136,40 @@ def _native_type(dtype: Any, frame: nw.DataFrame[Any]) -> str:
 
 
 def _arrow_types(table: pa.Table) -> dict[str, str]:
-    return {
-        field.name: "dictionary" if pa.types.is_dictionary(field.type) else str(field.type)
-        for field in table.schema
-    }
+    return {field.name: str(field.type) for field in table.schema}
 
 
-def _as_arrow(column: pa.ChunkedArray, wanted: str, values: Sequence[Any] | None) -> pa.Array:
-    array = column.combine_chunks()
-    if wanted == "dictionary" and values is not None:
+def _as_arrow(
+    column: pa.Array | pa.ChunkedArray, wanted: str, values: Sequence[Any] | None
+) -> pa.Array:
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = _DICTIONARY.match(wanted)
+    if encoded and values is not None:
         dictionary = pa.array(values)
-        return pa.DictionaryArray.from_arrays(pc.index_in(array, dictionary), dictionary)
+        codes = pc.index_in(array, dictionary)
+        return pa.DictionaryArray.from_arrays(
+            _as_arrow(codes, encoded["indices"], None),
+            _as_arrow(dictionary, encoded["values"], None),
+        )
     try:
         target = pa.type_for_alias(wanted)
     except ValueError:
         return array
     # Text that was read as numbers or truths stays what the schema made of it.
-    if _is_text(target) != _is_text(array.type):
+    if is_text(target) != is_text(array.type):
         return array
     try:
-        return (
-            array.cast(pa.float64()).cast(target, safe=not pa.types.is_floating(target))
-            if (pa.types.is_floating(array.type))
-            else array.cast(target)
-        )
+        cast = array.cast(target, safe=not pa.types.is_floating(target))
     except pa.ArrowException:
         return array
+    return cast if _same(cast, array) else array
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+def _same(cast: pa.Array, array: pa.Array) -> bool:
+    """Whether a cast lost nothing but digits that its type never had."""
+    if pa.types.is_floating(cast.type):
+        return bool(pc.all(pc.is_finite(cast.cast(pa.float64()))).as_py())
+    return bool(cast.cast(array.type).equals(array))
 
 
 def _as_pandas(table: pa.Table, wanted: Mapping[str, str]) -> Any:
@@ -168,7 +178,8 @@ def _as_pandas(table: pa.Table, wanted: Mapping[str, str]) -> Any:
         if name not in frame or str(frame[name].dtype) == kind or kind == "category":
             continue
         try:
-            cast = frame[name].astype(kind)
+            with np.errstate(over="ignore"):
+                cast = frame[name].astype(kind)
         except (TypeError, ValueError, OverflowError):
             continue
         if (cast == frame[name]).all():
@@ -182,7 +193,11 @@ def _as_polars(
     import polars as pl
 
     frame: Any = pl.from_arrow(table)
-    listed = {name for name, kind in wanted.items() if kind == "Enum" and name in categories}
+    listed = {
+        name
+        for name, kind in wanted.items()
+        if kind == "Enum" and not isinstance(categories.get(name, (True,))[0], bool)
+    }
     return frame.with_columns(
         pl.col(name).cast(pl.String).cast(pl.Enum([str(value) for value in categories[name]]))
         for name in sorted(listed & set(frame.columns))

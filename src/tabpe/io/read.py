@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import glob
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def _read_one(path: Path, max_bytes: int) -> pa.Table:
         if name.endswith(CSV_SUFFIXES):
             table = _read_csv(path, max_bytes)
         elif name.endswith(PARQUET_SUFFIXES):
-            table = _read_parquet(path)
+            table = _read_parquet(path, max_bytes)
         else:
             known = ", ".join(CSV_SUFFIXES + PARQUET_SUFFIXES)
             raise DataError(f"{path}: expected a file that ends in {known}.")
@@ -82,11 +82,13 @@ def check_names(names: list[str], *, where: str) -> None:
             raise DataError(f"{where}: the column {name!r} stands there twice.")
 
 
-def _read_parquet(path: Path) -> pa.Table:
+def _read_parquet(path: Path, max_bytes: int) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            check_names(file.schema_arrow.names, where=str(path))
+            return _gathered(path, file.schema_arrow, file.iter_batches(), max_bytes)
     except pa.ArrowException:
         raise DataError(f"{path}: not a readable Parquet file.") from None
 
@@ -98,17 +100,43 @@ def _read_csv(path: Path, max_bytes: int) -> pa.Table:
     check_names(names, where=str(path))
     convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     parse = arrow_csv.ParseOptions(newlines_in_values=True)
-    batches, size = [], 0
     try:
-        with arrow_csv.open_csv(path, parse_options=parse, convert_options=convert) as reader:
-            for batch in reader:
-                size += batch.nbytes
-                if size > max_bytes:
-                    raise DataError(f"{path}: unfolds to more than {max_bytes:,} bytes.")
-                batches.append(batch)
-            return pa.Table.from_batches(batches, schema=reader.schema)
+        with (
+            _bytes(path) as stream,
+            arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
+        ):
+            table = _gathered(path, reader.schema, reader, max_bytes)
     except pa.ArrowException:
         raise DataError(_csv_fault(path, len(names))) from None
+    if "\n" in (table.column(-1)[-1].as_py() if table.num_rows else ""):
+        _refuse_open_quote(path)
+    return table
+
+
+def _gathered(
+    path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], max_bytes: int
+) -> pa.Table:
+    kept, size = [], 0
+    for batch in batches:
+        size += batch.nbytes
+        if size > max_bytes:
+            raise DataError(f"{path}: unfolds to more than {max_bytes:,} bytes.")
+        kept.append(batch)
+    return pa.Table.from_batches(kept, schema=schema)
+
+
+def _bytes(path: Path) -> Any:
+    packed = path.name.lower().endswith(".gz")
+    return pa.input_stream(str(path), compression="gzip" if packed else None)
+
+
+def _refuse_open_quote(path: Path) -> None:
+    """A quote that is never closed makes all the rest of the file its cell."""
+    try:
+        for _ in _rows(path):
+            pass
+    except csv.Error:
+        raise DataError(f"{path}: a quotation mark is opened and never closed.") from None
 
 
 def _header(path: Path) -> list[str]:
@@ -125,6 +153,7 @@ def _header(path: Path) -> list[str]:
 
 def _csv_fault(path: Path, width: int) -> str:
     """Say what is wrong with a CSV file that Arrow refused, without a cell of it."""
+    number = 0
     try:
         for number, row in enumerate(_rows(path)):
             if len(row) != width:
@@ -132,12 +161,14 @@ def _csv_fault(path: Path, width: int) -> str:
     except UnicodeDecodeError:
         return f"{path}: not UTF-8 text: save it as UTF-8."
     except (csv.Error, EOFError, OSError):
-        pass
+        return f"{path}: not a readable CSV file."
+    if number == 0:
+        return f"{path}: there is a header and no row below it."
     return f"{path}: not a readable CSV file."
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
     """Yield the rows that are not blank, the header first."""
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with _bytes(path) as stream:
         text: Any = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield from (row for row in csv.reader(text, strict=True) if row)

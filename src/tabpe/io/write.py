@@ -6,11 +6,12 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabpe._arrow import is_text
 from tabpe.errors import OutputError
 
 SUFFIXES = (".csv", ".parquet", ".pq")
@@ -48,19 +49,34 @@ def check_suffix(path: Path) -> None:
 
 def _fill_csv(table: pa.Table, file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=_quoting(table))
     writer.writerow(table.schema.names)
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
         writer.writerows(zip(*(_csv_cells(column) for column in batch.columns), strict=True))
     text.detach()
 
 
+def _quoting(table: pa.Table) -> Literal[0, 2]:
+    """Quote all text if a carriage return is in it, against which csv alone does not guard."""
+    texts = [pa.chunked_array([table.schema.names]), *map(_text_of, table.columns)]
+    if any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts if text is not None):
+        return csv.QUOTE_NONNUMERIC
+    return csv.QUOTE_MINIMAL
+
+
+def _text_of(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column of text as plain text, and None for any other."""
+    encoded = pa.types.is_dictionary(column.type)
+    kind = column.type.value_type if encoded else column.type
+    return column.cast(kind).cast(pa.string()) if is_text(kind) else None
+
+
 def _csv_cells(column: pa.Array) -> list[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return list(
-        (column.cast(pa.string()) if pa.types.is_boolean(column.type) else column).to_pylist()
-    )
+    if column.type in (pa.bool_(), pa.float16(), pa.float32()):
+        column = column.cast(pa.string())
+    return list(column.to_pylist())
 
 
 def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:
@@ -70,13 +86,10 @@ def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:
 
 
 def _escaped(table: pa.Table) -> pa.Table:
-    for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) or pa.types.is_string(field.type):
-            text = table.column(place).cast(pa.string())
-            safe = pc.if_else(
-                pc.match_substring_regex(text, FORMULA_STARTS),
-                pc.binary_join_element_wise("'", text, ""),
-                text,
-            )
-            table = table.set_column(place, field.name, safe)
+    for place, name in enumerate(table.schema.names):
+        text = _text_of(table.column(place))
+        if text is not None:
+            formula = pc.match_substring_regex(text, FORMULA_STARTS)
+            safe = pc.if_else(formula, pc.binary_join_element_wise("'", text, ""), text)
+            table = table.set_column(place, name, safe)
     return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -78,9 +79,13 @@ class Categorical(Column):
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
             raise self._error("values", self.values, "a list of values")
-        object.__setattr__(self, "values", _alike(self, tuple(self.values)))
-        if self.other is not None and self.other not in self.values:
-            raise self._error("other", self.other, "one of values; add it to them")
+        object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
+        other = _plain(self.other)
+        if other is None:
+            return
+        if isinstance(other, bool) or other not in self.values:
+            raise self._error("other", other, "one of values; add it to them")
+        object.__setattr__(self, "other", self.values[self.values.index(other)])
 
     @property
     def size(self) -> int:
@@ -121,9 +126,10 @@ class Integer(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for bound in ("min", "max"):
-            given = getattr(self, bound)
+            given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, int) or abs(given) > EXACT_INTEGERS:
                 raise self._error(bound, given, "a whole number within +-2**53")
+            object.__setattr__(self, bound, given)
         _ordered(self, self.min, self.max)
 
     @property
@@ -158,10 +164,10 @@ class Float(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for bound in ("min", "max"):
-            given = getattr(self, bound)
+            given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, (int, float)):
                 raise self._error(bound, given, "a number")
-            if not math.isfinite(given):
+            if not abs(given) <= sys.float_info.max:
                 raise self._error(bound, given, "a finite number")
             object.__setattr__(self, bound, float(given))
         _ordered(self, self.min, self.max)
@@ -172,7 +178,7 @@ class Float(Column):
     def _check_decimals(self) -> None:
         if self.decimals is None:
             return
-        if isinstance(self.decimals, bool) or self.decimals not in range(MOST_DECIMALS + 1):
+        if type(self.decimals) is not int or self.decimals not in range(MOST_DECIMALS + 1):
             raise self._error(
                 "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
             )
@@ -192,6 +198,11 @@ class Float(Column):
 COLUMN_TYPES: dict[str, type[Column]] = {
     kind.type_name: kind for kind in (Categorical, Integer, Float, Boolean)
 }
+
+
+def _plain(value: Any) -> Any:
+    """Return a scalar of numpy as the Python value that it is."""
+    return value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
 
 
 def _ordered(column: Column, low: float, high: float) -> None:
@@ -220,6 +231,8 @@ def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
             f"column {column.name!r}: values mixes {names}: write all as text or all as numbers."
         )
     _refuse_duplicates(column, values)
+    if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
+        raise column._error("values", "whole numbers", "those of 64 bits; quote larger ones")  # noqa: SLF001
     if kinds == {float} and not all(math.isfinite(value) for value in values):
         raise column._error("values", "nan or inf", "finite numbers")  # noqa: SLF001
     return values

@@ -31,7 +31,7 @@ def read(path: Path) -> Mapping[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise SchemaError(f"{path}: larger than 64 MiB: not a schema file.")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(f"{path}: can not read the schema ({_reason(error)}).") from None
     return _parsed(path, text)
@@ -156,6 +156,12 @@ def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.SequenceN
     return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
 
 
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Escape the line breaks of Unicode: a YAML reader would take them for spaces."""
+    style = '"' if re.search("[\\x85\\u2028\\u2029]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
 _PLAIN_WORDS = {
     "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     "int": (r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
@@ -173,3 +179,4 @@ for _class in (_Loader, _Dumper):
             f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first)
         )
 _Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(str, _represent_text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import hashlib
 import itertools
@@ -69,7 +68,9 @@ class Schema:
                 raise SchemaError(f"column {name!r} is declared twice.")
 
     def _check_label(self) -> None:
-        column = self[str(self.label)]
+        if not isinstance(self.label, str):
+            raise SchemaError(f"label={self.label!r}: expected the name of a column as text.")
+        column = self[self.label]
         numeric = isinstance(column, (Integer, Float))
         if numeric and not self.label_cuts:
             raise SchemaError(
@@ -84,9 +85,9 @@ class Schema:
     def _check_cuts(self, column: Integer | Float) -> None:
         cuts = self.label_cuts or ()
         bounds = (column.min, *cuts, column.max)
-        if any(isinstance(cut, bool) or not isinstance(cut, (int, float)) for cut in cuts) or any(
-            low >= high for low, high in itertools.pairwise(bounds)
-        ):
+        if any(
+            isinstance(cut, bool) or not isinstance(cut, (int, float)) for cut in cuts
+        ) or not all(low < high for low, high in itertools.pairwise(bounds)):
             raise SchemaError(
                 f"label_cuts={list(cuts)!r}: expected rising numbers between min={column.min!r} "
                 f"and max={column.max!r} of {column.name!r}."
@@ -117,7 +118,7 @@ class Schema:
         if isinstance(column, (Categorical, Boolean)):
             return tuple(str(value) for value in column.values)
         bounds = self.class_bounds
-        return tuple(f"{low:g} to {high:g}" for low, high in bounds)
+        return tuple(f"{_short(low)} to {_short(high)}" for low, high in bounds)
 
     @property
     def class_bounds(self) -> tuple[tuple[float, float], ...]:
@@ -154,12 +155,10 @@ class Schema:
         if label is None or label == self.label:
             return self
         if not isinstance(label, str) or label not in self.names:
-            raise SchemaError(f"label={label!r} is not a column: {did_you_mean(label, self.names)}")
+            raise SchemaError(
+                f"label={label!r} is not a column: {did_you_mean(str(label), self.names)}"
+            )
         return dataclasses.replace(self, label=label, label_cuts=None)
-
-    def class_of(self, value: float) -> int:
-        """Return the class of a value of a numeric label."""
-        return bisect.bisect_right(self.label_cuts or (), value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values, as a schema file holds them."""
@@ -187,3 +186,8 @@ class Schema:
     def save(self, path: str | Path, *, comment: str = "") -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file."""
         files.write(Path(path), self.to_dict(), comment=comment)
+
+
+def _short(number: float) -> str:
+    """Return a number without a needless `.0`, with all the digits that tell it apart."""
+    return repr(number).removesuffix(".0")

@@ -1,0 +1,250 @@
+"""A first schema from a table: one rule at a time."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tabpe.errors import DataError, SchemaError
+from tabpe.io import draft_schema
+from tabpe.schema import Boolean, Categorical, Float, Integer, Source
+
+SECRET = "Secret-Cell-4711"
+DATA = Source.DATA
+
+
+def drafted(cells, **options):
+    return draft_schema(pa.table({"x": cells}), **options)["x"]
+
+
+@pytest.mark.parametrize(
+    "cells", [[True, False], ["true", "false"], ["TRUE", "False"], ["true", "true"]]
+)
+def test_truths_become_boolean(cells):
+    assert drafted(cells) == Boolean("x", source=DATA)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[3, -1], ["3", "-1"], ["+3", "-1"], pa.array([3, -1], pa.int8())],
+    ids=["numbers", "text", "signs", "int8"],
+)
+def test_whole_numbers_become_integer(cells):
+    assert drafted(cells) == Integer("x", -1, 3, source=DATA)
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimals"),
+    [
+        ([1.5, 2.25], 2),
+        (["1.5", "2.25"], 2),
+        (["1.50", ".5", "2."], 1),
+        (["1e3", "2.5e-2"], 3),
+        ([1.0, 2.0], 0),
+        ([1 / 3, 2 / 3], None),
+        (["0.5", "-0.25"], 2),
+        ([decimal.Decimal("1.50"), decimal.Decimal("2.25")], 2),
+    ],
+)
+def test_decimals_become_float_with_the_fewest_digits(cells, decimals):
+    numbers = [float(cell) for cell in cells]
+    assert drafted(cells) == Float("x", min(numbers), max(numbers), decimals, source=DATA)
+
+
+def test_a_constant_becomes_a_constant_column():
+    assert drafted([7, 7]) == Integer("x", 7, 7, source=DATA)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["007", "010"],
+        ["01", "12"],
+        ["01.5", "2.5"],
+        ["-01", "-02"],
+        ["1", "x"],
+        ["1,5", "2,5"],
+        ["0x1F", "1"],
+        ["yes", "no"],
+        ["123456789012345678901234567890", "1"],
+    ],
+)
+def test_codes_and_words_stay_text(cells):
+    assert drafted(cells) == Categorical("x", tuple(sorted(cells)), source=DATA)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array(["b", "a", "b"], pa.large_string()),
+        pa.array(["b", "a", "b"], pa.string_view()),
+        pa.array(["b", "a", "b"]).dictionary_encode(),
+        pa.chunked_array([pa.array([x]).dictionary_encode() for x in "bab"]),
+    ],
+    ids=["large", "view", "dictionary", "chunks"],
+)
+def test_text_of_every_type_becomes_sorted_values(cells):
+    assert drafted(cells) == Categorical("x", ("a", "b"), source=DATA)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"age": [31, 42], "sex": pd.Categorical(["m", "f"])}),
+        pl.DataFrame({"age": [31, 42], "sex": pl.Series(["m", "f"], dtype=pl.Categorical)}),
+        pa.table({"age": ["31", "42"], "sex": ["m", "f"]}),
+    ],
+    ids=["pandas", "polars", "text"],
+)
+def test_every_library_drafts_the_same(frame):
+    expected = (Integer("age", 31, 42, source=DATA), Categorical("sex", ("f", "m"), source=DATA))
+    assert draft_schema(frame).columns == expected
+
+
+def test_a_file_drafts_like_its_table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("age,ill\n31,true\n42,false\n")
+    assert draft_schema(path).columns == (
+        Integer("age", 31, 42, source=DATA),
+        Boolean("ill", source=DATA),
+    )
+
+
+def test_dates_become_text():
+    day = datetime.date(2020, 1, 31)
+    assert drafted([day]) == Categorical("x", ("2020-01-31",), source=DATA)
+
+
+def test_everything_is_marked_as_taken_from_the_data():
+    table = pa.table({"a": [1], "b": [0.5], "c": ["x"], "d": [True]})
+    schema = draft_schema(table)
+    assert {column.source for column in schema.columns} == {DATA}
+    fields = ("a.min", "a.max", "b.min", "b.max", "b.decimals", "c.values", "d.type")
+    assert schema.fields_from_data == fields
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [([3, 1, 2], (1, 2, 3)), (["3", "1"], (1, 3)), ([2.5, 1.0], (1.0, 2.5)), ([-0.0, 0.0], (0.0,))],
+)
+def test_a_label_of_few_numbers_becomes_categorical(cells, values):
+    schema = draft_schema(pa.table({"x": cells}), label="x")
+    assert schema.label == "x"
+    assert schema["x"] == Categorical("x", values, source=DATA)
+
+
+@pytest.mark.parametrize(("cells", "kind"), [([True], Boolean), (["a", "b"], Categorical)])
+def test_a_label_of_truths_or_words_stays_what_it_is(cells, kind):
+    assert isinstance(drafted(cells, label="x"), kind)
+
+
+@pytest.mark.parametrize("scale", [1, 0.5])
+def test_a_label_of_many_numbers_is_cut_at_its_quartiles(scale):
+    numbers = [scale * number for number in range(201)]
+    schema = draft_schema(pa.table({"x": numbers}), label="x")
+    assert schema.label_cuts == (50 * scale, 100 * scale, 150 * scale)
+    assert {type(cut) for cut in schema.label_cuts} == {type(scale)}
+    assert "x.label_cuts" in schema.fields_from_data
+
+
+def test_a_label_of_many_numbers_that_are_mostly_one_is_cut_somewhere_inside():
+    schema = draft_schema(pa.table({"x": [0] * 1000 + list(range(150))}), label="x")
+    assert len(schema.class_names) > 1
+    assert all(0 < cut < 149 for cut in schema.label_cuts)
+
+
+def test_without_a_label_numbers_stay_numbers():
+    assert draft_schema(pa.table({"x": [1, 2]})).label is None
+    assert isinstance(drafted([1, 2]), Integer)
+
+
+def test_dropped_columns_are_left_out_whatever_they_hold():
+    table = pa.table({"id": [str(n) for n in range(2000)], "x": [1] * 2000, "none": pa.nulls(2000)})
+    assert draft_schema(table, drop=["id", "none"]).names == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "outcom"}, "label='outcom' is not a column: did you mean 'outcome'"),
+        ({"drop": ["nam"]}, "drop='nam' is not a column: did you mean 'name'"),
+        ({"label": "name", "drop": ["name"]}, "label='name' is not a column"),
+        ({"drop": ["name", "outcome"]}, "at least one column"),
+    ],
+)
+def test_a_label_or_drop_that_is_no_column_is_refused(options, message):
+    with pytest.raises(SchemaError, match=message):
+        draft_schema(pa.table({"name": ["a"], "outcome": [1]}), **options)
+
+
+def test_too_many_different_texts_are_refused_without_one_of_them():
+    with pytest.raises(
+        DataError, match=r"column 'x' holds more than 1000 .*drop the col"
+    ) as caught:
+        drafted([f"{SECRET}-{number}" for number in range(1001)])
+    assert SECRET not in str(caught.value)
+
+
+def test_as_many_different_texts_as_allowed_are_kept():
+    assert drafted([f"t{number}" for number in range(1000)]).size == 1000
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [1, None],
+        ["a", None],
+        [True, None],
+        [0.5, np.nan],
+        ["1", ""],
+        ["1.5", " "],
+        pa.array([0.5, np.nan], pa.float32()),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.chunked_array([[1], [None, 2]]),
+    ],
+    ids=["null", "text", "truth", "nan", "empty", "blank", "float32", "dictionary", "chunks"],
+)
+@pytest.mark.parametrize("label", [None, "x"])
+def test_a_missing_cell_is_named_by_column_and_row(cells, label):
+    with pytest.raises(DataError, match="column 'x' has no value in row 2"):
+        drafted(cells, label=label)
+
+
+def test_an_infinite_cell_is_named_by_column_and_row():
+    with pytest.raises(DataError, match=r"column 'x' .* row 2"):
+        drafted([0.5, np.inf])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [pa.nulls(2), pa.nulls(2, pa.int64()), pa.nulls(2, pa.string()), ["", ""], [" ", ""]],
+    ids=["null", "int64", "string", "empty text", "blank text"],
+)
+def test_a_column_without_any_value_is_refused(cells):
+    with pytest.raises(DataError, match="column 'x' holds no value at all"):
+        drafted(cells)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**63)])
+def test_whole_numbers_beyond_a_float_are_refused_without_showing_them(number):
+    for cells in ([1, number], ["1", str(number)]):
+        with pytest.raises(DataError, match=r"column 'x' .* beyond 2\*\*53") as caught:
+            drafted(cells)
+        assert str(number) not in str(caught.value)
+
+
+def test_a_range_beyond_a_float_is_refused_without_showing_it():
+    with pytest.raises((DataError, SchemaError), match="column 'x'") as caught:
+        drafted([-1.7e308, 1.7e308])
+    assert "1.7e" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cells", [[[1]], [{"a": SECRET}], [b"\xff"]], ids=["list", "map", "bytes"])
+def test_cells_that_are_no_text_number_or_truth_are_refused(cells):
+    with pytest.raises(DataError, match=r"column 'x' is of type .*: expected") as caught:
+        drafted(cells)
+    assert SECRET not in str(caught.value)

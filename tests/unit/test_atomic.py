@@ -1,0 +1,133 @@
+"""Files are written whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from tabpe import _atomic as atomic
+from tabpe.errors import OutputError
+
+
+def content(text):
+    return lambda file: file.write(text.encode())
+
+
+def broken(error):
+    def fill(file):
+        file.write(b"half a file")
+        raise error
+
+    return fill
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_written_in_full(tmp_path):
+    atomic.write(tmp_path / "a.txt", content("whole"))
+    assert (tmp_path / "a.txt").read_text() == "whole"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_text_is_written_in_utf8(tmp_path):
+    atomic.write_text(tmp_path / "a.txt", "é\n")
+    assert (tmp_path / "a.txt").read_bytes() == b"\xc3\xa9\n"
+
+
+def test_a_file_that_is_there_is_replaced(tmp_path):
+    (tmp_path / "a.txt").write_text("old and longer")
+    atomic.write_text(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_a_path_without_a_folder_is_written_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    atomic.write_text(atomic.Path("a.txt"), "here")
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), ValueError("no"), KeyboardInterrupt()])
+def test_nothing_is_left_when_the_writer_is_stopped(tmp_path, error):
+    with pytest.raises(type(error)):
+        atomic.write(tmp_path / "a.txt", broken(error))
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt(), OSError(28, "full")])
+def test_the_old_file_stays_when_the_writer_is_stopped(tmp_path, error):
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises((type(error), OutputError)):
+        atomic.write(tmp_path / "a.txt", broken(error))
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_full_disk_is_an_output_error_that_names_the_file(tmp_path):
+    with pytest.raises(OutputError, match=r"a.txt: can not write .No space left"):
+        atomic.write(tmp_path / "a.txt", broken(OSError(28, "No space left on device")))
+    assert names(tmp_path) == []
+
+
+def test_several_files_are_written_together(tmp_path):
+    files = {tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")}
+    atomic.write_together(files)
+    assert names(tmp_path) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt(), OSError(28, "full")])
+def test_several_files_are_written_all_or_none(tmp_path, error):
+    (tmp_path / "a.txt").write_text("old")
+    files = {tmp_path / "a.txt": content("new"), tmp_path / "b.txt": broken(error)}
+    with pytest.raises((type(error), OutputError)):
+        atomic.write_together(files)
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_missing_folder_of_the_second_file_stops_the_first(tmp_path):
+    files = {tmp_path / "a.txt": content("a"), tmp_path / "absent" / "b.txt": content("b")}
+    with pytest.raises(OutputError, match=r"absent/b.txt"):
+        atomic.write_together(files)
+    assert names(tmp_path) == []
+
+
+def test_a_folder_in_the_place_of_the_second_file_stops_the_first(tmp_path):
+    (tmp_path / "b.txt").mkdir()
+    files = {tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")}
+    with pytest.raises(OutputError, match=r"b.txt"):
+        atomic.write_together(files)
+    assert names(tmp_path) == ["b.txt"]
+
+
+def test_a_missing_folder_is_an_output_error(tmp_path):
+    with pytest.raises(OutputError, match=r"absent/a.txt: can not write .No such file") as caught:
+        atomic.write_text(tmp_path / "absent" / "a.txt", "text")
+    assert caught.value.exit_code == 2
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_is_a_file_is_an_output_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="can not write"):
+        atomic.write_text(tmp_path / "file" / "a.txt", "text")
+
+
+def test_a_folder_in_the_place_of_the_file_is_an_output_error(tmp_path):
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(OutputError, match=r"a.txt: can not write"):
+        atomic.write_text(tmp_path / "a.txt", "text")
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        atomic.write_text(tmp_path / "a.txt", "text")
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode

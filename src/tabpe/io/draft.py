@@ -141,7 +141,7 @@ def _number(name: str, array: pa.Array) -> Integer | Float:
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
-        raise missing_value(name, row)
+        raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(high - low):
         raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")

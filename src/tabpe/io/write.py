@@ -30,7 +30,7 @@ def table_writer(
         escape_formulas: Put an apostrophe before text in CSV that a spreadsheet would run.
     """
     check_suffix(path)
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         return lambda file: _fill_csv(_escaped(table) if escape_formulas else table, file)
     return lambda file: _fill_parquet(table, file)
 
@@ -43,7 +43,7 @@ def check_suffix(path: Path) -> None:
         Traceback (most recent call last):
         tabpe.errors.OutputError: synthetic.xlsx: expected a name that ends in .csv, .parquet, .pq.
     """
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise OutputError(f"{path}: expected a name that ends in {', '.join(SUFFIXES)}.")
 
 

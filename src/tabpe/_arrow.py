@@ -1,12 +1,38 @@
-"""What Arrow types have in common."""
+"""What Arrow has in common with itself, and with nobody else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pyarrow as pa
+
+T = TypeVar("T")
+
+
+def attempt(call: Callable[[], T], *failures: type[Exception]) -> T | None:
+    """Return what `call` gives, or None if it fails.
+
+    The message of such a failure often quotes the cell that caused it. Python keeps an error that
+    is being handled behind the one that is raised then; so a failure is dropped here, whole, and
+    the caller raises its own, outside of any `except`.
+
+    Args:
+        call: What to try.
+        failures: What counts as a failure, beside whatever Arrow raises.
+
+    Example:
+        >>> attempt(lambda: pa.array(["x"]).cast(pa.int64())) is None
+        True
+    """
+    try:
+        return call()
+    except (pa.ArrowException, *failures):
+        return None
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of Arrow's kinds of text.
+    """Whether a type is one of the kinds of text.
 
     Example:
         >>> is_text(pa.large_string()), is_text(pa.int8())

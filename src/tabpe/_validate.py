@@ -12,8 +12,18 @@ from tabpe.errors import ParameterError, did_you_mean
 T = TypeVar("T")
 
 
-def real(name: str, value: Any, *, above: float, below: float = math.inf, hint: str = "") -> float:
-    """Return `value` as a float if it is finite and strictly between `above` and `below`.
+def real(
+    name: str,
+    value: Any,
+    *,
+    above: float,
+    below: float = math.inf,
+    least: bool = False,
+    hint: str = "",
+) -> float:
+    """Return `value` as a float if it is finite and between `above` and `below`.
+
+    Both limits are excluded, but for `above` with `least`.
 
     Example:
         >>> real("epsilon", 1, above=0)
@@ -22,8 +32,10 @@ def real(name: str, value: Any, *, above: float, below: float = math.inf, hint: 
         Traceback (most recent call last):
         tabpe.errors.ParameterError: epsilon=0: expected a finite number > 0.
     """
-    allowed = f"> {above:g}" if math.isinf(below) else f"> {above:g} and < {below:g}"
-    if not _is_number(value) or not math.isfinite(value) or not above < value < below:
+    allowed = f"{'>=' if least else '>'} {above:g}"
+    allowed += "" if math.isinf(below) else f" and < {below:g}"
+    inside = _is_number(value) and (above < value < below or (least and value == above))
+    if not inside or not math.isfinite(value):
         raise ParameterError(_message(name, value, f"a finite number {allowed}", hint))
     return float(value)
 

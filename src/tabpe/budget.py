@@ -8,23 +8,23 @@ nothing is taken for free. What remains of the budget goes to the votes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from tabpe import _validate, measure
 from tabpe.engines import Engine
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
 from tabpe.privacy import Account, Adjacency, BillItem, NoiseSource, calibrate, composed_epsilon
-from tabpe.privacy.accounting import gaussian_mu
+from tabpe.privacy.accounting import check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 
 T = TypeVar("T")
 
-_USUAL_EPSILON = "Usual are values from 0.1 to 10."
-_USUAL_DELTA = "Usual is a value far below 1/rows."
+# A delta that depends on noisy counts needs noise that protects more as sigma grows. That holds for
+# discrete Gaussians up to relative differences of exp(-2 pi^2 sigma^2), but not for tiny sigma.
+LEAST_ADAPTIVE_SIGMA = 1.0
 # Sizes the share of the counts while delta still depends on them. The bill is composed at the
 # delta that is promised in the end, so this moves a split and no promise.
 _PROVISIONAL_DELTA = 1e-6
@@ -53,11 +53,12 @@ class Request:
     size: int | None
 
     def __post_init__(self) -> None:
-        real, whole, optional = _validate.real, _validate.whole, _validate.optional
+        check_promise(self.epsilon, _PROVISIONAL_DELTA if self.delta is None else self.delta)
+        whole, optional = _validate.whole, _validate.optional
         accepted = {
-            "epsilon": real("epsilon", self.epsilon, above=0, hint=_USUAL_EPSILON),
-            "delta": optional(real, "delta", self.delta, above=0, below=1, hint=_USUAL_DELTA),
-            "class_budget": real("class_budget", self.class_budget, above=0, below=1),
+            "epsilon": float(self.epsilon),
+            "delta": None if self.delta is None else float(self.delta),
+            "class_budget": _validate.real("class_budget", self.class_budget, above=0, below=1),
             "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
             "size": optional(whole, "n_samples", self.size, least=1),
         }
@@ -122,6 +123,11 @@ def agree_on_votes(request: Request, facts: Facts, rounds: int, account: Account
         request.adjacency,
         besides=account.agreed,
     )
+    if sigma < LEAST_ADAPTIVE_SIGMA and facts.calibration_delta < facts.delta:
+        raise ParameterError(
+            f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
+            f"noisy number of rows. Give delta, or public_rows if the number of rows is public."
+        )
     item = BillItem(VOTES, sigma, rounds)
     account.agree(item)
     return item
@@ -138,7 +144,7 @@ def spent_epsilon(request: Request, facts: Facts, account: Account) -> float:
 
 
 def normalised_shares(
-    given: dict[str, float] | None, class_names: tuple[str, ...]
+    given: Mapping[Any, float] | None, class_names: tuple[str, ...]
 ) -> tuple[float, ...] | None:
     """Return the declared share of each class, in the order of the schema.
 
@@ -148,14 +154,18 @@ def normalised_shares(
     """
     if given is None:
         return None
-    if set(given) != set(class_names):
+    if not isinstance(given, Mapping) or {str(name) for name in given} != set(class_names):
         raise ParameterError(
-            f"public_shares names {sorted(given)}: expected each class once: {list(class_names)}."
+            f"public_shares={given!r}: expected a share for each class of {list(class_names)}."
         )
-    shares = np.array([given[name] for name in class_names], dtype=np.float64)
-    if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
-        raise ParameterError("public_shares: expected numbers >= 0, and one of them above 0.")
-    return tuple(float(share) for share in shares / shares.sum())
+    named = {str(name): share for name, share in given.items()}
+    shares = [
+        _validate.real(f"public_shares[{name!r}]", named[name], above=0, least=True)
+        for name in class_names
+    ]
+    if sum(shares) == 0:
+        raise ParameterError("public_shares: expected at least one share above 0.")
+    return tuple(share / sum(shares) for share in shares)
 
 
 def _known(value: T | None) -> T:

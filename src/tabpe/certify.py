@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
-import math
 import platform
 from datetime import UTC, datetime
 from typing import Any
 
 from tabpe.budget import Facts, Request, spent_epsilon
 from tabpe.evolve import Evolution
+from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
+from tabpe.privacy.certificate import round_up
 from tabpe.schema import Schema
 
 ACCOUNTANT = (
@@ -36,7 +37,7 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a finished run."""
     return Certificate(
-        epsilon=_rounded_up(spent_epsilon(request, facts, account), request.epsilon),
+        epsilon=min(request.epsilon, round_up(spent_epsilon(request, facts, account), 6)),
         delta=facts.delta,
         requested_epsilon=request.epsilon,
         delta_source=_delta_source(request, facts),
@@ -52,14 +53,8 @@ def certify(
         seed_policy=SEED_POLICY,
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=_notes(request, facts, schema),
+        notes=_notes(facts, account, schema),
     )
-
-
-def _rounded_up(epsilon: float, most: float) -> float:
-    """Return epsilon with 6 significant digits, rounded up but never above `most`."""
-    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 5)
-    return min(most, max(epsilon, math.ceil(epsilon / unit) * unit))
 
 
 def _delta_source(request: Request, facts: Facts) -> str:
@@ -79,9 +74,9 @@ def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _notes(request: Request, facts: Facts, schema: Schema) -> tuple[str, ...]:
+def _notes(facts: Facts, account: Account, schema: Schema) -> tuple[str, ...]:
     notes = []
-    if request.shares is None and schema.label is not None:
+    if CLASS_COUNTS in (item.name for item in account.spent):
         notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")
     if facts.rows is not None and not facts.rows.is_declared:
         rows = facts.rows

@@ -116,14 +116,13 @@ class TabPE:
             The fitted model.
         """
         config, noise = Evolution.of(self.preset), _noise_of(self.noise)
-        seed = _seed_of(self.random_state)
+        seed, visible = _seed_of(self.random_state), _is_visible(self.verbose)
         encoder = Encoder(_schema_of(schema).with_label(self.label))
         request = self._request(encoder)
         _warn_of_schema(encoder.schema)
         table, form = open_table(data)
         batches = [encoder.encode(table)]
-        shown = round_bar(config.rounds, encoder.class_count, visible=self.verbose > 0)
-        with shown as on_round:
+        with round_bar(config.rounds, encoder.class_count, visible=visible) as on_round:
             outcome = run(batches, Settings(encoder, request, config, noise, seed, on_round))
         self.release_ = Release.of(outcome, encoder.schema, form, seed)
         return self
@@ -199,15 +198,13 @@ class TabPE:
 
     def _request(self, encoder: Encoder) -> Request:
         names = encoder.schema.class_names
-        given = self.public_shares
-        shares = None if given is None else {str(name): share for name, share in given.items()}
         request = Request(
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=Adjacency.of(self.adjacency),
             class_budget=self.class_budget,
             rows=self.public_rows,
-            shares=normalised_shares(shares, names),
+            shares=normalised_shares(self.public_shares, names),
             size=self.n_samples,
         )
         if request.size is not None and request.size < len(names):
@@ -223,7 +220,8 @@ class TabPE:
         if isinstance(self.preset, Evolution):
             changed["preset"] = asdict(self.preset)
         if not isinstance(self.noise, str):
-            changed["noise"] = self.noise.name
+            known = [name for name, kind in NOISES.items() if isinstance(self.noise, kind)]
+            changed["noise"] = known[0] if known else self.noise.name
         if self.public_shares is not None:
             changed["public_shares"] = {str(k): float(v) for k, v in self.public_shares.items()}
         return {name: _plain(value) for name, value in (self.get_params() | changed).items()}
@@ -251,7 +249,7 @@ def _schema_of(given: Schema | str | Path | None) -> Schema:
 def _noise_of(given: str | NoiseSource) -> NoiseSource:
     if isinstance(given, str):
         return NOISES[_validate.one_of("noise", given, list(NOISES))]()
-    if not isinstance(given, NoiseSource):
+    if isinstance(given, type) or not isinstance(given, NoiseSource):
         raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
     if not given.private:
         warnings.warn(
@@ -268,6 +266,12 @@ def _seed_of(random_state: int | None) -> int:
     if random_state is None:
         return secrets.randbits(63)
     return _validate.whole("random_state", random_state, least=0)
+
+
+def _is_visible(verbose: int) -> bool:
+    return (
+        verbose if isinstance(verbose, bool) else _validate.whole("verbose", verbose, least=0) > 0
+    )
 
 
 def _warn_of_schema(schema: Schema) -> None:

@@ -14,6 +14,7 @@ from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import ParameterError
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate
+from tabpe.privacy.certificate import round_up
 from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
 
@@ -118,9 +119,9 @@ def certificate_path(output: Path) -> Path:
 def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
     """Say in three lines what happened."""
     rounds = certificate.configuration["rounds"]
-    promise = f"epsilon {certificate.epsilon:.4g}, delta {certificate.delta:.2g}"
+    epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 2)
     say("wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s")
-    say("promised", f"{promise}: {certificate.status}")
+    say("promised", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
     say("details", f"{certificate_path(output)}: the bill, item by item")
 
 

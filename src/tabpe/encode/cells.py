@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import is_text
+from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError, missing_value
 from tabpe.schema import Boolean, Categorical, Float, Integer
+from tabpe.schema.columns import EXACT_INTEGERS
 
 _TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False, "f": False, "no": False, "n": False, "0": False
@@ -81,18 +82,20 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
 def _comparable(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return the cells in the type of the declared values; null where they can not be."""
     if pa.types.is_floating(array.type) and pa.types.is_string(kind):
-        array = _whole_where_possible(array)
-    try:
-        return array.cast(kind)
-    except pa.ArrowException:
-        return _cast_each(array, kind)
+        return _number_text(array)
+    cast = attempt(lambda: array.cast(kind))
+    return _cast_each(array, kind) if cast is None else cast
 
 
-def _whole_where_possible(array: pa.Array) -> pa.Array:
-    try:
-        return array.cast(pa.int64())
-    except pa.ArrowException:
-        return array
+def _number_text(array: pa.Array) -> pa.Array:
+    """Return numbers as text, whole ones without `.0`, each cell by itself.
+
+    How a row is encoded must not depend on any other row: one row more would move many votes.
+    """
+    numbers = array.cast(pa.float64())
+    whole = pc.and_(pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), EXACT_INTEGERS))
+    digits = pc.if_else(whole, numbers, 0.0).cast(pa.int64()).cast(pa.string())
+    return pc.if_else(whole, digits, numbers.cast(pa.string()))
 
 
 def _cast_each(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -103,10 +106,7 @@ def _cast_each(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _cast_or_none(value: pa.Scalar, kind: pa.DataType) -> Any:
-    try:
-        return value.cast(kind).as_py()
-    except (pa.ArrowException, ValueError, TypeError):
-        return None
+    return attempt(lambda: value.cast(kind).as_py(), ValueError, TypeError)
 
 
 def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
@@ -126,11 +126,11 @@ def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
 
 
 def _cast(name: str, array: pa.Array, kind: pa.DataType, expected: str) -> pa.Array:
-    try:
-        return array.cast(kind, safe=False)
-    except pa.ArrowException:
+    cast = attempt(lambda: array.cast(kind, safe=False))
+    if cast is None:
         _refuse(name, pc.is_null(_cast_each(array, kind)), f"expected {expected}")
-    raise DataError(f"column {name!r} is of type {array.type}: expected {expected}.")
+        raise DataError(f"column {name!r} is of type {array.type}: expected {expected}.")
+    return cast
 
 
 def _refuse(name: str, bad: pa.Array, hint: str | None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabpe._arrow import attempt
 from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
 from tabpe.io.frames import open_table
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
@@ -88,12 +89,12 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
         array = array.cast(pa.float64())
     if pa.types.is_boolean(array.type) or _is_number(array.type):
         return array
-    try:
-        return _typed(name, array.cast(pa.string()))
-    except pa.ArrowException:
+    text = attempt(lambda: array.cast(pa.string()))
+    if text is None:
         raise DataError(
             f"column {name!r} is of type {array.type}: expected numbers, text or truths."
-        ) from None
+        )
+    return _typed(name, text)
 
 
 def _typed(name: str, text: pa.Array) -> pa.Array:
@@ -110,10 +111,8 @@ def _typed(name: str, text: pa.Array) -> pa.Array:
     if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
         return pc.equal(lowered, "true")
     if pc.all(pc.match_substring_regex(text, _WHOLE)).as_py():
-        try:
-            return pc.utf8_ltrim(text, characters="+").cast(pa.int64())
-        except pa.ArrowException:
-            return text
+        whole = attempt(lambda: pc.utf8_ltrim(text, characters="+").cast(pa.int64()))
+        return text if whole is None else whole
     if pc.all(pc.match_substring_regex(text, _NUMBER)).as_py() and not _coded(text):
         return text.cast(pa.float64())
     return text

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabpe._arrow import is_text
+from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError
 from tabpe.io.read import check_names, read_table
 
@@ -115,10 +115,10 @@ def _to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
         raise DataError("data: column names must be text; rename the others.")
     columns = {}
     for name in names:
-        try:
-            columns[name] = frame.get_column(name).to_arrow()
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            raise DataError(f"data: column {name!r} mixes types: give it one.") from None
+        column = attempt(frame.get_column(name).to_arrow, TypeError, ValueError, OverflowError)
+        if column is None:
+            raise DataError(f"data: column {name!r} mixes types: give it one.")
+        columns[name] = column
     return pa.table(columns)
 
 
@@ -151,18 +151,12 @@ def _as_arrow(
             _as_arrow(codes, encoded["indices"], None),
             _as_arrow(dictionary, encoded["values"], None),
         )
-    try:
-        target = pa.type_for_alias(wanted)
-    except ValueError:
-        return array
+    target = attempt(lambda: pa.type_for_alias(wanted), ValueError)
     # Text that was read as numbers or truths stays what the schema made of it.
-    if is_text(target) != is_text(array.type):
+    if target is None or is_text(target) != is_text(array.type):
         return array
-    try:
-        cast = array.cast(target, safe=not pa.types.is_floating(target))
-    except pa.ArrowException:
-        return array
-    return cast if _same(cast, array) else array
+    cast = attempt(lambda: array.cast(target, safe=not pa.types.is_floating(target)))
+    return cast if cast is not None and _same(cast, array) else array
 
 
 def _same(cast: pa.Array, array: pa.Array) -> bool:

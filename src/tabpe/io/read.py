@@ -10,17 +10,20 @@ from __future__ import annotations
 import csv
 import glob
 import io
+import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from tabpe._arrow import attempt
 from tabpe.errors import DataError
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 LARGEST_TABLE = 16 * 2**30
+_UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
 
 
 def read_table(path: str | Path, *, max_bytes: int = LARGEST_TABLE) -> pa.Table:
@@ -40,10 +43,10 @@ def read_table(path: str | Path, *, max_bytes: int = LARGEST_TABLE) -> pa.Table:
     for file, table in zip(files, tables, strict=True):
         if table.schema.names != tables[0].schema.names:
             raise DataError(f"{file}: its columns differ from those of {files[0]}.")
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException:
-        raise DataError(f"{path}: the files hold different types in one column.") from None
+    joined = attempt(lambda: pa.concat_tables(tables, promote_options="permissive"))
+    if joined is None:
+        raise DataError(f"{path}: the files hold different types in one column.")
+    return joined
 
 
 def _matching(path: str | Path) -> list[Path]:
@@ -83,34 +86,41 @@ def check_names(names: list[str], *, where: str) -> None:
 
 
 def _read_parquet(path: Path, max_bytes: int) -> pa.Table:
+    table = attempt(lambda: _parquet(path, max_bytes))
+    if table is None:
+        raise DataError(f"{path}: not a readable Parquet file.")
+    return table
+
+
+def _parquet(path: Path, max_bytes: int) -> pa.Table:
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            check_names(file.schema_arrow.names, where=str(path))
-            return _gathered(path, file.schema_arrow, file.iter_batches(), max_bytes)
-    except pa.ArrowException:
-        raise DataError(f"{path}: not a readable Parquet file.") from None
+    with pq.ParquetFile(path) as file:
+        check_names(file.schema_arrow.names, where=str(path))
+        return _gathered(path, file.schema_arrow, file.iter_batches(), max_bytes)
 
 
 def _read_csv(path: Path, max_bytes: int) -> pa.Table:
-    from pyarrow import csv as arrow_csv
-
     names = _header(path)
     check_names(names, where=str(path))
-    convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-    parse = arrow_csv.ParseOptions(newlines_in_values=True)
-    try:
-        with (
-            _bytes(path) as stream,
-            arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
-        ):
-            table = _gathered(path, reader.schema, reader, max_bytes)
-    except pa.ArrowException:
-        raise DataError(_csv_fault(path, len(names))) from None
+    table = attempt(lambda: _csv(path, names, max_bytes))
+    if table is None:
+        raise DataError(_csv_fault(path, len(names)))
     if "\n" in (table.column(-1)[-1].as_py() if table.num_rows else ""):
         _refuse_open_quote(path)
     return table
+
+
+def _csv(path: Path, names: list[str], max_bytes: int) -> pa.Table:
+    from pyarrow import csv as arrow_csv
+
+    convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+    parse = arrow_csv.ParseOptions(newlines_in_values=True)
+    with (
+        _bytes(path) as stream,
+        arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
+    ):
+        return _gathered(path, reader.schema, reader, max_bytes)
 
 
 def _gathered(
@@ -132,23 +142,17 @@ def _bytes(path: Path) -> Any:
 
 def _refuse_open_quote(path: Path) -> None:
     """A quote that is never closed makes all the rest of the file its cell."""
-    try:
-        for _ in _rows(path):
-            pass
-    except csv.Error:
-        raise DataError(f"{path}: a quotation mark is opened and never closed.") from None
+    if attempt(lambda: len(list(_rows(path))), csv.Error) is None:
+        raise DataError(f"{path}: a quotation mark is opened and never closed.")
 
 
 def _header(path: Path) -> list[str]:
-    try:
-        names = next(_rows(path), None)
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text: save it as UTF-8.") from None
-    except (csv.Error, EOFError):
-        raise DataError(f"{path}: not a readable CSV file.") from None
-    if names is None:
+    rows = attempt(lambda: list(itertools.islice(_rows(path), 1)), *_UNREADABLE)
+    if rows is None:
+        raise DataError(_csv_fault(path, 0))
+    if not rows:
         raise DataError(f"{path}: the file is empty.")
-    return names
+    return rows[0]
 
 
 def _csv_fault(path: Path, width: int) -> str:
@@ -160,7 +164,7 @@ def _csv_fault(path: Path, width: int) -> str:
                 return f"{path}: row {number} has {len(row)} cells where the header has {width}."
     except UnicodeDecodeError:
         return f"{path}: not UTF-8 text: save it as UTF-8."
-    except (csv.Error, EOFError, OSError):
+    except (*_UNREADABLE, OSError):
         return f"{path}: not a readable CSV file."
     if number == 0:
         return f"{path}: there is a header and no row below it."

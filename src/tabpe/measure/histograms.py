@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tabpe.encode import Records
 from tabpe.engines import Engine
+from tabpe.errors import TabpeError
 from tabpe.privacy import Account, BillItem, NoiseSource
 
 VOTES = "votes"
@@ -42,7 +43,7 @@ def votes(
     """Return the noisy votes of the private rows for the candidates of each class."""
     sizes = [len(candidates) for candidates in population]
     measured = _measure(
-        VOTES, sum(sizes), lambda: _joined(engine.votes(population)), account, noise
+        VOTES, sum(sizes), lambda: _joined(engine.votes(population), sizes), account, noise
     )
     parts = np.split(measured.values[0], np.cumsum(sizes)[:-1])
     return Measured(list(parts), measured.item)
@@ -69,9 +70,14 @@ def _measure(
     sigma = account.charge(name)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tabpe-noise") as pool:
         drawn = pool.submit(noise.draw, cells, sigma)
-        noisy = count() + drawn.result()
-    return Measured([noisy], BillItem(name, sigma, times=1))
+        exact, added = count(), drawn.result()
+    # Broadcasting would put one draw on many cells, or one count into them.
+    if exact.shape != (cells,) or added.shape != (cells,):
+        raise TabpeError(f"{name}: counts and noise do not match the {cells} cells asked for.")
+    return Measured([exact + added], BillItem(name, sigma, times=1))
 
 
-def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _joined(parts: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    if [len(part) for part in parts] != list(sizes):
+        raise TabpeError("votes: the engine answered for other candidates than it was asked about.")
     return np.concatenate([*parts, np.empty(0, dtype=np.int64)])

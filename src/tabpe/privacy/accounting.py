@@ -25,8 +25,20 @@ from tabpe.privacy.adjacency import Adjacency
 from tabpe.privacy.bill import BillItem
 
 SMALLEST_DELTA = 1e-12
+EPSILONS = 1e-6, 1e4
 LARGEST_SIGMA = 2e5
 _TOLERANCE = 2e-5
+
+
+def check_promise(epsilon: float, delta: float) -> None:
+    """Refuse an epsilon or a delta that no promise can have."""
+    low, high = EPSILONS
+    _validate.real("epsilon", epsilon, above=0, hint="Usual are values from 0.1 to 10.")
+    _validate.real("delta", delta, above=0, below=1, hint="Usual is a value far below 1/rows.")
+    if not low <= epsilon <= high:
+        raise ParameterError(f"epsilon={epsilon:g}: expected a value from {low:g} to {high:g}.")
+    if delta < SMALLEST_DELTA:
+        raise ParameterError(f"delta={delta:g}: expected at least {SMALLEST_DELTA:g}.")
 
 
 def calibrate(
@@ -59,7 +71,7 @@ def calibrate(
     """
     from scipy.optimize import brentq
 
-    _check(epsilon, delta)
+    check_promise(epsilon, delta)
     _validate.whole("rounds", rounds, least=1)
     left = gaussian_mu(epsilon, delta) ** 2 / adjacency.cells - sum(i.loss for i in besides)
     if left <= 0:
@@ -120,11 +132,11 @@ def composed_epsilon(
     adjacency: Adjacency = Adjacency.ADD_REMOVE,
 ) -> float:
     """Return the epsilon of a whole bill at `delta`, rounded up; 0 for an empty bill."""
-    _check(1.0, delta)
+    check_promise(1.0, delta)
     if not items:
         return 0.0
     mu = math.sqrt(adjacency.cells * sum(item.loss for item in items))
-    grid = _grid(gaussian_epsilon(mu, delta))
+    grid = _grid(gaussian_epsilon(mu, delta), mu)
     losses = [_loss(item.sigma, item.times * adjacency.cells, grid) for item in items]
     total = functools.reduce(lambda one, other: one.compose(other), losses)
     return float(total.get_epsilon_for_delta(delta))
@@ -169,15 +181,9 @@ def _loss(sigma: float, times: int, grid: float) -> Any:
     return once.self_compose(times)
 
 
-def _grid(epsilon: float) -> float:
-    """Return how finely losses are rounded up: fine for a small epsilon, fast for a large one."""
-    return 1e-4 * max(min(1.0, epsilon / 0.1), epsilon / 10.0, 1e-4)
+def _grid(epsilon: float, mu: float) -> float:
+    """Return how finely losses are rounded up: fine for a small epsilon, fast for a large one.
 
-
-def _check(epsilon: float, delta: float) -> None:
-    _validate.real("epsilon", epsilon, above=0, hint="Usual values lie between 0.1 and 10.")
-    _validate.real(
-        "delta", delta, above=0, below=1, hint="It is the chance that the promise fails: below 1/n."
-    )
-    if delta < SMALLEST_DELTA:
-        raise ParameterError(f"delta={delta:g}: expected at least {SMALLEST_DELTA:g}.")
+    Losses spread over about `mu`, which bounds the work where a large delta makes epsilon vanish.
+    """
+    return 1e-4 * max(min(1.0, epsilon / 0.1), epsilon / 2.0, mu / 10.0)

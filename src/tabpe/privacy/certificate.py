@@ -7,6 +7,7 @@ import json
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from tabpe.errors import ArchiveError
@@ -104,7 +105,8 @@ class Certificate:
 
     def __str__(self) -> str:
         lines = ["tabpe certificate", *self._warnings()]
-        lines += _entry("promise", f"({self.epsilon:.6g}, {self.delta:.3g})-differential privacy")
+        epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
+        lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
         lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
         lines += _entry("neighbours", self.adjacency.meaning)
         for place, item in enumerate(self.bill):
@@ -123,15 +125,25 @@ class Certificate:
         return "\n".join(lines)
 
     def _warnings(self) -> list[str]:
-        if not self.private:
-            return [f"  {NOT_PRIVATE}: made with a fake source of noise, for tests only."]
+        fake = [f"  {NOT_PRIVATE}: made with a fake source of noise, for tests only."]
         if not self.fields_from_data:
-            return []
+            return [] if self.private else fake
         text = (
             "WARNING: these fields of the schema were read off the data and are not covered by "
             "the promise: " + ", ".join(self.fields_from_data)
         )
-        return [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
+        read_off = [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
+        return read_off if self.private else fake + read_off
+
+
+def round_up(value: float, digits: int) -> float:
+    """Return a positive value with so many significant digits, rounded toward a weaker promise.
+
+    Example:
+        >>> round_up(0.123456, 3), round_up(1.0, 3)
+        (0.124, 1.0)
+    """
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
 
 
 def _entry(title: str, text: str) -> list[str]:

@@ -1,0 +1,289 @@
+"""Nothing of the private table gets out: not in errors, logs, history, certificate or files.
+
+Markers are planted where nothing but a leak can bring them out again: rare numbers clamped by the
+schema, texts that map to `other`, and counts that noise makes very unlikely to appear.
+"""
+
+import json
+import logging
+import traceback
+import warnings
+import zipfile
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
+from tabpe.engines import LocalEngine
+from tabpe.errors import TabpeError
+
+TEXT = "zzmarkerqx"
+NUMBER = 7_366_931_517
+DECIMAL = 918273.6455
+MARKERS = (TEXT, str(NUMBER), f"{NUMBER:,}", str(DECIMAL), "7366931517.0", "7.366931517e")
+COUNTS = (1237, 411)
+
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 100),
+        Float("bmi", 10.0, 60.0),
+        Categorical("ward", ("heart", "lung", "else"), other="else"),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+STRICT = Schema(
+    (*SCHEMA.columns[:2], Categorical("ward", ("heart", "lung", "else")), SCHEMA.columns[3]),
+    label="ill",
+)
+
+
+def columns():
+    rng = np.random.default_rng(0)
+    size = sum(COUNTS)
+    data = {
+        "age": rng.integers(0, 101, size).tolist(),
+        "bmi": rng.uniform(10, 60, size).tolist(),
+        "ward": rng.choice(["heart", "lung"], size).tolist(),
+        "ill": [False] * COUNTS[0] + [True] * COUNTS[1],
+    }
+    data["age"][3], data["bmi"][4], data["ward"][5] = NUMBER, DECIMAL, TEXT
+    return data
+
+
+def printed(error):
+    """What Python prints of an error that nobody catches, but for the lines of source code."""
+    report = traceback.TracebackException.from_exception(error)
+    said = [str(error), repr(error)]
+    while report is not None:
+        said += report.format_exception_only()
+        hidden = None if report.__suppress_context__ else report.__context__
+        report = report.__cause__ or hidden
+    return "\n".join(said)
+
+
+def carried(error):
+    """What a tool that collects errors can find in one: every error behind it, hidden or not."""
+    said = []
+    while error is not None:
+        said += [str(error), repr(error), *getattr(error, "__notes__", [])]
+        error = error.__cause__ or error.__context__
+    return "\n".join(said)
+
+
+def assert_clean(text, markers=MARKERS):
+    found = [marker for marker in markers if marker in text]
+    assert not found, f"{found} in: {text[:2000]}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A real run on a table full of markers, and all that it said meanwhile."""
+    heard = []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            heard.append(self.format(record))
+
+    root, listener = logging.getLogger(), Listener()
+    level = root.level
+    root.addHandler(listener)
+    root.setLevel(logging.DEBUG)
+    model = TabPE(epsilon=1, n_samples=100, random_state=0, verbose=1)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(pa.table(columns()), SCHEMA)
+    finally:
+        root.removeHandler(listener)
+        root.setLevel(level)
+    path = tmp_path_factory.mktemp("leaks") / "model.tabpe"
+    model.save(path)
+    return model, [*heard, *(str(warning.message) for warning in caught)], path
+
+
+def unfolded(path):
+    """Every byte of an archive, and of the archives in it."""
+    parts = []
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            parts.append(content)
+            if name.endswith(".npz"):
+                with archive.open(name) as inner, zipfile.ZipFile(inner) as arrays:
+                    parts += [arrays.read(entry) for entry in arrays.namelist()]
+    return b"\n".join(parts)
+
+
+def test_logs_and_warnings_hold_no_marker(run):
+    assert_clean("\n".join(run[1]))
+
+
+def test_the_history_and_the_certificate_hold_no_marker(run):
+    model = run[0]
+    said = json.dumps(model.history_) + model.certificate.to_json() + str(model.certificate)
+    assert_clean(said + repr(model) + repr(model.release_))
+
+
+def test_the_saved_file_holds_no_marker(run):
+    content = unfolded(run[2])
+    binary = [
+        np.array([value], dtype=kind).tobytes()
+        for value in (NUMBER, DECIMAL)
+        for kind in (np.float64, np.float32, np.int64)
+    ]
+    assert not [marker for marker in (*map(str.encode, MARKERS), *binary) if marker in content]
+
+
+def test_the_synthetic_rows_hold_no_marker(run):
+    assert_clean(str(run[0].sample(1000).to_pylist()))
+
+
+def values(plain):
+    """Every number in a nest of plain values."""
+    if isinstance(plain, dict):
+        return [number for entry in plain.values() for number in values(entry)]
+    if isinstance(plain, (list, tuple)):
+        return [number for entry in plain for number in values(entry)]
+    return [plain] if isinstance(plain, (int, float)) else []
+
+
+def test_no_exact_count_stands_in_the_history_or_the_certificate():
+    """Under noise of sigma 50 and more, five runs do not all show the same exact count."""
+    exact = {*COUNTS, sum(COUNTS)}
+    shown = []
+    for seed in range(5):
+        model = TabPE(epsilon=0.5, delta=1e-6, n_samples=100, random_state=seed, verbose=0)
+        model.fit(pa.table(columns()), SCHEMA)
+        plain = [model.history_, model.certificate.to_dict()]
+        shown.append(exact & {round(number) for number in values(plain)})
+        text = json.dumps(plain)
+        shown[-1] |= {count for count in exact if f"{count:,}" in text}
+    assert set.intersection(*shown) == set()
+
+
+def test_a_fitted_model_holds_no_private_row(run):
+    """Only what is released is kept: nothing reachable from the model has the private length."""
+    model = run[0]
+    waiting, seen = [model], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine))
+        if isinstance(one, np.ndarray):
+            assert len(one) not in (*COUNTS, sum(COUNTS))
+        waiting += list(getattr(one, "__dict__", {}).values())
+        waiting += list(one.values()) if isinstance(one, dict) else []
+        waiting += list(one) if isinstance(one, (list, tuple)) else []
+
+
+BAD = {
+    "text in numbers": ("age", lambda cells: [*map(str, cells[:-1]), TEXT]),
+    "text in decimals": ("bmi", lambda cells: [*map(str, cells[:-1]), f"{TEXT}{DECIMAL}"]),
+    "unknown category": ("ward", lambda cells: cells),
+    "text in truths": ("ill", lambda cells: [*map(str, cells[:-1]), TEXT]),
+    "a number in truths": ("ill", lambda cells: [*map(int, cells[:-1]), NUMBER]),
+    "nan": ("bmi", lambda cells: [*cells[:-1], float("nan")]),
+    "null": ("age", lambda cells: [*cells[:-1], None]),
+    "empty text": ("age", lambda cells: [*map(str, cells[:-1]), ""]),
+    "all null": ("ward", lambda cells: [None] * len(cells)),
+    "bytes": ("ward", lambda cells: [TEXT.encode() + b"\xff"] * len(cells)),
+    "lists": ("ward", lambda cells: [[TEXT]] * len(cells)),
+    "times": ("age", lambda cells: pa.array(range(len(cells)), pa.timestamp("s"))),
+}
+
+
+def spoilt(kind):
+    name, spoil = BAD[kind]
+    data = columns()
+    if name != "ward":
+        data["ward"][5] = "heart"
+    data[name] = spoil(data[name])
+    return pa.table(data)
+
+
+def error_of(data):
+    """The error that fitting `data` ends with."""
+    with pytest.raises(TabpeError) as caught:
+        TabPE(epsilon=1, delta=1e-6, n_samples=100, random_state=0, verbose=0).fit(data, STRICT)
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_errors_about_cells_name_the_column(kind):
+    assert BAD[kind][0] in str(error_of(spoilt(kind)))
+
+
+@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("kind", BAD)
+def test_errors_about_cells_never_show_a_cell(kind, look, capfd):
+    assert_clean(look(error_of(spoilt(kind))) + "".join(capfd.readouterr()))
+
+
+def csv_text(cells):
+    return "age,bmi,ward,ill\n" + "".join(f"{line}\n" for line in cells)
+
+
+FILES = {
+    "ragged": csv_text(["1,20,heart,true", f"2,20,{TEXT},true,{NUMBER}"]),
+    "short": csv_text(["1,20,heart,true", f"{NUMBER},{TEXT}"]),
+    "no number": csv_text(["1,20,heart,true", f"{TEXT},20,lung,false"]),
+    "no category": csv_text(["1,20,heart,true", f"2,20,{TEXT},false"]),
+    "no truth": csv_text(["1,20,heart,true", f"2,20,lung,{TEXT}"]),
+    "open quote": csv_text(["1,20,heart,true", f'2,20,"{TEXT},false']),
+    "not text": csv_text([f"1,20,{TEXT}\udcff,true"]),
+}
+
+
+@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("kind", FILES)
+def test_errors_about_files_never_show_a_cell(kind, look, tmp_path, capfd):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(FILES[kind].encode("utf-8", "surrogateescape"))
+    assert_clean(look(error_of(path)) + "".join(capfd.readouterr()))
+
+
+FRAMES = {
+    "pandas mixed": lambda: (
+        pd.DataFrame(columns())
+        .astype({"age": object})
+        .assign(age=[TEXT, b"x", *[3] * (sum(COUNTS) - 2)])
+    ),
+    "pandas objects": lambda: pd.DataFrame(columns()).assign(ward=[{TEXT}] * sum(COUNTS)),
+    "pandas huge": lambda: pd.DataFrame(columns()).assign(
+        age=[NUMBER * 10**20, *[3] * (sum(COUNTS) - 1)]
+    ),
+    "polars objects": lambda: pl.DataFrame(columns()).with_columns(
+        pl.Series("ward", [{TEXT}] * sum(COUNTS), dtype=pl.Object)
+    ),
+}
+
+
+@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_errors_about_frames_never_show_a_cell(kind, look):
+    assert_clean(look(error_of(FRAMES[kind]())))
+
+
+@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("kind", ["all null", "null", "lists"])
+def test_errors_of_a_draft_never_show_a_cell(kind, look):
+    with pytest.raises(TabpeError) as caught:
+        draft_schema(spoilt(kind))
+    assert_clean(look(caught.value))
+
+
+def test_a_table_too_small_is_refused_without_its_exact_size():
+    """The message shows a number of rows under noise of sigma 30 and more: it varies."""
+    small, said = pa.table(columns()).slice(1100, 200), set()
+    for _ in range(6):
+        with pytest.raises(TabpeError, match="public_rows") as caught:
+            TabPE(epsilon=1, random_state=0, verbose=0).fit(small, SCHEMA)
+        assert_clean(carried(caught.value))
+        said.add(str(caught.value))
+    assert len(said) > 1

@@ -1,0 +1,181 @@
+"""Rules that the source keeps, read off its syntax trees."""
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+import tabpe
+from tabpe.privacy import FakeNoise, NoiseSource
+
+ROOT = Path(tabpe.__file__).parent
+FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+each_file = pytest.mark.parametrize("name", FILES)
+
+
+def imports(name):
+    """Every module that a file imports, wherever in it, as full names."""
+    found = set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def importing(module):
+    """The files that import `module` or something of it."""
+    return {
+        name
+        for name in FILES
+        if any(found == module or found.startswith(f"{module}.") for found in imports(name))
+    }
+
+
+def calls(name):
+    return [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)]
+
+
+def dotted(node):
+    """`np.random.seed` for the function of a call; empty if it is not a plain name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def test_the_source_is_found():
+    assert {"privacy/noise.py", "measure/histograms.py", "engines/local.py"} <= set(FILES)
+
+
+def test_only_the_noise_module_samples_with_opendp():
+    assert importing("opendp") == {"privacy/noise.py"}
+
+
+def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
+    outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
+    assert outside == {"measure/histograms.py", "budget.py", "pipeline.py"}
+
+
+def test_the_budget_knows_engines_by_type_alone():
+    """It hands an engine on to `measure`; no attribute of one is read there."""
+    assert not any(
+        isinstance(node, ast.Attribute) and dotted(node.value) == "engine"
+        for node in ast.walk(TREES["budget.py"])
+    )
+
+
+def test_the_pipeline_asks_an_engine_nothing():
+    used = {
+        node.attr
+        for node in ast.walk(TREES["pipeline.py"])
+        if isinstance(node, ast.Attribute) and dotted(node.value) == "engine"
+    }
+    assert used == {"prepare", "close"}
+
+
+def test_noise_is_drawn_in_one_place():
+    drawing = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "draw"
+    }
+    assert drawing == {"measure/histograms.py"}
+
+
+def test_an_account_is_charged_in_one_place():
+    charging = {
+        name for name in FILES for call in calls(name) if dotted(call.func).endswith(".charge")
+    }
+    assert charging == {"measure/histograms.py"}
+
+
+@each_file
+@pytest.mark.parametrize(
+    "module", ["pickle", "cPickle", "shelve", "marshal", "dill", "cloudpickle", "joblib"]
+)
+def test_nothing_unpickles(name, module):
+    assert name not in importing(module)
+
+
+@each_file
+def test_nothing_is_evaluated(name):
+    assert not {"eval", "exec", "compile", "__import__", "os.system"} & {
+        dotted(call.func) for call in calls(name)
+    }
+
+
+@each_file
+def test_arrays_are_loaded_without_pickle(name):
+    for call in calls(name):
+        if dotted(call.func) in ("np.load", "numpy.load"):
+            given = {word.arg: word.value for word in call.keywords}
+            assert isinstance(given.get("allow_pickle"), ast.Constant)
+            assert given["allow_pickle"].value is False
+
+
+@each_file
+def test_yaml_is_loaded_safely(name):
+    for call in calls(name):
+        assert dotted(call.func) not in ("yaml.unsafe_load", "yaml.full_load")
+
+
+@each_file
+def test_no_global_random_state_is_used(name):
+    """Neither numpy's legacy functions nor the standard library: a seed there is shared by all."""
+    assert name not in importing("random")
+    allowed = {"default_rng", "Generator", "SeedSequence"}
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Attribute) and dotted(node.value) in ("np.random", "numpy.random"):
+            assert node.attr in allowed
+
+
+def test_the_noise_module_makes_no_generator_but_for_the_fake_source():
+    outside = [
+        node for node in TREES["privacy/noise.py"].body if getattr(node, "name", "") != "FakeNoise"
+    ]
+    names = {
+        dotted(node.func) for top in outside for node in ast.walk(top) if isinstance(node, ast.Call)
+    }
+    assert not any("random" in name or "seed" in name for name in names)
+
+
+def classes():
+    modules = [
+        importlib.import_module("tabpe." + name[:-3].replace("/", ".").removesuffix(".__init__"))
+        for name in FILES
+        if name not in ("__init__.py", "__main__.py")
+    ]
+    found = {
+        member
+        for module in modules
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if member.__module__.startswith("tabpe")
+    }
+    return sorted(found, key=lambda kind: kind.__qualname__)
+
+
+def test_no_source_of_noise_but_the_fake_one_takes_a_seed():
+    sources = [kind for kind in classes() if hasattr(kind, "draw") and kind is not NoiseSource]
+    assert FakeNoise in sources
+    assert len(sources) >= 2
+    for kind in sources:
+        if kind is FakeNoise:
+            assert kind.private is False
+            continue
+        taken = {*inspect.signature(kind).parameters, *inspect.signature(kind.draw).parameters}
+        assert not any("seed" in word or "rng" in word or "state" in word for word in taken)
+
+
+@each_file
+def test_only_the_command_line_prints(name):
+    printing = any(dotted(call.func) == "print" for call in calls(name))
+    assert not printing or name.startswith("cli/")
+    assert name not in importing("logging")

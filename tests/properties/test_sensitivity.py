@@ -1,0 +1,145 @@
+"""What one row can change: the property that the whole accounting stands on."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tabpe.encode import Encoder, Records
+from tabpe.engines import LocalEngine
+from tabpe.errors import DataError
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+
+CLASSES = 3
+
+
+def records(draw, size, numeric, categorical):
+    """Few different values, so that ties and duplicates are common."""
+    numbers = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=numeric, max_size=numeric)
+    codes = st.lists(st.integers(0, 2), min_size=categorical, max_size=categorical)
+    rows = draw(st.lists(st.tuples(numbers, codes), min_size=size, max_size=size))
+    return Records(
+        np.array([row[0] for row in rows], dtype=np.float32).reshape(size, numeric),
+        np.array([row[1] for row in rows], dtype=np.uint8).reshape(size, categorical),
+    )
+
+
+@st.composite
+def votings(draw):
+    """Private rows with their classes, a population, and another row."""
+    numeric, categorical = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    size = draw(st.integers(1, 12))
+    rows = records(draw, size + 1, numeric, categorical)
+    label = st.integers(0, CLASSES - 1)
+    labels = np.array(draw(st.lists(label, min_size=size + 1, max_size=size + 1)))
+    population = [
+        records(draw, draw(st.integers(0, 6)), numeric, categorical) for _ in range(CLASSES)
+    ]
+    return rows, labels, population
+
+
+def counted(rows, labels, population):
+    engine = LocalEngine(classes=CLASSES, category_weight=1 / 3)
+    engine.prepare([(rows, labels)])
+    return np.concatenate(engine.votes(population)), engine.class_counts()
+
+
+def without(rows, labels, place):
+    kept = np.arange(len(rows)) != place
+    return rows.take(kept), labels[kept]
+
+
+@given(voting=votings(), data=st.data())
+@settings(deadline=None, max_examples=300)
+def test_one_row_more_or_less_changes_exactly_one_cell_by_one(voting, data):
+    rows, labels, population = voting
+    place = data.draw(st.integers(0, len(rows) - 1))
+    votes, counts = counted(rows, labels, population)
+    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population)
+    has_candidates = len(population[labels[place]]) > 0
+    moved = votes - fewer_votes
+    assert moved[moved != 0].tolist() == [1] * has_candidates
+    assert np.flatnonzero(counts - fewer_counts).tolist() == [labels[place]]
+    assert (counts - fewer_counts).sum() == 1
+
+
+@given(voting=votings(), data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_another_row_in_the_place_of_one_moves_at_most_two_cells_by_one(voting, data):
+    rows, labels, population = voting
+    place = data.draw(st.integers(0, len(rows) - 1))
+    one = counted(*without(rows, labels, len(rows) - 1), population)
+    other = counted(*without(rows, labels, place), population)
+    for before, after in zip(one, other, strict=True):
+        moved = after - before
+        assert np.abs(moved).max(initial=0) <= 1
+        assert np.abs(moved).sum() <= 2
+
+
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 9),
+        Float("size", -1.0, 1.0, decimals=1),
+        Float("free", 0.0, 5.0),
+        Categorical("ward", ("1", "2", "10000000000000000", "other"), other="other"),
+        Categorical("code", (1, 2, 3), other=3),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+
+cells = st.fixed_dictionaries(
+    {
+        "age": st.one_of(st.integers(-3, 15), st.just(10**12)),
+        "size": st.floats(-2, 2),
+        "free": st.floats(allow_nan=False),
+        "ward": st.sampled_from([1.0, 2.0, 1.5, -0.0, 1e16]),
+        "code": st.sampled_from([1.0, 2.0, 3.0, 4.0, 2.5]),
+        "ill": st.booleans(),
+    }
+)
+PLAIN = {"age": 1, "size": 0.5, "free": 1.0, "ward": 1.0, "code": 1.0, "ill": True}
+
+
+def encoded(rows):
+    records, labels = Encoder(SCHEMA).encode(pa.Table.from_pylist(rows))
+    return records.numbers, records.codes, labels
+
+
+@given(rows=st.lists(cells, min_size=1, max_size=8), extra=cells)
+@example(rows=[PLAIN | {"ward": 1e16}], extra=PLAIN | {"ward": 1.5})
+@settings(deadline=None, max_examples=150)
+def test_a_row_is_encoded_by_itself_whatever_the_other_rows_are(rows, extra):
+    """Else one row more could move the votes of all."""
+    alone, together = encoded(rows), encoded([*rows, extra])
+    for before, after in zip(alone, together, strict=True):
+        assert before.tolist() == after[: len(rows)].tolist()
+
+
+@given(
+    cells=st.lists(
+        st.sampled_from(["1", "2", " 2", "1.0", "1e0", "3", "x", "", "true", "0x1", "٣"]),
+        min_size=1,
+        max_size=6,
+    ),
+    extra=st.sampled_from(["x", "1.5", "", "99999999999999999999", "1", "true"]),
+    column=st.sampled_from(
+        [
+            Categorical("c", ("1", "2", "else"), other="else"),
+            Categorical("c", (1, 2, 3), other=3),
+            Categorical("c", (1.0, 2.5), other=2.5),
+            Integer("c", 0, 9),
+            Boolean("c"),
+        ]
+    ),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_cell_of_text_is_encoded_by_itself(cells, extra, column):
+    encoder = Encoder(Schema((column,)))
+    try:
+        alone = encoder.encode(pa.table({"c": cells}))[0]
+        together = encoder.encode(pa.table({"c": [*cells, extra]}))[0]
+    except DataError:
+        return
+    assert alone.numbers.tolist() == together.numbers[:-1].tolist()
+    assert alone.codes.tolist() == together.codes[:-1].tolist()

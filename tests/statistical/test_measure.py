@@ -1,0 +1,102 @@
+"""The noise that `measure` really adds has the sigma that the account was charged for."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tabpe import measure
+from tabpe.encode import Records
+from tabpe.privacy import Account, BillItem, OpenDPNoise
+
+SIGMA = 3.3
+COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
+
+
+class KnownEngine:
+    """Holds no rows: its counts are the ones above."""
+
+    def __init__(self, cells):
+        self.cells = cells
+
+    def votes(self, population):
+        """Return the counts, class by class."""
+        sizes = [len(candidates) for candidates in population]
+        return np.split(self.cells, np.cumsum(sizes)[:-1])
+
+    def class_counts(self):
+        """Return the counts."""
+        return self.cells
+
+
+def agreed(name, sigma, times=1):
+    account = Account()
+    account.agree(BillItem(name, sigma, times))
+    return account
+
+
+def candidates(size):
+    return Records(np.zeros((size, 1)), np.zeros((size, 0), dtype=np.uint8))
+
+
+def added_to_votes(sigma, times=1):
+    population = [candidates(12_000), candidates(0), candidates(8_000)]
+    account = agreed("votes", sigma, times)
+    engine = KnownEngine(COUNTS)
+    return [
+        np.concatenate(measure.votes(engine, population, account, OpenDPNoise()).values) - COUNTS
+        for _ in range(times)
+    ]
+
+
+def added_to_class_counts(sigma):
+    account = agreed("class counts", sigma)
+    measured = measure.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
+    return measured.values[0] - COUNTS
+
+
+def added_to_row_counts(sigma, times):
+    account = agreed("row count", sigma, times)
+    engine, noise = KnownEngine(COUNTS[:3]), OpenDPNoise()
+    drawn = [measure.row_count(engine, account, noise).values[0][0] for _ in range(times)]
+    return np.array(drawn) - COUNTS[:3].sum()
+
+
+def test_votes_get_noise_of_the_agreed_sigma(fit):
+    assert fit.accepts(added_to_votes(SIGMA)[0], SIGMA)
+
+
+def test_class_counts_get_noise_of_the_agreed_sigma(fit):
+    assert fit.accepts(added_to_class_counts(SIGMA), SIGMA)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_votes_under_noise_ten_percent_off_are_rejected(fit, factor):
+    assert not fit.accepts(added_to_votes(SIGMA * factor)[0], SIGMA)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_class_counts_under_noise_ten_percent_off_are_rejected(fit, factor):
+    assert not fit.accepts(added_to_class_counts(SIGMA * factor), SIGMA)
+
+
+def test_the_row_count_gets_noise_of_the_agreed_sigma(fit):
+    """One cell a call, so there are fewer draws: the power is checked with them."""
+    fewer = dataclasses.replace(fit, draws=8_000)
+    assert fewer.accepts(added_to_row_counts(SIGMA, fewer.draws), SIGMA)
+    assert max(fewer.misses(SIGMA, SIGMA * factor) for factor in (0.9, 1.1)) < 1e-3
+
+
+def test_noise_does_not_depend_on_the_counts(fit, uncorrelated):
+    assert uncorrelated(added_to_votes(SIGMA)[0], COUNTS)
+
+
+def test_noise_of_two_rounds_is_independent(uncorrelated):
+    first, second = added_to_votes(SIGMA, times=2)
+    assert uncorrelated(first, second)
+
+
+def test_noise_of_neighbouring_cells_and_classes_is_independent(uncorrelated):
+    drawn = added_to_votes(SIGMA)[0]
+    assert uncorrelated(drawn[:-1], drawn[1:])
+    assert uncorrelated(drawn[:8_000], drawn[12_000:])

@@ -1,0 +1,103 @@
+"""The promise in writing: JSON there and back, and text that a person can read."""
+
+import dataclasses
+import json
+import re
+
+import pytest
+
+from tabpe.errors import ArchiveError
+from tabpe.privacy import Adjacency, BillItem, Certificate
+
+
+@pytest.fixture
+def certificate():
+    return Certificate(
+        epsilon=0.999991,
+        delta=1.5744e-5,
+        requested_epsilon=1.0,
+        delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
+        adjacency=Adjacency.ADD_REMOVE,
+        bill=(BillItem("class counts", 30.0, 1), BillItem("votes", 15.0, 15)),
+        accountant="privacy loss distributions " * 6,
+        noise="OpenDP",
+        private=True,
+        schema_digest="ab" * 32,
+        fields_from_data=(),
+        assumed_public=("the schema",),
+        configuration={"n_samples": 10, "rounds": 15},
+        seed_policy="noise takes no seed",
+        versions={"tabpe": "0.1.0"},
+        created="2025-01-01T00:00:00+00:00",
+        notes=("a note",),
+    )
+
+
+def test_json_gives_the_same_certificate_back(certificate):
+    assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
+
+
+def test_json_states_what_a_custodian_asks_for(certificate):
+    plain = json.loads(certificate.to_json())
+    assert plain["status"] == "private"
+    assert plain["adjacency"] == "add-remove"
+    assert [item["name"] for item in plain["bill"]] == ["class counts", "votes"]
+    assert {item["sensitivity_cells"] for item in plain["bill"]} == {1}
+    assert set(plain) >= {"epsilon", "delta", "accountant", "versions", "schema_digest"}
+
+
+def test_the_shares_of_the_bill_add_up(certificate):
+    assert sum(map(certificate.share, certificate.bill)) == pytest.approx(1)
+    assert certificate.share(certificate.bill[1]) > 0.9
+
+
+def test_the_certificate_can_not_be_changed(certificate):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        certificate.epsilon = 0.1
+
+
+@pytest.mark.parametrize("changes", [{}, {"private": False}, {"fields_from_data": ("a" * 99, "b")}])
+def test_the_text_fits_a_terminal(certificate, changes):
+    text = str(dataclasses.replace(certificate, **changes))
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_text_names_every_item(certificate):
+    text = str(certificate)
+    assert "class counts" in text
+    assert "votes" in text
+    assert "15 x sigma 15" in text
+
+
+@pytest.mark.parametrize("delta", [1.5744e-5, 1.5754e-5, 9.9949e-7, 1e-6])
+@pytest.mark.parametrize("epsilon", [0.123456, 1 / 3, 0.9999991])
+def test_the_text_never_promises_more_than_was_certified(certificate, epsilon, delta):
+    text = str(dataclasses.replace(certificate, epsilon=epsilon, delta=delta))
+    stated = re.search(r"\((\S+), (\S+)\)-differential", text)
+    assert float(stated[1]) >= epsilon * (1 - 1e-9)
+    assert float(stated[2]) >= delta * (1 - 1e-9)
+
+
+def test_a_fake_source_is_stamped_in_text_and_json(certificate):
+    fake = dataclasses.replace(certificate, private=False)
+    assert "NOT PRIVATE" in str(fake).splitlines()[1]
+    assert json.loads(fake.to_json())["status"] == "NOT PRIVATE"
+    assert Certificate.from_dict(fake.to_dict()).status == "NOT PRIVATE"
+
+
+def test_fields_from_the_data_are_listed_and_not_covered(certificate):
+    loud = dataclasses.replace(certificate, fields_from_data=("age.min", "age.max"))
+    assert loud.status != "private"
+    assert "age.min, age.max" in str(loud)
+    assert "not covered" in " ".join(str(loud).split())
+
+
+def test_a_fake_run_on_a_drafted_schema_shows_both_warnings(certificate):
+    both = dataclasses.replace(certificate, private=False, fields_from_data=("age.min",))
+    assert "NOT PRIVATE" in str(both)
+    assert "age.min" in str(both)
+
+
+def test_another_format_is_refused(certificate):
+    with pytest.raises(ArchiveError, match="format"):
+        Certificate.from_dict(certificate.to_dict() | {"format": 99})

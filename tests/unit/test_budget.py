@@ -1,0 +1,240 @@
+"""From a request to agreed noise: what is bought, at which price, and what is refused."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from tabpe.budget import (
+    Facts,
+    Request,
+    agree_on_votes,
+    establish_facts,
+    normalised_shares,
+    spent_epsilon,
+)
+from tabpe.errors import BudgetError, ParameterError
+from tabpe.privacy import Account, Adjacency, BillItem, FakeNoise, composed_epsilon
+from tabpe.privacy.accounting import gaussian_mu
+from tabpe.privacy.delta import RowCount
+
+
+class CountingEngine:
+    """Three classes of 5,000, 3,000 and 2,000 rows."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def class_counts(self):
+        """Return the rows of each class."""
+        self.calls += 1
+        return np.array([5000, 3000, 2000])
+
+
+ASKED = Request(
+    epsilon=1.0,
+    delta=1e-6,
+    adjacency=Adjacency.ADD_REMOVE,
+    class_budget=0.02,
+    rows=None,
+    shares=None,
+    size=100,
+)
+
+
+def established(classes=3, noise=None, **changes):
+    request, account = dataclasses.replace(ASKED, **changes), Account()
+    engine = CountingEngine()
+    facts = establish_facts(request, classes, engine, account, noise or FakeNoise(strength=0))
+    return facts, account, engine
+
+
+def names(account):
+    return [item.name for item in account.spent]
+
+
+SHARES = (0.5, 0.3, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "bought"),
+    [
+        ({}, ["class counts"]),
+        ({"delta": None}, ["class counts"]),
+        ({"size": None}, ["class counts"]),
+        ({"rows": 10_000}, ["class counts"]),
+        ({"shares": SHARES}, []),
+        ({"shares": SHARES, "delta": None}, ["row count"]),
+        ({"shares": SHARES, "size": None}, ["row count"]),
+        ({"shares": SHARES, "delta": None, "rows": 10_000}, []),
+        ({"shares": SHARES, "size": None, "rows": 10_000}, []),
+        ({"classes": 1}, []),
+        ({"classes": 1, "delta": None}, ["row count"]),
+        ({"classes": 1, "size": None}, ["row count"]),
+        ({"classes": 1, "delta": None, "size": None, "rows": 10_000}, []),
+    ],
+)
+def test_what_is_not_declared_is_bought_and_nothing_else(changes, bought):
+    _, account, engine = established(**changes)
+    assert names(account) == bought
+    assert account.spent == account.agreed
+    assert engine.calls == len(bought)
+
+
+def test_bought_counts_become_the_weights():
+    facts, *_ = established()
+    assert facts.weights == (5000.0, 3000.0, 2000.0)
+
+
+def test_declared_shares_become_the_weights():
+    facts, *_ = established(shares=SHARES)
+    assert facts.weights == SHARES
+
+
+def test_one_class_weighs_all():
+    facts, *_ = established(classes=1)
+    assert facts.weights == (1.0,)
+
+
+def test_a_given_delta_is_promised_and_calibrated_at():
+    facts, *_ = established(delta=1e-7)
+    assert facts.delta == facts.calibration_delta == 1e-7
+
+
+def test_a_noisy_number_of_rows_gives_delta_on_the_safe_side():
+    facts, *_ = established(delta=None)
+    true = 1 / (10_000 * math.log(10_000))
+    assert facts.calibration_delta < true < facts.delta
+
+
+def test_a_declared_number_of_rows_gives_delta_exactly():
+    facts, *_ = established(delta=None, rows=10_000)
+    assert facts.delta == facts.calibration_delta == 1 / (10_000 * math.log(10_000))
+
+
+def test_a_declared_number_of_rows_wins_over_the_bought_one():
+    facts, *_ = established(rows=12_345)
+    assert facts.rows.estimate == 12_345
+    assert facts.rows.is_declared
+
+
+def test_a_table_too_small_for_a_noisy_delta_is_refused():
+    class Tiny(FakeNoise):
+        def draw(self, size, sigma):
+            return np.full(size, -3300)
+
+    with pytest.raises(ParameterError, match="public_rows"):
+        established(delta=None, noise=Tiny())
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("part", [0.02, 0.3])
+def test_counts_take_their_part_of_the_budget(part, adjacency):
+    _, account, _ = established(class_budget=part, adjacency=adjacency)
+    loss = adjacency.cells * account.agreed[0].loss
+    assert loss == pytest.approx(part * gaussian_mu(1.0, 1e-6) ** 2)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("changes", [{}, {"delta": None}, {"shares": SHARES}])
+def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, adjacency):
+    facts, account, _ = established(adjacency=adjacency, **changes)
+    request = dataclasses.replace(ASKED, adjacency=adjacency, **changes)
+    item = agree_on_votes(request, facts, 15, account)
+    assert account.agreed[-1] == item == BillItem("votes", item.sigma, 15)
+    total = composed_epsilon(account.agreed, facts.calibration_delta, adjacency)
+    assert 0.99 < total <= 1.0
+    assert composed_epsilon(account.agreed, facts.delta, adjacency) <= 1.0
+
+
+def finished(rounds, agreed=3):
+    facts, account, _ = established(shares=SHARES)
+    agree_on_votes(ASKED, facts, agreed, account)
+    for _ in range(rounds):
+        account.charge("votes")
+    return facts, account
+
+
+def test_the_spent_epsilon_is_that_of_the_bill():
+    facts, account = finished(3)
+    assert 0.99 < spent_epsilon(ASKED, facts, account) <= 1.0
+
+
+def test_a_run_that_measured_less_than_agreed_is_not_certified():
+    facts, account = finished(2)
+    with pytest.raises(BudgetError, match="differ"):
+        spent_epsilon(ASKED, facts, account)
+
+
+def test_a_bill_above_the_request_is_not_certified():
+    facts, account = finished(3)
+    with pytest.raises(BudgetError, match="the bill comes to"):
+        spent_epsilon(dataclasses.replace(ASKED, epsilon=0.9), facts, account)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        *(("epsilon", "epsilon", bad) for bad in (0, -1, math.inf, math.nan, True, "1", None)),
+        *(("delta", "delta", bad) for bad in (0, 1, 2, -1e-6, math.nan, "1e-5", True)),
+        *(("class_budget", "class_budget", bad) for bad in (0, 1, -0.1, math.nan, "2%")),
+        *(("public_rows", "rows", bad) for bad in (0, 19, 100.5, True, "100")),
+        *(("n_samples", "size", bad) for bad in (0, -5, 2.5, True, "10")),
+    ],
+)
+def test_a_bad_request_is_refused_by_the_name_of_the_parameter(name, field, value):
+    with pytest.raises(ParameterError, match=f"{name}="):
+        dataclasses.replace(ASKED, **{field: value})
+
+
+def test_a_delta_beyond_the_accountant_is_refused_before_a_row_is_read():
+    with pytest.raises(ParameterError, match="delta="):
+        dataclasses.replace(ASKED, delta=1e-15)
+
+
+@pytest.mark.parametrize("epsilon", [1e12, 1e300])
+def test_an_epsilon_too_large_to_mean_anything_is_refused_in_words(epsilon):
+    with pytest.raises(ParameterError, match="epsilon="):
+        established(epsilon=epsilon)
+
+
+def test_shares_are_normalised_in_the_order_of_the_schema():
+    assert normalised_shares({"b": 1, "a": 3}, ("a", "b")) == (0.75, 0.25)
+
+
+def test_no_shares_stay_none():
+    assert normalised_shares(None, ("a", "b")) is None
+
+
+def test_a_class_may_be_declared_empty():
+    assert normalised_shares({"a": 0, "b": 2}, ("a", "b")) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {},
+        {"a": 1},
+        {"a": 1, "b": 1, "c": 1},
+        {"a": 1, "x": 1},
+        {"a": -1, "b": 2},
+        {"a": 0, "b": 0},
+        {"a": math.nan, "b": 1},
+        {"a": math.inf, "b": 1},
+        {"a": None, "b": 1},
+        {"a": "half", "b": 1},
+    ],
+)
+def test_what_can_not_be_shares_is_refused(shares):
+    with pytest.raises(ParameterError, match="public_shares"):
+        normalised_shares(shares, ("a", "b"))
+
+
+def test_a_delta_from_noisy_rows_is_refused_where_noise_is_too_small_to_be_monotone():
+    request = dataclasses.replace(ASKED, epsilon=40.0, delta=None)
+    facts = Facts(RowCount.noisy(5000, sigma=1.0, cells=2), (1.0,), 3e-5, 2e-5)
+    with pytest.raises(ParameterError, match="Give delta"):
+        agree_on_votes(request, facts, 15, Account())
+    declared = Facts(RowCount.declared(5000), (1.0,), 2e-5, 2e-5)
+    assert agree_on_votes(request, declared, 15, Account()).sigma < 1

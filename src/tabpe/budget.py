@@ -22,9 +22,10 @@ from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 
 T = TypeVar("T")
 
-# A delta that depends on noisy counts needs noise that protects more as sigma grows. That holds for
-# discrete Gaussians up to relative differences of exp(-2 pi^2 sigma^2), but not for tiny sigma.
-LEAST_ADAPTIVE_SIGMA = 1.0
+# A delta that depends on noisy counts needs noise that protects more as sigma grows. The losses of
+# discrete noise lie on a grid of 1 / sigma^2, so that fails where the grid is coarse against their
+# spread of sqrt(rounds) / sigma, and holds from this many times on (docs/privacy.md).
+FINE_GRID = 4.0
 # Sizes the share of the counts while delta still depends on them. The bill is composed at the
 # delta that is promised in the end, so this moves a split and no promise.
 _PROVISIONAL_DELTA = 1e-6
@@ -123,7 +124,7 @@ def agree_on_votes(request: Request, facts: Facts, rounds: int, account: Account
         request.adjacency,
         besides=account.agreed,
     )
-    if sigma < LEAST_ADAPTIVE_SIGMA and facts.calibration_delta < facts.delta:
+    if sigma * math.sqrt(rounds) < FINE_GRID and facts.calibration_delta < facts.delta:
         raise ParameterError(
             f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
             f"noisy number of rows. Give delta, or public_rows if the number of rows is public."

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tabpe.budget import (
-    Facts,
     Request,
     agree_on_votes,
     establish_facts,
@@ -17,7 +16,6 @@ from tabpe.budget import (
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.privacy import Account, Adjacency, BillItem, FakeNoise, composed_epsilon
 from tabpe.privacy.accounting import gaussian_mu
-from tabpe.privacy.delta import RowCount
 
 
 class CountingEngine:
@@ -148,6 +146,23 @@ def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, adjac
     assert composed_epsilon(account.agreed, facts.delta, adjacency) <= 1.0
 
 
+@pytest.mark.parametrize(("epsilon", "rounds"), [(3.0, 1), (4.0, 2), (30.0, 15)])
+def test_a_noisy_delta_is_refused_where_more_noise_may_protect_less(epsilon, rounds):
+    """That is below sigma = 4 / sqrt(rounds); `test_accounting` shows why."""
+    facts, account, _ = established(delta=None, epsilon=epsilon)
+    request = dataclasses.replace(ASKED, delta=None, epsilon=epsilon)
+    with pytest.raises(ParameterError, match="public_rows"):
+        agree_on_votes(request, facts, rounds, account)
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(0.5, 1), (10.0, 15)])
+def test_a_noisy_delta_is_fine_under_usual_noise(epsilon, rounds):
+    facts, account, _ = established(delta=None, epsilon=epsilon)
+    request = dataclasses.replace(ASKED, delta=None, epsilon=epsilon)
+    item = agree_on_votes(request, facts, rounds, account)
+    assert item.sigma * math.sqrt(rounds) > 4
+
+
 def finished(rounds, agreed=3):
     facts, account, _ = established(shares=SHARES)
     agree_on_votes(ASKED, facts, agreed, account)
@@ -229,12 +244,3 @@ def test_a_class_may_be_declared_empty():
 def test_what_can_not_be_shares_is_refused(shares):
     with pytest.raises(ParameterError, match="public_shares"):
         normalised_shares(shares, ("a", "b"))
-
-
-def test_a_delta_from_noisy_rows_is_refused_where_noise_is_too_small_to_be_monotone():
-    request = dataclasses.replace(ASKED, epsilon=40.0, delta=None)
-    facts = Facts(RowCount.noisy(5000, sigma=1.0, cells=2), (1.0,), 3e-5, 2e-5)
-    with pytest.raises(ParameterError, match="Give delta"):
-        agree_on_votes(request, facts, 15, Account())
-    declared = Facts(RowCount.declared(5000), (1.0,), 2e-5, 2e-5)
-    assert agree_on_votes(request, declared, 15, Account()).sigma < 1

@@ -135,6 +135,31 @@ def test_epsilon_rises_with_rounds_and_falls_with_sigma_and_delta():
     assert rises([epsilon_of(14.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
 
 
+def exact_epsilon(sigma, rounds, delta):
+    low, high = 0.0, 400.0
+    while high - low > 1e-10:
+        middle = (low + high) / 2
+        over = exact_delta([BillItem("", sigma, rounds)], middle, Adjacency.ADD_REMOVE) > delta
+        low, high = (middle, high) if over else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6])
+@pytest.mark.parametrize("rounds", [1, 3, 15])
+def test_enough_noise_protects_more_as_it_grows(rounds, delta):
+    """What a delta that follows noisy counts stands on, and where it begins to hold.
+
+    The losses of discrete noise lie 1 / sigma^2 apart. Where that is not small against their
+    spread, sqrt(rounds) / sigma, a larger sigma can cost more: by 6% for one round at sigma 1.
+    """
+    sigmas = np.geomspace(4, 6, 40) / math.sqrt(rounds)
+    assert rises([exact_epsilon(sigma, rounds, delta) for sigma in sigmas[::-1]])
+
+
+def test_little_noise_may_protect_less_as_it_grows():
+    assert exact_epsilon(1.16, 1, 1e-9) > 1.001 * exact_epsilon(1.14, 1, 1e-9)
+
+
 def test_calibration_is_repeatable():
     assert calibrate(0.7, 1e-6, 9) == calibrate(0.7, 1e-6, 9)
 

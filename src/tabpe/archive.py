@@ -18,7 +18,7 @@ from tabpe import _atomic
 from tabpe.errors import ArchiveError
 
 FORMAT = 1
-LARGEST_PART = 8 * 2**30
+LARGEST_ARCHIVE = 8 * 2**30
 _TEXT, _ARRAYS = "model.json", "rows.npz"
 _UNREADABLE = (
     OSError, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError,
@@ -56,11 +56,13 @@ class Archive:
         """Read an archive."""
         try:
             with zipfile.ZipFile(path) as archive:
-                if any(part.file_size > LARGEST_PART for part in archive.infolist()):
-                    raise ArchiveError(f"{path}: unfolds to more than {LARGEST_PART:,} bytes.")
+                _check_sizes(path, archive)
                 text = json.loads(archive.read(_TEXT))
-                with np.load(io.BytesIO(archive.read(_ARRAYS)), allow_pickle=False) as arrays:
-                    loaded = {name: arrays[name] for name in arrays.files}
+                packed = io.BytesIO(archive.read(_ARRAYS))
+            with zipfile.ZipFile(packed) as inner:
+                _check_sizes(path, inner)
+            with np.load(packed, allow_pickle=False) as arrays:
+                loaded = {name: arrays[name] for name in arrays.files}
         except FileNotFoundError:
             raise ArchiveError(f"{path}: no such file.") from None
         except _UNREADABLE as error:
@@ -70,3 +72,8 @@ class Archive:
         if not isinstance(text, dict) or text.get("format") != FORMAT:
             raise ArchiveError(f"{path}: saved in another format: expected {FORMAT}.")
         return cls(text, loaded)
+
+
+def _check_sizes(path: Path, archive: zipfile.ZipFile) -> None:
+    if sum(part.file_size for part in archive.infolist()) > LARGEST_ARCHIVE:
+        raise ArchiveError(f"{path}: unfolds to more than {LARGEST_ARCHIVE:,} bytes.")

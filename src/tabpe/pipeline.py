@@ -18,7 +18,7 @@ from tabpe.budget import Facts, Request, agree_on_votes, establish_facts
 from tabpe.certify import certify
 from tabpe.encode import Encoder, Records
 from tabpe.engines import Engine, LocalEngine
-from tabpe.errors import ThinVotesWarning
+from tabpe.errors import TabpeError, ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, apportion, evolve
 from tabpe.privacy import Account, Certificate, NoiseSource
 
@@ -69,12 +69,17 @@ def run(batches: Batches, settings: Settings) -> Outcome:
     """
     encoder, config = settings.encoder, settings.config
     engine = LocalEngine(classes=encoder.class_count, category_weight=config.category_weight)
-    account = Account()
+    outcome = None
     try:
         engine.prepare(batches)
-        return _run(engine, account, settings)
+        outcome = _run(engine, Account(), settings)
+    except MemoryError:
+        pass  # Its message tells the sizes of arrays, which are exact counts of rows.
     finally:
         engine.close()
+    if outcome is None:
+        raise TabpeError("the machine ran out of memory: evolve fewer rows, or use a larger one.")
+    return outcome
 
 
 def _run(engine: Engine, account: Account, settings: Settings) -> Outcome:

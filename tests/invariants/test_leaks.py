@@ -287,3 +287,13 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
         assert_clean(carried(caught.value))
         said.add(str(caught.value))
     assert len(said) > 1
+
+
+def test_running_out_of_memory_tells_no_size(monkeypatch):
+    def exhausted(*_):
+        raise MemoryError(f"Unable to allocate an array with shape ({COUNTS[0]}, 4)")
+
+    monkeypatch.setattr(LocalEngine, "votes", exhausted)
+    with pytest.raises(TabpeError, match="out of memory") as caught:
+        TabPE(delta=1e-6, n_samples=100, verbose=0).fit(pa.table(columns()), SCHEMA)
+    assert_clean(carried(caught.value), [str(COUNTS[0])])

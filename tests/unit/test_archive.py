@@ -147,9 +147,17 @@ def test_a_damaged_byte_gives_the_same_or_an_archive_error(saved):
 
 
 def test_a_part_that_unfolds_without_end_is_refused(saved, monkeypatch):
-    monkeypatch.setattr("tabpe.archive.LARGEST_PART", 10)
+    monkeypatch.setattr("tabpe.archive.LARGEST_ARCHIVE", 10)
     with pytest.raises(ArchiveError, match="unfolds to more than 10 bytes"):
         Archive.load(saved)
+
+
+def test_arrays_that_unfold_without_end_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "model.tabpe"
+    Archive({}, {"rows": np.zeros(10**6)}).save(path)
+    monkeypatch.setattr("tabpe.archive.LARGEST_ARCHIVE", 10**6)
+    with pytest.raises(ArchiveError, match="unfolds to more than"):
+        Archive.load(path)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -56,6 +56,8 @@ FAST = {
     "random_state": 0,
     "verbose": 0,
 }
+# What it takes for delta to follow a noisy number of rows: a fair amount of noise.
+NOISY_DELTA = {"epsilon": 4.0, "delta": None, "preset": Evolution(rounds=6)}
 HISTORY = {
     "round",
     "selection",
@@ -414,11 +416,11 @@ def test_classes_get_their_share_of_the_rows(table):
     ("changes", "expected"),
     [
         ({}, ["class counts", "votes"]),
-        ({"delta": None, "epsilon": 6.0, "n_samples": None}, ["class counts", "votes"]),
+        (NOISY_DELTA | {"n_samples": None}, ["class counts", "votes"]),
         ({"public_rows": 400}, ["class counts", "votes"]),
         ({"public_shares": {False: 0.7, True: 0.3}}, ["votes"]),
         (
-            {"public_shares": {"False": 7, "True": 3}, "delta": None, "epsilon": 6.0},
+            NOISY_DELTA | {"public_shares": {"False": 7, "True": 3}},
             ["row count", "votes"],
         ),
         ({"public_shares": {False: 1, True: 1}, "delta": None, "public_rows": 400}, ["votes"]),
@@ -427,8 +429,8 @@ def test_classes_get_their_share_of_the_rows(table):
 def test_the_bill_holds_what_was_not_declared(table, changes, expected):
     model = fitted(table, **changes)
     assert bill(model) == expected
-    assert model.certificate.epsilon <= 50
-    assert model.certificate.bill[-1].times == QUICK.rounds
+    assert model.certificate.epsilon <= model.epsilon
+    assert model.certificate.bill[-1].times == model.preset.rounds
 
 
 def test_without_a_label_no_class_is_bought(table):
@@ -451,7 +453,7 @@ def test_public_facts_are_in_the_certificate(table):
 
 
 def test_a_noisy_delta_is_called_so(table):
-    certificate = fitted(table, delta=None, epsilon=6.0).certificate
+    certificate = fitted(table, **NOISY_DELTA).certificate
     assert "noisy" in certificate.delta_source
     assert certificate.delta > 1 / (400 * math.log(400))
 
@@ -522,7 +524,7 @@ def test_the_certificate_survives_json(table):
     "changes",
     [
         {},
-        {"delta": None, "epsilon": 6.0},
+        NOISY_DELTA,
         {"public_rows": 400, "public_shares": {False: 0.5, True: 0.5}},
         {"adjacency": "replace-one"},
     ],
@@ -586,7 +588,7 @@ def test_a_schema_from_the_data_is_loud(table):
         {"adjacency": Adjacency.REPLACE_ONE},
         {"public_shares": {False: 0.7, True: 0.3}},
         {"random_state": None},
-        {"delta": None, "epsilon": 6.0, "label": "ward"},
+        NOISY_DELTA | {"label": "ward"},
     ],
 )
 def test_a_saved_model_is_the_same_model(table, tmp_path, changes):

@@ -40,7 +40,7 @@ class Column:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"name={self.name!r}: a column name is a text of at least 1 letter.")
         if not isinstance(self.source, Source):
-            raise self._error("source", self.source, "Source.PUBLIC or Source.DATA")
+            raise _error(self, "source", self.source, "Source.PUBLIC or Source.DATA")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, in the order in which a person would write them."""
@@ -48,9 +48,6 @@ class Column:
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in domain.items()}
         present = {k: v for k, v in plain.items() if v is not None}
         return {"name": self.name, "type": self.type_name, **present, "source": self.source.value}
-
-    def _error(self, parameter: str, given: Any, allowed: str) -> SchemaError:
-        return SchemaError(f"column {self.name!r}: {parameter}={given!r}: expected {allowed}.")
 
 
 @dataclass(frozen=True)
@@ -78,13 +75,13 @@ class Categorical(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
-            raise self._error("values", self.values, "a list of values")
+            raise _error(self, "values", self.values, "a list of values")
         object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
         other = _plain(self.other)
         if other is None:
             return
         if isinstance(other, bool) or other not in self.values:
-            raise self._error("other", other, "one of values; add it to them")
+            raise _error(self, "other", other, "one of values; add it to them")
         object.__setattr__(self, "other", self.values[self.values.index(other)])
 
     @property
@@ -128,7 +125,7 @@ class Integer(Column):
         for bound in ("min", "max"):
             given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, int) or abs(given) > EXACT_INTEGERS:
-                raise self._error(bound, given, "a whole number within +-2**53")
+                raise _error(self, bound, given, "a whole number within +-2**53")
             object.__setattr__(self, bound, given)
         _ordered(self, self.min, self.max)
 
@@ -166,26 +163,26 @@ class Float(Column):
         for bound in ("min", "max"):
             given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, (int, float)):
-                raise self._error(bound, given, "a number")
+                raise _error(self, bound, given, "a number")
             if not abs(given) <= sys.float_info.max:
-                raise self._error(bound, given, "a finite number")
+                raise _error(self, bound, given, "a finite number")
             object.__setattr__(self, bound, float(given))
         _ordered(self, self.min, self.max)
         if not math.isfinite(self.max - self.min):
-            raise self._error("max", self.max, f"a range from min={self.min!r} that a float holds")
+            raise _error(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
         self._check_decimals()
 
     def _check_decimals(self) -> None:
         if self.decimals is None:
             return
         if type(self.decimals) is not int or self.decimals not in range(MOST_DECIMALS + 1):
-            raise self._error(
-                "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
+            raise _error(
+                self, "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
             )
         for bound in ("min", "max"):
             given = getattr(self, bound)
             if round(given, self.decimals) != given:
-                raise self._error(bound, given, f"at most {self.decimals} decimals, as declared")
+                raise _error(self, bound, given, f"at most {self.decimals} decimals, as declared")
 
     @property
     def steps(self) -> int:
@@ -198,6 +195,10 @@ class Float(Column):
 COLUMN_TYPES: dict[str, type[Column]] = {
     kind.type_name: kind for kind in (Categorical, Integer, Float, Boolean)
 }
+
+
+def _error(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
+    return SchemaError(f"column {column.name!r}: {parameter}={given!r}: expected {allowed}.")
 
 
 def _plain(value: Any) -> Any:
@@ -216,7 +217,7 @@ def _ordered(column: Column, low: float, high: float) -> None:
 def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
     """Return the values if there are any, of one kind, each once."""
     if not values:
-        raise column._error("values", [], "at least one value")  # noqa: SLF001
+        raise _error(column, "values", [], "at least one value")
     kinds = {type(value) for value in values}
     if bool in kinds:
         raise SchemaError(
@@ -232,9 +233,9 @@ def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
         )
     _refuse_duplicates(column, values)
     if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
-        raise column._error("values", "whole numbers", "those of 64 bits; quote larger ones")  # noqa: SLF001
+        raise _error(column, "values", "whole numbers", "those of 64 bits; quote larger ones")
     if kinds == {float} and not all(math.isfinite(value) for value in values):
-        raise column._error("values", "nan or inf", "finite numbers")  # noqa: SLF001
+        raise _error(column, "values", "nan or inf", "finite numbers")
     return values
 
 

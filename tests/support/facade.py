@@ -1,0 +1,93 @@
+"""A small table, its schema and quick fits, for the tests of `TabPE`."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from tabpe import (
+    Boolean,
+    Categorical,
+    Evolution,
+    Float,
+    Integer,
+    Schema,
+    TabPE,
+)
+from tabpe.errors import (
+    NotPrivateWarning,
+)
+from tabpe.privacy import FakeNoise
+
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 100),
+        Float("bmi", 10.0, 60.0, decimals=1),
+        Categorical("ward", ("heart", "lung", "skin")),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+QUICK = Evolution(rounds=3, sampling_rounds=1)
+# A large epsilon and few rounds are calibrated in milliseconds; the noise does not matter here.
+FAST = {
+    "epsilon": 50.0,
+    "delta": 1e-6,
+    "n_samples": 30,
+    "preset": QUICK,
+    "random_state": 0,
+    "verbose": 0,
+}
+# What it takes for delta to follow a noisy number of rows: a fair amount of noise.
+NOISY_DELTA = {"epsilon": 4.0, "delta": None, "preset": Evolution(rounds=6)}
+
+
+def columns(size=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.integers(0, 101, size),
+        "bmi": np.round(rng.uniform(10, 60, size), 1),
+        "ward": rng.choice(["heart", "lung", "skin"], size).astype(object),
+        "ill": rng.random(size) < 0.3,
+    }
+
+
+def fitted(table, schema=SCHEMA, **changes):
+    return TabPE(**(FAST | changes)).fit(table, schema)
+
+
+def fake_fit(table, schema=SCHEMA, **changes):
+    with pytest.warns(NotPrivateWarning):
+        return fitted(table, schema, **({"noise": FakeNoise(1)} | changes))
+
+
+def bill(model):
+    return [item.name for item in model.certificate.bill]
+
+
+def rows_of(frame):
+    """The rows of any frame, as plain Python values."""
+    if isinstance(frame, pd.DataFrame):
+        return frame.to_dict("records")
+    return frame.to_pylist() if isinstance(frame, pa.Table) else frame.to_dicts()
+
+
+def frames(data):
+    arrow = pa.table(data)
+    pandas = pd.DataFrame(data)
+    return {
+        "pyarrow": arrow,
+        "pandas": pandas,
+        "polars": pl.DataFrame({name: list(cells) for name, cells in data.items()}),
+        "polars lazy": pl.LazyFrame({name: list(cells) for name, cells in data.items()}),
+        "small types": pandas.astype({"age": "int16", "ward": "category"}),
+        "float ages": pandas.astype({"age": "float64"}),
+        "text": pandas.astype(str),
+        "pandas arrow types": pandas.convert_dtypes(dtype_backend="pyarrow"),
+        "dictionary": arrow.set_column(2, "ward", arrow["ward"].dictionary_encode()),
+        "chunks": pa.concat_tables([arrow.slice(0, 100), arrow.slice(100)]),
+        "another order": arrow.select(["ill", "ward", "bmi", "age"]),
+        "more columns": arrow.append_column("id", pa.array(range(len(arrow)))),
+    }

@@ -1,0 +1,64 @@
+"""`TabPE`: sampling."""
+
+import numpy as np
+import pytest
+
+from facade import fake_fit, fitted, rows_of
+from tabpe.errors import (
+    ParameterError,
+)
+
+
+def test_sample_gives_the_evolved_rows(table):
+    model = fitted(table)
+    assert len(model.sample()) == model.n_evolved_ == 30
+    assert rows_of(model.sample()) == rows_of(model.sample(30))
+
+
+def counted(frame):
+    rows = [tuple(row.items()) for row in rows_of(frame)]
+    return {row: rows.count(row) for row in rows}
+
+
+@pytest.mark.parametrize("size", [1, 7, 29, 31, 60, 95])
+def test_a_sample_of_any_size_takes_every_row_as_often_as_the_next(table, size):
+    model = fitted(table)
+    evolved, drawn = counted(model.sample()), counted(model.sample(size))
+    assert sum(drawn.values()) == size
+    for row, times in evolved.items():
+        assert times * (size // 30) <= drawn.get(row, 0) <= times * -(-size // 30)
+
+
+def test_samples_repeat(table):
+    model = fitted(table)
+    assert rows_of(model.sample(50)) == rows_of(model.sample(50))
+
+
+def test_a_smaller_sample_is_not_always_the_head(table):
+    model = fitted(table, label=None)
+    assert rows_of(model.sample(20)) != rows_of(model.sample())[:20]
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True, "10"])
+def test_a_sample_has_at_least_one_row(table, size):
+    with pytest.raises(ParameterError, match="n="):
+        fitted(table).sample(size)
+
+
+def test_rows_come_out_in_no_order_of_class(table):
+    ill = [row["ill"] for row in rows_of(fitted(table, n_samples=60).sample())]
+    assert ill != sorted(ill)
+
+
+def test_samples_lie_in_the_schema(table):
+    for row in rows_of(fitted(table, epsilon=0.5, public_rows=400).sample()):
+        assert 0 <= row["age"] <= 100
+        assert isinstance(row["age"], int)
+        assert 10 <= row["bmi"] <= 60
+        assert round(row["bmi"], 1) == row["bmi"]
+        assert row["ward"] in ("heart", "lung", "skin")
+
+
+def test_classes_get_their_share_of_the_rows(table):
+    ill = [row["ill"] for row in rows_of(fake_fit(table, n_samples=50).sample())]
+    assert sum(ill) / 50 == pytest.approx(np.mean(table["ill"].to_numpy()), abs=0.05)

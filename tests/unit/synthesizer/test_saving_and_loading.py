@@ -1,0 +1,74 @@
+"""`TabPE`: saving and loading."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from facade import NOISY_DELTA, columns, fitted, frames
+from tabpe import (
+    Adjacency,
+    Categorical,
+    Evolution,
+    Integer,
+    Schema,
+    TabPE,
+)
+from tabpe.errors import (
+    ArchiveError,
+)
+from tabpe.privacy import OpenDPNoise
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"preset": "paper"},
+        {"preset": Evolution(rounds=2, operator="genetic", horizon=4)},
+        {"adjacency": Adjacency.REPLACE_ONE},
+        {"public_shares": {False: 0.7, True: 0.3}},
+        {"random_state": None},
+        NOISY_DELTA | {"label": "ward"},
+    ],
+)
+def test_a_saved_model_is_the_same_model(table, tmp_path, changes):
+    model = fitted(table, **changes)
+    model.save(tmp_path / "model.tabpe")
+    loaded = TabPE.load(str(tmp_path / "model.tabpe"))
+    assert loaded.certificate == model.certificate
+    assert loaded.history_ == model.history_
+    assert loaded.schema_ == model.schema_
+    for size in (None, 10, 100):
+        assert loaded.sample(size).equals(model.sample(size))
+    assert loaded.epsilon == model.epsilon
+    assert Evolution.of(loaded.preset) == Evolution.of(model.preset)
+
+
+@pytest.mark.parametrize("changes", [{}, {"noise": OpenDPNoise()}, {"public_shares": {0: 7, 1: 3}}])
+def test_a_loaded_model_can_be_fitted_again(table, tmp_path, changes):
+    schema = Schema((Integer("age", 0, 100), Categorical("ill", (0, 1))), label="ill")
+    numbers = table.set_column(3, "ill", table["ill"].cast(pa.int64()))
+    fitted(numbers, schema, **changes).save(tmp_path / "model.tabpe")
+    again = TabPE.load(tmp_path / "model.tabpe").fit(numbers, schema)
+    assert again.n_evolved_ == 30
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "small types", "dictionary"])
+def test_a_loaded_model_gives_the_kind_of_frame_that_was_fitted(kind, tmp_path):
+    model = fitted(frames(columns())[kind])
+    model.save(tmp_path / "model.tabpe")
+    found, expected = TabPE.load(tmp_path / "model.tabpe").sample(), model.sample()
+    assert type(found) is type(expected)
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04" + b"\x00" * 40])
+def test_what_is_not_a_saved_model_is_refused(tmp_path, content):
+    (tmp_path / "model.tabpe").write_bytes(content)
+    with pytest.raises(ArchiveError):
+        TabPE.load(tmp_path / "model.tabpe")
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(ArchiveError, match="no such file"):
+        TabPE.load(tmp_path / "model.tabpe")

@@ -95,6 +95,8 @@ def published(schema: tabpe.Schema) -> tabpe.Schema:
 
 def artificial_characters() -> Task:
     """The official splits; bounds over all splits, as the authors' metadata has them."""
+    if not DATA.is_dir():
+        raise SystemExit(f"{DATA}: no data there. Set TABPE_DATA to a folder that has it.")
     parts = {
         part: pd.read_csv(DATA / f"artificial_characters_{part}.csv.gz")
         for part in ("train", "val", "test")

@@ -37,7 +37,14 @@ def test_the_demo_ends_with_files_and_a_promise(tabpe, tmp_path):
     result = tabpe("demo", "--dir", tmp_path / "demo")
     assert result.exit_code == 0, result.output
     made = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert made == {"hospital.csv", "schema.yaml", "synthetic.csv", "synthetic.certificate.json"}
+    assert made == {
+        "hospital.csv",
+        "schema.yaml",
+        "synthetic.csv",
+        "synthetic.certificate.json",
+        "certificate.txt",
+    }
+    assert "differential privacy" in (tmp_path / "demo" / "certificate.txt").read_text()
     assert "epsilon" in result.stdout
     # Chance is one half; at epsilon 1 the pattern holds for about four rows in five.
     assert pattern_holds(read_table(tmp_path / "demo" / "synthetic.csv")) > 0.6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from tabpe.cli.console import reported, say
 from tabpe.datasets.hospital import hospital_schema, hospital_table, pattern_holds
 from tabpe.errors import OutputError
 from tabpe.io import read_table, table_writer
+from tabpe.privacy import Certificate
 
 
 def demo(
@@ -33,8 +35,14 @@ def demo(
     synth.synth(str(private), schema_file, output, epsilon=epsilon, seed=0, force=True)
     with reported():
         _compare(real, output)
-        say("next", f"less {synth.certificate_path(output)}")
+        readable = folder / "certificate.txt"
+        _atomic.write_text(readable, f"{_certificate(output)}\n")
+        say("next", f"less {readable}")
         say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
+
+
+def _certificate(output: Path) -> Certificate:
+    return Certificate.from_dict(json.loads(synth.certificate_path(output).read_text()))
 
 
 def _make(folder: Path) -> None:

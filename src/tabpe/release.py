@@ -94,26 +94,29 @@ class Release:
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
             )
-            release.check()
-            return release, dict(text["parameters"])
+            parameters = dict(text["parameters"])
         except (KeyError, TypeError, ValueError):
             raise ArchiveError(
                 f"{path}: a part of the saved model is missing or damaged."
             ) from None
+        if not release._fits():
+            raise ArchiveError(f"{path}: the saved rows do not fit their schema.")
+        return release, parameters
 
-    def check(self) -> None:
-        """Refuse rows that do not lie where the schema says."""
+    def _fits(self) -> bool:
+        """Whether there are rows, and all lie where the schema says."""
         encoder = Encoder(self.schema)
         sizes = [column.size for column in encoder.categorical]
         numbers, codes, classes = self.rows.numbers, self.rows.codes, self.classes
-        if not (
-            numbers.shape == (len(classes), len(encoder.numeric))
+        return bool(
+            classes.ndim == 1
+            and len(classes)
+            and numbers.shape == (len(classes), len(encoder.numeric))
             and codes.shape == (len(classes), len(sizes))
             and ((numbers >= 0) & (numbers <= 1)).all()
-            and (codes < sizes).all()
+            and ((codes >= 0) & (codes < sizes)).all()
             and ((classes >= 0) & (classes < encoder.class_count)).all()
-        ):
-            raise ArchiveError("the saved rows do not fit their schema.")
+        )
 
     def _chosen(self, size: int) -> NDArray[np.int64]:
         """Return which rows make up a sample: whole copies of all, and a random rest."""

@@ -16,6 +16,7 @@ from tabpe import _validate
 from tabpe.budget import Request, normalised_shares
 from tabpe.encode import Encoder
 from tabpe.errors import (
+    ArchiveError,
     NotFittedError,
     NotPrivateWarning,
     ParameterError,
@@ -108,8 +109,8 @@ class TabPE:
         """Evolve a synthetic table from a private one.
 
         Args:
-            data: A pandas, polars or pyarrow frame, or a path to CSV or Parquet. Columns that
-                the schema does not declare are left out.
+            data: A pandas, polars or pyarrow frame, or a path or pattern of CSV or Parquet
+                files. Columns that the schema does not declare are left out.
             schema: What is public about the table, or the path of a schema file.
 
         Returns:
@@ -121,9 +122,11 @@ class TabPE:
         request = self._request(encoder)
         _warn_of_schema(encoder.schema)
         table, form = open_table(data)
-        batches = [encoder.encode(table)]
+        # Lazily, so that rows are encoded inside the run and only on their way into the engine.
+        batches = map(encoder.encode, [table])
         with round_bar(config.rounds, encoder.class_count, visible=visible) as on_round:
             outcome = run(batches, Settings(encoder, request, config, noise, seed, on_round))
+        form = form.only(encoder.schema.names)
         self.release_ = Release.of(outcome, encoder.schema, form, seed)
         return self
 
@@ -168,9 +171,12 @@ class TabPE:
     def load(cls, path: str | Path) -> Self:
         """Open a saved model, to sample from it."""
         release, parameters = Release.load(Path(path))
-        if isinstance(parameters.get("preset"), dict):
-            parameters["preset"] = Evolution(**parameters["preset"])
-        model = cls().set_params(**parameters)
+        try:
+            if isinstance(parameters.get("preset"), dict):
+                parameters["preset"] = Evolution(**parameters["preset"])
+            model = cls().set_params(**parameters)
+        except (TypeError, ValueError):
+            raise ArchiveError(f"{path}: its parameters are not those of a TabPE.") from None
         model.release_ = release
         return model
 

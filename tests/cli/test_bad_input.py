@@ -126,6 +126,11 @@ def test_fewer_rows_than_classes(synth, folder):
     assert_refused(synth("--rows", 1), folder, "n_samples=1", "2 classes")
 
 
+def test_no_rows_to_write_is_refused_before_the_budget_is_spent(synth, folder, monkeypatch):
+    monkeypatch.setattr(TabPE, "fit", lambda *_: pytest.fail("the rows were read"))
+    assert_refused(synth("--rows", 0, "--evolve", 30), folder, "rows=0")
+
+
 def test_an_unknown_preset(synth, folder):
     assert_refused(synth("--preset", "papr"), folder, "did you mean 'paper'")
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
+from tabpe.encode import Encoder
 from tabpe.engines import LocalEngine
 from tabpe.errors import TabpeError
 
@@ -289,11 +290,23 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
     assert len(said) > 1
 
 
-def test_running_out_of_memory_tells_no_size(monkeypatch):
+@pytest.mark.parametrize(
+    ("where", "what"), [(LocalEngine, "votes"), (LocalEngine, "prepare"), (Encoder, "encode")]
+)
+def test_running_out_of_memory_tells_no_size(monkeypatch, where, what):
     def exhausted(*_):
         raise MemoryError(f"Unable to allocate an array with shape ({COUNTS[0]}, 4)")
 
-    monkeypatch.setattr(LocalEngine, "votes", exhausted)
+    monkeypatch.setattr(where, what, exhausted)
     with pytest.raises(TabpeError, match="out of memory") as caught:
         TabPE(delta=1e-6, n_samples=100, verbose=0).fit(pa.table(columns()), SCHEMA)
     assert_clean(carried(caught.value), [str(COUNTS[0])])
+
+
+@pytest.mark.parametrize("library", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_a_column_that_is_not_declared_leaves_no_trace(tmp_path, library):
+    table = library(columns() | {TEXT: [0] * sum(COUNTS)})
+    model = TabPE(delta=1e-6, n_samples=100, verbose=0).fit(table, SCHEMA)
+    model.save(tmp_path / "model.tabpe")
+    assert TEXT.encode() not in unfolded(tmp_path / "model.tabpe")
+    assert_clean(repr(model.release_) + model.certificate.to_json() + str(model.sample()))

@@ -9,7 +9,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from tabpe import _atomic
+from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import ParameterError
 from tabpe.io.write import check_suffix, table_writer
@@ -87,6 +87,7 @@ def synth(
         beside = certificate_path(output)
         check_suffix(output)
         check_free(output, beside, force=force)
+        _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
         model = TabPE(
             epsilon=epsilon,

@@ -41,11 +41,16 @@ class Encoder:
     @cached_property
     def categorical(self) -> tuple[Categorical | Boolean, ...]:
         """The categorical columns of a record, in order; a categorical label is none of them."""
-        return tuple(
-            column
-            for column in self.schema.columns
-            if isinstance(column, (Categorical, Boolean)) and column.name != self.schema.label
-        )
+        return tuple(column for column in self._listed if column.name != self.schema.label)
+
+    @cached_property
+    def _listed(self) -> tuple[Categorical | Boolean, ...]:
+        return tuple(c for c in self.schema.columns if isinstance(c, (Categorical, Boolean)))
+
+    @cached_property
+    def _class_column(self) -> Categorical | Boolean | None:
+        """The label, if it is categorical."""
+        return next((c for c in self._listed if c.name == self.schema.label), None)
 
     @cached_property
     def class_count(self) -> int:
@@ -90,12 +95,9 @@ class Encoder:
             column.name: cells.cells_of_codes(column, rows.codes[:, place])
             for place, column in enumerate(self.categorical)
         }
-        label = {
-            column.name: cells.cells_of_codes(column, classes)
-            for column in self.schema.columns
-            if column.name == self.schema.label and isinstance(column, (Categorical, Boolean))
-        }
-        columns = numbers | listed | label
+        columns = numbers | listed
+        if self._class_column is not None:
+            columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
         return pa.table({name: columns[name] for name in self.schema.names})
 
     def _check_names(self, given: list[str]) -> None:
@@ -107,13 +109,13 @@ class Encoder:
                 raise DataError(f"the table has no column {name!r}: {hint}")
 
     def _classes(self, table: pa.Table) -> NDArray[np.int64]:
-        if self.schema.label is None:
+        if self._class_column is not None:
+            return cells.codes_of(self._class_column, table[self._class_column.name])
+        label = self._numeric_label()
+        if label is None:
             return np.zeros(table.num_rows, dtype=np.int64)
-        column = self.schema[self.schema.label]
-        if isinstance(column, (Categorical, Boolean)):
-            return cells.codes_of(column, table[column.name])
-        _, number = self._numeric_label() or (0, self.numeric[0])
-        values = _on_grid(number, cells.numbers_of(number, table[number.name]))
+        _, column = label
+        values = _on_grid(column, cells.numbers_of(column, table[column.name]))
         return np.searchsorted(np.asarray(self.schema.label_cuts), values, side="right")
 
     def _numeric_label(self) -> tuple[int, Integer | Float] | None:

@@ -61,6 +61,14 @@ class FrameLike:
         backend: Any = self.library
         return nw.from_arrow(shaped, backend=backend).to_native()
 
+    def only(self, names: Sequence[str]) -> FrameLike:
+        """Return the same without a trace of other columns: their names are not public."""
+        return FrameLike(
+            self.library,
+            {name: kind for name, kind in self.arrow_types.items() if name in names},
+            {name: kind for name, kind in self.native_types.items() if name in names},
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         return asdict(self)
@@ -187,12 +195,8 @@ def _as_polars(
     import polars as pl
 
     frame: Any = pl.from_arrow(table)
-    listed = {
-        name
-        for name, kind in wanted.items()
-        if kind == "Enum" and not isinstance(categories.get(name, (True,))[0], bool)
-    }
     return frame.with_columns(
-        pl.col(name).cast(pl.String).cast(pl.Enum([str(value) for value in categories[name]]))
-        for name in sorted(listed & set(frame.columns))
+        pl.col(name).cast(pl.String).cast(pl.Enum([str(value) for value in values]))
+        for name, values in categories.items()
+        if wanted.get(name) == "Enum" and not isinstance(values[0], bool)
     )

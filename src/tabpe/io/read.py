@@ -142,7 +142,7 @@ def _bytes(path: Path) -> Any:
 
 def _refuse_open_quote(path: Path) -> None:
     """A quote that is never closed makes all the rest of the file its cell."""
-    if attempt(lambda: len(list(_rows(path))), csv.Error) is None:
+    if attempt(lambda: sum(1 for _ in _rows(path)), csv.Error) is None:
         raise DataError(f"{path}: a quotation mark is opened and never closed.")
 
 

@@ -49,7 +49,7 @@ def calibrate(
     *,
     besides: Sequence[BillItem] = (),
 ) -> float:
-    """Return the smallest noise that keeps the promise over `rounds` histograms.
+    """Return noise that keeps the promise over `rounds` histograms, and hardly more than that.
 
     Args:
         epsilon: The promise; never exceeded.

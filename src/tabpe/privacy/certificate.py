@@ -116,7 +116,7 @@ class Certificate:
         lines += _entry("accountant", self.accountant)
         lines += _entry("noise", self.noise)
         lines += _entry("seeds", self.seed_policy)
-        for place, fact in enumerate(self.assumed_public or ("nothing but the schema",)):
+        for place, fact in enumerate(self.assumed_public):
             lines += _entry("" if place else "public", fact)
         for place, note in enumerate(self.notes):
             lines += _entry("" if place else "notes", note)

@@ -123,8 +123,10 @@ class Schema:
     @property
     def class_bounds(self) -> tuple[tuple[float, float], ...]:
         """Of a numeric label: smallest and largest value of each class."""
-        column = self[str(self.label)]
-        if not isinstance(column, (Integer, Float)) or self.label_cuts is None:
+        if self.label is None or self.label_cuts is None:
+            return ()
+        column = self[self.label]
+        if not isinstance(column, (Integer, Float)):
             return ()
         lows = (column.min, *self.label_cuts)
         return tuple(zip(lows, (*self.label_cuts, column.max), strict=True))

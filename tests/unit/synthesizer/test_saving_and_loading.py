@@ -13,6 +13,7 @@ from tabpe import (
     Schema,
     TabPE,
 )
+from tabpe.archive import Archive
 from tabpe.errors import (
     ArchiveError,
 )
@@ -72,3 +73,41 @@ def test_what_is_not_a_saved_model_is_refused(tmp_path, content):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ArchiveError, match="no such file"):
         TabPE.load(tmp_path / "model.tabpe")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": {"preset": {"rownds": 3}}},
+        {"parameters": {"preset": {"rounds": 0}}},
+        {"parameters": {"eps": 1}},
+    ],
+)
+def test_a_file_with_foreign_parameters_is_refused(table, tmp_path, change):
+    path = tmp_path / "model.tabpe"
+    fitted(table).save(path)
+    archive = Archive.load(path)
+    Archive({**archive.text, **change}, archive.arrays).save(path)
+    with pytest.raises(ArchiveError, match="parameters"):
+        TabPE.load(path)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda arrays: {name: array[:0] for name, array in arrays.items()},
+        lambda arrays: {**arrays, "numbers": arrays["numbers"] + 2},
+        lambda arrays: {**arrays, "numbers": arrays["numbers"][:, :1]},
+        lambda arrays: {**arrays, "codes": arrays["codes"] + 100},
+        lambda arrays: {**arrays, "codes": arrays["codes"].astype(int) - 100},
+        lambda arrays: {**arrays, "classes": arrays["classes"] + 2},
+        lambda arrays: {**arrays, "classes": arrays["classes"][:, None]},
+    ],
+)
+def test_rows_that_do_not_fit_their_schema_are_refused(table, tmp_path, spoil):
+    path = tmp_path / "model.tabpe"
+    fitted(table).save(path)
+    archive = Archive.load(path)
+    Archive(archive.text, spoil(archive.arrays)).save(path)
+    with pytest.raises(ArchiveError, match="do not fit"):
+        TabPE.load(path)

@@ -37,6 +37,14 @@ def test_a_usual_table_gets_a_delta_close_to_the_true_one(rows):
     assert count.calibration_delta > true_delta(rows) / 2
 
 
+@given(margin_share=st.floats(0.01, 0.4))
+@settings(deadline=None)
+def test_the_stated_delta_holds_for_a_neighbour_with_one_row_less_too(margin_share):
+    """At the farthest that the noise may be off, where nothing is left to spare."""
+    count = RowCount(estimate=5000 * (1 + margin_share), margin=5000 * margin_share)
+    assert count.promised_delta >= true_delta(5000 - 1)
+
+
 @given(sigma=st.floats(0.3, 1e4), cells=st.integers(1, 500))
 @settings(deadline=None, max_examples=100)
 def test_the_margin_is_missed_with_probability_below_the_stated_one(sigma, cells):

@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+# What an installation is built from.
+BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
 .PHONY: help demo test lint format bench clean
 
@@ -45,10 +47,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || \
 		{ $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv $(VENV); }
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+$(VENV)/.core: $(VENV)/bin/python $(BUILD)
 	$(PIP) install -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/python $(BUILD)
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/.core

@@ -70,6 +70,10 @@ class ThinVotesWarning(UserWarning):
     """More rows are evolved than the private rows can tell apart under the noise."""
 
 
+class SlowVotesWarning(UserWarning):
+    """The compiled part is missing, and numpy takes its place."""
+
+
 def missing_value(column: str, row: int) -> DataError:
     """Return the error for an empty cell; `row` counts from 1."""
     return DataError(

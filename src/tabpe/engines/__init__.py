@@ -2,7 +2,9 @@
 
 - `engine`: `Engine`, what every engine can do
 - `local`: `LocalEngine`, in the memory of this process
-- `nearest`: the reference of the votes, in numpy
+- `votes`: the votes of one class, from pieces of its rows
+- `nearest`: the nearest candidates, natively or in numpy
+- `reference`: the same in numpy, which says what is right
 
 Only `tabpe.measure` calls an engine: what it returns is exact and private.
 """

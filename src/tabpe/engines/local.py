@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.nearest import nearest
+from tabpe.engines.nearest import Segment, prepared
+from tabpe.engines.votes import class_votes
 
 
 class LocalEngine:
@@ -17,6 +18,7 @@ class LocalEngine:
     Args:
         classes: Number of classes.
         category_weight: What one differing category adds to a distance.
+        jobs: Number of threads for the votes.
 
     Example:
         >>> engine = LocalEngine(classes=1, category_weight=1 / 3)
@@ -27,36 +29,33 @@ class LocalEngine:
         [array([2, 1])]
     """
 
-    def __init__(self, *, classes: int, category_weight: float) -> None:
+    def __init__(self, *, classes: int, category_weight: float, jobs: int = 1) -> None:
         self._category_weight = category_weight
-        self._batches: list[list[Records]] = [[] for _ in range(classes)]
+        self._jobs = jobs
+        self._segments: list[list[Segment]] = [[] for _ in range(classes)]
 
     def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
         """Take in the private rows, each with its class."""
+        parts: list[list[Records]] = [[] for _ in self._segments]
         for rows, labels in batches:
-            for label, kept in enumerate(self._batches):
+            for label, kept in enumerate(parts):
                 kept.append(rows.take(labels == label))
+        for segments, kept in zip(self._segments, parts, strict=True):
+            if kept:
+                segments.append(prepared(Records.concat(kept), self._category_weight))
+                kept.clear()
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return np.array([sum(map(len, kept)) for kept in self._batches], dtype=np.int64)
+        return np.array([sum(map(len, segments)) for segments in self._segments], dtype=np.int64)
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows are nearest to each."""
         return [
-            self._class_votes(kept, candidates)
-            for kept, candidates in zip(self._batches, population, strict=True)
+            class_votes(segments, candidates, self._category_weight, jobs=self._jobs)
+            for segments, candidates in zip(self._segments, population, strict=True)
         ]
 
     def close(self) -> None:
         """Let go of the private rows."""
-        self._batches = [[] for _ in self._batches]
-
-    def _class_votes(self, kept: list[Records], candidates: Records) -> NDArray[np.int64]:
-        counts = np.zeros(len(candidates), dtype=np.int64)
-        if not len(candidates):
-            return counts
-        for rows in kept:
-            winners = nearest(rows, candidates, self._category_weight)
-            counts += np.bincount(winners, minlength=len(candidates))
-        return counts
+        self._segments = [[] for _ in self._segments]

@@ -1,0 +1,135 @@
+// Sixteen rows side by side, and the nearest candidates found for each so far.
+#pragma once
+
+#include "layout.hpp"
+#include "simd.hpp"
+
+namespace tabpe::TABPE_ISA {
+
+static_assert(kLanes == kTile, "a block of rows and a tile of candidates fill the same lanes");
+
+static inline int32_t code_at(const Rows& rows, int64_t place) {
+    switch (rows.code_bytes) {
+        case 1: return static_cast<const uint8_t*>(rows.codes)[place];
+        case 2: return static_cast<const uint16_t*>(rows.codes)[place];
+        default: return static_cast<const int32_t*>(rows.codes)[place];
+    }
+}
+
+// Rows first, first + 1, ...; lanes beyond the last row repeat it, and their answers are dropped.
+struct Block {
+    float* numbers;   // [column][kTile]
+    int32_t* codes;   // [column][kTile]
+    int64_t row[kTile];
+
+    void gather(const Job& job, int64_t first) {
+        const Candidates& c = *job.candidates;
+        const Rows& rows = *job.rows;
+        for (int lane = 0; lane < kTile; ++lane) {
+            const int64_t at = first + lane < job.last ? first + lane : job.last - 1;
+            row[lane] = at;
+            for (int j = 0; j < c.number_columns; ++j)
+                numbers[j * kTile + lane] = rows.numbers[at * c.number_columns + j];
+            for (int j = 0; j < c.code_columns; ++j)
+                codes[j * kTile + lane] = code_at(rows, at * c.code_columns + j);
+        }
+    }
+};
+
+// The k nearest candidates of sixteen rows, by (distance, id), each lane by itself.
+struct BestOfLanes {
+    int k;
+    Floats distance[kMostNearest];
+    Ints id[kMostNearest];
+
+    void clear(int nearest) {
+        k = nearest;
+        for (int i = 0; i < k; ++i) {
+            distance[i] = all(__builtin_inff());
+            id[i] = all(kNobody);
+        }
+    }
+    const Floats& limit() const { return distance[k - 1]; }
+
+    // Lets one candidate into every lane where it belongs.
+    void insert(Floats far, int32_t candidate) {
+        Ints who = all(candidate);
+        for (int i = 0; i < k; ++i) {
+            const Ints before = less(far, distance[i]) | (equal(far, distance[i]) & less(who, id[i]));
+            const Floats pushed = choose(before, distance[i], far);
+            const Ints pushed_id = choose(before, id[i], who);
+            distance[i] = choose(before, far, distance[i]);
+            id[i] = choose(before, who, id[i]);
+            far = pushed;
+            who = pushed_id;
+        }
+    }
+    void write(const Job& job, const Block& block) const {
+        int32_t ids[kTile];
+        for (int i = 0; i < k; ++i) {
+            store(ids, id[i]);
+            for (int lane = 0; lane < kTile; ++lane) job.found[block.row[lane] * k + i] = ids[lane];
+        }
+    }
+};
+
+// The k nearest candidates of one row.
+struct BestOfRow {
+    int k;
+    float distance[kMostNearest];
+    int32_t id[kMostNearest];
+
+    void clear(int nearest) {
+        k = nearest;
+        for (int i = 0; i < k; ++i) {
+            distance[i] = __builtin_inff();
+            id[i] = kNobody;
+        }
+    }
+    float limit() const { return distance[k - 1]; }
+
+    void insert(float far, int32_t candidate) {
+        int i = k - 1;
+        if (far > distance[i] || (far == distance[i] && candidate >= id[i])) return;
+        for (; i > 0 && (far < distance[i - 1] || (far == distance[i - 1] && candidate < id[i - 1])); --i) {
+            distance[i] = distance[i - 1];
+            id[i] = id[i - 1];
+        }
+        distance[i] = far;
+        id[i] = candidate;
+    }
+    // Lets in the candidates of a tile whose bits are set.
+    void insert(const Floats& far, const int32_t* ids, uint32_t bits) {
+        bits &= not_above(far, all(limit()));
+        if (!bits) return;
+        float lanes[kTile];
+        store(lanes, far);
+        for (; bits; bits &= bits - 1) {
+            const int lane = __builtin_ctz(bits);
+            if (lanes[lane] <= limit()) insert(lanes[lane], ids[lane]);
+        }
+    }
+    void write(int64_t* found) const {
+        for (int i = 0; i < k; ++i) found[i] = id[i];
+    }
+};
+
+// Squared differences of the numbers of one row (column j at row[j * stride]) and sixteen candidates.
+TABPE_INLINE Floats number_distance(const Candidates& c, int64_t tile, const float* row, int stride) {
+    const float* numbers = c.numbers + tile * c.number_columns * kTile;
+    Floats sum = load(c.absent + tile * kTile);
+    for (int j = 0; j < c.number_columns; ++j) {
+        const Floats apart = all(row[j * stride]) - load(numbers + j * kTile);
+        sum = sum + apart * apart;
+    }
+    return sum;
+}
+TABPE_INLINE Ints code_mismatches(const Candidates& c, int64_t tile, const int32_t* row, int stride) {
+    const int32_t* codes = c.codes + tile * c.code_columns * kTile;
+    Ints count = all(0);
+    for (int j = 0; j < c.code_columns; ++j)
+        count = count - differs(all(row[j * stride]), load(codes + j * kTile));
+    return count;
+}
+
+}  // namespace tabpe::TABPE_ISA

@@ -1,0 +1,143 @@
+// The Python face of the search.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "nearest.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tabpe {
+namespace {
+
+template <typename T>
+using Table = nb::ndarray<const T, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+using Codes = nb::ndarray<nb::ro, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+nb::object array(std::unique_ptr<T[]> values, std::initializer_list<size_t> shape) {
+    T* data = values.get();
+    nb::capsule owner(values.release(), [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+}
+nb::object array(const std::vector<int32_t>& values) {
+    std::unique_ptr<int32_t[]> copy(new int32_t[values.size()]);
+    std::copy(values.begin(), values.end(), copy.get());
+    return array(std::move(copy), {values.size()});
+}
+
+Points points(const Table<float>& numbers, const Table<int32_t>& codes) {
+    if (numbers.shape(0) != codes.shape(0))
+        throw nb::value_error("numbers and codes: expected the same number of rows.");
+    if (numbers.shape(0) >= size_t(kNobody)) throw nb::value_error("expected fewer than 2**31 - 1 rows.");
+    return {int64_t(numbers.shape(0)), int(numbers.shape(1)), int(codes.shape(1)), numbers.data(), codes.data()};
+}
+
+Rows rows_of(const Table<float>& numbers, const Codes& codes, const Candidates& c) {
+    if (numbers.shape(0) != codes.shape(0) || int(numbers.shape(1)) != c.number_columns ||
+        int(codes.shape(1)) != c.code_columns)
+        throw nb::value_error("rows: expected the columns of the candidates.");
+    const nb::dlpack::dtype type = codes.dtype();
+    const bool fits = type.code == uint8_t(nb::dlpack::dtype_code::UInt) && type.lanes == 1 &&
+                      (type.bits == 8 || type.bits == 16 || type.bits == 32);
+    if (!fits) throw nb::value_error("codes: expected uint8, uint16 or uint32.");
+    return {int64_t(numbers.shape(0)), numbers.data(), codes.data(), type.bits / 8};
+}
+
+Choice choice_of(const std::string& name) {
+    if (name == "automatic") return Choice::automatic;
+    if (name == "prune") return Choice::prune;
+    if (name == "filter") return Choice::filter;
+    if (name == "dense") return Choice::dense;
+    throw nb::value_error("kernel: expected 'automatic', 'prune', 'filter' or 'dense'.");
+}
+
+const Kernels& kernels_of(const std::string& instruction_set) {
+    for (const Kernels* one : usable_kernels())
+        if (instruction_set.empty() || instruction_set == one->instruction_set) return *one;
+    throw nb::value_error("instruction_set: expected one of instruction_sets().");
+}
+
+bool signalled() {
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+nb::object nearest(const Index& index, const Table<float>& numbers, const Codes& codes, int k, int jobs,
+                   const std::string& kernel, const std::string& instruction_set) {
+    const Rows rows = rows_of(numbers, codes, index.candidates());
+    if (k < 1 || k > kMostNearest || k > index.count())
+        throw nb::value_error("k: expected 1 to 16, and no more than there are candidates.");
+    if (jobs < 1) throw nb::value_error("jobs: expected at least 1.");
+    const Choice choice = choice_of(kernel);
+    const Kernels& kernels = kernels_of(instruction_set);
+    const size_t cells = size_t(rows.count) * size_t(k);
+    std::unique_ptr<int64_t[]> found(new int64_t[cells]);
+    bool done = false;
+    {
+        const nb::gil_scoped_release released;
+        done = find_nearest(index, rows, k, jobs, choice, kernels, signalled, found.get());
+    }
+    if (!done) throw nb::python_error();
+    // A number that is not finite compares with nothing, so nobody is near it.
+    if (std::any_of(found.get(), found.get() + cells, [](int64_t id) { return id == kNobody; }))
+        throw nb::value_error("numbers: expected finite numbers.");
+    return array(std::move(found), {size_t(rows.count), size_t(k)});
+}
+
+}  // namespace
+}  // namespace tabpe
+
+NB_MODULE(_search, module) {
+    using namespace tabpe;
+    module.doc() = "Exact nearest candidates; see tabpe._native.";
+    nb::class_<Index>(module, "Index")
+        .def("__init__",
+             [](Index* self, const Table<float>& numbers, const Table<int32_t>& codes, float weight) {
+                 if (!(weight >= 0) || !std::isfinite(weight))
+                     throw nb::value_error("weight: expected a finite number of at least 0.");
+                 const Points given = points(numbers, codes);
+                 const nb::gil_scoped_release released;
+                 new (self) Index(given, weight);
+             },
+             "numbers"_a, "codes"_a, "weight"_a)
+        .def("__len__", &Index::count)
+        .def("nearest", &nearest, "numbers"_a, "codes"_a, nb::kw_only(), "k"_a = 1, "jobs"_a = 1,
+             "kernel"_a = "automatic", "instruction_set"_a = "");
+    module.def(
+        "spatial_order",
+        [](const Table<float>& numbers, const Table<int32_t>& codes, float weight) {
+            const Points given = points(numbers, codes);
+            std::vector<int32_t> order;
+            {
+                const nb::gil_scoped_release released;
+                order = spatial_order(given, weight);
+            }
+            return array(order);
+        },
+        "numbers"_a, "codes"_a, "weight"_a);
+    module.def(
+        "first_equals",
+        [](const Table<float>& numbers, const Table<int32_t>& codes) {
+            const Points given = points(numbers, codes);
+            std::vector<int32_t> first;
+            {
+                const nb::gil_scoped_release released;
+                first = first_equals(given);
+            }
+            return array(first);
+        },
+        "numbers"_a, "codes"_a);
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const Kernels* one : usable_kernels()) names.emplace_back(one->instruction_set);
+        return names;
+    });
+}

@@ -1,0 +1,20 @@
+// The nearest candidates of many rows: which kernel, on how many threads.
+#pragma once
+
+#include <functional>
+
+#include "index.hpp"
+
+namespace tabpe {
+
+enum class Choice { automatic, prune, filter, dense };
+
+// The instruction sets that this machine can run, best first.
+std::vector<const Kernels*> usable_kernels();
+
+// Writes found[row][nearest]. Returns false if `interrupted`, which is asked now and then in the
+// calling thread, said so.
+bool find_nearest(const Index& index, const Rows& rows, int nearest, int threads, Choice choice,
+                  const Kernels& kernels, const std::function<bool()>& interrupted, int64_t* found);
+
+}  // namespace tabpe

@@ -36,44 +36,7 @@ struct Block {
     }
 };
 
-// The k nearest candidates of sixteen rows, by (distance, id), each lane by itself.
-struct BestOfLanes {
-    int k;
-    Floats distance[kMostNearest];
-    Ints id[kMostNearest];
-
-    void clear(int nearest) {
-        k = nearest;
-        for (int i = 0; i < k; ++i) {
-            distance[i] = all(__builtin_inff());
-            id[i] = all(kNobody);
-        }
-    }
-    const Floats& limit() const { return distance[k - 1]; }
-
-    // Lets one candidate into every lane where it belongs.
-    void insert(Floats far, int32_t candidate) {
-        Ints who = all(candidate);
-        for (int i = 0; i < k; ++i) {
-            const Ints before = less(far, distance[i]) | (equal(far, distance[i]) & less(who, id[i]));
-            const Floats pushed = choose(before, distance[i], far);
-            const Ints pushed_id = choose(before, id[i], who);
-            distance[i] = choose(before, far, distance[i]);
-            id[i] = choose(before, who, id[i]);
-            far = pushed;
-            who = pushed_id;
-        }
-    }
-    void write(const Job& job, const Block& block) const {
-        int32_t ids[kTile];
-        for (int i = 0; i < k; ++i) {
-            store(ids, id[i]);
-            for (int lane = 0; lane < kTile; ++lane) job.found[block.row[lane] * k + i] = ids[lane];
-        }
-    }
-};
-
-// The k nearest candidates of one row.
+// The k nearest candidates of one row, by (distance, id).
 struct BestOfRow {
     int k;
     float distance[kMostNearest];
@@ -98,10 +61,11 @@ struct BestOfRow {
         distance[i] = far;
         id[i] = candidate;
     }
-    // Lets in the candidates of a tile whose bits are set.
+    // Lets in the candidates of a tile whose bits are set, or any others of it.
     void insert(const Floats& far, const int32_t* ids, uint32_t bits) {
         bits &= not_above(far, all(limit()));
         if (!bits) return;
+        if (k == 1) bits = not_above(far, all(smallest_lane(far)));
         float lanes[kTile];
         store(lanes, far);
         for (; bits; bits &= bits - 1) {

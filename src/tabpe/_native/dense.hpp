@@ -1,8 +1,9 @@
 // Dense block form: for many columns, where no box and no filter rules anything out.
 //
 // First the scores of all pairs, of which only the smallest of each tile is kept; then the tiles whose
-// smallest score comes within the margin of the smallest of all (see score.hpp). The same for the k-th
-// smallest: k tiles whose smallest scores are not above it hold k candidates.
+// smallest score comes within the margin of the smallest of all (see score.hpp). A candidate that is
+// alone within the margin is the nearest, and need not be measured. The same for the k-th smallest:
+// k tiles whose smallest scores are not above it hold k candidates.
 #pragma once
 
 #include "score.hpp"
@@ -34,7 +35,7 @@ struct DenseSearch {
         for (int v = 0; v < kVectors; ++v) block[v].gather(job, first + v * kTile);
         for (int64_t tile = 0; tile < c.tiles; ++tile) look(tile);
         for (int v = 0; v < kVectors && first + v * kTile < job.last; ++v) settle(job, v);
-        work.instructions += c.tiles * kTile * kVectors * (c.number_columns + 2 * c.code_columns + 1);
+        work.instructions += c.tiles * kTile * kVectors * (c.number_columns + 3 * c.code_columns + 1);
     }
 
     void look(int64_t tile) {
@@ -50,20 +51,43 @@ struct DenseSearch {
     }
 
     void settle(const Job& job, int v) {
-        const Floats limit = smallest_scores(v, job.nearest) + Margins(c, block[v]).margin;
-        BestOfRow best[kTile];
-        for (BestOfRow& one : best) one.clear(job.nearest);
+        float limit[kTile];
+        store(limit, smallest_scores(v, job.nearest) + Margins(c, block[v]).margin);
+        int within[kTile] = {};  // candidates whose score is within the limit
+        int32_t one[kTile];      // one of them
+        if (job.nearest == 1) count_within(v, limit, within, one);
+        for (int lane = 0; lane < kTile; ++lane) {
+            int64_t* found = job.found + block[v].row[lane] * job.nearest;
+            if (within[lane] == 1) *found = one[lane];
+            else settle_row(job.nearest, v, lane, limit[lane], found);
+        }
+        work.instructions += c.tiles * 3;
+    }
+
+    void count_within(int v, const float* limit, int* within, int32_t* one) {
         for (int64_t tile = 0; tile < c.tiles; ++tile) {
-            uint32_t lanes = not_above(load(least + (tile * kVectors + v) * kTile), limit);
+            uint32_t lanes = not_above(load(least + (tile * kVectors + v) * kTile), load(limit));
             for (; lanes; lanes &= lanes - 1) {
                 const int lane = __builtin_ctz(lanes);
-                measure(c, tile, block[v], lane, best[lane]);
-                work.instructions += 3 * c.number_columns + 2 * c.code_columns + 10;
+                const Floats score = scores_of_row(c, tile, block[v], lane);
+                const uint32_t bits = not_above(score, all(limit[lane]));
+                within[lane] += __builtin_popcount(bits);
+                if (bits) one[lane] = c.ids[tile * kTile + __builtin_ctz(bits)];
+                work.instructions += c.number_columns + 2 * c.code_columns + 10;
             }
         }
-        for (int lane = 0; lane < kTile; ++lane)
-            best[lane].write(job.found + block[v].row[lane] * job.nearest);
-        work.instructions += c.tiles * 3;
+    }
+
+    void settle_row(int nearest, int v, int lane, float limit, int64_t* found) {
+        BestOfRow best;
+        best.clear(nearest);
+        for (int64_t tile = 0; tile < c.tiles; ++tile) {
+            if (least[(tile * kVectors + v) * kTile + lane] > limit) continue;
+            measure(c, tile, block[v], lane, best);
+            work.instructions += 3 * c.number_columns + 2 * c.code_columns + 10;
+        }
+        best.write(found);
+        work.instructions += c.tiles / 4;
     }
 
     // The k-th smallest of the tiles' smallest scores; infinity if there are fewer tiles.

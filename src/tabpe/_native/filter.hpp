@@ -12,11 +12,14 @@
 
 namespace tabpe::TABPE_ISA {
 
+constexpr int kAtOnce = kByteTile / kByteLanes;
+
 struct FilteredSearch {
     const Candidates& c;
     Block block;
     uint8_t* count;  // [byte_places]
     int64_t places;
+    Bytes code[kMostFilterColumns];
     Work work;
 
     FilteredSearch(const Job& job) : c(*job.candidates) {
@@ -46,26 +49,30 @@ struct FilteredSearch {
 
     // Returns the smallest count.
     int count_differing(int lane) {
-        Bytes least = Bytes{} + uint8_t(255);
-        const Bytes none = Bytes{} + uint8_t(c.code_columns);
-        for (int64_t place = 0; place < places; place += kByteLanes) {
-            Bytes differing = none;
+        for (int j = 0; j < c.code_columns; ++j)
+            code[j] = all_bytes(uint8_t(block.codes[j * kTile + lane]));
+        Bytes least = all_bytes(255);
+        for (int64_t place = 0; place < places; place += kByteTile) {
+            Bytes differing[kAtOnce];
+            TABPE_UNROLL for (Bytes& one : differing) one = all_bytes(uint8_t(c.code_columns));
             const uint8_t* column = c.bytes + place;
-            for (int j = 0; j < c.code_columns; ++j, column += places) {
-                const Bytes code = Bytes{} + uint8_t(block.codes[j * kTile + lane]);
-                differing += (Bytes)(load_bytes(column) == code);  // adds -1 where equal
+            for (int j = 0; j < c.code_columns; ++j, column += places)
+                TABPE_UNROLL for (int i = 0; i < kAtOnce; ++i)
+                    differing[i] = differing[i] + equal(load_bytes(column + i * kByteLanes), code[j]);
+            TABPE_UNROLL for (int i = 0; i < kAtOnce; ++i) {
+                store(count + place + i * kByteLanes, differing[i]);
+                least = smaller(least, differing[i]);
             }
-            std::memcpy(count + place, &differing, sizeof differing);
-            least = smaller(least, differing);
         }
         work.instructions += places / kByteLanes * (2 * c.code_columns + 6) * kByteParts / kParts;
-        int fewest = 255;
-        for (int i = 0; i < kByteLanes; ++i) fewest = least[i] < fewest ? least[i] : fewest;
+        uint8_t lanes[kByteLanes], fewest = 255;
+        store(lanes, least);
+        for (const uint8_t lane : lanes) fewest = lane < fewest ? lane : fewest;
         return fewest;
     }
 
     void scan(int level, int lane, BestOfRow& best) {
-        const Bytes wanted = Bytes{} + uint8_t(level);
+        const Bytes wanted = all_bytes(uint8_t(level));
         for (int64_t place = 0; place < places; place += kByteLanes) {
             const uint32_t bits = equal_bits(load_bytes(count + place), wanted);
             if (bits & 0xffff) scan_tile(place / kTile, bits & 0xffff, lane, best);

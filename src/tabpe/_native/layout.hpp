@@ -58,7 +58,7 @@ struct Kernels {
     Kernel prune, filter, dense;
 };
 
-constexpr int kByteTile = 32;  // codes that are compared at once
+constexpr int kByteTile = 128;  // codes that are compared at once
 
 inline int64_t byte_places(const Candidates& c) {
     return (c.tiles * kTile + kByteTile - 1) / kByteTile * kByteTile;

@@ -12,7 +12,7 @@ constexpr int64_t kRowsAtOnce = 512;
 constexpr int64_t kBlocksAProbe = 64, kMostProbes = 8;
 constexpr int kManyCodes = 4;
 // Measured: time per counted instruction against that of the dense kernel, which never waits.
-constexpr double kPruneEffort = 1.5, kFilterEffort = 1.0;
+constexpr double kPruneEffort = 1.6, kFilterEffort = 1.75;
 constexpr auto kPatience = std::chrono::milliseconds(50);
 
 class Interruption {

@@ -14,6 +14,7 @@
 
 namespace tabpe::TABPE_ISA {
 
+constexpr int kBlockOverhead = 300;
 constexpr int kScanGroup = kParts == 1 ? 16 : 4;
 
 struct PrunedSearch {
@@ -45,6 +46,7 @@ struct PrunedSearch {
             limit[lane] = score_limit[lane] = __builtin_inff();
         }
         worst = __builtin_inff();
+        work.instructions += kTile * (c.number_columns + c.code_columns) + kBlockOverhead;
         visit(c.levels - 1, 0, margins);
         for (int lane = 0; lane < kTile; ++lane)
             best[lane].write(job.found + block.row[lane] * job.nearest);
@@ -121,10 +123,8 @@ struct PrunedSearch {
     }
 
     void try_tile(int64_t node, int child, const Margins& margins) {
-#ifndef NOROWTEST
         work.instructions += 5 * c.number_columns + 6;
         if (!not_above(bounds_of_rows(node, child), load(limit))) return;
-#endif
         scan(node * kTile + child, margins);
     }
 
@@ -135,7 +135,7 @@ struct PrunedSearch {
             scores(c, tile, first, &block, sum);
             smallest = smaller(smallest, smallest_of<kScanGroup>(sum[0]));
         }
-        work.instructions += kTile * (c.number_columns + 2 * c.code_columns + 2);
+        work.instructions += kTile * (c.number_columns + 3 * c.code_columns + 2);
         uint32_t lanes = not_above(smallest, load(score_limit));
         if (!lanes) return;
         for (; lanes; lanes &= lanes - 1) {

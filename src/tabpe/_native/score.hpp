@@ -48,6 +48,17 @@ TABPE_INLINE void scores(const Candidates& c, int64_t tile, int first, const Blo
         }
 }
 
+// Scores of the sixteen candidates of a tile for one row.
+TABPE_INLINE Floats scores_of_row(const Candidates& c, int64_t tile, const Block& block, int lane) {
+    const float* numbers = c.numbers + tile * c.number_columns * kTile;
+    Floats sum = load(c.half_norms + tile * kTile);
+    for (int j = 0; j < c.number_columns; ++j)
+        sum = minus_product(sum, all(block.numbers[j * kTile + lane]), load(numbers + j * kTile));
+    if (!c.code_columns) return sum;
+    const Ints count = code_mismatches(c, tile, block.codes + lane, kTile);
+    return sum + all(0.5f * c.weight) * to_floats(count);
+}
+
 // Half the squared norm of each row, and how far scores may mislead.
 struct Margins {
     Floats half_norm, margin;

@@ -132,24 +132,9 @@ TABPE_INLINE Floats minus_product(Floats a, const Floats& b, const Floats& c) {
 }
 
 // Masks are integers: all bits set where true.
-TABPE_INLINE Ints less(const Floats& a, const Floats& b) {
-    Ints out;
-    TABPE_EACH_PART out.part[p] = a.part[p] < b.part[p];
-    return out;
-}
-TABPE_INLINE Ints equal(const Floats& a, const Floats& b) {
-    Ints out;
-    TABPE_EACH_PART out.part[p] = a.part[p] == b.part[p];
-    return out;
-}
 TABPE_INLINE Ints equal(const Ints& a, const Ints& b) {
     Ints out;
     TABPE_EACH_PART out.part[p] = a.part[p] == b.part[p];
-    return out;
-}
-TABPE_INLINE Ints less(const Ints& a, const Ints& b) {
-    Ints out;
-    TABPE_EACH_PART out.part[p] = a.part[p] < b.part[p];
     return out;
 }
 TABPE_INLINE Ints differs(const Ints& a, const Ints& b) {
@@ -161,19 +146,11 @@ TABPE_INLINE Ints operator&(Ints a, const Ints& b) {
     TABPE_EACH_PART a.part[p] &= b.part[p];
     return a;
 }
-TABPE_INLINE Ints operator|(Ints a, const Ints& b) {
-    TABPE_EACH_PART a.part[p] |= b.part[p];
-    return a;
-}
 TABPE_INLINE Ints operator-(Ints a, const Ints& b) {
     TABPE_EACH_PART a.part[p] -= b.part[p];
     return a;
 }
 TABPE_INLINE Floats choose(const Ints& mask, const Floats& yes, Floats no) {
-    TABPE_EACH_PART no.part[p] = mask.part[p] ? yes.part[p] : no.part[p];
-    return no;
-}
-TABPE_INLINE Ints choose(const Ints& mask, const Ints& yes, Ints no) {
     TABPE_EACH_PART no.part[p] = mask.part[p] ? yes.part[p] : no.part[p];
     return no;
 }
@@ -199,47 +176,80 @@ TABPE_INLINE uint32_t not_above(const Floats& a, const Floats& b) {
                                 (__m256)a.part[p], (__m256)b.part[p], _CMP_NGT_UQ))) << (8 * p);
     return bits;
 #else
+    constexpr int kEach = kLanes / kParts;
+    IntPart found{}, lane_bit{};
+    for (int lane = 0; lane < kEach; ++lane) lane_bit[lane] = 1 << lane;
+    TABPE_EACH_PART found |= ~(a.part[p] > b.part[p]) & (lane_bit << (kEach * p));
     uint32_t bits = 0;
-    for (int lane = 0; lane < kLanes; ++lane) {
-        const int p = lane / (kLanes / kParts), place = lane % (kLanes / kParts);
-        bits |= uint32_t(!(a.part[p][place] > b.part[p][place])) << lane;
-    }
+    for (int lane = 0; lane < kEach; ++lane) bits |= uint32_t(found[lane]);
     return bits;
 #endif
 }
 
 TABPE_INLINE float largest_lane(const Floats& a) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_ps((__m512)a.part[0]);
+#else
     float lanes[kLanes];
     store(lanes, a);
-    float top = lanes[0];
-    for (int lane = 1; lane < kLanes; ++lane) top = lanes[lane] > top ? lanes[lane] : top;
-    return top;
+    for (int half = kLanes / 2; half; half /= 2)
+        for (int lane = 0; lane < half; ++lane)
+            lanes[lane] = lanes[lane + half] > lanes[lane] ? lanes[lane + half] : lanes[lane];
+    return lanes[0];
+#endif
 }
+TABPE_INLINE float smallest_lane(const Floats& a) { return -largest_lane(all(-0.0f) - a); }
 
 // Thirty-two bytes at a time, for the codes of categories.
-typedef uint8_t Bytes __attribute__((vector_size(32)));
 constexpr int kByteLanes = 32;
-constexpr int kByteParts = kRegisterBytes < 32 ? 2 : 1;
+constexpr int kByteParts = kRegisterBytes < kByteLanes ? 2 : 1;
+typedef uint8_t BytePart __attribute__((vector_size(kByteLanes / kByteParts)));
+typedef uint8_t LooseBytePart __attribute__((vector_size(kByteLanes / kByteParts), aligned(1), may_alias));
+
+struct Bytes {
+    BytePart part[kByteParts];
+};
+
+#define TABPE_EACH_BYTE_PART TABPE_UNROLL for (int p = 0; p < kByteParts; ++p)
 
 TABPE_INLINE Bytes load_bytes(const uint8_t* from) {
     Bytes out;
-    std::memcpy(&out, from, sizeof out);
+    TABPE_EACH_BYTE_PART out.part[p] = reinterpret_cast<const LooseBytePart*>(from)[p];
     return out;
 }
-TABPE_INLINE uint32_t equal_bits(const Bytes& a, const Bytes& b) {
-#if defined(__AVX2__)
-    return uint32_t(_mm256_movemask_epi8(_mm256_cmpeq_epi8((__m256i)a, (__m256i)b)));
-#else
-    uint32_t bits = 0;
-    for (int lane = 0; lane < kByteLanes; ++lane) bits |= uint32_t(a[lane] == b[lane]) << lane;
-    return bits;
-#endif
+TABPE_INLINE void store(uint8_t* to, const Bytes& value) {
+    TABPE_EACH_BYTE_PART reinterpret_cast<LooseBytePart*>(to)[p] = value.part[p];
 }
-TABPE_INLINE Bytes smaller(const Bytes& a, const Bytes& b) {
+TABPE_INLINE Bytes all_bytes(uint8_t value) {
+    Bytes out;
+    TABPE_EACH_BYTE_PART out.part[p] = BytePart{} + value;
+    return out;
+}
+// All bits set, which is -1, where equal.
+TABPE_INLINE Bytes equal(Bytes a, const Bytes& b) {
+    TABPE_EACH_BYTE_PART a.part[p] = (BytePart)(a.part[p] == b.part[p]);
+    return a;
+}
+TABPE_INLINE Bytes operator+(Bytes a, const Bytes& b) {
+    TABPE_EACH_BYTE_PART a.part[p] += b.part[p];
+    return a;
+}
+TABPE_INLINE Bytes smaller(Bytes a, const Bytes& b) {
+    TABPE_EACH_BYTE_PART a.part[p] = a.part[p] < b.part[p] ? a.part[p] : b.part[p];
+    return a;
+}
+TABPE_INLINE uint32_t equal_bits(const Bytes& a, const Bytes& b) {
+    const Bytes same = equal(a, b);
 #if defined(__AVX2__)
-    return (Bytes)_mm256_min_epu8((__m256i)a, (__m256i)b);
+    return uint32_t(_mm256_movemask_epi8((__m256i)same.part[0]));
 #else
-    return a < b ? a : b;
+    // Keeps bit i of byte i in eight bytes and adds the bytes up, in the highest one.
+    uint64_t words[kByteLanes / 8];
+    std::memcpy(words, &same, sizeof words);
+    uint32_t bits = 0;
+    for (int i = 0; i < kByteLanes / 8; ++i)
+        bits |= uint32_t(((words[i] & 0x8040201008040201u) * 0x0101010101010101u) >> 56) << (8 * i);
+    return bits;
 #endif
 }
 

@@ -2,6 +2,9 @@
 
 - `engine`: `Engine`, what every engine can do
 - `local`: `LocalEngine`, in the memory of this process
+- `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
+- `spill`: the file without a name in which `StreamEngine` keeps encoded rows
+- `votes`: rows in segments, and the votes of a segment, for all engines
 - `nearest`: the reference of the votes, in numpy
 
 Only `tabpe.measure` calls an engine: what it returns is exact and private.
@@ -9,5 +12,6 @@ Only `tabpe.measure` calls an engine: what it returns is exact and private.
 
 from tabpe.engines.engine import Engine
 from tabpe.engines.local import LocalEngine
+from tabpe.engines.stream import StreamEngine
 
-__all__ = ["Engine", "LocalEngine"]
+__all__ = ["Engine", "LocalEngine", "StreamEngine"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.nearest import nearest
+from tabpe.engines.votes import Batches, Segment, class_sizes, count_votes, segments_of
 
 
 class LocalEngine:
@@ -17,6 +17,7 @@ class LocalEngine:
     Args:
         classes: Number of classes.
         category_weight: What one differing category adds to a distance.
+        jobs: Threads that count votes.
 
     Example:
         >>> engine = LocalEngine(classes=1, category_weight=1 / 3)
@@ -27,36 +28,31 @@ class LocalEngine:
         [array([2, 1])]
     """
 
-    def __init__(self, *, classes: int, category_weight: float) -> None:
+    def __init__(self, *, classes: int, category_weight: float, jobs: int = 1) -> None:
+        self._classes = classes
         self._category_weight = category_weight
-        self._batches: list[list[Records]] = [[] for _ in range(classes)]
+        self._jobs = jobs
+        self._segments: list[Segment] = []
 
-    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
+    def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
-        for rows, labels in batches:
-            for label, kept in enumerate(self._batches):
-                kept.append(rows.take(labels == label))
+        for segment in segments_of(batches, self._classes):
+            self._segments.append(segment.prepared(self._category_weight))
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return np.array([sum(map(len, kept)) for kept in self._batches], dtype=np.int64)
+        return class_sizes(self._segments, self._classes)
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows are nearest to each."""
-        return [
-            self._class_votes(kept, candidates)
-            for kept, candidates in zip(self._batches, population, strict=True)
-        ]
+        return count_votes(
+            population,
+            self._segments,
+            classes=self._classes,
+            category_weight=self._category_weight,
+            jobs=self._jobs,
+        )
 
     def close(self) -> None:
         """Let go of the private rows."""
-        self._batches = [[] for _ in self._batches]
-
-    def _class_votes(self, kept: list[Records], candidates: Records) -> NDArray[np.int64]:
-        counts = np.zeros(len(candidates), dtype=np.int64)
-        if not len(candidates):
-            return counts
-        for rows in kept:
-            winners = nearest(rows, candidates, self._category_weight)
-            counts += np.bincount(winners, minlength=len(candidates))
-        return counts
+        self._segments = []

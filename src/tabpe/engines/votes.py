@@ -1,0 +1,124 @@
+"""What all engines have in common: rows in segments, and the votes of a segment.
+
+A segment is some rows of one class. Votes and sizes of segments add up, so it does not matter how
+rows were cut into them, nor in which order they are counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+from tabpe.engines.standin import index, prepared
+
+ROWS_A_SEGMENT = 2**18
+Counts = NDArray[np.int64]
+Batches = Iterable[tuple[Records, NDArray[np.int64]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Rows of one class.
+
+    Args:
+        label: The class.
+        rows: The rows, each different from the others if there are weights.
+        weights: How often each row stands there; None for once.
+    """
+
+    label: int
+    rows: Records
+    weights: Counts | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of private rows."""
+        return len(self.rows) if self.weights is None else int(self.weights.sum())
+
+    def prepared(self, category_weight: float) -> Segment:
+        """Return the same rows in the form that is quickest to count again and again."""
+        return Segment(self.label, *prepared(self.rows, category_weight))
+
+
+def segments_of(batches: Batches, classes: int) -> Iterator[Segment]:
+    """Cut batches into segments; small batches are put together first.
+
+    Example:
+        >>> rows = Records(np.eye(3, dtype=np.float32), np.empty((3, 0), dtype=np.uint8))
+        >>> batch = rows, np.array([0, 1, 0])
+        >>> [(segment.label, segment.size) for segment in segments_of([batch, batch], 2)]
+        [(0, 4), (1, 2)]
+    """
+    for rows, labels in _pooled(batches):
+        order = np.argsort(labels, kind="stable")
+        ends = np.searchsorted(labels[order], np.arange(classes + 1))
+        for label, (start, end) in enumerate(itertools.pairwise(ends)):
+            if start < end:
+                yield Segment(label, rows.take(order[start:end]))
+
+
+def count_votes(
+    population: Sequence[Records],
+    segments: Iterable[Segment],
+    *,
+    classes: int,
+    category_weight: float,
+    jobs: int,
+) -> list[Counts]:
+    """Return, for the candidates of each class, how many rows are nearest to each.
+
+    The candidates of a class are indexed once and asked about every segment.
+    """
+    counts = [np.zeros(len(candidates), dtype=np.int64) for candidates in population]
+    indexes = [
+        index(candidates, category_weight, jobs=jobs) if len(candidates) else None
+        for candidates, _ in zip(population, range(classes), strict=True)
+    ]
+    for segment in segments:
+        among = indexes[segment.label]
+        if among is not None:
+            winners = among.nearest(segment.rows)[:, 0]
+            counts[segment.label] += _tally(winners, segment.weights, len(counts[segment.label]))
+    return counts
+
+
+def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
+    """Return how many rows each class has."""
+    sizes = np.zeros(classes, dtype=np.int64)
+    for segment in segments:
+        sizes[segment.label] += segment.size
+    return sizes
+
+
+def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:
+    """Count in integers throughout: the weights of `np.bincount` are floats."""
+    if weights is None:
+        return np.bincount(winners, minlength=cells)
+    counts = np.zeros(cells, dtype=np.int64)
+    np.add.at(counts, winners, weights)
+    return counts
+
+
+def _pooled(batches: Batches) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+    kept: list[tuple[Records, NDArray[np.int64]]] = []
+    for batch in batches:
+        if kept and sum(len(rows) for rows, _ in kept) + len(batch[0]) > ROWS_A_SEGMENT:
+            yield _joined(kept)
+            kept = []
+        kept.append(batch)
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(
+    batches: Sequence[tuple[Records, NDArray[np.int64]]],
+) -> tuple[Records, NDArray[np.int64]]:
+    if len(batches) == 1:
+        return batches[0]
+    rows, labels = zip(*batches, strict=True)
+    return Records.concat(rows), np.concatenate(labels)

@@ -13,7 +13,6 @@ import mmap
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -73,7 +72,7 @@ class SpillFile:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._places: list[_Place] = []
-        self._file: IO[bytes] = self._tried(partial(tempfile.TemporaryFile, dir=folder))
+        self._file: IO[bytes] = self._tried(lambda: tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
 
     def append(self, segment: Segment) -> None:
         """Write a segment behind the others."""
@@ -97,6 +96,8 @@ class SpillFile:
             self._block(segment.rows.numbers),
             self._block(segment.rows.codes),
         )
+        # Rows without a column take no bytes, and nothing can not be mapped.
+        self._file.write(b"\0")
         self._file.flush()
         self._places.append(place)
 
@@ -107,7 +108,7 @@ class SpillFile:
 
     def _read(self, place: _Place) -> Segment:
         start = (place.weights or place.numbers).offset
-        length = max(1, place.codes.end - start)
+        length = place.codes.end + 1 - start
         mapped = self._tried(
             lambda: mmap.mmap(self._file.fileno(), length, access=mmap.ACCESS_READ, offset=start)
         )

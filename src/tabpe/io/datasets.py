@@ -42,7 +42,8 @@ class DatasetSource:
     @property
     def most_rows(self) -> int | None:
         """The number of rows, if all its files tell theirs."""
-        counts = [_told_rows(fragment) for fragment in self._fragments()]
+        fragments = [one for one in self._fragments() if one is not self.dataset]
+        counts = [_told_rows(fragment) for fragment in fragments] or [None]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 

@@ -173,9 +173,7 @@ class ArrowFile:
 
     def head(self) -> Head:
         """Return its columns and its number of rows."""
-        head = tried(self.path, self._head, _not_readable("Arrow"))
-        check_names(head.schema.names, where=str(self.path))
-        return head
+        return tried(self.path, self._head, _not_readable("Arrow"))
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield its rows; the other columns are not read."""
@@ -184,8 +182,10 @@ class ArrowFile:
     def _head(self) -> Head:
         import pyarrow.dataset
 
-        counted = pyarrow.dataset.dataset(self.path, format="ipc")
-        return Head(counted.schema, counted.count_rows())
+        with pa.memory_map(str(self.path)) as stream, pa.ipc.open_file(stream) as reader:
+            schema = reader.schema
+        check_names(schema.names, where=str(self.path))
+        return Head(schema, pyarrow.dataset.dataset(self.path, format="ipc").count_rows())
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Mapped: the rows of such a file may be one batch that does not fit in memory.

@@ -6,6 +6,7 @@ something about its size.
 
 from __future__ import annotations
 
+import numbers
 import os
 import re
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from tabpe.errors import ParameterError
 
 ENGINES = ("auto", "local", "stream")
 UNKNOWN_MEMORY = 8 * 2**30
-_SIZE = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>[kmgt]?i?b?)\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b?)\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -92,7 +93,7 @@ def _bytes(name: str, given: Any) -> int:
     match = _SIZE.fullmatch(given)
     unit = match["unit"].lower().removesuffix("b") if match else ""
     size = int(float(match["count"]) * _base(unit) ** _POWERS[unit[:1]]) if match else 0
-    if unit == "i" or size < 1:
+    if size < 1:
         raise ParameterError(
             f"{name}={given!r}: expected a number of bytes, or text such as '2GB' or '512 MiB'."
         )
@@ -116,7 +117,7 @@ def _folder(given: Any) -> Path | Literal[False] | None:
 
 
 def _threads(given: Any) -> int:
-    if given is None or (given == -1 and not isinstance(given, bool)):
+    if given is None or (isinstance(given, numbers.Integral) and given == -1):
         return usable_cores()
     hint = "None and -1 stand for all cores."
     return _validate.whole("n_jobs", given, least=1, hint=hint)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -84,7 +85,8 @@ class SpillFile:
     def close(self) -> None:
         """Free the file."""
         self._places = []
-        self._file.close()
+        with suppress(OSError):  # What a full disk did not take is tried once more, and closed.
+            self._file.close()
 
     def _write(self, segment: Segment) -> None:
         self._file.seek(0, 2)

@@ -60,8 +60,8 @@ def file_of(path: Path) -> TableFile:
     """Return the reader that the ending of a path asks for.
 
     Example:
-        >>> file_of(Path("patients.csv"))
-        CsvFile(path=PosixPath('patients.csv'))
+        >>> type(file_of(Path("patients.csv.gz"))).__name__
+        'CsvFile'
     """
     for suffix, kind in KINDS.items():
         if path.name.lower().endswith(suffix):

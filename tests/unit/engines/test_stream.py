@@ -183,13 +183,14 @@ def test_a_folder_that_can_not_be_written_to_is_named(tmp_path, monkeypatch):
     assert "(Permission denied)" in refusal(engine(spill=tmp_path), [drawn()])
 
 
-def test_a_full_disk_is_an_error_that_helps(tmp_path):
-    """The system lets no file grow beyond a few pages, which is what a full disk looks like."""
+@pytest.mark.parametrize("size", [10, 1000, 20_000])
+def test_a_full_disk_is_an_error_that_helps(tmp_path, size):
+    """The system lets no file grow beyond a few bytes, which is what a full disk looks like."""
     plain = resource.getrlimit(resource.RLIMIT_FSIZE)
     handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, plain[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, plain[1]))
     try:
-        message = refusal(engine(spill=tmp_path), [drawn(20_000)])
+        message = refusal(engine(spill=tmp_path), [drawn(size)])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, plain)
         signal.signal(signal.SIGXFSZ, handled)

@@ -158,6 +158,15 @@ def test_batches_are_large_where_the_pieces_of_a_file_are_small(tmp_path, monkey
     assert len(places(open_source(path))) > 1
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_names_that_look_like_paths_are_names(tmp_path, ending):
+    table = pa.table({"a": [1], "a.b": [2], "s": [{"b": 3, "c": 4}], "s.b": [5], "x[0]": [6]})
+    source = open_source(write(tmp_path / f"t{ending}", table))
+    for name in ("a", "a.b", "s.b", "x[0]"):
+        (batch,) = source.batches([name])
+        assert batch.table.to_pydict() == {name: table[name].to_pylist()}
+
+
 # Folders, patterns, keys.
 
 

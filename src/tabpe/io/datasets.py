@@ -15,6 +15,9 @@ from tabpe.io.batches import Batch, regrouped
 from tabpe.io.faults import check_names, each
 from tabpe.io.frames import FrameLike
 
+# Kinds of files in which the number of rows is written down.
+_COUNTED = ("parquet", "arrow", "feather", "ipc")
+
 
 @dataclass(frozen=True, eq=False)
 class DatasetSource:
@@ -80,4 +83,4 @@ class DatasetSource:
 def _told_rows(fragment: Any) -> int | None:
     """Return the number of rows, where a file has it written down."""
     kind = getattr(getattr(fragment, "format", None), "default_extname", None)
-    return attempt(fragment.count_rows, OSError) if kind in ("parquet", "ipc", "feather") else None
+    return attempt(fragment.count_rows, OSError) if kind in _COUNTED else None

@@ -49,7 +49,7 @@ def find_files(path: str | Path) -> list[Found]:
         return [Found(Path(path))]
     if Path(path).is_dir():
         root = Path(path)
-        files = list(tried(root, lambda: list(_below(root, ())), lambda: "not readable."))
+        files = tried(root, lambda: list(_below(root, ())), lambda: "not readable.")
     else:
         root = _plain_part(Path(path))
         files = [Path(match) for match in glob.glob(str(path)) if Path(match).is_file()]  # noqa: PTH207

@@ -40,6 +40,32 @@ class DataError(TabpeError, ValueError):
     exit_code = 2
 
 
+class CellError(DataError):
+    """A cell can not be read as its schema says: names its column and row, never its value.
+
+    Args:
+        what: What is wrong, up to the row.
+        row: The row, from 1.
+        then: What follows after the row.
+        file: The file that the row is counted in, if it is one.
+
+    Example:
+        >>> error = CellError("column 'age' has no value", 2, ": fill it.")
+        >>> print(error)
+        column 'age' has no value in row 2: fill it.
+        >>> print(error.at("ages.csv", first_row=100))
+        ages.csv: column 'age' has no value in row 102: fill it.
+    """
+
+    def __init__(self, what: str, row: int, then: str, file: str | None = None) -> None:
+        self.what, self.row, self.then, self.file = what, row, then, file
+        super().__init__(("" if file is None else f"{file}: ") + f"{what} in row {row}{then}")
+
+    def at(self, file: str | None, first_row: int) -> CellError:
+        """Return the same for a row that was counted after `first_row` others of `file`."""
+        return CellError(self.what, first_row + self.row, self.then, file)
+
+
 class OutputError(TabpeError, OSError):
     """A file can not be written where it should go."""
 
@@ -74,11 +100,10 @@ class SlowVotesWarning(UserWarning):
     """The compiled part is missing, and numpy takes its place."""
 
 
-def missing_value(column: str, row: int) -> DataError:
+def missing_value(column: str, row: int) -> CellError:
     """Return the error for an empty cell; `row` counts from 1."""
-    return DataError(
-        f"column {column!r} has no value in row {row}: fill it, or drop the row or the column."
-    )
+    then = ": fill it, or drop the row or the column."
+    return CellError(f"column {column!r} has no value", row, then)
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:

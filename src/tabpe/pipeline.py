@@ -7,24 +7,22 @@ the run returns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tabpe import measure
 from tabpe.budget import Facts, Request, agree_on_votes, establish_facts
 from tabpe.certify import certify
 from tabpe.encode import Encoder, Records
-from tabpe.engines import Engine, LocalEngine
+from tabpe.engines import Engine, LocalEngine, StreamEngine
 from tabpe.errors import TabpeError, ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, apportion, evolve
 from tabpe.privacy import Account, Certificate, NoiseSource
+from tabpe.resources import Resources
+from tabpe.rows import EncodedRows
 
 SHARE_EVOLVED = 0.1
 THIN_SHARE = 0.2
-Batches = Iterable[tuple[Records, NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class Settings:
         request: What is asked for and declared.
         config: The settings of the evolution.
         noise: The source of noise.
+        resources: What the run may use of the machine.
         seed: Seed of the search.
         on_round: Called with the number of rounds done.
     """
@@ -44,6 +43,7 @@ class Settings:
     request: Request
     config: Evolution
     noise: NoiseSource
+    resources: Resources
     seed: int
     on_round: Callable[[int], None]
 
@@ -61,25 +61,38 @@ class Outcome:
     certificate: Certificate
 
 
-def run(batches: Batches, settings: Settings) -> Outcome:
+def run(rows: EncodedRows, settings: Settings) -> Outcome:
     """Evolve synthetic rows from private ones.
 
     Privacy: the rows are read by `tabpe.measure` alone. The outcome keeps the promise of its
     certificate, whose epsilon is at most the one of the request.
     """
-    encoder, config = settings.encoder, settings.config
-    engine = LocalEngine(classes=encoder.class_count, category_weight=config.category_weight)
+    engine = _engine_for(rows, settings)
     outcome = None
     try:
-        engine.prepare(batches)
+        engine.prepare(rows)
         outcome = _run(engine, Account(), settings)
     except MemoryError:
         pass  # Its message tells the sizes of arrays, which are exact counts of rows.
     finally:
         engine.close()
     if outcome is None:
-        raise TabpeError("the machine ran out of memory: evolve fewer rows, or use a larger one.")
+        raise TabpeError(
+            "the machine ran out of memory: pass engine='stream', evolve fewer rows, or use a "
+            "larger one."
+        )
     return outcome
+
+
+def _engine_for(rows: EncodedRows, settings: Settings) -> Engine:
+    """Return the engine that suits the size of the table; all of them give the same votes."""
+    resources, classes = settings.resources, settings.encoder.class_count
+    weight, jobs = settings.config.category_weight, resources.jobs
+    if resources.streams(rows.most_bytes):
+        return StreamEngine(
+            classes=classes, category_weight=weight, jobs=jobs, spill=resources.spill
+        )
+    return LocalEngine(classes=classes, category_weight=weight, jobs=jobs)
 
 
 def _run(engine: Engine, account: Account, settings: Settings) -> Outcome:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -24,14 +24,17 @@ from tabpe.errors import (
     did_you_mean,
 )
 from tabpe.evolve import Evolution
-from tabpe.io import open_table
+from tabpe.io import open_source
 from tabpe.pipeline import Settings, run
 from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise
 from tabpe.progress import round_bar
 from tabpe.release import Release
+from tabpe.resources import Resources
+from tabpe.rows import EncodedRows
 from tabpe.schema import Schema
 
 NOISES = {"opendp": OpenDPNoise}
+USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 
 
 class TabPE:
@@ -58,6 +61,13 @@ class TabPE:
         public_rows: Number of private rows, if that is public knowledge.
         class_budget: Which part of the budget counts of classes or rows may take.
         noise: `opendp`.
+        engine: `local` holds the encoded rows in memory, `stream` goes through them in every
+            round, `auto` is `local` if they fit. All give the same rows.
+        memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`. None
+            for half of the memory of the machine.
+        spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
+            the folder of the system for temporary files; False to encode them in every round.
+        n_jobs: Threads that count votes; None or -1 for one on each core.
         random_state: Seed of the search. It never seeds the noise.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
@@ -89,6 +99,10 @@ class TabPE:
         public_rows: int | None = None,
         class_budget: float = 0.02,
         noise: str | NoiseSource = "opendp",
+        engine: str = "auto",
+        memory_limit: int | str | None = None,
+        spill: str | Path | Literal[False] | None = None,
+        n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 1,
     ) -> None:
@@ -102,6 +116,10 @@ class TabPE:
         self.public_rows = public_rows
         self.class_budget = class_budget
         self.noise = noise
+        self.engine = engine
+        self.memory_limit = memory_limit
+        self.spill = spill
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -109,8 +127,9 @@ class TabPE:
         """Evolve a synthetic table from a private one.
 
         Args:
-            data: A pandas, polars or pyarrow frame, or a path or pattern of CSV or Parquet
-                files. Columns that the schema does not declare are left out.
+            data: A pandas, polars or pyarrow frame, a `pyarrow.dataset.Dataset`, or the path of
+                CSV, Parquet or Arrow files: one, a folder of them, or a pattern. Columns that
+                the schema does not declare are left out.
             schema: What is public about the table, or the path of a schema file.
 
         Returns:
@@ -118,15 +137,17 @@ class TabPE:
         """
         config, noise = Evolution.of(self.preset), _noise_of(self.noise)
         seed, visible = _seed_of(self.random_state), _is_visible(self.verbose)
+        resources = Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE})
         encoder = Encoder(_schema_of(schema).with_label(self.label))
         request = self._request(encoder)
         _warn_of_schema(encoder.schema)
-        table, form = open_table(data)
-        # Lazily, so that rows are encoded inside the run and only on their way into the engine.
-        batches = map(encoder.encode, [table])
+        source = open_source(data)
+        # Rows are encoded inside the run, and only on their way into the engine.
+        rows = EncodedRows(source, encoder)
         with round_bar(config.rounds, encoder.class_count, visible=visible) as on_round:
-            outcome = run(batches, Settings(encoder, request, config, noise, seed, on_round))
-        form = form.only(encoder.schema.names)
+            settings = Settings(encoder, request, config, noise, resources, seed, on_round)
+            outcome = run(rows, settings)
+        form = source.form.only(encoder.schema.names)
         self.release_ = Release.of(outcome, encoder.schema, form, seed)
         return self
 
@@ -221,7 +242,10 @@ class TabPE:
         return request
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters as a file holds them."""
+        """Return the parameters as a file holds them.
+
+        What was used of the machine stays here: folders and sizes are nobody else's business.
+        """
         changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
         if isinstance(self.preset, Evolution):
             changed["preset"] = asdict(self.preset)
@@ -230,7 +254,11 @@ class TabPE:
             changed["noise"] = known[0] if known else self.noise.name
         if self.public_shares is not None:
             changed["public_shares"] = {str(k): float(v) for k, v in self.public_shares.items()}
-        return {name: _plain(value) for name, value in (self.get_params() | changed).items()}
+        return {
+            name: _plain(value)
+            for name, value in (self.get_params() | changed).items()
+            if name not in USED_OF_THE_MACHINE
+        }
 
     def _released(self) -> Release:
         release: Release | None = getattr(self, "release_", None)

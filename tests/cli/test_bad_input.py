@@ -143,6 +143,42 @@ def test_a_negative_seed(synth, folder):
     assert_refused(synth("--seed", "-1"), folder, "random_state")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--engine", "streem"), "did you mean 'stream'"),
+        (("--memory-limit", "lots"), "memory_limit='lots'"),
+        (("--memory-limit", "0"), "memory_limit='0'"),
+        (("--spill-dir", "nowhere"), "spill='nowhere'"),
+        (("--spill-dir", "data.csv"), "spill='data.csv'"),
+        (("--spill-dir", ".", "--no-spill"), "--no-spill"),
+        (("--jobs", "0"), "n_jobs=0"),
+        (("--jobs", "-2"), "n_jobs=-2"),
+    ],
+)
+def test_what_the_machine_can_not_give(synth, folder, words, said):
+    assert_refused(synth(*words), folder, said)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--engine", "stream"], ["--engine", "stream", "--no-spill"]]
+)
+def test_a_bad_cell_in_a_folder_is_named_by_file_and_row(tabpe, folder, words):
+    (folder / "in").mkdir()
+    (folder / "in" / "a.csv").write_text((folder / "data.csv").read_text())
+    rewrite(folder, lambda lines: with_cell(lines, 5, "age", SECRET))
+    (folder / "data.csv").rename(folder / "in" / "b.csv")
+    result = tabpe("synth", "in", "--schema", "schema.yaml", "-o", "out.csv", *words)
+    assert_refused(result, folder, "in/b.csv: column 'age'", "row 5")
+    assert SECRET not in result.output
+
+
+def test_an_empty_folder(tabpe, folder):
+    (folder / "in").mkdir()
+    result = tabpe("synth", "in", "--schema", "schema.yaml", "-o", "out.csv")
+    assert_refused(result, folder, "in: no file in this folder")
+
+
 @pytest.mark.parametrize("entry", ["no", "no=x", "maybe=1"])
 def test_a_wrong_class_share(synth, folder, entry):
     assert_refused(synth("--class-share", entry), folder)

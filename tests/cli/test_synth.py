@@ -84,3 +84,25 @@ def test_presets(synth, folder, preset):
     assert synth("--preset", preset).exit_code == 0
     configuration = json.loads((folder / "out.certificate.json").read_text())["configuration"]
     assert configuration["rounds"] == {"paper": 15, "reference": 14}[preset]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--engine", "local", "--jobs", "1"],
+        ["--engine", "stream", "--spill-dir", "spilt"],
+        ["--engine", "stream", "--no-spill", "--jobs", "-1"],
+        ["--memory-limit", "1kB"],
+    ],
+)
+def test_a_folder_is_read_by_every_engine(tabpe, folder, words):
+    (folder / "in").mkdir()
+    (folder / "spilt").mkdir()
+    lines = (folder / "data.csv").read_text().splitlines()
+    for name, rows in [("a", lines[1:150]), ("b", lines[150:])]:
+        (folder / "in" / f"{name}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    usual = ("--schema", "schema.yaml", "--delta", "1e-5", "--rows", 40, "-o", "out.csv")
+    result = tabpe("synth", "in", *usual, *words)
+    assert result.exit_code == 0, result.output
+    assert csv.read_csv(folder / "out.csv").num_rows == 40
+    assert list((folder / "spilt").iterdir()) == []

@@ -14,12 +14,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
 import pytest
 
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.encode import Encoder
-from tabpe.engines import LocalEngine
+from tabpe.engines import LocalEngine, StreamEngine
 from tabpe.errors import TabpeError
+from tabpe.io import batches
 
 TEXT = "zzmarkerqx"
 NUMBER = 7_366_931_517
@@ -175,7 +178,7 @@ def test_a_fitted_model_holds_no_private_row(run):
         if id(one) in seen:
             continue
         seen.add(id(one))
-        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine))
+        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine))
         if isinstance(one, np.ndarray):
             assert len(one) not in (*COUNTS, sum(COUNTS))
         waiting += list(getattr(one, "__dict__", {}).values())
@@ -208,10 +211,11 @@ def spoilt(kind):
     return pa.table(data)
 
 
-def error_of(data):
+def error_of(data, **machine):
     """The error that fitting `data` ends with."""
+    usual = {"epsilon": 1, "delta": 1e-6, "n_samples": 100, "random_state": 0, "verbose": 0}
     with pytest.raises(TabpeError) as caught:
-        TabPE(epsilon=1, delta=1e-6, n_samples=100, random_state=0, verbose=0).fit(data, STRICT)
+        TabPE(**usual, **machine).fit(data, STRICT)
     return caught.value
 
 
@@ -247,6 +251,48 @@ def test_errors_about_files_never_show_a_cell(kind, look, tmp_path, capfd):
     path = tmp_path / "rows.csv"
     path.write_bytes(FILES[kind].encode("utf-8", "surrogateescape"))
     assert_clean(look(error_of(path)) + "".join(capfd.readouterr()))
+
+
+def as_parquet(table, folder):
+    pq.write_table(table, folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+def as_arrow(table, folder):
+    with pa.ipc.new_file(folder / "rows.arrow", table.schema) as writer:
+        writer.write_table(table)
+    return folder
+
+
+def as_dataset(table, folder):
+    return pyarrow.dataset.dataset(as_parquet(table, folder))
+
+
+@pytest.mark.parametrize(
+    "machine", [{}, {"engine": "stream"}, {"engine": "stream", "spill": False}]
+)
+@pytest.mark.parametrize("store", [as_parquet, as_arrow, as_dataset])
+@pytest.mark.parametrize("kind", BAD)
+def test_errors_about_stored_cells_never_show_a_cell(
+    kind, store, machine, tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", 500)
+    error = error_of(store(spoilt(kind), tmp_path), **machine)
+    assert BAD[kind][0] in str(error)
+    assert_clean(carried(error) + printed(error) + "".join(capfd.readouterr()))
+    assert error.__context__ is None
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.9])
+@pytest.mark.parametrize("store", [as_parquet, as_arrow])
+def test_errors_about_damaged_files_never_show_a_cell(store, cut, tmp_path, capfd):
+    store(pa.table(columns() | {"ward": [TEXT] * sum(COUNTS)}), tmp_path)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * cut)])
+    error = error_of(path)
+    assert_clean(carried(error) + "".join(capfd.readouterr()))
+    assert error.__context__ is None
 
 
 FRAMES = {
@@ -291,16 +337,50 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
 
 
 @pytest.mark.parametrize(
-    ("where", "what"), [(LocalEngine, "votes"), (LocalEngine, "prepare"), (Encoder, "encode")]
+    ("where", "what"),
+    [
+        *((kind, name) for kind in (LocalEngine, StreamEngine) for name in ("votes", "prepare")),
+        (Encoder, "encode"),
+    ],
 )
 def test_running_out_of_memory_tells_no_size(monkeypatch, where, what):
     def exhausted(*_):
         raise MemoryError(f"Unable to allocate an array with shape ({COUNTS[0]}, 4)")
 
     monkeypatch.setattr(where, what, exhausted)
+    engine = "stream" if where is StreamEngine else "local"
+    model = TabPE(delta=1e-6, n_samples=100, verbose=0, engine=engine)
     with pytest.raises(TabpeError, match="out of memory") as caught:
-        TabPE(delta=1e-6, n_samples=100, verbose=0).fit(pa.table(columns()), SCHEMA)
+        model.fit(pa.table(columns()), SCHEMA)
     assert_clean(carried(caught.value), [str(COUNTS[0])])
+
+
+@pytest.mark.parametrize("problem", ["gone", "full", "changed"])
+def test_errors_of_streaming_tell_no_size(problem, monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(28, f"No space left on device after {COUNTS[0]}")
+
+    pq.write_table(pa.table(columns() | {"ward": ["heart"] * sum(COUNTS)}), tmp_path / "t.parquet")
+    machine = {"engine": "stream"}
+    if problem == "gone":
+        monkeypatch.setattr("tabpe.engines.spill.tempfile.tempdir", str(tmp_path / "gone"))
+    elif problem == "full":
+        monkeypatch.setattr("tabpe.engines.spill.SpillFile._block", full)
+    else:
+        machine["spill"] = False
+        changed = StreamEngine.class_counts
+        monkeypatch.setattr(
+            StreamEngine,
+            "class_counts",
+            lambda self: (
+                pq.write_table(pa.table(columns()).slice(1), tmp_path / "t.parquet")
+                or changed(self)
+            ),
+        )
+    error = error_of(tmp_path / "t.parquet", **machine)
+    sizes = [str(count + more) for count in (*COUNTS, sum(COUNTS)) for more in (-1, 0, 1)]
+    assert_clean(carried(error).replace(f"after {COUNTS[0]}", ""), sizes)
+    assert error.__context__ is None
 
 
 @pytest.mark.parametrize("library", [pa.table, pd.DataFrame, pl.DataFrame])

@@ -1,12 +1,15 @@
 """What one row can change: the property that the whole accounting stands on."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tabpe.encode import Encoder, Records
-from tabpe.engines import LocalEngine
+from tabpe.engines import LocalEngine, StreamEngine
 from tabpe.errors import DataError
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
@@ -38,10 +41,12 @@ def votings(draw):
     return rows, labels, population
 
 
-def counted(rows, labels, population):
-    engine = LocalEngine(classes=CLASSES, category_weight=1 / 3)
+def counted(rows, labels, population, kind=LocalEngine):
+    engine = kind(classes=CLASSES, category_weight=1 / 3)
     engine.prepare([(rows, labels)])
-    return np.concatenate(engine.votes(population)), engine.class_counts()
+    counts = np.concatenate(engine.votes(population)), engine.class_counts()
+    engine.close()
+    return counts
 
 
 def without(rows, labels, place):
@@ -49,13 +54,14 @@ def without(rows, labels, place):
     return rows.take(kept), labels[kept]
 
 
+@pytest.mark.parametrize("kind", [LocalEngine, StreamEngine, partial(StreamEngine, spill=False)])
 @given(voting=votings(), data=st.data())
-@settings(deadline=None, max_examples=300)
-def test_one_row_more_or_less_changes_exactly_one_cell_by_one(voting, data):
+@settings(deadline=None, max_examples=150)
+def test_one_row_more_or_less_changes_exactly_one_cell_by_one(kind, voting, data):
     rows, labels, population = voting
     place = data.draw(st.integers(0, len(rows) - 1))
-    votes, counts = counted(rows, labels, population)
-    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population)
+    votes, counts = counted(rows, labels, population, kind)
+    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population, kind)
     has_candidates = len(population[labels[place]]) > 0
     moved = votes - fewer_votes
     assert moved[moved != 0].tolist() == [1] * has_candidates

@@ -30,7 +30,16 @@ def test_every_error_of_the_package_has_an_exit_code_here():
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.TabpeError)
     }
-    assert kinds == set(EXIT_CODES)
+    assert kinds - {errors.CellError} == set(EXIT_CODES)
+
+
+@pytest.mark.parametrize(
+    ("file", "said"), [(None, "it is bad in row 112."), ("a.csv", "a.csv: it is bad in row 112.")]
+)
+def test_the_row_of_a_cell_can_be_counted_in_its_file(file, said):
+    error = errors.CellError("it is bad", 12, ".").at(file, first_row=100)
+    assert (str(error), error.row, error.file, error.exit_code) == (said, 112, file, 2)
+    assert isinstance(error, errors.DataError)
 
 
 @pytest.mark.parametrize(

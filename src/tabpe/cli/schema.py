@@ -10,7 +10,8 @@ import typer
 
 from tabpe.cli.console import check_free, reported, say
 from tabpe.encode import Encoder
-from tabpe.io import draft_schema, read_table
+from tabpe.io import draft_schema, open_source
+from tabpe.rows import EncodedRows
 from tabpe.schema import Schema
 
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
@@ -26,7 +27,7 @@ table. Add 'other: VALUE' to a categorical to take in unlisted values.
 
 @app.command()
 def init(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The private table: CSV or Parquet.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The private table.")],
     output: Annotated[Path, typer.Option("--output", "-o", help=".yaml or .json to write.")],
     label: Annotated[
         str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
@@ -51,7 +52,7 @@ def check(
     schema_file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The schema to check.")],
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="A table that should fit it: CSV or Parquet."),
+        typer.Argument(metavar="DATA", help="A table that should fit it."),
     ] = None,
 ) -> None:
     """Check a schema, and whether a table fits it."""
@@ -65,9 +66,10 @@ def check(
 
 
 def _check_table(schema: Schema, data: str) -> None:
-    table = read_table(data)
-    Encoder(schema).encode(table)
-    left_out = [name for name in table.schema.names if name not in schema.names]
+    rows = EncodedRows(open_source(data), Encoder(schema))
+    for _ in rows:
+        pass
+    left_out = [name for name in rows.source.names if name not in schema.names]
     say("table", f"{data} fits" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import typer
@@ -18,7 +18,12 @@ from tabpe.privacy.certificate import round_up
 from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="The private table: CSV or Parquet.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="The private table: a CSV, Parquet or Arrow file, a folder, a pattern."
+    ),
+]
 SchemaFile = Annotated[
     Path, typer.Option("--schema", "-s", help="What is public about it (see 'tabpe schema init').")
 ]
@@ -54,6 +59,22 @@ ClassShare = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the search; the noise takes none.")
 ]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="'local' in memory, 'stream' from disk, or 'auto'.")
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit", help="Stream above this, like 2GB; half the memory if left out."
+    ),
+]
+SpillFolder = Annotated[
+    Path | None, typer.Option("--spill-dir", help="Where to stream from; the temporary folder.")
+]
+NoSpill = Annotated[
+    bool, typer.Option("--no-spill", help="Stream from the table itself, in every round.")
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores if left out.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
 Escape = Annotated[
@@ -75,6 +96,11 @@ def synth(
     public_rows: PublicRows = None,
     class_share: ClassShare = None,
     seed: Seed = None,
+    engine: EngineName = "auto",
+    memory_limit: MemoryLimit = None,
+    spill_dir: SpillFolder = None,
+    no_spill: NoSpill = False,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
@@ -98,6 +124,10 @@ def synth(
             adjacency=adjacency,
             public_rows=public_rows,
             public_shares=_shares(class_share),
+            engine=engine,
+            memory_limit=memory_limit,
+            spill=_spill(spill_dir, without=no_spill),
+            n_jobs=jobs,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))
@@ -124,6 +154,12 @@ def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: fl
     say("wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s")
     say("promised", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
     say("details", f"{certificate_path(output)}: the bill, item by item")
+
+
+def _spill(folder: Path | None, *, without: bool) -> Path | Literal[False] | None:
+    if without and folder is not None:
+        raise ParameterError(f"--spill-dir {folder}: not together with --no-spill.")
+    return False if without else folder
 
 
 def _shares(given: list[str] | None) -> dict[str, float] | None:

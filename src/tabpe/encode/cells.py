@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import attempt, is_text
-from tabpe.errors import DataError, missing_value
+from tabpe.errors import CellError, DataError, missing_value
 from tabpe.schema import Boolean, Categorical, Float, Integer
 from tabpe.schema.columns import EXACT_INTEGERS
 
@@ -115,13 +115,11 @@ def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
         array = pa.concat_arrays(array.chunks)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if array.null_count == len(array):
-        raise DataError(f"column {name!r} holds no value at all: leave it out of the schema.")
-    if pa.types.is_nested(array.type):
-        raise DataError(f"column {name!r} is of type {array.type}: expected plain values.")
     missing = pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
     if missing.any():
         raise missing_value(name, _first(missing))
+    if pa.types.is_nested(array.type):
+        raise DataError(f"column {name!r} is of type {array.type}: expected plain values.")
     return array
 
 
@@ -138,9 +136,8 @@ def _refuse(name: str, bad: pa.Array, hint: str | None) -> None:
     if where.any() and hint is None:
         raise missing_value(name, _first(where))
     if where.any():
-        raise DataError(
-            f"column {name!r}: the value in row {_first(where)} is outside the schema: {hint}."
-        )
+        then = f" is outside the schema: {hint}."
+        raise CellError(f"column {name!r}: the value", _first(where), then)
 
 
 def _first(where: NDArray[Any]) -> int:

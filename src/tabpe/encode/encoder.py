@@ -57,6 +57,12 @@ class Encoder:
         """Number of classes."""
         return len(self.schema.class_names)
 
+    @property
+    def bytes_a_row(self) -> int:
+        """How much memory an encoded row takes."""
+        codes = self.spaces()[0].code_type.itemsize * len(self.categorical)
+        return np.dtype(np.float32).itemsize * len(self.numeric) + codes
+
     def spaces(self) -> list[Space]:
         """Return where the candidates of each class may lie."""
         whole = Space(
@@ -76,7 +82,7 @@ class Encoder:
 
     def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
         """Return the rows of `table` as records, and the class of each."""
-        self._check_names(table.schema.names)
+        self.check_names(table.schema.names)
         numbers = np.empty((table.num_rows, len(self.numeric)), dtype=np.float32)
         for place, column in enumerate(self.numeric):
             numbers[:, place] = _scaled(column, cells.numbers_of(column, table[column.name]))
@@ -100,7 +106,8 @@ class Encoder:
             columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
         return pa.table({name: columns[name] for name in self.schema.names})
 
-    def _check_names(self, given: list[str]) -> None:
+    def check_names(self, given: list[str]) -> None:
+        """Refuse a table that lacks a declared column."""
         for name in self.schema.names:
             if name not in given:
                 hint = did_you_mean(name, given)

@@ -2,7 +2,9 @@
 
 - `engine`: `Engine`, what every engine can do
 - `local`: `LocalEngine`, in the memory of this process
-- `votes`: the votes of one class, from pieces of its rows
+- `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
+- `spill`: the file without a name in which `StreamEngine` keeps encoded rows
+- `votes`: rows in segments, and the votes of a segment, for all engines
 - `nearest`: the nearest candidates, natively or in numpy
 - `reference`: the same in numpy, which says what is right
 
@@ -11,5 +13,6 @@ Only `tabpe.measure` calls an engine: what it returns is exact and private.
 
 from tabpe.engines.engine import Engine
 from tabpe.engines.local import LocalEngine
+from tabpe.engines.stream import StreamEngine
 
-__all__ = ["Engine", "LocalEngine"]
+__all__ = ["Engine", "LocalEngine", "StreamEngine"]

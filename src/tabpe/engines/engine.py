@@ -25,7 +25,10 @@ class Engine(Protocol):
     """
 
     def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
-        """Take in the private rows, each with its class."""
+        """Take in the private rows, each with its class.
+
+        An engine may iterate `batches` once and hold the rows, or again for every answer.
+        """
         ...
 
     def class_counts(self) -> NDArray[np.int64]:

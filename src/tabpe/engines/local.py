@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.nearest import Segment, prepared
-from tabpe.engines.votes import class_votes
+from tabpe.engines.votes import Batches, Segment, class_sizes, count_votes, segments_of
 
 
 class LocalEngine:
@@ -18,7 +17,7 @@ class LocalEngine:
     Args:
         classes: Number of classes.
         category_weight: What one differing category adds to a distance.
-        jobs: Number of threads for the votes.
+        jobs: Threads that count votes.
 
     Example:
         >>> engine = LocalEngine(classes=1, category_weight=1 / 3)
@@ -30,32 +29,30 @@ class LocalEngine:
     """
 
     def __init__(self, *, classes: int, category_weight: float, jobs: int = 1) -> None:
+        self._classes = classes
         self._category_weight = category_weight
         self._jobs = jobs
-        self._segments: list[list[Segment]] = [[] for _ in range(classes)]
+        self._segments: list[Segment] = []
 
-    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
+    def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
-        parts: list[list[Records]] = [[] for _ in self._segments]
-        for rows, labels in batches:
-            for label, kept in enumerate(parts):
-                kept.append(rows.take(labels == label))
-        for segments, kept in zip(self._segments, parts, strict=True):
-            if kept:
-                segments.append(prepared(Records.concat(kept), self._category_weight))
-                kept.clear()
+        for segment in segments_of(batches, self._classes):
+            self._segments.append(segment.prepared(self._category_weight))
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return np.array([sum(map(len, segments)) for segments in self._segments], dtype=np.int64)
+        return class_sizes(self._segments, self._classes)
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows are nearest to each."""
-        return [
-            class_votes(segments, candidates, self._category_weight, jobs=self._jobs)
-            for segments, candidates in zip(self._segments, population, strict=True)
-        ]
+        return count_votes(
+            population,
+            self._segments,
+            classes=self._classes,
+            category_weight=self._category_weight,
+            jobs=self._jobs,
+        )
 
     def close(self) -> None:
         """Let go of the private rows."""
-        self._segments = [[] for _ in self._segments]
+        self._segments = []

@@ -32,22 +32,6 @@ class Index(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """Private rows, made ready for many searches.
-
-    Args:
-        rows: Distinct rows, or all of them.
-        weights: How many rows each stands for; None for one each.
-    """
-
-    rows: Records
-    weights: NDArray[np.int64] | None
-
-    def __len__(self) -> int:
-        return len(self.rows) if self.weights is None else int(self.weights.sum())
-
-
-@dataclass(frozen=True, eq=False)
 class NativeIndex:
     """Finds the nearest of some candidates, in compiled code.
 
@@ -101,10 +85,11 @@ def index(candidates: Records, category_weight: float, *, jobs: int = 1) -> Inde
     return NativeIndex(found, len(candidates), jobs)
 
 
-def prepared(rows: Records, category_weight: float) -> Segment:
-    """Return private rows with neighbours side by side, equal ones merged where that pays.
+def prepared(rows: Records, category_weight: float) -> tuple[Records, NDArray[np.int64] | None]:
+    """Return private rows with neighbours side by side, and how many rows each stands for.
 
-    Votes are the same for every order of the rows, and a merged row votes with its weight.
+    Equal rows are merged where that pays; the weights are None where it does not. Votes are the
+    same for every order of the rows, and a merged row votes with its weight.
     """
     first = first_equals(rows)
     kept = np.flatnonzero(first == np.arange(len(rows)))
@@ -113,9 +98,9 @@ def prepared(rows: Records, category_weight: float) -> Segment:
         weights = np.bincount(first, minlength=len(rows))[kept]
         rows = rows.take(kept)
     if _native.search is None:
-        return Segment(rows, weights)
+        return rows, weights
     order = _native.search.spatial_order(*_arrays(rows), category_weight)
-    return Segment(rows.take(order), None if weights is None else weights[order])
+    return rows.take(order), None if weights is None else weights[order]
 
 
 def first_equals(rows: Records) -> NDArray[np.integer[Any]]:

@@ -1,42 +1,147 @@
-"""Votes of one class: how many private rows are nearest to each candidate."""
+"""What all engines have in common: rows in segments, and the votes of a segment.
+
+A segment is some rows of one class. Votes and sizes of segments add up, so it does not matter how
+rows were cut into them, nor in which order they are counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.nearest import Segment, first_equals, index
+from tabpe.engines.nearest import first_equals, index, prepared
+
+ROWS_A_SEGMENT = 2**18
+Counts = NDArray[np.int64]
+Batches = Iterable[tuple[Records, NDArray[np.int64]]]
 
 
-def class_votes(
-    segments: Iterable[Segment], candidates: Records, category_weight: float, *, jobs: int = 1
-) -> NDArray[np.int64]:
-    """Return the votes of the rows of one class, in whatever pieces they come.
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Rows of one class.
 
-    Of equal candidates the first gets all votes, as the tie rule says, so the others need not
-    be looked at.
+    Args:
+        label: The class.
+        rows: The rows, each different from the others if there are weights.
+        weights: How often each row stands there; None for once.
+    """
+
+    label: int
+    rows: Records
+    weights: Counts | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of private rows."""
+        return len(self.rows) if self.weights is None else int(self.weights.sum())
+
+    def prepared(self, category_weight: float) -> Segment:
+        """Return the same rows in the form that is quickest to count again and again."""
+        return Segment(self.label, *prepared(self.rows, category_weight))
+
+
+def segments_of(batches: Batches, classes: int) -> Iterator[Segment]:
+    """Cut batches into segments; small batches are put together first.
+
+    Example:
+        >>> rows = Records(np.eye(3, dtype=np.float32), np.empty((3, 0), dtype=np.uint8))
+        >>> batch = rows, np.array([0, 1, 0])
+        >>> [(segment.label, segment.size) for segment in segments_of([batch, batch], 2)]
+        [(0, 4), (1, 2)]
+    """
+    for rows, labels in _pooled(batches):
+        order = np.argsort(labels, kind="stable")
+        ends = np.searchsorted(labels[order], np.arange(classes + 1))
+        for label, (start, end) in enumerate(itertools.pairwise(ends)):
+            if start < end:
+                yield Segment(label, rows.take(order[start:end]))
+
+
+def count_votes(
+    population: Sequence[Records],
+    segments: Iterable[Segment],
+    *,
+    classes: int,
+    category_weight: float,
+    jobs: int,
+) -> list[Counts]:
+    """Return, for the candidates of each class, how many rows are nearest to each.
+
+    The candidates of a class are indexed once and asked about every segment.
 
     Example:
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
-        >>> rows = Records(np.array([[0.1], [0.2], [0.9]], dtype=np.float32), no_codes)
+        >>> rows = Segment(0, Records(np.array([[0.1], [0.2], [0.9]]), no_codes))
         >>> candidates = Records(np.array([[0.0], [1.0], [1.0]]), no_codes)
-        >>> class_votes([Segment(rows, None)], candidates, category_weight=1 / 3)
-        array([2, 1, 0])
+        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
+        [array([2, 1, 0])]
     """
-    votes = np.zeros(len(candidates), dtype=np.int64)
-    if not len(candidates):
-        return votes
-    single = Records(candidates.numbers.astype(np.float32), candidates.codes)
-    distinct = np.flatnonzero(first_equals(single) == np.arange(len(single)))
-    found = index(single.take(distinct), category_weight, jobs=jobs)
-    counts = np.zeros(len(distinct), dtype=np.int64)
+    polls = [
+        _Poll(candidates, category_weight, jobs)
+        for candidates, _ in zip(population, range(classes), strict=True)
+    ]
     for segment in segments:
-        winners = found.nearest(segment.rows)[:, 0]
-        # Weighted counts are floats, and exact: they stay far below 2**53.
-        counted = np.bincount(winners, segment.weights, minlength=len(distinct))
-        counts += counted.astype(np.int64, copy=False)
-    votes[distinct] = counts
-    return votes
+        polls[segment.label].ask(segment)
+    return [poll.counts for poll in polls]
+
+
+class _Poll:
+    """The candidates of a class and their votes so far.
+
+    Of equal candidates the first gets all votes, as the tie rule says, so only that one is
+    looked at.
+    """
+
+    def __init__(self, candidates: Records, category_weight: float, jobs: int) -> None:
+        single = Records(candidates.numbers.astype(np.float32), candidates.codes)
+        self._distinct = np.flatnonzero(first_equals(single) == np.arange(len(single)))
+        self.counts = np.zeros(len(candidates), dtype=np.int64)
+        if len(candidates):
+            self._index = index(single.take(self._distinct), category_weight, jobs=jobs)
+
+    def ask(self, segment: Segment) -> None:
+        if len(self.counts):
+            winners = self._index.nearest(segment.rows)[:, 0]
+            self.counts[self._distinct] += _tally(winners, segment.weights, len(self._distinct))
+
+
+def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
+    """Return how many rows each class has."""
+    sizes = np.zeros(classes, dtype=np.int64)
+    for segment in segments:
+        sizes[segment.label] += segment.size
+    return sizes
+
+
+def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:
+    """Count in integers throughout: the weights of `np.bincount` are floats."""
+    if weights is None:
+        return np.bincount(winners, minlength=cells)
+    counts = np.zeros(cells, dtype=np.int64)
+    np.add.at(counts, winners, weights)
+    return counts
+
+
+def _pooled(batches: Batches) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+    kept: list[tuple[Records, NDArray[np.int64]]] = []
+    for batch in batches:
+        if kept and sum(len(rows) for rows, _ in kept) + len(batch[0]) > ROWS_A_SEGMENT:
+            yield _joined(kept)
+            kept = []
+        kept.append(batch)
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(
+    batches: Sequence[tuple[Records, NDArray[np.int64]]],
+) -> tuple[Records, NDArray[np.int64]]:
+    if len(batches) == 1:
+        return batches[0]
+    rows, labels = zip(*batches, strict=True)
+    return Records.concat(rows), np.concatenate(labels)

@@ -1,14 +1,29 @@
 """Tables in and out.
 
-- `read`: CSV and Parquet files, strictly
+- `source`: `open_source`, a table of any kind to be read in batches, as often as needed
+- `batches`: `Batch`, the part of a table that is in memory at a time
+- `datasets`: tables that Arrow itself finds and reads
+- `files`: CSV, Parquet and Arrow files, strictly
+- `folders`: which files a path, a pattern or a folder stands for
+- `faults`: what is wrong with a file, said without a cell of it
 - `frames`: pandas, polars, pyarrow and whatever else narwhals reads; what comes in goes out
 - `write`: whole files or none
 - `draft`: a first schema from a table, every field marked as taken from the data
 """
 
+from tabpe.io.batches import Batch
 from tabpe.io.draft import draft_schema
-from tabpe.io.frames import FrameLike, open_table
-from tabpe.io.read import read_table
+from tabpe.io.frames import FrameLike
+from tabpe.io.source import Source, open_source, open_table, read_table
 from tabpe.io.write import table_writer
 
-__all__ = ["FrameLike", "draft_schema", "open_table", "read_table", "table_writer"]
+__all__ = [
+    "Batch",
+    "FrameLike",
+    "Source",
+    "draft_schema",
+    "open_source",
+    "open_table",
+    "read_table",
+    "table_writer",
+]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tabpe._arrow import attempt
 from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
-from tabpe.io.frames import open_table
+from tabpe.io.source import open_table
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
 from tabpe.schema.columns import EXACT_INTEGERS
 
@@ -32,7 +32,7 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
     NOT PRIVATE until each column has been checked, corrected and marked `source: public`.
 
     Args:
-        data: A data frame, or a path to CSV or Parquet.
+        data: A data frame, or a path to CSV, Parquet or Arrow files, which are read as a whole.
         label: The label. Few numbers become its classes; many are cut at their quartiles.
         drop: Columns to leave out, such as names and ids.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +19,7 @@ import pyarrow.compute as pc
 
 from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError
-from tabpe.io.read import check_names, read_table
+from tabpe.io.faults import check_names
 
 _DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>\w+)")
 
@@ -74,31 +73,26 @@ class FrameLike:
         return asdict(self)
 
     @classmethod
-    def of_table(cls, table: pa.Table) -> FrameLike:
+    def of_schema(cls, schema: pa.Schema) -> FrameLike:
         """Describe an Arrow table."""
-        return cls("pyarrow", _arrow_types(table), {})
+        return cls("pyarrow", _arrow_types(schema), {})
 
 
-def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
-    """Return the rows of a path or data frame as an Arrow table, and what it looked like.
-
-    A path to CSV gives text; its `FrameLike` is that of an Arrow table with natural types.
+def frame_table(data: Any) -> tuple[pa.Table, FrameLike]:
+    """Return the rows of a data frame as an Arrow table, and what it looked like.
 
     Example:
-        >>> table, form = open_table(pa.table({"age": [31, 42]}))
+        >>> table, form = frame_table(pa.table({"age": [31, 42]}))
         >>> table.num_rows, form.library
         (2, 'pyarrow')
     """
-    if isinstance(data, (str, Path)):
-        table = read_table(data)
-        return table, FrameLike.of_table(table)
     frame = _eager(data)
     table = _to_arrow(frame)
     check_names(table.schema.names, where="data")
     if table.num_rows == 0:
         raise DataError("data: the table has no rows.")
     native = {name: _native_type(dtype, frame) for name, dtype in _native_types(frame).items()}
-    return table, FrameLike(frame.implementation.value, _arrow_types(table), native)
+    return table, FrameLike(frame.implementation.value, _arrow_types(table.schema), native)
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
@@ -107,7 +101,7 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
     except TypeError:
         raise DataError(
             f"data: {type(data).__name__} is not a table: expected a pandas, polars or pyarrow "
-            f"frame, or a path to CSV or Parquet."
+            f"frame, a pyarrow dataset, or a path to CSV, Parquet or Arrow files."
         ) from None
     except nw.exceptions.NarwhalsError:
         names = list(getattr(data, "column_names", getattr(data, "columns", ())))
@@ -143,8 +137,8 @@ def _native_type(dtype: Any, frame: nw.DataFrame[Any]) -> str:
     return type(dtype).__name__ if frame.implementation.is_polars() else str(dtype)
 
 
-def _arrow_types(table: pa.Table) -> dict[str, str]:
-    return {field.name: str(field.type) for field in table.schema}
+def _arrow_types(schema: pa.Schema) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema}
 
 
 def _as_arrow(

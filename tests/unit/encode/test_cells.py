@@ -102,8 +102,8 @@ def test_a_missing_cell_is_named_by_column_and_row(column, cells):
 
 @pytest.mark.parametrize("column", [AGE, SHARE, WARD, WARD_OR_REST, GRADE, ILL])
 @pytest.mark.parametrize("kind", [pa.null(), pa.int64(), pa.string(), pa.float64()], ids=str)
-def test_a_column_without_any_value_is_refused(column, kind):
-    assert "column 'x' holds no value at all" in refusal(column, pa.nulls(2, kind))
+def test_a_column_without_any_value_is_refused_by_its_first_row(column, kind):
+    assert "column 'x' has no value in row 1" in refusal(column, pa.nulls(2, kind))
 
 
 @pytest.mark.parametrize(

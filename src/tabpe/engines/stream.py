@@ -1,0 +1,118 @@
+"""`StreamEngine`: votes in a memory that does not grow with the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+from tabpe.engines.spill import SpillFile
+from tabpe.engines.votes import Batches, Segment, class_sizes, count_votes, segments_of
+from tabpe.errors import DataError
+
+
+class StreamEngine:
+    """Goes through the private rows in every round, a segment at a time.
+
+    Its answers are those of `LocalEngine`, bit for bit.
+
+    Args:
+        classes: Number of classes.
+        category_weight: What one differing category adds to a distance.
+        jobs: Threads that count votes.
+        spill: The folder in which encoded rows are kept, in a file without a name; None for the
+            folder of the system for temporary files; False to keep none and iterate the batches
+            again in every round. Then they must be an iterable that begins anew each time.
+
+    Example:
+        >>> engine = StreamEngine(classes=1, category_weight=1 / 3)
+        >>> no_codes = np.empty((3, 0), dtype=np.uint8)
+        >>> rows = Records(np.array([[0.1], [0.2], [0.9]], dtype=np.float32), no_codes)
+        >>> engine.prepare([(rows, np.zeros(3, dtype=np.int64))])
+        >>> engine.votes([Records(np.array([[0.0], [1.0]]), no_codes[:2])])
+        [array([2, 1])]
+        >>> engine.close()
+    """
+
+    def __init__(
+        self,
+        *,
+        classes: int,
+        category_weight: float,
+        jobs: int = 1,
+        spill: Path | Literal[False] | None = None,
+    ) -> None:
+        self._classes = classes
+        self._category_weight = category_weight
+        self._jobs = jobs
+        self._spill = spill
+        self._stored: SpillFile | _Afresh | None = None
+        self._sizes = np.zeros(classes, dtype=np.int64)
+
+    def prepare(self, batches: Batches) -> None:
+        """Take in the private rows, each with its class."""
+        if self._spill is False:
+            self._stored = _Afresh(batches, self._classes)
+            self._sizes = class_sizes(self._stored, self._classes)
+            return
+        self._stored = stored = SpillFile(self._spill)
+        for segment in segments_of(batches, self._classes):
+            stored.append(segment.prepared(self._category_weight))
+            self._sizes[segment.label] += segment.size
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Return how many rows each class has."""
+        return self._sizes.copy()
+
+    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
+        """Return, for the candidates of each class, how many rows are nearest to each.
+
+        Raises:
+            DataError: If the rows are not as many as they were: one row more or less would then
+                change more than the accounting allows for.
+        """
+        sizes = np.zeros_like(self._sizes)
+        counts = count_votes(
+            population,
+            _tallied(self._stored or (), sizes),
+            classes=self._classes,
+            category_weight=self._category_weight,
+            jobs=self._jobs,
+        )
+        if not np.array_equal(sizes, self._sizes):
+            raise DataError(
+                "the table changed while it was read: keep it as it is during a run, or pass "
+                "spill=None to read it only once."
+            )
+        return counts
+
+    def close(self) -> None:
+        """Let go of the private rows, and free the file that held them."""
+        if self._stored is not None:
+            self._stored.close()
+        self._stored = None
+        self._sizes = np.zeros_like(self._sizes)
+
+
+class _Afresh:
+    """Segments that are encoded anew each time somebody goes through them."""
+
+    def __init__(self, batches: Batches, classes: int) -> None:
+        self._batches, self._classes = batches, classes
+
+    def __iter__(self) -> Iterator[Segment]:
+        return segments_of(self._batches, self._classes)
+
+    def close(self) -> None:
+        self._batches = ()
+
+
+def _tallied(segments: Iterable[Segment], sizes: NDArray[np.int64]) -> Iterator[Segment]:
+    """Yield all segments, and add up their sizes on the way."""
+    for segment in segments:
+        sizes[segment.label] += segment.size
+        yield segment

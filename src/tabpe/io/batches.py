@@ -1,0 +1,46 @@
+"""Batches: the part of a table that is in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+ROWS_A_BATCH = 2**18
+BYTES_A_BATCH = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a table.
+
+    Args:
+        table: The rows.
+        file: The file that they are from, or None if the table is not a file.
+        first_row: How many rows of that file, or of the table, come before them.
+    """
+
+    table: pa.Table
+    file: str | None
+    first_row: int
+
+
+def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield neighbouring batches as one table, as long as they are small."""
+    kept: list[pa.RecordBatch] = []
+    rows = size = 0
+    for piece in _sliced(batches):
+        rows, size = rows + piece.num_rows, size + piece.nbytes
+        if kept and (rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
+            yield pa.Table.from_batches(kept)
+            kept, rows, size = [], piece.num_rows, piece.nbytes
+        kept.append(piece)
+    if kept:
+        yield pa.Table.from_batches(kept)
+
+
+def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, ROWS_A_BATCH):
+            yield batch.slice(start, ROWS_A_BATCH)

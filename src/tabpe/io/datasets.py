@@ -1,0 +1,86 @@
+"""`pyarrow.dataset.Dataset`: tables that Arrow itself finds and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tabpe._arrow import attempt
+from tabpe.errors import DataError
+from tabpe.io.batches import Batch, regrouped
+from tabpe.io.faults import check_names, each
+from tabpe.io.frames import FrameLike
+
+# Kinds of files in which the number of rows is written down.
+_COUNTED = ("parquet", "arrow", "feather", "ipc")
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetSource:
+    """A `pyarrow.dataset.Dataset`, which is read in Arrow's way.
+
+    Args:
+        dataset: The dataset.
+    """
+
+    dataset: Any
+
+    def __post_init__(self) -> None:
+        check_names(self.names, where="data")
+
+    @property
+    def form(self) -> FrameLike:
+        """An Arrow table."""
+        return FrameLike.of_schema(self.dataset.schema)
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return list(self.dataset.schema.names)
+
+    @property
+    def most_rows(self) -> int | None:
+        """The number of rows, if all its files tell theirs."""
+        fragments = [one for one in self._fragments() if one is not self.dataset]
+        counts = [_told_rows(fragment) for fragment in fragments] or [None]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read fragment after fragment."""
+        wanted = self.names if names is None else list(names)
+        rows = 0
+        for fragment in self._fragments():
+            file, first = getattr(fragment, "path", None), 0
+            for table in regrouped(self._read(fragment, wanted)):
+                yield Batch(table, file, first if file else rows)
+                first += table.num_rows
+                rows += table.num_rows
+        if not rows:
+            raise DataError("data: the table has no rows.")
+
+    def _fragments(self) -> list[Any]:
+        """Return the files; Arrow does not tell those of a dataset that was filtered."""
+        fragments = attempt(lambda: list(self.dataset.get_fragments()), ValueError)
+        return [self.dataset] if fragments is None else fragments
+
+    def _read(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        path = Path(getattr(fragment, "path", None) or "data")
+        return each(path, self._scanned(fragment, wanted), lambda: "not readable by Arrow.")
+
+    def _scanned(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        of_schema = {} if fragment is self.dataset else {"schema": self.dataset.schema}
+        # Arrow reads ahead by millions of rows if it is let.
+        yield from fragment.to_batches(
+            columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
+        )
+
+
+def _told_rows(fragment: Any) -> int | None:
+    """Return the number of rows, where a file has it written down."""
+    kind = getattr(getattr(fragment, "format", None), "default_extname", None)
+    return attempt(fragment.count_rows, OSError) if kind in _COUNTED else None

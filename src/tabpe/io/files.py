@@ -1,0 +1,227 @@
+"""One file of a table: what its head says, and its rows batch by batch.
+
+CSV cells are read as text; what they mean is for the schema to say. Nothing is guessed and
+nothing is repaired: ragged rows, duplicate headers and foreign encodings are errors, which name
+the file, the column and the row, and never a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from tabpe._arrow import attempt
+from tabpe.errors import DataError
+from tabpe.io.faults import UNREADABLE, check_names, each, tried
+
+# No file that deflate packed unfolds to more than this many times its size.
+_DEFLATE_RATIO = 1032
+_BUFFER = 2**20
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a file tells before its rows are read.
+
+    Args:
+        schema: Names and types of the columns.
+        most_rows: The number of rows, or more.
+    """
+
+    schema: pa.Schema
+    most_rows: int
+
+
+class TableFile(Protocol):
+    """A file that holds a table."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        ...
+
+    def head(self) -> Head:
+        """Return its columns and how many rows it has at most."""
+        ...
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield its rows; columns other than `names` are left out where that saves memory."""
+        ...
+
+
+def file_of(path: Path) -> TableFile:
+    """Return the reader that the ending of a path asks for.
+
+    Example:
+        >>> type(file_of(Path("patients.csv.gz"))).__name__
+        'CsvFile'
+    """
+    for suffix, kind in KINDS.items():
+        if path.name.lower().endswith(suffix):
+            return kind(path)
+    raise DataError(f"{path}: expected a file that ends in {', '.join(KINDS)}.")
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """CSV with a header, in UTF-8, perhaps compressed by gzip."""
+
+    path: Path
+
+    def head(self) -> Head:
+        """Return its columns and how many rows its size allows for."""
+        names = self._names()
+        size = tried(self.path, lambda: self.path.stat().st_size, lambda: "not readable.")
+        size *= _DEFLATE_RATIO if _is_packed(self.path) else 1
+        # A row takes a separator between its cells, an end, and a letter if it has one cell.
+        return Head(pa.schema([(name, pa.string()) for name in names]), size // max(2, len(names)))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """Yield its rows as text; every column is checked, so every column is read."""
+        header = self._names()
+        last = ""
+        for batch in each(self.path, self._parsed(header), lambda: self._fault(len(header))):
+            if batch.num_rows:
+                last = batch.column(batch.num_columns - 1)[-1].as_py()
+                yield batch
+        if "\n" in last:
+            self._refuse_open_quote()
+
+    def _parsed(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        from pyarrow import csv as arrow_csv
+
+        first = attempt(lambda: list(itertools.islice(_rows(self.path), 2)), *UNREADABLE)
+        if first is not None and len(first) == 1:
+            return  # A header alone is a table without rows, which Arrow may not see.
+        convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        parse = arrow_csv.ParseOptions(newlines_in_values=True)
+        with (
+            _bytes(self.path) as stream,
+            arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
+        ):
+            yield from reader
+
+    def _names(self) -> list[str]:
+        first = lambda: list(itertools.islice(_rows(self.path), 1))  # noqa: E731
+        rows = tried(self.path, first, lambda: self._fault(0))
+        if not rows:
+            raise DataError(f"{self.path}: the file is empty.")
+        check_names(rows[0], where=str(self.path))
+        return rows[0]
+
+    def _fault(self, width: int) -> str:
+        """Say what is wrong with a file that Arrow refused, without a cell of it."""
+        try:
+            for number, row in enumerate(_rows(self.path)):
+                if len(row) != width:
+                    return f"row {number} has {len(row)} cells where the header has {width}."
+        except UnicodeDecodeError:
+            return "not UTF-8 text: save it as UTF-8."
+        except (*UNREADABLE, OSError):
+            pass
+        return "not a readable CSV file."
+
+    def _refuse_open_quote(self) -> None:
+        """A quote that is never closed makes all the rest of the file its cell."""
+        if attempt(lambda: sum(1 for _ in _rows(self.path)), csv.Error) is None:
+            raise DataError(f"{self.path}: a quotation mark is opened and never closed.")
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A Parquet file."""
+
+    path: Path
+
+    def head(self) -> Head:
+        """Return its columns and its number of rows."""
+        head = tried(self.path, self._head, _not_readable("Parquet"))
+        check_names(head.schema.names, where=str(self.path))
+        return head
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield its rows; the other columns are not read."""
+        return each(self.path, self._batches(names), _not_readable("Parquet"))
+
+    def _head(self) -> Head:
+        with self._open() as file:
+            return Head(file.schema_arrow, file.metadata.num_rows)
+
+    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with self._open() as file:
+            yield from file.iter_batches(columns=list(names))
+
+    def _open(self) -> Any:
+        import pyarrow.parquet as pq
+
+        # A buffer of its own for each column, or else a group of rows is in memory as a whole.
+        return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_BUFFER)
+
+
+@dataclass(frozen=True)
+class ArrowFile:
+    """An Arrow IPC file, which is what Feather is."""
+
+    path: Path
+
+    def head(self) -> Head:
+        """Return its columns and its number of rows."""
+        return tried(self.path, self._head, _not_readable("Arrow"))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield its rows; the other columns are not read."""
+        return each(self.path, self._batches(names), _not_readable("Arrow"))
+
+    def _head(self) -> Head:
+        import pyarrow.dataset
+
+        with pa.memory_map(str(self.path)) as stream, pa.ipc.open_file(stream) as reader:
+            schema = reader.schema
+        check_names(schema.names, where=str(self.path))
+        return Head(schema, pyarrow.dataset.dataset(self.path, format="ipc").count_rows())
+
+    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # Mapped: the rows of such a file may be one batch that does not fit in memory.
+        with pa.memory_map(str(self.path)) as stream:
+            schema = pa.ipc.open_file(stream).schema
+            fields = [place for place, name in enumerate(schema.names) if name in names]
+            options = pa.ipc.IpcReadOptions(included_fields=fields)
+            with pa.ipc.open_file(stream, options=options) as reader:
+                yield from map(reader.get_batch, range(reader.num_record_batches))
+
+
+KINDS: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
+    ".csv": CsvFile,
+    ".csv.gz": CsvFile,
+    ".parquet": ParquetFile,
+    ".pq": ParquetFile,
+    ".arrow": ArrowFile,
+    ".feather": ArrowFile,
+    ".ipc": ArrowFile,
+}
+
+
+def _not_readable(kind: str) -> Any:
+    return lambda: f"not a readable {kind} file."
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file that are not blank, the header first."""
+    with _bytes(path) as stream:
+        text: Any = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        yield from (row for row in csv.reader(text, strict=True) if row)
+
+
+def _bytes(path: Path) -> Any:
+    return pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")

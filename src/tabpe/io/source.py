@@ -1,0 +1,231 @@
+"""Tables to be read batch by batch, as often as needed.
+
+A source knows its columns and about how large it is, and reads its rows anew each time it is
+asked. What is in memory is one batch, whatever the size of the table.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from tabpe._arrow import attempt
+from tabpe.errors import DataError
+from tabpe.io import batches
+from tabpe.io.batches import Batch, regrouped
+from tabpe.io.datasets import DatasetSource
+from tabpe.io.faults import check_names
+from tabpe.io.files import TableFile, file_of
+from tabpe.io.folders import Found, find_files
+from tabpe.io.frames import FrameLike, frame_table
+
+LARGEST_TABLE = 16 * 2**30
+
+
+class Source(Protocol):
+    """A table that can be read again and again."""
+
+    @property
+    def form(self) -> FrameLike:
+        """The kind of frame that it is."""
+        ...
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        ...
+
+    @property
+    def most_rows(self) -> int | None:
+        """Its number of rows, or more; None if that is not known before reading. Private."""
+        ...
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read the rows, with the columns `names` alone, or all of them."""
+        ...
+
+
+def open_source(data: Any) -> Source:
+    """Return what reads the rows of a path, a data frame or a `pyarrow.dataset.Dataset`.
+
+    Args:
+        data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
+            .pq, .arrow, .feather or .ipc, of a folder of such files, or a pattern.
+
+    Example:
+        >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
+        >>> source.names, source.most_rows, source.form.library
+        (['age', 'sex'], 2, 'pyarrow')
+        >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
+        [[{'age': 31}, {'age': 42}]]
+    """
+    if isinstance(data, (str, Path)):
+        return FileSource.of(data)
+    datasets = sys.modules.get("pyarrow.dataset")
+    if datasets is not None and isinstance(data, datasets.Dataset):
+        return DatasetSource(data)
+    return FrameSource(*frame_table(data))
+
+
+def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
+    """Return all rows of what `open_source` takes as an Arrow table, and what it looked like.
+
+    A path to CSV gives text; its `FrameLike` is that of an Arrow table with natural types.
+
+    Example:
+        >>> table, form = open_table(pa.table({"age": [31, 42]}))
+        >>> table.num_rows, form.library
+        (2, 'pyarrow')
+    """
+    source = open_source(data)
+    return _gathered(source, str(data) if isinstance(data, (str, Path)) else "data"), source.form
+
+
+def read_table(path: str | Path, *, max_bytes: int = LARGEST_TABLE) -> pa.Table:
+    """Read a file, a folder, or all files that match a pattern into one Arrow table.
+
+    Args:
+        path: A path, as for `open_source`.
+        max_bytes: The most memory that the table may take; guards against compressed files
+            that unfold without end.
+
+    Raises:
+        DataError: If there is no such file, or it is not a plain table with unique, named
+            columns and at least one row.
+    """
+    return _gathered(FileSource.of(path), str(path), max_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """A data frame in memory.
+
+    Args:
+        table: Its rows.
+        form: What it looked like.
+    """
+
+    table: pa.Table
+    form: FrameLike
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return list(self.table.schema.names)
+
+    @property
+    def most_rows(self) -> int:
+        """Its number of rows."""
+        return int(self.table.num_rows)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Yield slices of the table; nothing is copied."""
+        table = self.table if names is None else self.table.select(list(names))
+        step = batches.ROWS_A_BATCH
+        for start in range(0, table.num_rows, step):
+            yield Batch(table.slice(start, step), None, start)
+
+
+@dataclass(frozen=True, eq=False)
+class FileSource:
+    """Files with the same columns.
+
+    Args:
+        where: The path that they were asked for by.
+        files: The files in order, each with what its folders say of its rows.
+        schema: The columns, in types that hold the cells of every file.
+        most_rows: The number of rows, or more.
+    """
+
+    where: str
+    files: Sequence[tuple[TableFile, Found]]
+    schema: pa.Schema
+    most_rows: int
+
+    @classmethod
+    def of(cls, path: str | Path) -> FileSource:
+        """Look at the head of every file that a path stands for."""
+        found = find_files(path)
+        files = [file_of(one.path) for one in found]
+        heads = [file.head() for file in files]
+        schemas = [_with_keys(one, head.schema) for one, head in zip(found, heads, strict=True)]
+        for one, schema in zip(found, schemas, strict=True):
+            if schema.names != schemas[0].names:
+                raise DataError(f"{one.path}: its columns differ from those of {found[0].path}.")
+        joined = attempt(partial(pa.unify_schemas, schemas, promote_options="permissive"))
+        if joined is None:
+            raise _different_types(str(path))
+        most_rows = sum(head.most_rows for head in heads)
+        return cls(str(path), list(zip(files, found, strict=True)), joined, most_rows)
+
+    @property
+    def form(self) -> FrameLike:
+        """An Arrow table."""
+        return FrameLike.of_schema(self.schema)
+
+    @property
+    def names(self) -> list[str]:
+        """Their columns, those of folders last."""
+        return list(self.schema.names)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read file after file. One without rows is fine beside others that have some."""
+        wanted = self.names if names is None else list(names)
+        rows = 0
+        for file, found in self.files:
+            first = 0
+            for part in regrouped(self._read(file, found, wanted)):
+                table = self._cast(part, found, wanted)
+                yield Batch(table, str(file.path), first)
+                first += table.num_rows
+            rows += first
+        if not rows:
+            raise DataError(f"{self.where}: there is a header and no row below it.")
+
+    def _read(
+        self, file: TableFile, found: Found, wanted: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        own = [name for name in self.names if name not in found.key_names]
+        # A batch without a column would have no rows.
+        chosen = [name for name in own if name in wanted] or own[:1]
+        for batch in file.batches(chosen):
+            if not set(chosen) <= set(batch.schema.names):
+                raise DataError(f"{file.path}: its columns changed since it was opened.")
+            yield batch.select(chosen)
+
+    def _cast(self, table: pa.Table, found: Found, wanted: Sequence[str]) -> pa.Table:
+        for name, value in found.keys:
+            table = table.append_column(name, pa.repeat(pa.scalar(value, pa.string()), len(table)))
+        schema = pa.schema([self.schema.field(name) for name in wanted])
+        cast = attempt(lambda: table.select(wanted).cast(schema))
+        if cast is None:
+            raise _different_types(self.where)
+        return cast
+
+
+def _with_keys(found: Found, schema: pa.Schema) -> pa.Schema:
+    fields = [*schema.remove_metadata(), *(pa.field(n, pa.string()) for n in found.key_names)]
+    check_names([field.name for field in fields], where=str(found.path))
+    return pa.schema(fields)
+
+
+def _different_types(where: str) -> DataError:
+    return DataError(f"{where}: the files hold different types in one column.")
+
+
+def _gathered(source: Source, where: str, max_bytes: int = LARGEST_TABLE) -> pa.Table:
+    if isinstance(source, FrameSource):
+        return source.table
+    kept, size = [], 0
+    for batch in source.batches():
+        size += batch.table.nbytes
+        if size > max_bytes:
+            raise DataError(f"{where}: unfolds to more than {max_bytes:,} bytes.")
+        kept.append(batch.table)
+    return pa.concat_tables(kept)

@@ -1,0 +1,56 @@
+"""`EncodedRows`: the private rows on their way from a source to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Encoder, Records
+from tabpe.errors import CellError
+from tabpe.io import Batch, Source
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """The rows of a source, encoded batch by batch.
+
+    Every iteration reads and encodes afresh, so that nobody has to hold more than a batch.
+
+    Args:
+        source: The table.
+        encoder: How rows are encoded.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.io import open_source
+        >>> from tabpe.schema import Integer, Schema
+        >>> ages = open_source(pa.table({"age": [25, 50]}))
+        >>> rows = EncodedRows(ages, Encoder(Schema((Integer("age", 0, 100),))))
+        >>> [batch.numbers.ravel().tolist() for batch, _ in rows]
+        [[0.25, 0.5]]
+    """
+
+    source: Source
+    encoder: Encoder
+
+    def __post_init__(self) -> None:
+        self.encoder.check_names(self.source.names)
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The memory that all rows would take, or more; None if that is not known. Private."""
+        rows = self.source.most_rows
+        return None if rows is None else rows * self.encoder.bytes_a_row
+
+    def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+        return map(self._encoded, self.source.batches(self.encoder.schema.names))
+
+    def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
+        try:
+            return self.encoder.encode(batch.table)
+        except CellError as error:
+            found = error.at(batch.file, batch.first_row)
+        raise found

@@ -1,0 +1,178 @@
+"""Encoded rows: as often as asked, and errors that say in which file and row."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from tabpe.encode import Encoder
+from tabpe.errors import CellError, DataError
+from tabpe.io import batches, open_source
+from tabpe.rows import EncodedRows
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+
+SECRET = "Secret-Cell-4711"
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 100),
+        Float("bmi", 10.0, 60.0),
+        Categorical("ward", ("heart", "lung")),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+ENCODER = Encoder(SCHEMA)
+FINE = {"age": "31", "bmi": "22.5", "ward": "heart", "ill": "yes"}
+BAD = {"age": [SECRET, ""], "bmi": [SECRET, "nan"], "ward": [SECRET], "ill": [SECRET, " "]}
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", 4)
+
+
+def table(rows=10, **bad):
+    """Rows of text, with bad cells by column: `age=(7, "x")` puts x into row 7."""
+    cells = {name: [cell] * rows for name, cell in FINE.items()}
+    for name, (row, cell) in bad.items():
+        cells[name][row - 1] = cell
+    return pa.table(cells)
+
+
+def write(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.name.endswith(".csv.gz"):
+        with gzip.open(path, "wb") as file:
+            pyarrow.csv.write_csv(rows, file)
+    elif path.name.endswith(".csv"):
+        pyarrow.csv.write_csv(rows, path)
+    elif path.name.endswith(".parquet"):
+        pq.write_table(rows, path)
+    else:
+        with pa.ipc.new_file(path, rows.schema) as writer:
+            writer.write_table(rows)
+    return path
+
+
+def refusal(data):
+    with pytest.raises(CellError) as caught:
+        for _ in EncodedRows(open_source(data), ENCODER):
+            pass
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert SECRET not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [(name, cell) for name, cells in BAD.items() for cell in cells]
+)
+@pytest.mark.parametrize("row", [1, 4, 5, 10])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".arrow"])
+def test_a_bad_cell_is_named_by_file_and_row(tmp_path, ending, row, column, cell):
+    path = write(tmp_path / f"t{ending}", table(**{column: (row, cell)}))
+    message = refusal(path)
+    assert message.startswith(f"{path}: column {column!r}")
+    assert f"in row {row}" in message
+
+
+@pytest.mark.parametrize("row", [1, 6])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("second", ["b", "b/c", "year=2024/b"])
+def test_the_rows_of_a_second_file_are_counted_in_it(tmp_path, ending, row, second):
+    above = "year=2023/" if "=" in second else ""
+    write(tmp_path / f"{above}a{ending}", table())
+    path = write(tmp_path / f"{second}{ending}", table(age=(row, SECRET)))
+    message = refusal(tmp_path)
+    assert message.startswith(f"{path}: column 'age': the value in row {row} is outside")
+
+
+def test_the_rows_of_a_pattern_are_counted_in_their_file(tmp_path):
+    write(tmp_path / "p-1.csv", table())
+    path = write(tmp_path / "p-2.csv", table(ward=(9, SECRET)))
+    assert refusal(tmp_path / "p-*.csv").startswith(f"{path}: column 'ward': the value in row 9 ")
+
+
+def test_the_rows_of_a_dataset_are_counted_in_their_file(tmp_path):
+    write(tmp_path / "p-1.parquet", table())
+    path = write(tmp_path / "p-2.parquet", table(ward=(9, SECRET)))
+    message = refusal(pyarrow.dataset.dataset(tmp_path))
+    assert message.startswith(f"{path}: column 'ward': the value in row 9 ")
+
+
+@pytest.mark.parametrize("row", [1, 4, 5, 10])
+@pytest.mark.parametrize("kind", [pa.table, lambda rows: rows.to_pandas(), pyarrow.dataset.dataset])
+def test_the_rows_of_a_frame_are_counted_in_it(kind, row):
+    message = refusal(kind(table(age=(row, SECRET))))
+    assert message.startswith(f"column 'age': the value in row {row} is outside")
+
+
+def test_blank_lines_and_line_breaks_in_cells_are_no_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('note,age,bmi,ward,ill\n\n"a\nb\n",1,20,heart,1\n\n"\n",2,20,x,1\n')
+    assert "row 2" in refusal(path)
+
+
+def test_a_column_that_begins_to_be_empty_is_named_by_its_first_empty_row(tmp_path):
+    rows = pa.table({**table().to_pydict(), "age": [1] * 6 + [None] * 4})
+    path = write(tmp_path / "t.parquet", rows)
+    assert refusal(path).startswith(f"{path}: column 'age' has no value in row 7:")
+
+
+def test_a_missing_key_is_a_missing_value(tmp_path):
+    path = tmp_path / "ward=__HIVE_DEFAULT_PARTITION__" / "t.csv"
+    write(path, table().drop_columns("ward"))
+    assert refusal(tmp_path).startswith(f"{path}: column 'ward' has no value in row 1:")
+
+
+def test_a_missing_column_is_found_before_a_row_is_read(tmp_path):
+    path = write(tmp_path / "t.csv", table(age=(1, SECRET)).rename_columns(["ages", *"bcd"]))
+    with pytest.raises(DataError, match="no column 'age': did you mean 'ages'"):
+        EncodedRows(open_source(path), ENCODER)
+
+
+def test_every_iteration_reads_afresh(tmp_path):
+    path = write(tmp_path / "t.csv", table())
+    rows = EncodedRows(open_source(path), ENCODER)
+    assert [len(part) for part, _ in rows] == [4, 4, 2]
+    write(path, table(6))
+    assert [len(part) for part, _ in rows] == [4, 2]
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 1000])
+def test_how_rows_are_encoded_does_not_depend_on_batches(tmp_path, size, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = pa.table(
+        {
+            "age": rng.integers(-50, 150, 10),
+            "bmi": rng.random(10) * 100,
+            "ward": pa.array(rng.choice(["heart", "lung"], 10)).dictionary_encode(),
+            "ill": rng.random(10) < 0.5,
+        }
+    )
+    whole, classes = ENCODER.encode(rows)
+    monkeypatch.setattr(batches, "ROWS_A_BATCH", size)
+    for ending in (".csv", ".parquet", ".arrow"):
+        path = write(tmp_path / f"t{ending}", rows)
+        parts = list(EncodedRows(open_source(path), ENCODER))
+        assert np.array_equal(np.concatenate([part.numbers for part, _ in parts]), whole.numbers)
+        assert np.array_equal(np.concatenate([part.codes for part, _ in parts]), whole.codes)
+        assert np.array_equal(np.concatenate([labels for _, labels in parts]), classes)
+
+
+def test_the_size_is_that_of_the_encoded_rows(tmp_path):
+    path = write(tmp_path / "t.parquet", table())
+    rows = EncodedRows(open_source(path), ENCODER)
+    parts = [part for part, _ in rows]
+    encoded = sum(part.numbers.nbytes + part.codes.nbytes for part in parts)
+    assert rows.most_bytes == encoded == 10 * ENCODER.bytes_a_row
+    assert EncodedRows(open_source(pyarrow.dataset.dataset(table())), ENCODER).most_bytes is None
+
+
+def test_a_label_alone_takes_no_bytes():
+    alone = Encoder(Schema((Boolean("ill"),), label="ill"))
+    assert alone.bytes_a_row == 0

@@ -11,9 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +20,9 @@ import pyarrow.compute as pc
 from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError
 from tabpe.io.read import check_names, read_table
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 _DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>\w+)")
 
@@ -58,6 +60,8 @@ class FrameLike:
             return _as_pandas(shaped, self.native_types)
         if self.library == "polars":
             return _as_polars(shaped, self.native_types, categories)
+        import narwhals as nw
+
         backend: Any = self.library
         return nw.from_arrow(shaped, backend=backend).to_native()
 
@@ -102,6 +106,8 @@ def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
     try:
         frame = nw.from_native(data, allow_series=False)
     except TypeError:

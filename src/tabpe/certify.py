@@ -15,7 +15,7 @@ from tabpe.privacy.certificate import round_up
 from tabpe.schema import Schema
 
 ACCOUNTANT = (
-    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic rounding, "
+    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
     "adaptive composition of all items"
 )
 SEED_POLICY = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import platform
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +15,7 @@ from tabpe.privacy.certificate import round_up
 from tabpe.schema import Schema
 
 ACCOUNTANT = (
-    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic rounding, "
+    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
     "adaptive composition of all items"
 )
 SEED_POLICY = (
@@ -89,5 +88,7 @@ def _configuration(config: Evolution, size: int) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
+    import importlib.metadata
+
     found = {name: importlib.metadata.version(name) for name in _PACKAGES}
     return found | {"python": platform.python_version()}

@@ -105,7 +105,7 @@ def _run(engine: Engine, account: Account, settings: Settings) -> Outcome:
         return measure.votes(engine, population, account, settings.noise)
 
     evolved = evolve(
-        encoder.spaces(),
+        encoder.spaces,
         apportion(size, facts.weights),
         config,
         vote,

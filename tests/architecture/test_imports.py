@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("pandas", "polars", "sklearn", "torch", "ray", "pyspark", "jax", "scipy", "opendp")
+FRAMES = ("pandas", "polars", "sklearn", "torch", "ray", "pyspark", "jax")
+HEAVY = (*FRAMES, "scipy", "opendp", "dp_accounting", "narwhals", "yaml", "importlib.metadata")
 
 
 def test_the_import_contracts_hold():
@@ -14,10 +15,19 @@ def test_the_import_contracts_hold():
     assert run.returncode == 0, run.stdout
 
 
-def test_importing_tabpe_loads_nothing_heavy():
-    code = f"import sys, tabpe; print([name for name in {HEAVY!r} if name in sys.modules])"
+def loaded_by(code, names):
+    code = f"import sys; {code}; print([name for name in {names!r} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
+    return run.stdout.strip()
+
+
+def test_importing_tabpe_loads_nothing_heavy():
+    assert loaded_by("import tabpe", HEAVY) == "[]"
+
+
+def test_drawing_noise_loads_no_frames_though_opendp_has_extras_for_them():
+    code = "from tabpe.privacy import OpenDPNoise; OpenDPNoise().draw(1, 1.0)"
+    assert loaded_by(code, (*FRAMES, "scipy")) == "[]"
 
 
 def test_every_module_is_one_idea_of_reasonable_size():

@@ -115,8 +115,8 @@ def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
         array = pa.concat_arrays(array.chunks)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    missing = pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False)
-    if missing.any():
+    missing = pc.is_null(array, nan_is_null=True)
+    if missing.true_count:
         raise missing_value(name, _first(missing))
     if pa.types.is_nested(array.type):
         raise DataError(f"column {name!r} is of type {array.type}: expected plain values.")
@@ -132,13 +132,12 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType, expected: str) -> pa.Ar
 
 
 def _refuse(name: str, bad: pa.Array, hint: str | None) -> None:
-    where = bad.to_numpy(zero_copy_only=False)
-    if where.any() and hint is None:
-        raise missing_value(name, _first(where))
-    if where.any():
-        then = f" is outside the schema: {hint}."
-        raise CellError(f"column {name!r}: the value", _first(where), then)
+    if not bad.true_count:
+        return
+    if hint is None:
+        raise missing_value(name, _first(bad))
+    raise CellError(f"column {name!r}: the value", _first(bad), f" is outside the schema: {hint}.")
 
 
-def _first(where: NDArray[Any]) -> int:
-    return int(np.argmax(where)) + 1
+def _first(where: pa.BooleanArray) -> int:
+    return int(pc.index(where, value=True).as_py()) + 1

@@ -60,11 +60,12 @@ class Encoder:
     @property
     def bytes_a_row(self) -> int:
         """How much memory an encoded row takes."""
-        codes = self.spaces()[0].code_type.itemsize * len(self.categorical)
+        codes = self.spaces[0].code_type.itemsize * len(self.categorical)
         return np.dtype(np.float32).itemsize * len(self.numeric) + codes
 
+    @cached_property
     def spaces(self) -> list[Space]:
-        """Return where the candidates of each class may lie."""
+        """Where the candidates of each class may lie."""
         whole = Space(
             low=np.zeros(len(self.numeric)),
             high=np.array([float(c.max > c.min) for c in self.numeric]),
@@ -83,13 +84,15 @@ class Encoder:
     def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
         """Return the rows of `table` as records, and the class of each."""
         self.check_names(table.schema.names)
-        numbers = np.empty((table.num_rows, len(self.numeric)), dtype=np.float32)
+        # Column by column, then turned at once: to write every n-th number of a row is slow.
+        numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
         for place, column in enumerate(self.numeric):
-            numbers[:, place] = _scaled(column, cells.numbers_of(column, table[column.name]))
-        codes = np.empty((table.num_rows, len(self.categorical)), dtype=self.spaces()[0].code_type)
+            numbers[place] = _scaled(column, cells.numbers_of(column, table[column.name]))
+        codes = np.empty((len(self.categorical), table.num_rows), self.spaces[0].code_type)
         for place, listed in enumerate(self.categorical):
-            codes[:, place] = cells.codes_of(listed, table[listed.name])
-        return Records(numbers, codes), self._classes(table)
+            codes[place] = cells.codes_of(listed, table[listed.name])
+        rows = Records(np.ascontiguousarray(numbers.T), np.ascontiguousarray(codes.T))
+        return rows, self._classes(table)
 
     def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
         """Return records with their classes as a table."""
@@ -136,23 +139,24 @@ class Encoder:
     ) -> tuple[float, float]:
         """Return the bounds of a class, its upper one just below where the next begins."""
         width = column.max - column.min
+        bottom, top = (low - column.min) / width, (high - column.min) / width
+        if column.steps:
+            first, last = round(bottom * column.steps), round(top * column.steps)
+            return first / column.steps, (last - (high < column.max)) / column.steps
         if high < column.max:
-            high = high - 10.0**-column.decimals if column.decimals is not None else high
-        top = (high - column.min) / width
-        if high < column.max and column.decimals is None:
             top = float(np.nextafter(np.float32(top), np.float32(0)))
-        bottom = (low - column.min) / width
         while column.min + bottom * width < low:
             bottom = float(np.nextafter(bottom, 1.0))
         return bottom, top
 
 
 def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values scaled to [0, 1], in the place of the given ones."""
     if column.max == column.min:
         return np.zeros_like(values)
-    scaled: NDArray[np.float64] = (_on_grid(column, values) - column.min) / (
-        column.max - column.min
-    )
+    scaled = _on_grid(column, values)
+    scaled -= column.min
+    scaled /= column.max - column.min
     # The same arithmetic as `Space.project`, so that equal values get equal bits.
     return np.rint(scaled * column.steps) / column.steps if column.steps else scaled
 

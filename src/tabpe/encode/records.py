@@ -85,9 +85,13 @@ class Space:
             >>> space.project(np.array([[0.3], [1.7]])).ravel()
             array([0.25, 1.  ])
         """
-        grid = np.where(self.steps > 0, self.steps, 1.0)
-        snapped = np.where(self.steps > 0, np.rint(numbers * grid) / grid, numbers)
-        return np.clip(snapped, self.low, self.high)
+        projected = np.clip(numbers, self.low, self.high)
+        on_grid = self.steps > 0
+        if on_grid.any():
+            steps = self.steps[on_grid]
+            snapped = np.rint(projected[:, on_grid] * steps) / steps
+            projected[:, on_grid] = np.clip(snapped, self.low[on_grid], self.high[on_grid])
+        return projected
 
     def narrowed(self, column: int, low: float, high: float) -> Space:
         """Return the space with one numeric column bound to [low, high]."""

@@ -34,8 +34,8 @@ def random_walk(
     """
     shape = rows.numbers.shape
     moves = rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
-    numbers = space.project(rows.numbers + moves * rate * (space.high - space.low))
-    return Records(numbers, _redrawn(rows, space, rate, rng))
+    moved = rows.numbers + moves * (rate * (space.high - space.low))
+    return Records(space.project(moved), _redrawn(rows, space, rate, rng))
 
 
 def genetic(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Records:
@@ -63,6 +63,7 @@ def _mixed(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
 
 
 def _redrawn(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Codes:
-    redraw = rng.random(rows.codes.shape) < rate
-    fresh = rng.integers(0, space.sizes, rows.codes.shape).astype(space.code_type)
-    return np.where(redraw, fresh, rows.codes)
+    codes = rows.codes.copy()
+    row, column = np.nonzero(rng.random(codes.shape) < rate)
+    codes[row, column] = rng.integers(0, space.sizes[column])
+    return codes

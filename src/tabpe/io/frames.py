@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +19,9 @@ import pyarrow.compute as pc
 from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError
 from tabpe.io.faults import check_names
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 _DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>\w+)")
 
@@ -57,6 +59,8 @@ class FrameLike:
             return _as_pandas(shaped, self.native_types)
         if self.library == "polars":
             return _as_polars(shaped, self.native_types, categories)
+        import narwhals as nw
+
         backend: Any = self.library
         return nw.from_arrow(shaped, backend=backend).to_native()
 
@@ -96,6 +100,8 @@ def frame_table(data: Any) -> tuple[pa.Table, FrameLike]:
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
     try:
         frame = nw.from_native(data, allow_series=False)
     except TypeError:

@@ -52,7 +52,7 @@ class OpenDPNoise:
         _validate.real("sigma", sigma, above=0)
         if size == 0:
             return np.empty(0, dtype=np.int64)
-        return np.array(_mechanism(sigma)([0] * size), dtype=np.int64)
+        return np.array(_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
 
 
 class FakeNoise:
@@ -82,9 +82,11 @@ class FakeNoise:
 
 @lru_cache(maxsize=16)
 def _mechanism(sigma: float) -> Any:
-    import opendp.prelude as dp
+    # Not opendp.prelude, which imports polars, pandas and scikit-learn where they are installed.
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    return dp.m.make_gaussian(
-        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=sigma
-    )
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=sigma)

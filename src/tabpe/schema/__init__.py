@@ -2,7 +2,7 @@
 
 - `columns`: the frozen column types `Categorical`, `Integer`, `Float`, `Boolean`
 - `table`: `Schema`, the columns together with the label
-- `files`: YAML and JSON in and out
+- `files`: YAML and JSON in and out; `yaml12`: how the YAML of such files is read
 """
 
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source

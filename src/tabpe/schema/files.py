@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
-
-import yaml
 
 from tabpe import _atomic as atomic
 from tabpe.errors import SchemaError, did_you_mean
@@ -44,9 +41,9 @@ def write(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
     else:
         head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-        text = head + yaml.dump(
-            plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
-        )
+        from tabpe.schema import yaml12
+
+        text = head + yaml12.dump(plain)
     atomic.write_text(path, text)
 
 
@@ -104,8 +101,10 @@ def _parsed(path: Path, text: str) -> Mapping[str, Any]:
         if path.suffix == ".json":
             plain = json.loads(text, object_pairs_hook=_unique)
         else:
-            plain = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader, see below)
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+            from tabpe.schema import yaml12
+
+            plain = yaml12.load(text)
+    except (ValueError, RecursionError) as error:
         raise SchemaError(f"{path}: not a readable schema ({_reason(error)}).") from None
     if not isinstance(plain, Mapping):
         raise SchemaError(f"{path}: not a schema: expected a mapping with the key columns.")
@@ -118,9 +117,6 @@ def _check_suffix(path: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    if mark is not None:
-        return f"line {mark.line + 1}: {getattr(error, 'problem', 'not YAML')}"
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -132,51 +128,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if keys.count(key) > 1:
             raise ValueError(f"key {key!r} is given twice")
     return dict(pairs)
-
-
-class _Loader(yaml.SafeLoader):
-    """A safe loader with the plain words of YAML 1.2 and no duplicate keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} is given twice", node.start_mark
-                )
-        return super().construct_mapping(node, deep=deep)
-
-
-class _Dumper(yaml.SafeDumper):
-    """A safe dumper that writes a short list on one line."""
-
-
-def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.SequenceNode:
-    flat = all(isinstance(item, (str, int, float)) for item in items)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Escape the line breaks of Unicode: a YAML reader would take them for spaces."""
-    style = '"' if re.search("[\\x85\\u2028\\u2029]", text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_PLAIN_WORDS = {
-    "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    "int": (r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
-    "float": (
-        r"^[-+]?(?:(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.?)(?:[eE][-+]?[0-9]+)?$",
-        "-+0123456789.",
-    ),
-    "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-}
-# The dumper keeps the words of YAML 1.1 too, so that it quotes what either would misread.
-_Loader.yaml_implicit_resolvers = {}
-for _class in (_Loader, _Dumper):
-    for _name, (_pattern, _first) in _PLAIN_WORDS.items():
-        _class.add_implicit_resolver(
-            f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first)
-        )
-_Dumper.add_representer(list, _represent_list)
-_Dumper.add_representer(str, _represent_text)

@@ -118,7 +118,7 @@ def test_records_lie_in_the_space_of_their_class(drawn):
     schema, table = drawn
     encoder = Encoder(schema)
     rows, classes = encoder.encode(table)
-    spaces = encoder.spaces()
+    spaces = encoder.spaces
     assert len(spaces) == encoder.class_count == len(schema.class_names)
     assert rows.numbers.dtype == np.float32
     assert rows.codes.dtype == spaces[0].code_type
@@ -136,10 +136,16 @@ def test_values_on_the_grid_have_the_bits_of_their_projection(drawn):
     schema, table = drawn
     encoder = Encoder(schema)
     rows, classes = encoder.encode(table)
-    for place, space in enumerate(encoder.spaces()):
+    for place, space in enumerate(encoder.spaces):
         numbers = rows.numbers[classes == place]
         projected = space.project(numbers.astype(np.float64)).astype(np.float32)
         np.testing.assert_array_equal(projected, numbers)
+
+
+def test_a_class_of_one_step_lies_on_the_grid():
+    column = Float("x", 128.312, 128.314, decimals=3)
+    encoder = Encoder(Schema((column,), label="x", label_cuts=(128.313,)))
+    assert [(float(s.low[0]), float(s.high[0])) for s in encoder.spaces] == [(0, 0), (0.5, 1)]
 
 
 @st.composite
@@ -164,7 +170,7 @@ def numeric_labels(draw):
 @given(numeric_labels(), st.lists(st.floats(-1, 2), max_size=5))
 def test_a_candidate_projected_into_its_class_decodes_into_that_class(schema, numbers):
     encoder = Encoder(schema)
-    for place, space in enumerate(encoder.spaces()):
+    for place, space in enumerate(encoder.spaces):
         candidates = np.array([[0.0], [1.0], space.low, space.high, *([n] for n in numbers)])
         inside = space.project(candidates)
         classes = np.full(len(inside), place)
@@ -174,7 +180,7 @@ def test_a_candidate_projected_into_its_class_decodes_into_that_class(schema, nu
 
 def test_the_lower_end_of_a_class_decodes_into_that_class():
     encoder = Encoder(Schema((Float("x", 0, 49),), label="x", label_cuts=(1.0,)))
-    low = encoder.spaces()[1].low[None, :]
+    low = encoder.spaces[1].low[None, :]
     table = encoder.decode(Records(low, np.empty((1, 0), np.uint8)), np.array([1]))
     assert table["x"].to_pylist() == [1.0]
 
@@ -198,7 +204,7 @@ def test_constant_columns_come_back_as_declared():
     assert back.to_pydict() == {"a": [3, 3], "b": [1.5, 1.5], "c": ["only", "only"]}
     rows, _ = Encoder(Schema(columns)).encode(table)
     assert not rows.numbers.any()
-    assert Encoder(Schema(columns)).spaces()[0].high.tolist() == [0, 0]
+    assert Encoder(Schema(columns)).spaces[0].high.tolist() == [0, 0]
 
 
 def test_a_listed_label_is_the_class_and_no_part_of_the_record():
@@ -326,3 +332,19 @@ def test_no_error_of_a_row_shows_its_cells(name, cell):
     with pytest.raises(DataError, match=f"column '{name}'.* row 2 ") as caught:
         Encoder(schema).encode(pa.Table.from_pylist(rows))
     assert "4711" not in str(caught.value)
+
+
+def test_encoding_leaves_the_table_as_it_was():
+    values = np.array([1.5, -2.0, 40.0])
+    table = pa.table({"x": pa.array(values), "y": pa.array([3, 1, 2])})
+    Encoder(Schema((Float("x", 0, 10, decimals=1), Integer("y", 0, 5)))).encode(table)
+    assert table.to_pydict() == {"x": [1.5, -2.0, 40.0], "y": [3, 1, 2]}
+    assert values.tolist() == [1.5, -2.0, 40.0]
+
+
+def test_the_cells_of_a_row_lie_side_by_side():
+    table = pa.table({"x": [0.1, 0.2], "y": [1, 2], "a": [True, False], "b": [False, True]})
+    schema = Schema((Float("x", 0, 1), Integer("y", 0, 5), Boolean("a"), Boolean("b")))
+    rows, _ = Encoder(schema).encode(table)
+    assert rows.numbers.flags.c_contiguous
+    assert rows.codes.flags.c_contiguous

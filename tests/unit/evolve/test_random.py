@@ -47,7 +47,7 @@ def test_a_narrowed_grid_is_uniform_within_its_class():
     """Values 40 to 69 of 0 to 99: the second class of a numeric label."""
     schema = Schema((Integer("y", 0, 99),), label="y", label_cuts=(40, 70))
     encoder = Encoder(schema)
-    rows = random_records(encoder.spaces()[1], MANY, rng())
+    rows = random_records(encoder.spaces[1], MANY, rng())
     values = encoder.decode(rows, np.ones(MANY, dtype=np.int64))["y"].to_numpy()
     assert (values.min(), values.max()) == (40, 69)
     assert chisquare(np.bincount(values - 40)).pvalue > FAIR
@@ -61,7 +61,7 @@ def test_columns_are_independent():
 def test_constant_columns_stay_constant():
     schema = Schema((Integer("a", 7, 7), Float("b", 2.5, 2.5), Categorical("c", ("x",))))
     encoder = Encoder(schema)
-    rows = random_records(encoder.spaces()[0], 50, rng())
+    rows = random_records(encoder.spaces[0], 50, rng())
     table = encoder.decode(rows, np.zeros(50, dtype=np.int64))
     assert set(table.to_pylist()[0].items()) == {("a", 7), ("b", 2.5), ("c", "x")}
     assert len({tuple(row.values()) for row in table.to_pylist()}) == 1

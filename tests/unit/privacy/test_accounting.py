@@ -11,7 +11,7 @@ import pytest
 
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.privacy import Adjacency, BillItem, calibrate, composed_epsilon, epsilon_of
-from tabpe.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_mu
+from tabpe.privacy.accounting import gaussian_delta, gaussian_mu
 
 DELTA = 1.5754e-5
 
@@ -44,15 +44,27 @@ def exact_delta(items, epsilon, adjacency):
     return float((chances[over] * -np.expm1(epsilon - values[over])).sum())
 
 
+@pytest.mark.parametrize(("epsilon", "exact"), [(0.1, 114.5535), (1.0, 14.0491), (10.0, 1.9038)])
+def test_sigma_is_hardly_above_that_of_the_exact_discrete_mechanism(epsilon, exact):
+    assert exact <= calibrate(epsilon, DELTA, rounds=15) <= 1.0005 * exact
+
+
 @pytest.mark.parametrize(("epsilon", "sigma"), [(0.1, 115.3414), (1.0, 14.0587), (10.0, 1.9040)])
-def test_sigma_is_that_of_the_published_table(epsilon, sigma):
-    assert calibrate(epsilon, DELTA, rounds=15) == pytest.approx(sigma, rel=0.002)
+def test_sigma_is_not_above_that_of_the_published_table(epsilon, sigma):
+    assert calibrate(epsilon, DELTA, rounds=15) <= 1.0005 * sigma
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_sigma_is_not_below_that_of_the_exact_discrete_mechanism(epsilon):
-    exact = {0.1: 114.5535, 1.0: 14.0491, 10.0: 1.9038}
-    assert calibrate(epsilon, DELTA, rounds=15) >= exact[epsilon]
+@pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10])
+@pytest.mark.parametrize(("sigma", "rounds"), [(0.7, 60), (1.5, 60), (0.9, 15), (14.0, 15)])
+def test_floating_point_does_not_break_the_promise_at_a_tiny_delta(sigma, rounds, delta):
+    bill = [BillItem("votes", sigma, rounds)]
+    certified = composed_epsilon(bill, delta)
+    assert exact_delta(bill, certified, Adjacency.ADD_REMOVE) <= delta
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 15])
+def test_an_epsilon_beyond_floating_point_is_kept_too(rounds):
+    assert epsilon_of(calibrate(1000.0, 1e-12, rounds), 1e-12, rounds) <= 1000.0
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
@@ -178,10 +190,9 @@ def test_the_analytic_curve_goes_through_known_points(mu, epsilon, delta):
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
-def test_the_analytic_inverses_agree(epsilon, delta):
+def test_the_analytic_inverse_agrees(epsilon, delta):
     mu = gaussian_mu(epsilon, delta)
     assert gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-6)
-    assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-6)
 
 
 def test_the_analytic_sigma_is_that_of_the_published_table():
@@ -189,8 +200,8 @@ def test_the_analytic_sigma_is_that_of_the_published_table():
         assert math.sqrt(15) / gaussian_mu(epsilon, DELTA) == pytest.approx(sigma, rel=1e-5)
 
 
-def test_weak_noise_needs_no_epsilon_at_a_large_delta():
-    assert gaussian_epsilon(1e-3, 0.01) == 0.0
+def test_strong_noise_needs_no_epsilon_at_a_large_delta():
+    assert epsilon_of(1e3, 0.01, rounds=1) == 0.0
 
 
 @pytest.mark.parametrize("epsilon", [0, 0.0, -1, math.inf, -math.inf, math.nan, True, "1", None])

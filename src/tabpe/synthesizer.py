@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tabpe import _validate
-from tabpe.budget import Request, normalised_shares
+from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.encode import Encoder
 from tabpe.errors import (
     ArchiveError,
@@ -26,12 +26,12 @@ from tabpe.errors import (
 from tabpe.evolve import Evolution
 from tabpe.io import open_table
 from tabpe.pipeline import Settings, run
-from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise
+from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.progress import round_bar
 from tabpe.release import Release
 from tabpe.schema import Schema
 
-NOISES = {"opendp": OpenDPNoise}
+NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
 
 
 class TabPE:
@@ -57,7 +57,7 @@ class TabPE:
         public_shares: Share of each class, if that is public knowledge; None to buy it.
         public_rows: Number of private rows, if that is public knowledge.
         class_budget: Which part of the budget counts of classes or rows may take.
-        noise: `opendp`.
+        noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
         random_state: Seed of the search. It never seeds the noise.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
@@ -120,6 +120,7 @@ class TabPE:
         seed, visible = _seed_of(self.random_state), _is_visible(self.verbose)
         encoder = Encoder(_schema_of(schema).with_label(self.label))
         request = self._request(encoder)
+        check_noise(request, encoder.class_count, config.rounds, noise)
         _warn_of_schema(encoder.schema)
         table, form = open_table(data)
         # Lazily, so that rows are encoded inside the run and only on their way into the engine.

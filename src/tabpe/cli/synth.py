@@ -51,6 +51,9 @@ ClassShare = Annotated[
     list[str] | None,
     typer.Option("--class-share", help="CLASS=SHARE, if publicly known; once for each class."),
 ]
+Noise = Annotated[
+    str, typer.Option("--noise", help="'opendp' is exact; 'table' is faster, and all but exact.")
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the search; the noise takes none.")
 ]
@@ -74,6 +77,7 @@ def synth(
     adjacency: Adjacent = "add-remove",
     public_rows: PublicRows = None,
     class_share: ClassShare = None,
+    noise: Noise = "opendp",
     seed: Seed = None,
     quiet: Quiet = False,
     force: Force = False,
@@ -98,6 +102,7 @@ def synth(
             adjacency=adjacency,
             public_rows=public_rows,
             public_shares=_shares(class_share),
+            noise=noise,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))

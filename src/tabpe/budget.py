@@ -17,8 +17,9 @@ from tabpe.engines import Engine
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
 from tabpe.privacy import Account, Adjacency, BillItem, NoiseSource, calibrate, composed_epsilon
-from tabpe.privacy.accounting import check_promise, gaussian_mu
+from tabpe.privacy.accounting import SMALLEST_DELTA, check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
+from tabpe.privacy.slack import delta_slack, exact_delta
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ FINE_GRID = 4.0
 # Sizes the share of the counts while delta still depends on them. The bill is composed at the
 # delta that is promised in the end, so this moves a split and no promise.
 _PROVISIONAL_DELTA = 1e-6
+# How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
+_ROOM = 1.02
 
 
 @dataclass(frozen=True)
@@ -94,19 +97,36 @@ class Facts:
     calibration_delta: float
 
 
+def check_noise(request: Request, classes: int, rounds: int, noise: NoiseSource) -> None:
+    """Refuse a source of noise that can not keep the promise, before a row is read.
+
+    The sigma of the votes is an estimate here, and `agree_on_votes` looks again.
+    """
+    counts = int(_bought(request, classes) is not None)
+    delta = _known_delta(request) or 2 * SMALLEST_DELTA
+    slack = delta_slack(noise.slack, rounds + counts, request.epsilon, request.adjacency)
+    delta = exact_delta(delta, slack)
+    left = (1 - request.class_budget * counts) * gaussian_mu(request.epsilon, delta) ** 2
+    _check_sigma(_ROOM * math.sqrt(request.adjacency.cells * rounds / left), noise)
+    if counts:
+        _check_sigma(_sigma_of_counts(request), noise)
+
+
 def establish_facts(
     request: Request, classes: int, engine: Engine, account: Account, noise: NoiseSource
 ) -> Facts:
     """Return the facts, buying the ones that were not declared."""
     rows = None if request.rows is None else RowCount.declared(request.rows)
     weights: tuple[float, ...] = request.shares or (1.0,)
-    if request.shares is None and classes > 1:
-        sigma = _agree_on_counts(CLASS_COUNTS, request, account)
+    bought = _bought(request, classes)
+    if bought is not None:
+        sigma = _sigma_of_counts(request)
+        account.agree(BillItem(bought, sigma, times=1))
+    if bought == CLASS_COUNTS:
         counts = measure.class_counts(engine, classes, account, noise).values[0]
         weights = tuple(float(count) for count in counts)
         rows = rows or RowCount.noisy(float(counts.sum()), sigma=sigma, cells=classes)
-    elif request.needs_rows:
-        sigma = _agree_on_counts(ROW_COUNT, request, account)
+    elif bought == ROW_COUNT:
         count = measure.row_count(engine, account, noise).values[0]
         rows = RowCount.noisy(float(count[0]), sigma=sigma, cells=1)
     if request.delta is not None:
@@ -115,11 +135,15 @@ def establish_facts(
     return Facts(known, weights, known.promised_delta, known.calibration_delta)
 
 
-def agree_on_votes(request: Request, facts: Facts, rounds: int, account: Account) -> BillItem:
+def agree_on_votes(
+    request: Request, facts: Facts, rounds: int, account: Account, noise: NoiseSource
+) -> BillItem:
     """Put the votes on the bill, with all that is left of the budget."""
+    histograms = rounds + sum(item.times for item in account.agreed)
+    slack = delta_slack(noise.slack, histograms, request.epsilon, request.adjacency)
     sigma = calibrate(
         request.epsilon,
-        facts.calibration_delta,
+        exact_delta(facts.calibration_delta, slack),
         rounds,
         request.adjacency,
         besides=account.agreed,
@@ -129,16 +153,24 @@ def agree_on_votes(request: Request, facts: Facts, rounds: int, account: Account
             f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
             f"noisy number of rows. Give delta, or public_rows if the number of rows is public."
         )
+    _check_sigma(sigma, noise)
     item = BillItem(VOTES, sigma, rounds)
     account.agree(item)
     return item
 
 
-def spent_epsilon(request: Request, facts: Facts, account: Account) -> float:
+def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
+    """Return the part of delta that pays for noise that is not exact."""
+    histograms = sum(item.times for item in account.spent)
+    return delta_slack(noise.slack, histograms, request.epsilon, request.adjacency)
+
+
+def spent_epsilon(request: Request, facts: Facts, account: Account, noise: NoiseSource) -> float:
     """Return the epsilon of what was charged, after checking it against the request."""
     if account.spent != account.agreed:
         raise BudgetError("the measurements made differ from those agreed on.")
-    epsilon = composed_epsilon(account.spent, facts.calibration_delta, request.adjacency)
+    delta = exact_delta(facts.calibration_delta, spent_slack(request, account, noise))
+    epsilon = composed_epsilon(account.spent, delta, request.adjacency)
     if epsilon > request.epsilon:
         raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
     return epsilon
@@ -176,16 +208,29 @@ def _known(value: T | None) -> T:
     return value
 
 
-def _agree_on_counts(name: str, request: Request, account: Account) -> float:
-    loss = request.class_budget * gaussian_mu(request.epsilon, _delta_to_split_at(request)) ** 2
-    sigma = math.sqrt(request.adjacency.cells / loss)
-    account.agree(BillItem(name, sigma, times=1))
-    return sigma
+def _bought(request: Request, classes: int) -> str | None:
+    """Return which counts are neither declared nor needless."""
+    if request.shares is None and classes > 1:
+        return CLASS_COUNTS
+    return ROW_COUNT if request.needs_rows else None
 
 
-def _delta_to_split_at(request: Request) -> float:
-    if request.delta is not None:
-        return request.delta
-    if request.rows is not None:
+def _sigma_of_counts(request: Request) -> float:
+    delta = _known_delta(request) or _PROVISIONAL_DELTA
+    loss = request.class_budget * gaussian_mu(request.epsilon, delta) ** 2
+    return math.sqrt(request.adjacency.cells / loss)
+
+
+def _known_delta(request: Request) -> float | None:
+    """Return delta, if it is known before a row is counted."""
+    if request.delta is None and request.rows is not None:
         return RowCount.declared(request.rows).calibration_delta
-    return _PROVISIONAL_DELTA
+    return request.delta
+
+
+def _check_sigma(sigma: float, noise: NoiseSource) -> None:
+    if sigma > noise.largest_sigma:
+        raise ParameterError(
+            f"noise: this promise needs a sigma of about {sigma:.3g}, and the source draws up to "
+            f"{noise.largest_sigma:g}. Use noise='opendp', or ask for a larger epsilon."
+        )

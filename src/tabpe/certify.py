@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from typing import Any
 
-from tabpe.budget import Facts, Request, spent_epsilon
+from tabpe.budget import Facts, Request, spent_epsilon, spent_slack
 from tabpe.evolve import Evolution
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
@@ -35,9 +35,11 @@ def certify(
     noise: NoiseSource,
 ) -> Certificate:
     """Return the certificate of a finished run."""
+    epsilon = spent_epsilon(request, facts, account, noise)
     return Certificate(
-        epsilon=min(request.epsilon, round_up(spent_epsilon(request, facts, account), 6)),
+        epsilon=min(request.epsilon, round_up(epsilon, 6)),
         delta=facts.delta,
+        delta_slack=spent_slack(request, account, noise),
         requested_epsilon=request.epsilon,
         delta_source=_delta_source(request, facts),
         adjacency=request.adjacency,

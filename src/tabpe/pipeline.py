@@ -99,7 +99,7 @@ def _run(engine: Engine, account: Account, settings: Settings) -> Outcome:
     encoder, request, config = settings.encoder, settings.request, settings.config
     facts = establish_facts(request, encoder.class_count, engine, account, settings.noise)
     size = _size(request, facts, encoder.class_count)
-    agree_on_votes(request, facts, config.rounds, account)
+    agree_on_votes(request, facts, config.rounds, account, settings.noise)
 
     def vote(population: Sequence[Records]) -> measure.Measured:
         return measure.votes(engine, population, account, settings.noise)

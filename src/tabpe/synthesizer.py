@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tabpe import _validate
-from tabpe.budget import Request, normalised_shares
+from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.encode import Encoder
 from tabpe.errors import (
     ArchiveError,
@@ -26,14 +26,14 @@ from tabpe.errors import (
 from tabpe.evolve import Evolution
 from tabpe.io import open_source
 from tabpe.pipeline import Settings, run
-from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise
+from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.progress import round_bar
 from tabpe.release import Release
 from tabpe.resources import Resources
 from tabpe.rows import EncodedRows
 from tabpe.schema import Schema
 
-NOISES = {"opendp": OpenDPNoise}
+NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 
 
@@ -60,7 +60,7 @@ class TabPE:
         public_shares: Share of each class, if that is public knowledge; None to buy it.
         public_rows: Number of private rows, if that is public knowledge.
         class_budget: Which part of the budget counts of classes or rows may take.
-        noise: `opendp`.
+        noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
         engine: `local` holds the encoded rows in memory, `stream` goes through them in every
             round, `auto` is `local` if they fit. All give the same rows.
         memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`. None
@@ -140,6 +140,7 @@ class TabPE:
         resources = Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE})
         encoder = Encoder(_schema_of(schema).with_label(self.label))
         request = self._request(encoder)
+        check_noise(request, encoder.class_count, config.rounds, noise)
         _warn_of_schema(encoder.schema)
         source = open_source(data)
         # Rows are encoded inside the run, and only on their way into the engine.

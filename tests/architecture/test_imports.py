@@ -41,5 +41,5 @@ def test_the_readme_names_every_parameter():
     from tabpe import TabPE
 
     readme = (ROOT / "README.md").read_text()
-    shown = set(inspect.signature(TabPE).parameters) - {"noise", "verbose"}
+    shown = set(inspect.signature(TabPE).parameters) - {"verbose"}
     assert {name for name in shown if f"`{name}`" not in readme} == set()

@@ -139,6 +139,14 @@ def test_an_unknown_adjacency(synth, folder):
     assert_refused(synth("--adjacency", "swap"), folder, "adjacency", "replace-one")
 
 
+def test_an_unknown_noise(synth, folder):
+    assert_refused(synth("--noise", "tabel"), folder, "did you mean 'table'")
+
+
+def test_noise_that_can_not_keep_the_promise(synth, folder):
+    assert_refused(synth("--noise", "table", "--epsilon", 200), folder, "noise='opendp'")
+
+
 def test_a_negative_seed(synth, folder):
     assert_refused(synth("--seed", "-1"), folder, "random_state")
 

@@ -52,6 +52,15 @@ def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder):
     assert any("400" in fact for fact in certificate["assumed_public"])
 
 
+def test_noise_from_a_table(synth, folder):
+    assert synth("--noise", "table").exit_code == 0
+    certificate = json.loads((folder / "out.certificate.json").read_text())
+    assert certificate["status"] == "private"
+    assert "table" in certificate["noise"]
+    assert 0 < certificate["delta_slack"] < 1e-28
+    assert certificate["delta"] == 1e-5
+
+
 def test_thin_votes_and_a_drafted_schema_are_warned_of_in_one_line_each(tabpe, folder):
     tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--label", "readmitted")
     words = ("--schema", "draft.yaml", "--delta", "1e-5", "--rows", 300, "-o", "out.csv")

@@ -58,6 +58,35 @@ def test_only_the_noise_module_samples_with_opendp():
     assert importing("opendp") == {"privacy/noise.py"}
 
 
+def test_only_the_table_of_noise_takes_random_bytes():
+    """The operating system's randomness has one door, and the standard library's none."""
+    used = {
+        name: {
+            node.attr if isinstance(node, ast.Attribute) else node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute | ast.Name)
+        }
+        for name, tree in TREES.items()
+    }
+    taking = {name for name, words in used.items() if words & {"urandom", "getrandom"}}
+    assert taking == {"privacy/table.py"}
+    assert importing("secrets") == {"synthesizer.py"}  # the seed of a search
+
+
+def test_the_table_of_noise_is_made_and_read_without_floating_point():
+    """Its one float is sigma, which is a decimal exactly."""
+    tree = TREES["privacy/table.py"]
+    outside = [node for node in tree.body if getattr(node, "name", "") != "TableNoise"]
+    nodes = [node for top in outside for node in ast.walk(top)]
+    assert not any(
+        isinstance(node, ast.Div)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, float))
+        or (isinstance(node, ast.Call) and dotted(node.func) in {"float", "round"})
+        for node in nodes
+    )
+    assert not {"math", "scipy"} & imports("privacy/table.py")
+
+
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
     assert outside == {"measure/histograms.py", "budget.py", "pipeline.py"}
@@ -137,13 +166,13 @@ def test_no_global_random_state_is_used(name):
             assert node.attr in allowed
 
 
-def test_the_noise_module_makes_no_generator_but_for_the_fake_source():
-    outside = [
-        node for node in TREES["privacy/noise.py"].body if getattr(node, "name", "") != "FakeNoise"
-    ]
+@pytest.mark.parametrize("module", ["privacy/noise.py", "privacy/table.py"])
+def test_noise_makes_no_generator_but_for_the_fake_source(module):
+    outside = [node for node in TREES[module].body if getattr(node, "name", "") != "FakeNoise"]
     names = {
         dotted(node.func) for top in outside for node in ast.walk(top) if isinstance(node, ast.Call)
     }
+    names -= {"os.urandom"}
     assert not any("random" in name or "seed" in name for name in names)
 
 
@@ -165,7 +194,7 @@ def classes():
 def test_no_source_of_noise_but_the_fake_one_takes_a_seed():
     sources = [kind for kind in classes() if hasattr(kind, "draw") and kind is not NoiseSource]
     assert FakeNoise in sources
-    assert len(sources) >= 2
+    assert len(sources) >= 3
     for kind in sources:
         if kind is FakeNoise:
             assert kind.private is False

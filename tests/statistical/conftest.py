@@ -32,6 +32,15 @@ class Fit:
         found = np.bincount(np.searchsorted(edges, drawn, side="left"), minlength=len(expected))
         return stats.chisquare(found, expected * self.draws).pvalue > self.alarm
 
+    def accepts_alike(self, one, other, sigma):
+        """Whether both may be noise of the same parameter, in the bins of `sigma`."""
+        edges, _ = self.bins(sigma)
+        found = [
+            np.bincount(np.searchsorted(edges, drawn, side="left"), minlength=len(edges) + 1)
+            for drawn in (one, other)
+        ]
+        return stats.chi2_contingency(found).pvalue > self.alarm
+
     def misses(self, sigma, truth):
         """The probability that noise of parameter `truth` is accepted as noise of `sigma`."""
         edges, expected = self.bins(sigma)

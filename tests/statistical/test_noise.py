@@ -1,5 +1,6 @@
 """Noise follows the discrete Gaussian, is independent, and never repeats."""
 
+import random
 import subprocess
 import sys
 
@@ -7,25 +8,43 @@ import numpy as np
 import pytest
 
 from tabpe import Boolean, Evolution, Integer, Schema, TabPE
-from tabpe.privacy import FakeNoise, OpenDPNoise
+from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
 
 SIGMAS = [0.6, 1.904, 14.0587]
 each_sigma = pytest.mark.parametrize("sigma", SIGMAS)
+each_source = pytest.mark.parametrize("source", [OpenDPNoise(), TableNoise()])
 
 
-def draw(fit, sigma):
-    return OpenDPNoise().draw(fit.draws, sigma)
+def draw(fit, sigma, source=None):
+    return (source or OpenDPNoise()).draw(fit.draws, sigma)
+
+
+@each_source
+@each_sigma
+def test_noise_follows_the_discrete_gaussian(fit, sigma, source):
+    assert fit.accepts(draw(fit, sigma, source), sigma)
+
+
+@each_source
+@each_sigma
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_a_scale_ten_percent_off_is_rejected(fit, sigma, factor, source):
+    assert not fit.accepts(draw(fit, sigma * factor, source), sigma)
 
 
 @each_sigma
-def test_noise_follows_the_discrete_gaussian(fit, sigma):
-    assert fit.accepts(draw(fit, sigma), sigma)
+def test_both_sources_draw_alike(fit, sigma):
+    """Two samples are as good as one of half the size: so they are twice as large here."""
+    exact, by_table = (kind().draw(2 * fit.draws, sigma) for kind in (OpenDPNoise, TableNoise))
+    assert fit.accepts_alike(exact, by_table, sigma)
 
 
 @each_sigma
 @pytest.mark.parametrize("factor", [0.9, 1.1])
-def test_a_scale_ten_percent_off_is_rejected(fit, sigma, factor):
-    assert not fit.accepts(draw(fit, sigma * factor), sigma)
+def test_sources_ten_percent_apart_are_told_from_each_other(fit, sigma, factor):
+    exact = OpenDPNoise().draw(2 * fit.draws, sigma)
+    by_table = TableNoise().draw(2 * fit.draws, sigma * factor)
+    assert not fit.accepts_alike(exact, by_table, sigma)
 
 
 @each_sigma
@@ -42,14 +61,15 @@ def test_rounded_or_shifted_gaussians_are_rejected(fit):
     assert not fit.accepts(draw(fit, 1.904) + 1, 1.904)
 
 
-def test_draws_of_one_call_are_independent(fit, uncorrelated):
-    drawn = draw(fit, 14.0587)
+@each_source
+def test_draws_of_one_call_are_independent(fit, uncorrelated, source):
+    drawn = draw(fit, 14.0587, source)
     for lag in (1, 2, 3, 100):
         assert uncorrelated(drawn[:-lag], drawn[lag:])
 
 
-def test_consecutive_calls_are_independent(fit, uncorrelated):
-    source = OpenDPNoise()
+@each_source
+def test_consecutive_calls_are_independent(fit, uncorrelated, source):
     first, second = (source.draw(fit.draws, 14.0587) for _ in range(2))
     assert uncorrelated(first, second)
     assert uncorrelated(np.abs(first), np.abs(second))
@@ -61,16 +81,18 @@ def test_the_test_of_independence_sees_shared_noise(fit, uncorrelated):
     assert uncorrelated(shared, own)
 
 
-def test_a_seeded_numpy_does_not_seed_the_noise():
+@each_source
+def test_seeded_generators_do_not_seed_the_noise(source):
     draws = []
     for _ in range(2):
         np.random.seed(0)  # noqa: NPY002
-        draws.append(OpenDPNoise().draw(20, 1000.0).tolist())
+        random.seed(0)
+        draws.append(source.draw(20, 1000.0).tolist())
     assert draws[0] != draws[1]
 
 
 def drawn_by_other_processes(code, times=1):
-    script = "from tabpe.privacy import OpenDPNoise\n" + code
+    script = "from tabpe.privacy import OpenDPNoise, TableNoise\n" + code
     outputs = [
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
@@ -80,25 +102,31 @@ def drawn_by_other_processes(code, times=1):
     return [line for output in outputs for line in output.splitlines()]
 
 
-def test_two_processes_never_share_noise():
-    lines = drawn_by_other_processes("print(*OpenDPNoise().draw(20, 1000.0))", times=2)
+each_kind = pytest.mark.parametrize("kind", ["OpenDPNoise", "TableNoise"])
+
+
+@each_kind
+def test_two_processes_never_share_noise(kind):
+    lines = drawn_by_other_processes(f"print(*{kind}().draw(20, 1000.0))", times=2)
     assert len(set(lines)) == len(lines) == 2
 
 
+@each_kind
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork here")
-def test_a_forked_process_does_not_repeat_the_noise_of_its_parent():
+def test_a_forked_process_does_not_repeat_the_noise_of_its_parent(kind):
     lines = drawn_by_other_processes(
         "import os\n"
-        "OpenDPNoise().draw(20, 1000.0)\n"
+        f"source = {kind}()\n"
+        "source.draw(20, 1000.0)\n"
         "child = os.fork()\n"
-        "print(*OpenDPNoise().draw(20, 1000.0), flush=True)\n"
+        "print(*source.draw(20, 1000.0), flush=True)\n"
         "child and os.waitpid(child, 0)"
     )
     assert len(set(lines)) == len(lines) == 2
 
 
-@pytest.fixture(scope="module")
-def histories():
+@pytest.fixture(scope="module", params=["opendp", "table"])
+def histories(request):
     """Three runs with the same seed on the same table."""
     schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
     rng = np.random.default_rng(0)
@@ -109,6 +137,7 @@ def histories():
         n_samples=40,
         public_rows=400,
         preset=Evolution(rounds=10),
+        noise=request.param,
         random_state=0,
     )
     return [model.fit(frame(table), schema).history_ for _ in range(3)]

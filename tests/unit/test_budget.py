@@ -9,12 +9,23 @@ import pytest
 from tabpe.budget import (
     Request,
     agree_on_votes,
+    check_noise,
     establish_facts,
     normalised_shares,
     spent_epsilon,
+    spent_slack,
 )
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.privacy import Account, Adjacency, BillItem, FakeNoise, composed_epsilon
+from tabpe.privacy import (
+    Account,
+    Adjacency,
+    BillItem,
+    FakeNoise,
+    OpenDPNoise,
+    TableNoise,
+    calibrate,
+    composed_epsilon,
+)
 from tabpe.privacy.accounting import gaussian_mu
 
 
@@ -139,7 +150,7 @@ def test_counts_take_their_part_of_the_budget(part, adjacency):
 def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, adjacency):
     facts, account, _ = established(adjacency=adjacency, **changes)
     request = dataclasses.replace(ASKED, adjacency=adjacency, **changes)
-    item = agree_on_votes(request, facts, 15, account)
+    item = agree_on_votes(request, facts, 15, account, FakeNoise())
     assert account.agreed[-1] == item == BillItem("votes", item.sigma, 15)
     total = composed_epsilon(account.agreed, facts.calibration_delta, adjacency)
     assert 0.99 < total <= 1.0
@@ -152,20 +163,20 @@ def test_a_noisy_delta_is_refused_where_more_noise_may_protect_less(epsilon, rou
     facts, account, _ = established(delta=None, epsilon=epsilon)
     request = dataclasses.replace(ASKED, delta=None, epsilon=epsilon)
     with pytest.raises(ParameterError, match="public_rows"):
-        agree_on_votes(request, facts, rounds, account)
+        agree_on_votes(request, facts, rounds, account, FakeNoise())
 
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(0.5, 1), (10.0, 15)])
 def test_a_noisy_delta_is_fine_under_usual_noise(epsilon, rounds):
     facts, account, _ = established(delta=None, epsilon=epsilon)
     request = dataclasses.replace(ASKED, delta=None, epsilon=epsilon)
-    item = agree_on_votes(request, facts, rounds, account)
+    item = agree_on_votes(request, facts, rounds, account, FakeNoise())
     assert item.sigma * math.sqrt(rounds) > 4
 
 
 def finished(rounds, agreed=3):
     facts, account, _ = established(shares=SHARES)
-    agree_on_votes(ASKED, facts, agreed, account)
+    agree_on_votes(ASKED, facts, agreed, account, FakeNoise())
     for _ in range(rounds):
         account.charge("votes")
     return facts, account
@@ -173,19 +184,122 @@ def finished(rounds, agreed=3):
 
 def test_the_spent_epsilon_is_that_of_the_bill():
     facts, account = finished(3)
-    assert 0.99 < spent_epsilon(ASKED, facts, account) <= 1.0
+    assert 0.99 < spent_epsilon(ASKED, facts, account, FakeNoise()) <= 1.0
 
 
 def test_a_run_that_measured_less_than_agreed_is_not_certified():
     facts, account = finished(2)
     with pytest.raises(BudgetError, match="differ"):
-        spent_epsilon(ASKED, facts, account)
+        spent_epsilon(ASKED, facts, account, FakeNoise())
 
 
 def test_a_bill_above_the_request_is_not_certified():
     facts, account = finished(3)
     with pytest.raises(BudgetError, match="the bill comes to"):
-        spent_epsilon(dataclasses.replace(ASKED, epsilon=0.9), facts, account)
+        spent_epsilon(dataclasses.replace(ASKED, epsilon=0.9), facts, account, FakeNoise())
+
+
+class Inexact(FakeNoise):
+    """A source so far from exact that its part of delta shows: 0.9% of 1e-6 for 16 histograms."""
+
+    slack = 0.009 * 1e-6 / 16 / (1 + math.e)
+
+
+@pytest.mark.parametrize("changes", [{}, {"shares": SHARES, "size": None}])
+def test_what_inexact_noise_takes_is_kept_back_from_the_votes(changes):
+    facts, account, _ = established(**changes)
+    request = dataclasses.replace(ASKED, **changes)
+    agree_on_votes(request, facts, 15, account, Inexact())
+    assert len(account.agreed) == 2
+    assert 0.999 < composed_epsilon(account.agreed, 0.99101e-6) <= 1.0
+
+
+def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy_count():
+    """Both claims of docs/privacy.md: the bill and the slack share the delta of y + k."""
+    facts, account, _ = established(delta=None)
+    request = dataclasses.replace(ASKED, delta=None)
+    noise = Inexact()
+    noise.slack = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
+    agree_on_votes(request, facts, 15, account, noise)
+    assert 0.999 < composed_epsilon(account.agreed, 0.99101 * facts.calibration_delta) <= 1.0
+
+
+def test_two_cells_of_a_histogram_take_twice():
+    noise = Inexact()
+    noise.slack /= 2
+    facts, account, _ = established(adjacency=Adjacency.REPLACE_ONE)
+    request = dataclasses.replace(ASKED, adjacency=Adjacency.REPLACE_ONE)
+    agree_on_votes(request, facts, 15, account, noise)
+    total = composed_epsilon(account.agreed, 0.99101e-6, Adjacency.REPLACE_ONE)
+    assert 0.999 < total <= 1.0
+
+
+def test_a_bill_that_leaves_nothing_for_inexact_noise_is_not_certified():
+    facts, account = finished(15, agreed=15)
+    assert spent_epsilon(ASKED, facts, account, FakeNoise()) <= 1.0
+    with pytest.raises(BudgetError, match="the bill comes to"):
+        spent_epsilon(ASKED, facts, account, Inexact())
+
+
+def test_the_slack_that_is_stated_counts_every_histogram():
+    facts, account, _ = established()
+    agree_on_votes(ASKED, facts, 15, account, Inexact())
+    for _ in range(15):
+        account.charge("votes")
+    assert spent_slack(ASKED, account, Inexact()) == pytest.approx(0.009e-6)
+    assert spent_slack(ASKED, account, OpenDPNoise()) == 0
+    assert spent_epsilon(ASKED, facts, account, Inexact()) <= 1.0
+
+
+def test_exact_noise_is_calibrated_at_delta_itself():
+    facts, account, _ = established()
+    counts = account.agreed
+    item = agree_on_votes(ASKED, facts, 15, account, OpenDPNoise())
+    assert item.sigma == calibrate(1.0, 1e-6, 15, besides=counts)
+
+
+def test_noise_that_takes_too_much_of_delta_is_refused():
+    noise = Inexact()
+    noise.slack *= 1.15
+    facts, account, _ = established()
+    with pytest.raises(ParameterError, match="opendp"):
+        agree_on_votes(ASKED, facts, 15, account, noise)
+    with pytest.raises(ParameterError, match="opendp"):
+        check_noise(ASKED, 3, 15, noise)
+    check_noise(ASKED, 1, 15, noise)  # no class counts: 15 histograms instead of 16
+
+
+@pytest.mark.parametrize("changes", [{}, {"delta": None}, {"delta": None, "rows": 10**9}])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+def test_a_table_serves_usual_promises(changes, epsilon):
+    check_noise(dataclasses.replace(ASKED, epsilon=epsilon, **changes), 3, 15, TableNoise())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon": 100.0},
+        {"epsilon": 1e4},
+        {"epsilon": 1e-3},
+        {"epsilon": 1e-3, "delta": None},
+        {"epsilon": 0.01, "class_budget": 1e-4},
+        {"delta": 1e-12},
+    ],
+)
+def test_promises_beyond_a_table_are_refused_and_exact_noise_serves_them(changes):
+    request = dataclasses.replace(ASKED, **changes)
+    with pytest.raises(ParameterError, match="opendp"):
+        check_noise(request, 3, 15, TableNoise())
+    check_noise(request, 3, 15, OpenDPNoise())
+
+
+def test_a_calibrated_sigma_beyond_the_source_is_refused():
+    noise = FakeNoise()
+    noise.largest_sigma = 10.0
+    facts, account, _ = established()
+    with pytest.raises(ParameterError, match="up to 10"):
+        agree_on_votes(ASKED, facts, 15, account, noise)
+    assert [item.name for item in account.agreed] == ["class counts"]
 
 
 @pytest.mark.parametrize(

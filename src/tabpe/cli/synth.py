@@ -56,6 +56,9 @@ ClassShare = Annotated[
     list[str] | None,
     typer.Option("--class-share", help="CLASS=SHARE, if publicly known; once for each class."),
 ]
+Noise = Annotated[
+    str, typer.Option("--noise", help="'opendp' is exact; 'table' is faster, and all but exact.")
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the search; the noise takes none.")
 ]
@@ -95,6 +98,7 @@ def synth(
     adjacency: Adjacent = "add-remove",
     public_rows: PublicRows = None,
     class_share: ClassShare = None,
+    noise: Noise = "opendp",
     seed: Seed = None,
     engine: EngineName = "auto",
     memory_limit: MemoryLimit = None,
@@ -124,6 +128,7 @@ def synth(
             adjacency=adjacency,
             public_rows=public_rows,
             public_shares=_shares(class_share),
+            noise=noise,
             engine=engine,
             memory_limit=memory_limit,
             spill=_spill(spill_dir, without=no_spill),

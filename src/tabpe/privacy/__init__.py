@@ -1,9 +1,11 @@
-"""What is promised, what it costs, and the one source of noise.
+"""What is promised, what it costs, and the sources of noise.
 
 - `adjacency`: which two tables the promise does not tell apart
 - `accounting`: sigma from (epsilon, delta) and back, verified by privacy loss distributions
 - `bill`: what touched private rows; `Account` refuses what was not paid for
 - `noise`: integer noise from the operating system, and a fake one for tests
+- `table`: the same noise faster, all but exact
+- `slack`: which part of delta pays for the difference
 - `certificate`: the promise in writing
 """
 
@@ -12,6 +14,7 @@ from tabpe.privacy.adjacency import Adjacency
 from tabpe.privacy.bill import Account, BillItem
 from tabpe.privacy.certificate import Certificate
 from tabpe.privacy.noise import FakeNoise, NoiseSource, OpenDPNoise
+from tabpe.privacy.table import TableNoise
 
 __all__ = [
     "Account",
@@ -21,6 +24,7 @@ __all__ = [
     "FakeNoise",
     "NoiseSource",
     "OpenDPNoise",
+    "TableNoise",
     "calibrate",
     "composed_epsilon",
     "epsilon_of",

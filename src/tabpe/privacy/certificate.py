@@ -26,6 +26,7 @@ class Certificate:
     Args:
         epsilon: The epsilon that the bill composes to, rounded up; at most `requested_epsilon`.
         delta: The delta of the promise.
+        delta_slack: The part of delta that pays for noise that is not exact.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
         adjacency: The neighbouring relation.
@@ -45,6 +46,7 @@ class Certificate:
 
     epsilon: float
     delta: float
+    delta_slack: float
     requested_epsilon: float
     delta_source: str
     adjacency: Adjacency
@@ -67,7 +69,12 @@ class Certificate:
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain["adjacency"] = self.adjacency.value
         plain["bill"] = [
-            {**item.to_dict(), "sensitivity_cells": self.adjacency.cells, "share": self.share(item)}
+            {
+                **item.to_dict(),
+                "sensitivity_cells": self.adjacency.cells,
+                "share": self.share(item),
+                "delta_slack": self.slack(item),
+            }
             for item in self.bill
         ]
         return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
@@ -103,6 +110,10 @@ class Certificate:
         """Return which part of the bill an item is."""
         return item.loss / sum(one.loss for one in self.bill)
 
+    def slack(self, item: BillItem) -> float:
+        """Return which part of `delta_slack` an item takes: the same for every histogram."""
+        return self.delta_slack * item.times / sum(one.times for one in self.bill)
+
     def __str__(self) -> str:
         lines = ["tabpe certificate", *self._warnings()]
         epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
@@ -113,6 +124,8 @@ class Certificate:
             noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
             row = f"{item.name:<13} {noise}{self.share(item):>7.1%}"
             lines += _entry("" if place else "bill", row)
+        if self.delta_slack:
+            lines += _entry("slack", self._slack_in_words())
         lines += _entry("accountant", self.accountant)
         lines += _entry("noise", self.noise)
         lines += _entry("seeds", self.seed_policy)
@@ -123,6 +136,13 @@ class Certificate:
         lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
         lines += _entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
         return "\n".join(lines)
+
+    def _slack_in_words(self) -> str:
+        parts = [f"{round_up(self.slack(item), 2):g} for {item.name}" for item in self.bill]
+        return (
+            f"{round_up(self.delta_slack, 3):g} of delta pays for noise that is not exact: "
+            f"{', '.join(parts)}; the rest is for the bill"
+        )
 
     def _warnings(self) -> list[str]:
         fake = [f"  {NOT_PRIVATE}: made with a fake source of noise, for tests only."]

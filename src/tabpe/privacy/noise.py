@@ -1,15 +1,16 @@
-"""The only source of noise.
+"""What a source of noise is, the usual one, and a fake one.
 
 Discrete Gaussian noise on integers, sampled exactly by OpenDP from the randomness of the operating
 system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn for zeros
 and added to integer counts is distributed as noise drawn for the counts, so it can be drawn in
-another thread while the counts are made.
+another thread while the counts are made. `tabpe.privacy.table` is faster, and not quite exact.
 
 Tests may inject a `FakeNoise`; whatever it touches is stamped NOT PRIVATE.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,12 +25,21 @@ class NoiseSource(Protocol):
     """Draws integer noise.
 
     Guarantee expected of an implementation with `private = True`: the returned integers are
-    independent discrete Gaussians of parameter `sigma`, independent of all earlier draws and
-    of everything a user can set.
+    independent, and independent of all earlier draws and of everything a user can set. Each is
+    within `slack`, in total variation, of a discrete Gaussian of parameter `sigma`, and is
+    sub-Gaussian with that parameter.
+
+    Args:
+        name: What the certificate says.
+        private: False for a source that is made for tests.
+        slack: How far a draw may be from exact; it is charged to delta. 0 if it is exact.
+        largest_sigma: The largest sigma that it can draw.
     """
 
     name: str
     private: bool
+    slack: float
+    largest_sigma: float
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws."""
@@ -46,6 +56,8 @@ class OpenDPNoise:
 
     name = "OpenDP discrete Gaussian, operating system randomness"
     private = True
+    slack = 0.0
+    largest_sigma = math.inf
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws from the discrete Gaussian of parameter `sigma`."""
@@ -69,6 +81,8 @@ class FakeNoise:
 
     name = "fake"
     private = False
+    slack = 0.0
+    largest_sigma = math.inf
 
     def __init__(self, seed: int = 0, *, strength: float = 1.0) -> None:
         self._generator = np.random.default_rng(seed)

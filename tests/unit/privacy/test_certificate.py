@@ -15,6 +15,7 @@ def certificate():
     return Certificate(
         epsilon=0.999991,
         delta=1.5744e-5,
+        delta_slack=0.0,
         requested_epsilon=1.0,
         delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
         adjacency=Adjacency.ADD_REMOVE,
@@ -56,7 +57,10 @@ def test_the_certificate_can_not_be_changed(certificate):
         certificate.epsilon = 0.1
 
 
-@pytest.mark.parametrize("changes", [{}, {"private": False}, {"fields_from_data": ("a" * 99, "b")}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"private": False}, {"fields_from_data": ("a" * 99, "b")}, {"delta_slack": 1.234e-31}],
+)
 def test_the_text_fits_a_terminal(certificate, changes):
     text = str(dataclasses.replace(certificate, **changes))
     assert max(map(len, text.splitlines())) <= 80
@@ -101,3 +105,20 @@ def test_a_fake_run_on_a_drafted_schema_shows_both_warnings(certificate):
 def test_another_format_is_refused(certificate):
     with pytest.raises(ArchiveError, match="format"):
         Certificate.from_dict(certificate.to_dict() | {"format": 99})
+
+
+def test_the_slack_of_exact_noise_is_not_spoken_of(certificate):
+    assert "slack" not in str(certificate)
+    assert json.loads(certificate.to_json())["delta_slack"] == 0
+
+
+def test_the_slack_of_other_noise_is_stated_item_by_item(certificate):
+    inexact = dataclasses.replace(certificate, delta_slack=1.6004e-30)
+    text = " ".join(str(inexact).split())
+    assert "1.61e-30 of delta" in text
+    assert "1.1e-31 for class counts" in text
+    assert "1.6e-30 for votes" in text
+    plain = json.loads(inexact.to_json())
+    assert plain["delta_slack"] == 1.6004e-30
+    assert sum(item["delta_slack"] for item in plain["bill"]) == pytest.approx(1.6004e-30)
+    assert Certificate.from_dict(plain) == inexact

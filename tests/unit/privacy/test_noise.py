@@ -7,15 +7,19 @@ import numpy as np
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe.privacy import FakeNoise, NoiseSource, OpenDPNoise
+from tabpe.privacy import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
+
+PRIVATE = [OpenDPNoise, TableNoise]
+each_source = pytest.mark.parametrize("source", [*(kind() for kind in PRIVATE), FakeNoise()])
+each_private = pytest.mark.parametrize("kind", PRIVATE)
 
 
-@pytest.mark.parametrize("source", [OpenDPNoise(), FakeNoise()])
-def test_both_sources_keep_the_protocol(source):
+@each_source
+def test_all_sources_keep_the_protocol(source):
     assert isinstance(source, NoiseSource)
 
 
-@pytest.mark.parametrize("source", [OpenDPNoise(), FakeNoise()])
+@each_source
 @pytest.mark.parametrize("size", [0, 1, 17])
 def test_draws_are_integers_of_the_size_asked_for(source, size):
     drawn = source.draw(size, sigma=3.0)
@@ -23,20 +27,30 @@ def test_draws_are_integers_of_the_size_asked_for(source, size):
     assert drawn.dtype == np.int64
 
 
+@each_private
 @pytest.mark.parametrize("sigma", [0, -1.0, math.nan, math.inf])
-def test_noise_without_a_scale_is_refused(sigma):
+def test_noise_without_a_scale_is_refused(kind, sigma):
     with pytest.raises(ParameterError, match="sigma="):
-        OpenDPNoise().draw(3, sigma=sigma)
+        kind().draw(3, sigma=sigma)
 
 
-def test_the_private_source_takes_nothing_to_seed_it_with():
-    assert not inspect.signature(OpenDPNoise).parameters
-    assert set(inspect.signature(OpenDPNoise.draw).parameters) == {"self", "size", "sigma"}
+@each_private
+def test_a_private_source_takes_nothing_to_seed_it_with(kind):
+    assert not inspect.signature(kind).parameters
+    assert set(inspect.signature(kind.draw).parameters) == {"self", "size", "sigma"}
 
 
-def test_the_sources_say_whether_they_are_private():
-    assert OpenDPNoise().private
+@each_private
+def test_the_sources_say_whether_they_are_private(kind):
+    assert kind().private
     assert not FakeNoise().private
+
+
+def test_the_usual_source_is_exact_and_the_table_says_how_far_it_is_off():
+    assert OpenDPNoise().slack == 0
+    assert 0 < TableNoise().slack < 1e-32
+    assert "2^-108" in TableNoise().name
+    assert TableNoise().slack == 2.0**-108
 
 
 def test_fake_noise_repeats_with_its_seed_and_continues_over_calls():

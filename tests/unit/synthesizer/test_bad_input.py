@@ -42,6 +42,12 @@ def test_a_bad_parameter_is_refused_by_name(table, name, value):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("changes", [{"epsilon": 100.0}, {"epsilon": 1e-4}, {"delta": 1e-12}])
+def test_what_a_table_of_noise_can_not_serve_is_refused_before_the_table_is_opened(changes):
+    with pytest.raises(ParameterError, match="noise='opendp'"):
+        fitted("there-is-no-such-file.csv", noise="table", **changes)
+
+
 def test_a_schema_is_needed_and_the_message_tells_how_to_get_one(table):
     with pytest.raises(SchemaError, match="draft_schema"):
         fitted(table, schema=None)

@@ -17,7 +17,7 @@ from tabpe.archive import Archive
 from tabpe.errors import (
     ArchiveError,
 )
-from tabpe.privacy import OpenDPNoise
+from tabpe.privacy import OpenDPNoise, TableNoise
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,7 @@ from tabpe.privacy import OpenDPNoise
         {"adjacency": Adjacency.REPLACE_ONE},
         {"public_shares": {False: 0.7, True: 0.3}},
         {"random_state": None},
+        {"noise": "table"},
         NOISY_DELTA | {"label": "ward"},
     ],
 )
@@ -45,13 +46,17 @@ def test_a_saved_model_is_the_same_model(table, tmp_path, changes):
     assert Evolution.of(loaded.preset) == Evolution.of(model.preset)
 
 
-@pytest.mark.parametrize("changes", [{}, {"noise": OpenDPNoise()}, {"public_shares": {0: 7, 1: 3}}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"noise": OpenDPNoise()}, {"noise": TableNoise()}, {"public_shares": {0: 7, 1: 3}}],
+)
 def test_a_loaded_model_can_be_fitted_again(table, tmp_path, changes):
     schema = Schema((Integer("age", 0, 100), Categorical("ill", (0, 1))), label="ill")
     numbers = table.set_column(3, "ill", table["ill"].cast(pa.int64()))
     fitted(numbers, schema, **changes).save(tmp_path / "model.tabpe")
     again = TabPE.load(tmp_path / "model.tabpe").fit(numbers, schema)
     assert again.n_evolved_ == 30
+    assert again.noise == ("table" if "table" in again.certificate.noise else "opendp")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "small types", "dictionary"])

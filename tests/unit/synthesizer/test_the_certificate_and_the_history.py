@@ -20,6 +20,7 @@ from tabpe import (
 from tabpe.errors import (
     NotPrivateWarning,
 )
+from tabpe.privacy import TableNoise, composed_epsilon
 from tabpe.schema import Source
 
 HISTORY = {
@@ -78,6 +79,23 @@ def test_the_certificate_tells_how_the_rows_were_made(table):
 def test_the_certified_epsilon_is_at_most_the_request(table, epsilon):
     certificate = fitted(table, epsilon=epsilon, public_rows=400).certificate
     assert 0.99 * epsilon <= certificate.epsilon <= epsilon == certificate.requested_epsilon
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": 2.0}, NOISY_DELTA])
+def test_noise_from_a_table_is_named_and_its_slack_is_part_of_delta(table, changes):
+    model = fitted(table, noise="table", **changes)
+    certificate = model.certificate
+    assert certificate.status == "private"
+    assert "table" in certificate.noise
+    histograms = sum(item.times for item in certificate.bill)
+    expected = (1 + math.exp(model.epsilon)) * histograms * TableNoise.slack
+    assert certificate.delta_slack == pytest.approx(expected)
+    assert "of delta pays for noise" in " ".join(str(certificate).split())
+    assert composed_epsilon(certificate.bill, certificate.delta - expected) <= model.epsilon
+
+
+def test_exact_noise_takes_nothing_of_delta(table):
+    assert fitted(table).certificate.delta_slack == 0
 
 
 def test_fake_noise_is_stamped_wherever_the_certificate_goes(table, tmp_path):

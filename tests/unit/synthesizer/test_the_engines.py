@@ -1,5 +1,7 @@
 """`TabPE`: which engine runs, and that nobody can tell from what comes out."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -174,7 +176,7 @@ def test_a_table_that_changes_during_the_run_is_refused(tmp_path):
     class Growing:
         """Noise that adds a row to the file before it answers for the second time."""
 
-        name, private = "growing", True
+        name, private, slack, largest_sigma = "growing", True, 0.0, math.inf
 
         def draw(self, size, sigma):
             calls.append(size)

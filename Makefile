@@ -1,27 +1,47 @@
-# Every target sets up .venv by itself; a machine with python3, pip and make is enough.
+# Every target sets up what it needs by itself; a machine with python3, pip and make is enough.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL = $(@D)/bin/python -m pip --disable-pip-version-check --quiet install
 JOBS ?= 2
+# Environments of their own: with sanitizers in the compiled part, and without a compiled part.
+SANITIZED := build/sanitized
+PURE := build/pure
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-pure sanitize lint format bench wheel clean
 
 help:
-	@echo "make demo    synthesise the embedded example, into tabpe-demo/"
-	@echo "make test    run all tests, with coverage"
-	@echo "make lint    formatting, style, types, import rules"
-	@echo "make format  format the code"
-	@echo "make bench   reproduce the paper's core figures and ablations, into bench/results/"
-	@echo "make clean   remove what these made"
+	@echo "make demo       synthesise the embedded example, into tabpe-demo/"
+	@echo "make test       run all tests, with coverage"
+	@echo "make test-pure  run all tests without the compiled part"
+	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
+	@echo "make lint       formatting, style, types, import rules"
+	@echo "make format     format the code"
+	@echo "make bench      reproduce the paper's core figures and ablations, into bench/results/"
+	@echo "make wheel      build a wheel and a source distribution, into dist/"
+	@echo "make clean      remove what these made"
 
 demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+test-pure: $(PURE)/.dev
+	$(PURE)/bin/python -c 'from tabpe import _native; assert _native.search is None'
+	$(PURE)/bin/python -m pytest -n $(JOBS)
+
+# The sanitizers come before all else that is loaded, and the C++ library with them: without it they
+# can not follow an exception. The first finding ends the run. Python itself never frees everything.
+sanitize: $(SANITIZED)/.dev
+	TABPE_EXPECT_NATIVE=1 PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
+	$(SANITIZED)/bin/python -m pytest -n $(JOBS) -p no:cacheprovider \
+		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -37,20 +57,32 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/reproduce.py
 	$(BIN)/python bench/ablations.py
 
+wheel: $(VENV)/.dev
+	$(BIN)/python -m build --outdir dist
+
 clean:
 	rm -rf $(VENV) build dist tabpe-demo .coverage* .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 
-$(VENV)/bin/python:
+%/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "tabpe needs Python 3.11 or newer: make PYTHON=/path/to/python3"; exit 1; }
-	$(PYTHON) -m venv $(VENV) || \
-		{ $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv $(VENV); }
+	$(PYTHON) -m venv $* || \
+		{ $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv $*; }
 
 $(VENV)/.core: $(VENV)/bin/python $(BUILD)
-	$(PIP) install -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python $(BUILD)
-	$(PIP) install -e '.[dev]'
+	$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.core
+
+$(PURE)/.dev: $(PURE)/bin/python $(BUILD)
+	$(INSTALL) -e '.[dev]' -C wheel.cmake=false
+	@touch $@
+
+$(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
+	$(INSTALL) hypothesis pytest pytest-xdist -e . \
+		-C cmake.define.TABPE_SANITIZE=ON -C install.strip=false -C build-dir=$(SANITIZED)/objects
+	@touch $@

@@ -1,0 +1,283 @@
+"""The nearest candidates: what is refused, what is taken, and how it behaves in a process."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from tabpe import _native
+from tabpe.encode import Records
+from tabpe.engines import LocalEngine, nearest
+from tabpe.engines.reference import NumpyIndex
+from tabpe.errors import ParameterError, SlowVotesWarning
+
+WEIGHT = 1 / 3
+native = pytest.mark.skipif(_native.search is None, reason="the native votes are not installed")
+
+
+def drawn(size, numeric=3, categorical=2, seed=0, code_type=np.uint8):
+    rng = np.random.default_rng(seed)
+    return Records(
+        rng.random((size, numeric)).astype(np.float32),
+        rng.integers(0, 4, (size, categorical)).astype(code_type),
+    )
+
+
+def with_number(records, value):
+    numbers = records.numbers.copy()
+    numbers[len(numbers) // 2, 1] = value
+    return Records(numbers, records.codes)
+
+
+@pytest.fixture
+def numpy_only(monkeypatch):
+    """As if the extension were not installed, and nobody had been told yet."""
+    monkeypatch.setattr(_native, "search", None)
+    nearest._warn_of_numpy.cache_clear()
+    yield
+    nearest._warn_of_numpy.cache_clear()
+
+
+@native
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None, "2"])
+def test_a_k_that_is_not_a_count_is_refused(k):
+    with pytest.raises(ParameterError, match=f"k={k!r}: expected a whole number >= 1"):
+        nearest.index(drawn(20), WEIGHT).nearest(drawn(5), k=k)
+
+
+@native
+@pytest.mark.parametrize(("k", "size"), [(17, 40), (6, 5), (2**40, 40)])
+def test_a_k_beyond_the_candidates_or_sixteen_is_refused(k, size):
+    with pytest.raises(ParameterError, match=f"k={k}: expected at most 16.* {size} candidates"):
+        nearest.index(drawn(size), WEIGHT).nearest(drawn(5), k=k)
+
+
+@native
+@pytest.mark.parametrize("k", [0, -1, 17, 6])
+def test_the_extension_itself_refuses_a_wrong_k(k):
+    index = nearest.index(drawn(5), WEIGHT).index
+    with pytest.raises(ValueError, match="k: expected 1 to 16"):
+        index.nearest(drawn(5).numbers, drawn(5).codes, k=k)
+
+
+@native
+def test_nobody_is_near_where_there_are_no_candidates():
+    with pytest.raises(ParameterError, match="0 candidates"):
+        nearest.index(drawn(0), WEIGHT).nearest(drawn(5))
+
+
+@native
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_less_than_one_thread_is_refused(jobs):
+    with pytest.raises(ValueError, match=r"jobs.* at least 1"):
+        nearest.index(drawn(5), WEIGHT, jobs=jobs).nearest(drawn(5))
+
+
+@native
+@pytest.mark.parametrize("code_type", [np.int8, np.int64, np.uint64, np.float32, bool])
+def test_codes_of_another_type_are_refused(code_type):
+    rows = Records(drawn(5).numbers, drawn(5).codes.astype(code_type))
+    with pytest.raises((TypeError, ValueError)):
+        nearest.index(drawn(5), WEIGHT).nearest(rows)
+
+
+@native
+@pytest.mark.parametrize(("numeric", "categorical"), [(2, 2), (4, 2), (3, 1), (3, 3), (0, 0)])
+def test_rows_with_other_columns_are_refused(numeric, categorical):
+    with pytest.raises(ValueError, match="expected the columns of the candidates"):
+        nearest.index(drawn(5), WEIGHT).nearest(drawn(5, numeric, categorical))
+
+
+@native
+def test_numbers_and_codes_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="same number of rows"):
+        nearest.index(Records(drawn(5).numbers, drawn(4).codes), WEIGHT)
+    with pytest.raises(ValueError, match="rows: expected"):
+        nearest.index(drawn(5), WEIGHT).nearest(Records(drawn(5).numbers, drawn(4).codes))
+
+
+@native
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 1e39])
+def test_a_weight_that_is_negative_or_not_finite_is_refused(weight):
+    with pytest.raises(ValueError, match="weight: expected a finite number of at least 0"):
+        nearest.index(drawn(5), weight)
+
+
+@native
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kernel", ["prune", "filter", "dense", "automatic"])
+def test_rows_that_are_not_finite_are_refused(kernel, value):
+    index = nearest.index(drawn(40), WEIGHT).index
+    asked = nearest.NativeIndex(index, 40, kernel=kernel)
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        asked.nearest(with_number(drawn(50), value))
+
+
+@native
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("size", [1, 40, 5000])
+def test_candidates_that_are_not_finite_are_refused(size, value):
+    candidates = Records(drawn(size).numbers.copy(), drawn(size).codes)
+    candidates.numbers[size // 2 :: 7] = value
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        nearest.index(candidates, WEIGHT)
+
+
+@native
+@pytest.mark.parametrize(
+    ("name", "value"), [("kernel", "quick"), ("kernel", ""), ("instruction_set", "mmx")]
+)
+def test_kernels_and_instruction_sets_that_there_are_not_are_refused(name, value):
+    index = nearest.index(drawn(5), WEIGHT).index
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        index.nearest(drawn(5).numbers, drawn(5).codes, **{name: value})
+
+
+@native
+def test_arrays_come_in_any_layout():
+    rows, candidates = drawn(50), drawn(30, seed=1)
+    expected = nearest.index(candidates, WEIGHT).nearest(rows).tolist()
+    for change in (
+        np.asfortranarray,
+        lambda cells: np.repeat(cells, 2, axis=0)[::2],
+        lambda cells: cells[::-1].copy()[::-1],
+        lambda cells: cells.astype(cells.dtype.newbyteorder()),
+        unaligned,
+        read_only,
+    ):
+        changed = Records(change(rows.numbers), change(rows.codes))
+        assert nearest.index(candidates, WEIGHT).nearest(changed).tolist() == expected
+        changed = Records(change(candidates.numbers), change(candidates.codes))
+        assert nearest.index(changed, WEIGHT).nearest(rows).tolist() == expected
+
+
+@native
+@pytest.mark.parametrize("code_type", [np.uint8, np.uint16, np.uint32])
+def test_rows_may_hold_codes_of_any_width(code_type):
+    rows, candidates = drawn(50), drawn(30, seed=1)
+    expected = nearest.index(candidates, WEIGHT).nearest(rows).tolist()
+    wide = Records(rows.numbers, rows.codes.astype(code_type))
+    assert nearest.index(candidates, WEIGHT).nearest(wide).tolist() == expected
+
+
+@native
+def test_candidates_may_be_gone_before_the_search():
+    """The index holds copies."""
+    candidates = drawn(30, seed=1)
+    index = nearest.index(candidates, WEIGHT)
+    expected = NumpyIndex(drawn(30, seed=1), WEIGHT).nearest(drawn(50)).tolist()
+    candidates.numbers[:] = 0
+    assert index.nearest(drawn(50)).tolist() == expected
+
+
+@native
+def test_no_rows_find_nothing():
+    assert nearest.index(drawn(30), WEIGHT, jobs=3).nearest(drawn(0), k=4).shape == (0, 4)
+
+
+def unaligned(cells):
+    room = np.zeros(cells.nbytes + 1, np.uint8)
+    room[1:] = cells.reshape(-1).view(np.uint8)
+    return room[1:].view(cells.dtype).reshape(cells.shape)
+
+
+def read_only(cells):
+    cells = cells.copy()
+    cells.flags.writeable = False
+    return cells
+
+
+def test_without_the_extension_one_warning_is_given_and_no_more(numpy_only):
+    with pytest.warns(SlowVotesWarning, match="native votes are not installed") as caught:
+        [nearest.index(drawn(5), WEIGHT) for _ in range(3)]
+    assert len(caught) == 1
+
+
+def test_without_the_extension_numpy_answers(numpy_only):
+    with pytest.warns(SlowVotesWarning):
+        index = nearest.index(drawn(30, seed=1), WEIGHT, jobs=2)
+    assert isinstance(index, NumpyIndex)
+    assert index.nearest(drawn(50), k=3).shape == (50, 3)
+
+
+def test_without_the_extension_preparing_keeps_the_rows(numpy_only):
+    twice = Records.concat([drawn(20), drawn(20)])
+    segment = nearest.prepared(twice, WEIGHT)
+    assert len(segment) == 40
+    assert segment.rows.numbers.tolist() == drawn(20).numbers.tolist()
+    assert segment.weights.tolist() == [2] * 20
+
+
+def test_without_the_extension_an_engine_counts_from_end_to_end(numpy_only):
+    rows, labels = drawn(300), np.arange(300) % 3
+    population = [drawn(size, seed=size) for size in (40, 1, 0)]
+    engine = LocalEngine(classes=3, category_weight=WEIGHT, jobs=2)
+    engine.prepare([(rows, labels)])
+    with pytest.warns(SlowVotesWarning):
+        votes = engine.votes(population)
+    assert [counts.sum() for counts in votes] == [100, 100, 0]
+
+
+@native
+def test_with_the_extension_nothing_is_said():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nearest.index(drawn(5), WEIGHT).nearest(drawn(5))
+
+
+# A search of many seconds, unless it is ended: all equally far, so that nothing can be left out.
+LONG_SEARCH = """
+import numpy as np
+from tabpe.encode import Records
+from tabpe.engines import nearest
+def points(size, value):
+    return Records(np.full((size, 20), value, np.float32), np.zeros((size, 0), np.uint8))
+index = nearest.index(points(20_000, 0.25), 1 / 3, jobs={jobs})
+rows = points(1_000_000, 0.5)
+print("ready", flush=True)
+index.nearest(rows)
+print("done", flush=True)
+"""
+
+
+@native
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_ends_a_search_within_two_seconds(jobs):
+    code = LONG_SEARCH.format(jobs=jobs)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.5)
+            assert process.poll() is None, "the search is too short for this test"
+            asked = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert time.monotonic() - asked < 2
+    assert out == ""
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+
+
+@native
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_other_threads_of_python_go_on_during_a_search(jobs):
+    """Held all the time, the lock of the interpreter would let hardly a step happen."""
+    rows, candidates = (
+        Records(0 * part.numbers, part.codes) for part in (drawn(40_000), drawn(9000))
+    )
+    index = nearest.index(candidates, WEIGHT, jobs=jobs)
+    over = threading.Event()
+    thread = threading.Thread(target=lambda: (index.nearest(rows), over.set()))
+    thread.start()
+    steps = 0
+    while not over.wait(0.001):
+        steps += 1
+    thread.join()
+    assert steps > 10

@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+# For make bench. Where this brings a CUDA build of several gigabytes, take the CPU build instead:
+# make bench TORCH='torch --index-url https://download.pytorch.org/whl/cpu'
+TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
@@ -14,7 +17,7 @@ help:
 	@echo "make test    run all tests, with coverage"
 	@echo "make lint    formatting, style, types, import rules"
 	@echo "make format  format the code"
-	@echo "make bench   reproduce the paper's core figures and ablations, into bench/results/"
+	@echo "make bench   the paper's core figures, ablations and the speed of votes, into bench/results/"
 	@echo "make clean   remove what these made"
 
 demo: $(VENV)/.core
@@ -33,9 +36,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python bench/reproduce.py
 	$(BIN)/python bench/ablations.py
+	$(BIN)/python -m bench.voting
 
 clean:
 	rm -rf $(VENV) build dist tabpe-demo .coverage* .mypy_cache .pytest_cache .ruff_cache \
@@ -54,3 +58,7 @@ $(VENV)/.core: $(VENV)/bin/python $(BUILD)
 $(VENV)/.dev: $(VENV)/bin/python $(BUILD)
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install $(TORCH) || echo "no torch: the benchmark of the votes leaves it out"
+	@touch $@

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from bench.voting.cases import CASES, Case, case_c, load
 from bench.voting.rivals import FAISS, TABPE, TORCH, Rival, available
 from bench.voting.stages import Bench, Result
 from bench.voting.tables import ROOT
-from bench.voting.targets import NOISE_SECONDS, slope, targets
+from bench.voting.targets import NOISE_SECONDS, Target, slope, targets
 from bench.voting.timing import gemm_peak, one_thread
 from bench.voting.whole import IMPORTS, import_seconds, whole_run
 
@@ -28,40 +29,63 @@ Growth = dict[str, dict[str, dict[float, float]]]
 START = time.perf_counter()
 
 
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that was measured."""
+
+    machine: dict[str, Any]
+    peak: float
+    results: dict[str, Result]
+    growth: Growth
+    runs: dict[str, dict[str, Any]]
+    import_time: float
+
+    @property
+    def targets(self) -> list[Target]:
+        """What was hoped for, beside what was measured."""
+        return targets(self.results, self.growth, self.runs, self.import_time)
+
+    def plain(self, command: str) -> dict[str, Any]:
+        """Return what a result file holds."""
+        return {
+            "command": command,
+            "seconds": round(time.perf_counter() - START, 1),
+            "machine": self.machine,
+            "sgemm_peak_gflops": round(self.peak, 1),
+            "targets": [target.plain() for target in self.targets],
+            "cases": {key: result.plain(self.peak) for key, result in self.results.items()},
+            "growth": {axis: plain_growth(by) for axis, by in self.growth.items()},
+            "whole_runs": self.runs,
+            "import_s": round(self.import_time, 4),
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.voting", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small smoke run")
     parser.add_argument("--out", type=Path, help="folder for the results")
     arguments = parser.parse_args()
     quick = arguments.quick
+    found = measure(quick=quick)
+    summarise(found, quick=quick)
     out = arguments.out or (None if quick else ROOT / "bench/results")
+    if out:
+        write(found, "python -m bench.voting" + (" --quick" if quick else ""), out)
+
+
+def measure(*, quick: bool) -> Findings:
+    """Measure everything: whole runs first, while this process has loaded little."""
     runs, import_time = whole_runs(quick=quick)
     with one_thread():
-        about, peak = machine.describe(), gemm_peak()
-        say(f"{about['cpu']}, {peak:.0f} GFLOP/s in sgemm on one thread")
+        about, before = machine.describe(), gemm_peak()
+        say(f"{about['cpu']}, {before:.0f} GFLOP/s in sgemm on one thread")
         rivals = available()
         if TORCH not in {rival.name for rival in rivals}:
             say("torch is not installed, and left out: see bench/voting/__init__.py")
         results = {key: run(case, rivals, quick=quick) for key, case in CASES.items()}
         growth = growths(results, rivals, quick=quick)
-    verdicts = targets(results, growth, runs, import_time)
-    summarise(results, growth)
-    print("\ntargets" + (", for which a smoke run is too small" if quick else ""))
-    for target in verdicts:
-        print(f"  {target}")
-    record = {
-        "command": "python -m bench.voting" + (" --quick" if quick else ""),
-        "machine": about,
-        "sgemm_peak_gflops": round(peak, 1),
-        "cases": {key: result.plain(peak) for key, result in results.items()},
-        "growth": {axis: plain_growth(by) for axis, by in growth.items()},
-        "whole_runs": runs,
-        "import_s": round(import_time, 4),
-        "targets": [target.plain() for target in verdicts],
-        "seconds": round(time.perf_counter() - START, 1),
-    }
-    if out:
-        write(record, results, growth, out)
+        peak = max(before, gemm_peak())
+    return Findings(about, peak, results, growth, runs, import_time)
 
 
 def whole_runs(*, quick: bool) -> tuple[dict[str, dict[str, Any]], float]:
@@ -134,21 +158,24 @@ def plain_growth(by: Mapping[str, Mapping[float, float]]) -> dict[str, Any]:
     }
 
 
-def summarise(results: Mapping[str, Result], growth: Growth) -> None:
+def summarise(found: Findings, *, quick: bool) -> None:
     print("\n~ did not run in full: extrapolated from a part of the rows")
     print("\npreparation of the rows, and the votes of all rounds of a run")
-    for key, result in results.items():
-        sums = "   ".join(f"{name} {result.total(name):.2f} s" for name in result.rounds)
+    for key, result in found.results.items():
+        sums = "   ".join(f"{name} {sum(each):.2f} s" for name, each in result.rounds.items())
         print(f"  {key:<9} {result.preparation * 1e3:6.0f} ms   {sums}")
     print("\ngrowth of a pass, ranking stage")
-    for axis, by in growth.items():
+    for axis, by in found.growth.items():
         print(f"  {axis}: " + ", ".join(f"{name} {slope(each):.2f}" for name, each in by.items()))
+    print("\ntargets" + (", for which a smoke run is too small" if quick else ""))
+    for target in found.targets:
+        print(f"  {target}")
 
 
-def write(record: Any, results: Mapping[str, Result], growth: Growth, out: Path) -> None:
+def write(found: Findings, command: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    (out / "voting.json").write_text(json.dumps(record, indent=2) + "\n")
-    figures.draw(results, growth["M"], out / "voting.svg")
+    (out / "voting.json").write_text(json.dumps(found.plain(command), indent=2) + "\n")
+    figures.draw(found.results, found.growth["M"], out / "voting.svg")
     say(f"wrote voting.json and voting.svg into {out}")
 
 

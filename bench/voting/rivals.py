@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from bench.voting.cases import Loaded, Population, Votes
 from tabpe.encode import Records
 
-BLOCK_CELLS = 2**18
-TORCH_BATCH = 1_000
+# Blocks of rows times candidates in which each was fastest over the cases.
+NUMPY_CELLS = 2**18
+TORCH_CELLS = 2**22
+LEAST_BLOCK = 64
+LARGEST_BATCH = 1_000
 Matrix = NDArray[np.float32]
 Winners = NDArray[np.int64]
 
@@ -32,12 +35,13 @@ class Rival:
     Args:
         name: What tables call it.
         winners: From the rows and the candidates of a class.
-        limit: Seconds that a pass may take before it is run on a part of the rows.
+        limit: Seconds that a pass may take before it is run on a part of the rows. None where
+            the time of a part says little about the whole.
     """
 
     name: str
     winners: Callable[[Matrix, Matrix], Winners]
-    limit: float
+    limit: float | None
 
     def votes(self, rows: Sequence[Matrix], population: Sequence[Matrix], share: float) -> Votes:
         """Return the votes of the first part of the rows of each class."""
@@ -89,7 +93,7 @@ def numpy_gemm(rows: Matrix, candidates: Matrix) -> Winners:
     """Rank by |c|^2 - 2 r c, in blocks that stay in the cache."""
     factor = np.ascontiguousarray(-2 * candidates.T)
     squares = np.einsum("ij,ij->i", candidates, candidates)
-    block = max(1, BLOCK_CELLS // len(candidates))
+    block = max(LEAST_BLOCK, NUMPY_CELLS // len(candidates))
     scores = np.empty((block, len(candidates)), dtype=np.float32)
     winners = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), block):
@@ -107,7 +111,7 @@ def torch_topk(rows: Matrix, candidates: Matrix) -> Winners:
         near = torch.from_numpy(candidates)
         found = [
             torch.cdist(batch, near).topk(1, dim=1, largest=False).indices[:, 0]
-            for batch in torch.from_numpy(rows).split(TORCH_BATCH)
+            for batch in torch.from_numpy(rows).split(_torch_batch(near))
         ]
         return torch.cat(found).numpy()
 
@@ -119,15 +123,20 @@ def torch_argmin(rows: Matrix, candidates: Matrix) -> Winners:
         near = torch.from_numpy(candidates)
         found = [
             torch.cdist(batch, near).argmin(dim=1)
-            for batch in torch.from_numpy(rows).split(TORCH_BATCH)
+            for batch in torch.from_numpy(rows).split(_torch_batch(near))
         ]
         return torch.cat(found).numpy()
 
 
+def _torch_batch(candidates: Sized) -> int:
+    return min(LARGEST_BATCH, max(LEAST_BLOCK, TORCH_CELLS // len(candidates)))
+
+
 def available() -> list[Rival]:
     """Return the rivals that are installed."""
-    found = [Rival(FAISS, faiss_flat, limit=10.0), Rival(NUMPY, numpy_gemm, limit=2.0)]
+    # faiss takes 20 times longer a row where a search has fewer than 128,000 numbers.
+    found = [Rival(FAISS, faiss_flat, limit=None), Rival(NUMPY, numpy_gemm, limit=1.0)]
     if importlib.util.find_spec("torch"):
-        found.append(Rival(TORCH, torch_topk, limit=2.5))
-        found.append(Rival(TORCH_ARGMIN, torch_argmin, limit=2.0))
+        found.append(Rival(TORCH, torch_topk, limit=2.0))
+        found.append(Rival(TORCH_ARGMIN, torch_argmin, limit=1.5))
     return found

@@ -7,6 +7,8 @@ JOBS ?= 2
 # Environments of their own: with sanitizers in the compiled part, and without a compiled part.
 SANITIZED := build/sanitized
 PURE := build/pure
+# For make bench: name a build without CUDA, which would be several gigabytes.
+TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
@@ -19,7 +21,7 @@ help:
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
-	@echo "make bench      reproduce the paper's core figures and ablations, into bench/results/"
+	@echo "make bench      the paper's core figures, ablations and the speed of votes, into bench/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
 
@@ -53,9 +55,11 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python bench/reproduce.py
 	$(BIN)/python bench/ablations.py
+	$(BIN)/python -m bench.voting
+	$(BIN)/python -m bench.streaming
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist
@@ -85,4 +89,8 @@ $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
 	$(INSTALL) hypothesis pytest pytest-xdist -e . \
 		-C cmake.define.TABPE_SANITIZE=ON -C install.strip=false -C build-dir=$(SANITIZED)/objects
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(INSTALL) $(TORCH) || echo "no torch: the benchmark of the votes leaves it out"
 	@touch $@

@@ -13,7 +13,7 @@ from typing import Any
 from bench.voting import figures, machine
 from bench.voting.cases import CASES, Case, case_c, load
 from bench.voting.rivals import FAISS, TABPE, TORCH, Rival, available
-from bench.voting.stages import Bench, Result
+from bench.voting.stages import Bench, Result, Stage
 from bench.voting.tables import ROOT
 from bench.voting.targets import NOISE_SECONDS, Target, slope, targets
 from bench.voting.timing import gemm_peak, one_thread
@@ -106,10 +106,10 @@ def described(found: Mapping[str, float] | None) -> str:
     return "first {first_s:.2f} s, second {second_s:.2f} s, {peak_mb:.0f} MB".format(**found)
 
 
-def run(case: Case, rivals: Sequence[Rival], *, quick: bool, threads: bool = True) -> Result:
+def run(case: Case, rivals: Sequence[Rival], *, quick: bool) -> Result:
     """Measure one case, with a line of progress."""
     bench = Bench(load(case.quick() if quick else case), rivals)
-    result = bench.run(threads=threads and case.key in THREAD_CASES)
+    result = bench.run(threads=case.key in THREAD_CASES)
     for name, stage in result.stages.items():
         say(f"{case.key:<9} {name}  {times(stage.timings)}")
         if not result.agreement[name]["tabpe votes equal"]:
@@ -126,26 +126,26 @@ def times(timings: Mapping[str, Any]) -> str:
 
 def growths(results: Mapping[str, Result], rivals: Sequence[Rival], *, quick: bool) -> Growth:
     """Return the seconds of a pass in the ranking stage, by candidates and by rows."""
-    judged = [rival for rival in rivals if rival.name == FAISS]
-    more = [run(case_c(size), judged, quick=quick, threads=False) for size in MORE_SIZES]
-    by_candidates = [*more, *(results[key] for key in GROWTH_CASES)]
-    by_candidates.sort(key=lambda result: result.stages["R"].candidates)
+    close = [rival for rival in rivals if rival.name == FAISS]
+    more = [ranking_stage(case_c(size), close, quick=quick) for size in MORE_SIZES]
+    stages = [*more, *(results[key].stages["R"] for key in GROWTH_CASES)]
+    stages.sort(key=lambda stage: stage.candidates)
+    large = [results[key] for key in LARGE_CASES]
     systems = (TABPE, FAISS)
     return {
-        "M": {
-            name: {
-                r.stages["R"].candidates: r.stages["R"].timings[name].best for r in by_candidates
-            }
-            for name in systems
-        },
+        "M": {name: {s.candidates: s.timings[name].best for s in stages} for name in systems},
         "n": {
-            name: {
-                results[key].loaded.count: results[key].stages["R"].timings[name].best
-                for key in LARGE_CASES
-            }
+            name: {result.loaded.count: result.stages["R"].timings[name].best for result in large}
             for name in systems
         },
     }
+
+
+def ranking_stage(case: Case, rivals: Sequence[Rival], *, quick: bool) -> Stage:
+    """Measure nothing but the ranking stage of a case."""
+    stage = Bench(load(case.quick() if quick else case), rivals).ranking_stage()
+    say(f"{case.key:<9} R  {times(stage.timings)}")
+    return stage
 
 
 def plain_growth(by: Mapping[str, Mapping[float, float]]) -> dict[str, Any]:

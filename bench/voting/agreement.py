@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from bench.voting.cases import Loaded, Population
-from bench.voting.rivals import Matrix, Rival, Winners, encoded_population, encoded_rows
+from bench.voting.rivals import (
+    TORCH_ARGMIN,
+    Matrix,
+    Rival,
+    Winners,
+    encoded_population,
+    encoded_rows,
+)
 from tabpe.encode import Records
 from tabpe.engines import LocalEngine
 from tabpe.engines.reference import NumpyIndex
@@ -33,7 +40,11 @@ def agreement(loaded: Loaded, population: Population, rivals: Sequence[Rival]) -
     return {
         "rows": sample.count,
         "tabpe votes equal": _equal(sample, population, right),
-        "rivals": {rival.name: _differing(rival, rows, candidates, right) for rival in rivals},
+        "rivals": {
+            rival.name: _differing(rival, rows, candidates, right)
+            for rival in rivals
+            if rival.name != TORCH_ARGMIN  # Has the distances of torch topk.
+        },
     }
 
 

@@ -135,8 +135,8 @@ def _torch_batch(candidates: Sized) -> int:
 def available() -> list[Rival]:
     """Return the rivals that are installed."""
     # faiss takes 20 times longer a row where a search has fewer than 128,000 numbers.
-    found = [Rival(FAISS, faiss_flat, limit=None), Rival(NUMPY, numpy_gemm, limit=1.0)]
+    found = [Rival(FAISS, faiss_flat, limit=None), Rival(NUMPY, numpy_gemm, limit=0.7)]
     if importlib.util.find_spec("torch"):
-        found.append(Rival(TORCH, torch_topk, limit=2.0))
-        found.append(Rival(TORCH_ARGMIN, torch_argmin, limit=1.5))
+        found.append(Rival(TORCH, torch_topk, limit=1.5))
+        found.append(Rival(TORCH_ARGMIN, torch_argmin, limit=1.0))
     return found

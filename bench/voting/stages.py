@@ -141,6 +141,11 @@ class Bench:
             self.threads(stages["R"]) if threads else None,
         )
 
+    def ranking_stage(self) -> Stage:
+        """Measure the ranking stage alone."""
+        asked = populations(self.loaded, self.engine.votes)
+        return self.stage(asked[stage_rounds(self.loaded.case.config)["R"]])
+
     def stage(self, population: Population) -> Stage:
         """Time all systems on one population, in turns."""
         candidates = encoded_population(self.loaded, population)

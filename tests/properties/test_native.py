@@ -11,9 +11,9 @@ from awkward import NUMBERS, Question, questions, table, with_copies
 from tabpe import _native
 from tabpe.encode import Records
 from tabpe.engines import nearest, reference
-from tabpe.engines.nearest import NativeIndex, Segment, prepared
+from tabpe.engines.nearest import NativeIndex
 from tabpe.engines.reference import NumpyIndex
-from tabpe.engines.votes import class_votes
+from tabpe.engines.votes import Segment, count_votes
 
 search = _native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")
@@ -173,9 +173,15 @@ def multiset(rows, weights=None):
 def test_preparing_rows_keeps_each_as_often_as_it_was(question, share):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
-        segment = prepared(question.rows, question.weight)
+        segment = Segment(0, question.rows).prepared(question.weight)
     assert multiset(segment.rows, segment.weights) == multiset(question.rows)
-    assert len(segment) == len(question.rows)
+    assert segment.size == len(question.rows)
+
+
+def class_votes(segments, candidates, weight, jobs=1):
+    """The votes of a single class."""
+    (votes,) = count_votes([candidates], segments, classes=1, category_weight=weight, jobs=jobs)
+    return votes
 
 
 def counted(question):
@@ -189,7 +195,7 @@ def counted(question):
 def test_votes_are_those_of_the_reference_merged_or_not(question, share, jobs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
-        segment = prepared(question.rows, question.weight)
+        segment = Segment(0, question.rows).prepared(question.weight)
     votes = class_votes([segment], question.candidates, question.weight, jobs=jobs)
     assert votes.dtype == np.int64
     assert votes.tolist() == counted(question).tolist()
@@ -200,8 +206,10 @@ def test_votes_are_those_of_the_reference_merged_or_not(question, share, jobs):
 def test_votes_add_up_over_segments(question, data):
     cuts = data.draw(st.lists(st.integers(0, len(question.rows)), max_size=4), label="cuts")
     pieces = np.split(np.arange(len(question.rows)), sorted(cuts))
-    merged = [prepared(question.rows.take(piece), question.weight) for piece in pieces[::2]]
-    plain = [Segment(question.rows.take(piece), None) for piece in pieces[1::2]]
+    merged = [
+        Segment(0, question.rows.take(piece)).prepared(question.weight) for piece in pieces[::2]
+    ]
+    plain = [Segment(0, question.rows.take(piece)) for piece in pieces[1::2]]
     votes = class_votes([*merged, *plain], question.candidates, question.weight)
     assert votes.tolist() == counted(question).tolist()
 
@@ -210,7 +218,7 @@ def test_votes_add_up_over_segments(question, data):
 @settings(deadline=None, max_examples=100)
 def test_votes_of_equal_candidates_go_to_the_first(question):
     twice = Records.concat([question.candidates, question.candidates])
-    votes = class_votes([Segment(question.rows, None)], twice, question.weight)
+    votes = class_votes([Segment(0, question.rows)], twice, question.weight)
     first = reference.first_equals(twice)
     assert votes[first != np.arange(len(twice))].sum() == 0
     assert votes.sum() == len(question.rows)

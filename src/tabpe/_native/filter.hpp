@@ -19,6 +19,7 @@ struct FilteredSearch {
     Block block;
     uint8_t* count;  // [byte_places]
     int64_t places;
+    bool bytes_tell_all;  // whether no code, of candidates or rows, is above 255
     Bytes code[kMostFilterColumns];
     Work work;
 
@@ -28,6 +29,7 @@ struct FilteredSearch {
         block.codes = reinterpret_cast<int32_t*>(next), next += c.code_columns * kTile;
         count = reinterpret_cast<uint8_t*>(next);
         places = byte_places(c);
+        bytes_tell_all = c.bytes_tell_all && job.rows->code_bytes == 1;
     }
 
     void run(const Job& job, int64_t first) {
@@ -84,7 +86,7 @@ struct FilteredSearch {
     void scan_tile(int64_t tile, uint32_t bits, int lane, BestOfRow& best) {
         if (tile >= c.tiles) return;
         const Floats numbers = number_distance(c, tile, block.numbers + lane, kTile);
-        const Ints differing = c.bytes_tell_all
+        const Ints differing = bytes_tell_all
                                    ? from_bytes(count + tile * kTile)
                                    : code_mismatches(c, tile, block.codes + lane, kTile);
         best.insert(numbers + all(c.weight) * to_floats(differing), c.ids + tile * kTile, bits);

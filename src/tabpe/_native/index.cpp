@@ -184,9 +184,9 @@ void Index::fill_bytes() {
     const int64_t places = byte_places(view_);
     bytes_.assign(places * dc, 255);
     view_.bytes_tell_all = true;
-    for (int64_t place = 0; place < view_.tiles * kTile; ++place)
+    for (int64_t place = 0; place < count_; ++place)
         for (int j = 0; j < dc; ++j) {
-            const int32_t code = codes_[(place / kTile * dc + j) * kTile + place % kTile];
+            const uint32_t code = uint32_t(codes_[(place / kTile * dc + j) * kTile + place % kTile]);
             bytes_[j * places + place] = uint8_t(code);
             if (code > 255) view_.bytes_tell_all = false;
         }

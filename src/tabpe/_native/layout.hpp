@@ -9,6 +9,7 @@ constexpr int kTile = 16;       // candidates in a tile, and rows in a block
 constexpr int kMostNearest = 16;
 constexpr int kMostLevels = 8;  // 16^8 tiles are more than 2^31 candidates
 constexpr int32_t kNobody = INT32_MAX;
+constexpr float kLargestNumber = 1e15f;  // squares and their sums stay finite
 
 // Candidates in tiles of sixteen that lie close together, column by column inside a tile, and a
 // tree over the tiles whose nodes hold the boxes of sixteen children each.
@@ -17,7 +18,7 @@ struct Candidates {
     int number_columns, code_columns;
     float weight;             // what one differing category adds to a distance
     float largest_norm;       // Euclidean, of the numbers of any candidate
-    bool bytes_tell_all;      // whether every code is below 256
+    bool bytes_tell_all;      // whether no code is above 255
     const float* numbers;     // [tile][column][kTile]
     const int32_t* codes;     // [tile][column][kTile]
     const float* absent;      // [tile][kTile]: 0, or infinity where a tile has no candidate

@@ -33,9 +33,16 @@ nb::object array(const std::vector<int32_t>& values) {
     return array(std::move(copy), {values.size()});
 }
 
+void check_size(const Table<float>& numbers) {
+    bool fits = true;
+    for (size_t i = 0; i < numbers.size(); ++i) fits &= std::fabs(numbers.data()[i]) <= kLargestNumber;
+    if (!fits) throw nb::value_error("numbers: expected numbers from -1e15 to 1e15.");
+}
+
 Points points(const Table<float>& numbers, const Table<int32_t>& codes) {
     if (numbers.shape(0) != codes.shape(0))
         throw nb::value_error("numbers and codes: expected the same number of rows.");
+    check_size(numbers);
     if (numbers.shape(0) >= size_t(kNobody)) throw nb::value_error("expected fewer than 2**31 - 1 rows.");
     return {int64_t(numbers.shape(0)), int(numbers.shape(1)), int(codes.shape(1)), numbers.data(), codes.data()};
 }
@@ -44,6 +51,7 @@ Rows rows_of(const Table<float>& numbers, const Codes& codes, const Candidates& 
     if (numbers.shape(0) != codes.shape(0) || int(numbers.shape(1)) != c.number_columns ||
         int(codes.shape(1)) != c.code_columns)
         throw nb::value_error("rows: expected the columns of the candidates.");
+    check_size(numbers);
     const nb::dlpack::dtype type = codes.dtype();
     const bool fits = type.code == uint8_t(nb::dlpack::dtype_code::UInt) && type.lanes == 1 &&
                       (type.bits == 8 || type.bits == 16 || type.bits == 32);
@@ -77,6 +85,8 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
         throw nb::value_error("k: expected 1 to 16, and no more than there are candidates.");
     if (jobs < 1) throw nb::value_error("jobs: expected at least 1.");
     const Choice choice = choice_of(kernel);
+    if (choice == Choice::filter && index.candidates().code_columns > kMostFilterColumns)
+        throw nb::value_error("kernel: 'filter' takes at most 254 categorical columns.");
     const Kernels& kernels = kernels_of(instruction_set);
     const size_t cells = size_t(rows.count) * size_t(k);
     std::unique_ptr<int64_t[]> found(new int64_t[cells]);
@@ -86,9 +96,6 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
         done = find_nearest(index, rows, k, jobs, choice, kernels, signalled, found.get());
     }
     if (!done) throw nb::python_error();
-    // A number that is not finite compares with nothing, so nobody is near it.
-    if (std::any_of(found.get(), found.get() + cells, [](int64_t id) { return id == kNobody; }))
-        throw nb::value_error("numbers: expected finite numbers.");
     return array(std::move(found), {size_t(rows.count), size_t(k)});
 }
 

@@ -59,10 +59,10 @@ def first_equals(rows: Records) -> NDArray[np.int64]:
         >>> first_equals(Records(numbers, np.zeros((3, 1), dtype=np.uint8)))
         array([0, 1, 0])
     """
+    if not rows.numbers.size and not rows.codes.size:
+        return np.zeros(len(rows), dtype=np.int64)
     cells = [np.ascontiguousarray(part).view(np.uint8) for part in (rows.numbers, rows.codes)]
     joined = np.concatenate([cell.reshape(len(rows), -1) for cell in cells], axis=1)
-    if not joined.size:
-        return np.zeros(len(rows), dtype=np.int64)
     whole = joined.view(np.dtype((np.void, joined.shape[1]))).ravel()
     _, first, group = np.unique(whole, return_index=True, return_inverse=True)
     return np.asarray(first[group], dtype=np.int64)

@@ -6,11 +6,17 @@ import pytest
 from tabpe import _native
 from tabpe.encode import Records
 from tabpe.engines import LocalEngine
-from tabpe.engines.nearest import Segment, _warn_of_numpy, prepared
-from tabpe.engines.votes import class_votes
+from tabpe.engines.nearest import _warn_of_numpy
+from tabpe.engines.votes import Segment, count_votes
 
 WEIGHT = 1 / 3
 SHAPES = [(0, 4), (3, 0), (3, 2), (20, 1), (1, 12), (0, 0)]
+
+
+def class_votes(segments, candidates, weight, jobs=1):
+    """The votes of a single class."""
+    (votes,) = count_votes([candidates], segments, classes=1, category_weight=weight, jobs=jobs)
+    return votes
 
 
 def drawn(size, numeric, categorical, seed=0, grid=7):
@@ -39,7 +45,7 @@ def test_the_votes_are_the_same_without_the_extension(without_extension, numeric
     rows, candidates = drawn(700, numeric, categorical), drawn(90, numeric, categorical, seed=1)
 
     def votes():
-        return class_votes([prepared(rows, WEIGHT)], candidates, WEIGHT, jobs=2).tolist()
+        return class_votes([Segment(0, rows).prepared(WEIGHT)], candidates, WEIGHT, jobs=2).tolist()
 
     assert votes() == without_extension(votes)
 
@@ -58,15 +64,15 @@ def test_an_engine_counts_the_same_without_the_extension(without_extension):
 
 def test_every_row_votes_once_whatever_it_stands_for():
     rows, candidates = drawn(50, 2, 1), drawn(9, 2, 1, seed=1)
-    plain = class_votes([Segment(rows, None)], candidates, WEIGHT)
-    threefold = class_votes([Segment(rows, np.full(50, 3))], candidates, WEIGHT)
+    plain = class_votes([Segment(0, rows)], candidates, WEIGHT)
+    threefold = class_votes([Segment(0, rows, np.full(50, 3))], candidates, WEIGHT)
     assert plain.sum() == 50
     assert threefold.tolist() == (3 * plain).tolist()
 
 
 def test_of_equal_candidates_the_first_gets_all_votes():
     candidates = drawn(30, 2, 1, seed=1, grid=2)
-    votes = class_votes([Segment(drawn(200, 2, 1), None)], candidates, WEIGHT)
+    votes = class_votes([Segment(0, drawn(200, 2, 1))], candidates, WEIGHT)
     seen = set()
     for place, numbers in enumerate(candidates.numbers):
         candidate = (*numbers.tolist(), *candidates.codes[place].tolist())
@@ -81,7 +87,9 @@ def test_zeros_of_either_sign_are_equally_far_and_the_first_gets_the_votes():
     zeros = np.array([[0.0], [-0.0]])
     rows = Records(np.array([[0.0], [-0.0]], np.float32), no_codes)
     for candidates in (zeros, zeros[::-1]):
-        votes = class_votes([prepared(rows, WEIGHT)], Records(candidates, no_codes), WEIGHT)
+        votes = class_votes(
+            [Segment(0, rows).prepared(WEIGHT)], Records(candidates, no_codes), WEIGHT
+        )
         assert votes.tolist() == [2, 0]
 
 
@@ -90,9 +98,9 @@ def test_candidates_that_are_equal_in_float32_are_equal():
     no_codes = np.empty((2, 0), np.uint8)
     candidates = Records(np.array([[1 / 3], [1 / 3 + 1e-12]]), no_codes)
     rows = Records(np.array([[0.3], [0.4]], np.float32), no_codes)
-    assert class_votes([Segment(rows, None)], candidates, WEIGHT).tolist() == [2, 0]
+    assert class_votes([Segment(0, rows)], candidates, WEIGHT).tolist() == [2, 0]
 
 
 def test_no_segments_and_no_candidates_give_no_votes():
     assert class_votes([], drawn(3, 2, 1), WEIGHT).tolist() == [0, 0, 0]
-    assert class_votes([Segment(drawn(3, 2, 1), None)], drawn(0, 2, 1), WEIGHT).tolist() == []
+    assert class_votes([Segment(0, drawn(3, 2, 1))], drawn(0, 2, 1), WEIGHT).tolist() == []

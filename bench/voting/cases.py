@@ -100,7 +100,7 @@ def load(case: Case) -> Loaded:
     encoder = Encoder(table.schema)
     rows, labels = encoder.encode(table.data)
     counts = np.bincount(labels, minlength=encoder.class_count)
-    sizes, spaces = apportion(case.size, counts), encoder.spaces()
+    sizes, spaces = apportion(case.size, counts), encoder.spaces
     voting = range(encoder.class_count) if case.voting is None else case.voting
     return Loaded(
         case,

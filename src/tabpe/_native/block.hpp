@@ -21,18 +21,31 @@ struct Block {
     float* numbers;   // [column][kTile]
     int32_t* codes;   // [column][kTile]
     int64_t row[kTile];
+    bool fits;  // whether no number is above kLargestNumber in size, or no number at all
 
     void gather(const Job& job, int64_t first) {
         const Candidates& c = *job.candidates;
-        const Rows& rows = *job.rows;
-        for (int lane = 0; lane < kTile; ++lane) {
-            const int64_t at = first + lane < job.last ? first + lane : job.last - 1;
-            row[lane] = at;
+        for (int lane = 0; lane < kTile; ++lane)
+            row[lane] = first + lane < job.last ? first + lane : job.last - 1;
+        if (first + kTile <= job.last) {
+            const float* from = job.rows->numbers + first * c.number_columns;
             for (int j = 0; j < c.number_columns; ++j)
-                numbers[j * kTile + lane] = rows.numbers[at * c.number_columns + j];
-            for (int j = 0; j < c.code_columns; ++j)
-                codes[j * kTile + lane] = code_at(rows, at * c.code_columns + j);
+                store(numbers + j * kTile, load_apart(from + j, c.number_columns));
+        } else {
+            for (int j = 0; j < c.number_columns; ++j)
+                for (int lane = 0; lane < kTile; ++lane)
+                    numbers[j * kTile + lane] = job.rows->numbers[row[lane] * c.number_columns + j];
         }
+        const Floats too_large = all(1.001f * kLargestNumber * kLargestNumber);
+        uint32_t misfits = 0;
+        for (int j = 0; j < c.number_columns; ++j) {
+            const Floats x = load(numbers + j * kTile);
+            misfits |= not_above(too_large, x * x);
+        }
+        fits = !misfits;
+        for (int j = 0; j < c.code_columns; ++j)
+            for (int lane = 0; lane < kTile; ++lane)
+                codes[j * kTile + lane] = code_at(*job.rows, row[lane] * c.code_columns + j);
     }
 };
 

@@ -32,7 +32,10 @@ struct DenseSearch {
     }
 
     void run(const Job& job, int64_t first) {
-        for (int v = 0; v < kVectors; ++v) block[v].gather(job, first + v * kTile);
+        for (int v = 0; v < kVectors; ++v) {
+            block[v].gather(job, first + v * kTile);
+            work.fits &= block[v].fits;
+        }
         for (int64_t tile = 0; tile < c.tiles; ++tile) look(tile);
         for (int v = 0; v < kVectors && first + v * kTile < job.last; ++v) settle(job, v);
         work.instructions += c.tiles * kTile * kVectors * (c.number_columns + 3 * c.code_columns + 1);

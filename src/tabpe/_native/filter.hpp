@@ -34,6 +34,7 @@ struct FilteredSearch {
 
     void run(const Job& job, int64_t first) {
         block.gather(job, first);
+        work.fits &= block.fits;
         for (int lane = 0; lane < kTile && first + lane < job.last; ++lane) {
             BestOfRow best;
             best.clear(job.nearest);

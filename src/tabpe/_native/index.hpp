@@ -1,12 +1,31 @@
 // Points in tiles, and the order that puts neighbours into one tile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "layout.hpp"
 
 namespace tabpe {
+
+// Memory that begins with a cache line: a register that straddles two takes twice as long to load.
+template <typename T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <typename U>
+    LineAllocator(const LineAllocator<U>&) {}
+    T* allocate(std::size_t count) {
+        return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kLine)));
+    }
+    void deallocate(T* from, std::size_t) { ::operator delete(from, std::align_val_t(kLine)); }
+    bool operator==(const LineAllocator&) const { return true; }
+    bool operator!=(const LineAllocator&) const { return false; }
+};
+template <typename T>
+using Lines = std::vector<T, LineAllocator<T>>;
 
 struct Points {
     int64_t count;
@@ -37,11 +56,11 @@ private:
 
     int64_t count_;
     Candidates view_{};
-    std::vector<float> numbers_, absent_, half_norms_;
-    std::vector<int32_t> codes_, ids_;
-    std::vector<uint8_t> bytes_;
-    std::vector<std::vector<float>> boxes_;
-    std::vector<std::vector<int32_t>> masks_;
+    Lines<float> numbers_, absent_, half_norms_;
+    Lines<int32_t> codes_, ids_;
+    Lines<uint8_t> bytes_;
+    std::vector<Lines<float>> boxes_;
+    std::vector<Lines<int32_t>> masks_;
 };
 
 }  // namespace tabpe

@@ -7,6 +7,7 @@ namespace tabpe {
 
 constexpr int kTile = 16;       // candidates in a tile, and rows in a block
 constexpr int kMostNearest = 16;
+constexpr int kLine = 64;       // bytes of a cache line, and of the widest register
 constexpr int kMostLevels = 8;  // 16^8 tiles are more than 2^31 candidates
 constexpr int32_t kNobody = INT32_MAX;
 constexpr float kLargestNumber = 1e15f;  // squares and their sums stay finite
@@ -38,9 +39,9 @@ struct Rows {
     int code_bytes;        // 1, 2 or 4
 };
 
-// Instructions on sixteen lanes, about: to tell which kernel suits the data.
 struct Work {
-    int64_t instructions = 0;
+    int64_t instructions = 0;  // on sixteen lanes, about: to tell which kernel suits the data
+    bool fits = true;          // whether all numbers were at most kLargestNumber in size
 };
 
 // A kernel writes the `nearest` nearest candidates of rows first..last-1 to found[row][nearest].
@@ -69,10 +70,11 @@ constexpr int kMostFilterColumns = 254;  // differences are counted in bytes
 
 constexpr int kWidestBlock = 2 * kTile;  // rows that a kernel takes in at once
 
-// Rows of a block, their box and masks; counts and tile minima for the flat kernels.
+// Rows of a block, their box and masks; counts and tile minima for the flat kernels. Whole lines.
 inline int64_t scratch_floats(const Candidates& c) {
-    const int64_t columns = c.number_columns + c.code_columns;
-    return (kWidestBlock + 2) * columns + kWidestBlock * (c.tiles + 1) + 16 * kTile;
+    const int64_t columns = c.number_columns + c.code_columns, line = kLine / int64_t(sizeof(float));
+    const int64_t floats = (kWidestBlock + 2) * columns + kWidestBlock * (c.tiles + 1) + 16 * kTile;
+    return (floats + line - 1) / line * line;
 }
 
 namespace portable { extern const Kernels kernels; }

@@ -33,10 +33,13 @@ nb::object array(const std::vector<int32_t>& values) {
     return array(std::move(copy), {values.size()});
 }
 
+constexpr const char* kMisfit = "numbers: expected numbers from -1e15 to 1e15.";
+
 void check_size(const Table<float>& numbers) {
-    bool fits = true;
-    for (size_t i = 0; i < numbers.size(); ++i) fits &= std::fabs(numbers.data()[i]) <= kLargestNumber;
-    if (!fits) throw nb::value_error("numbers: expected numbers from -1e15 to 1e15.");
+    const float* number = numbers.data();
+    const bool fits = std::all_of(number, number + numbers.size(),
+                                  [](float x) { return std::fabs(x) <= kLargestNumber; });
+    if (!fits) throw nb::value_error(kMisfit);
 }
 
 Points points(const Table<float>& numbers, const Table<int32_t>& codes) {
@@ -51,7 +54,6 @@ Rows rows_of(const Table<float>& numbers, const Codes& codes, const Candidates& 
     if (numbers.shape(0) != codes.shape(0) || int(numbers.shape(1)) != c.number_columns ||
         int(codes.shape(1)) != c.code_columns)
         throw nb::value_error("rows: expected the columns of the candidates.");
-    check_size(numbers);
     const nb::dlpack::dtype type = codes.dtype();
     const bool fits = type.code == uint8_t(nb::dlpack::dtype_code::UInt) && type.lanes == 1 &&
                       (type.bits == 8 || type.bits == 16 || type.bits == 32);
@@ -90,12 +92,13 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
     const Kernels& kernels = kernels_of(instruction_set);
     const size_t cells = size_t(rows.count) * size_t(k);
     std::unique_ptr<int64_t[]> found(new int64_t[cells]);
-    bool done = false;
+    Outcome outcome;
     {
         const nb::gil_scoped_release released;
-        done = find_nearest(index, rows, k, jobs, choice, kernels, signalled, found.get());
+        outcome = find_nearest(index, rows, k, jobs, choice, kernels, signalled, found.get());
     }
-    if (!done) throw nb::python_error();
+    if (outcome == Outcome::interrupted) throw nb::python_error();
+    if (outcome == Outcome::misfit) throw nb::value_error(kMisfit);
     return array(std::move(found), {size_t(rows.count), size_t(k)});
 }
 

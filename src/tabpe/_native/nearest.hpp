@@ -12,9 +12,11 @@ enum class Choice { automatic, prune, filter, dense };
 // The instruction sets that this machine can run, best first.
 std::vector<const Kernels*> usable_kernels();
 
-// Writes found[row][nearest]. Returns false if `interrupted`, which is asked now and then in the
-// calling thread, said so.
-bool find_nearest(const Index& index, const Rows& rows, int nearest, int threads, Choice choice,
+enum class Outcome { done, interrupted, misfit };
+
+// Writes found[row][nearest]. `interrupted` is asked now and then in the calling thread. A misfit is a
+// number above kLargestNumber in size, or none at all; what was found is then not to be used.
+Outcome find_nearest(const Index& index, const Rows& rows, int nearest, int threads, Choice choice,
                   const Kernels& kernels, const std::function<bool()>& interrupted, int64_t* found);
 
 }  // namespace tabpe

@@ -39,6 +39,7 @@ struct PrunedSearch {
 
     void run(const Job& job, int64_t first) {
         block.gather(job, first);
+        work.fits &= block.fits;
         enclose();
         const Margins margins(c, block);
         for (int lane = 0; lane < kTile; ++lane) {

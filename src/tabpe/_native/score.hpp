@@ -8,7 +8,7 @@
 //
 // Why the margin is enough. Write u = 2^-24, n = number of columns + 8, g = n u / (1 - n u), C for the
 // largest norm of a candidate, w for the weight times the number of categorical columns, and
-// S = (|x| + C)^2 + w, which no true distance D exceeds. A computed distance is D (1 + t) with |t| <= g:
+// S = 2 |x|^2 + 2 C^2 + w, which no true distance D exceeds. A computed distance is D (1 + t) with |t| <= g:
 // it is a sum of terms that are not negative, each with fewer than n roundings. A computed score is off
 // by at most E = g (C^2 / 2 + |x| C + w / 2) <= g S / 2, fused or not. So a candidate whose computed
 // distance is at most L has D <= L + 2 g S and a computed score of at most (L - |x|^2) / 2 + 1.5 g S. And
@@ -50,10 +50,17 @@ TABPE_INLINE void scores(const Candidates& c, int64_t tile, int first, const Blo
 
 // Scores of the sixteen candidates of a tile for one row.
 TABPE_INLINE Floats scores_of_row(const Candidates& c, int64_t tile, const Block& block, int lane) {
+    constexpr int kChains = 4;  // sums that do not wait for each other
     const float* numbers = c.numbers + tile * c.number_columns * kTile;
-    Floats sum = load(c.half_norms + tile * kTile);
-    for (int j = 0; j < c.number_columns; ++j)
-        sum = minus_product(sum, all(block.numbers[j * kTile + lane]), load(numbers + j * kTile));
+    Floats part[kChains] = {load(c.half_norms + tile * kTile), all(0.0f), all(0.0f), all(0.0f)};
+    const auto add = [&](Floats& to, int j) __attribute__((always_inline)) {
+        to = minus_product(to, all(block.numbers[j * kTile + lane]), load(numbers + j * kTile));
+    };
+    int j = 0;
+    for (; j + kChains <= c.number_columns; j += kChains)
+        TABPE_UNROLL for (int i = 0; i < kChains; ++i) add(part[i], j + i);
+    for (; j < c.number_columns; ++j) add(part[0], j);
+    const Floats sum = (part[0] + part[1]) + (part[2] + part[3]);
     if (!c.code_columns) return sum;
     const Ints count = code_mismatches(c, tile, block.codes + lane, kTile);
     return sum + all(0.5f * c.weight) * to_floats(count);
@@ -64,20 +71,15 @@ struct Margins {
     Floats half_norm, margin;
 
     Margins(const Candidates& c, const Block& block) {
-        const double n = c.number_columns + c.code_columns + 8, g = n * 0x1p-24 / (1 - n * 0x1p-24);
-        float halves[kTile], margins[kTile];
-        for (int lane = 0; lane < kTile; ++lane) {
-            double square = 0;
-            for (int j = 0; j < c.number_columns; ++j) {
-                const double x = block.numbers[j * kTile + lane];
-                square += x * x;
-            }
-            const double norms = __builtin_sqrt(square) + c.largest_norm;
-            halves[lane] = float(square / 2);
-            margins[lane] = float(4 * g * (norms * norms + c.weight * c.code_columns) + 1e-30);
+        const float n = float(c.number_columns + c.code_columns + 8), g = n * 0x1p-24f / (1 - n * 0x1p-24f);
+        Floats square = all(0.0f);
+        for (int j = 0; j < c.number_columns; ++j) {
+            const Floats x = load(block.numbers + j * kTile);
+            square = square + x * x;
         }
-        half_norm = load(halves);
-        margin = load(margins);
+        const float others = 2 * c.largest_norm * c.largest_norm + c.weight * float(c.code_columns);
+        half_norm = square * all(0.5f);
+        margin = (square * all(2.0f) + all(others)) * all(4 * g) + all(1e-30f);
     }
 };
 

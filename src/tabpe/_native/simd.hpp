@@ -61,6 +61,19 @@ TABPE_INLINE void store(int32_t* to, const Ints& value) {
     TABPE_EACH_PART reinterpret_cast<LooseIntPart*>(to)[p] = value.part[p];
 }
 
+// Sixteen numbers that lie `stride` apart.
+TABPE_INLINE Floats load_apart(const float* from, int stride) {
+#if defined(__AVX512F__)
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i place = _mm512_mullo_epi32(lane, _mm512_set1_epi32(stride));
+    return {{(FloatPart)_mm512_i32gather_ps(place, from, sizeof(float))}};
+#else
+    float lanes[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = from[int64_t(lane) * stride];
+    return load(lanes);
+#endif
+}
+
 TABPE_INLINE Floats all(float value) {
     Floats out;
     TABPE_EACH_PART out.part[p] = value - FloatPart{};  // adding zero would not keep -0

@@ -38,11 +38,11 @@ test-pure: $(PURE)/.dev
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they
 # can not follow an exception. The first finding ends the run. Python itself never frees everything.
 sanitize: $(SANITIZED)/.dev
-	TABPE_EXPECT_NATIVE=1 PYTHONMALLOC=malloc \
+	TABPE_EXPECT_NATIVE=1 TABPE_FEWER_EXAMPLES=4 PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
-	$(SANITIZED)/bin/python -m pytest -n $(JOBS) -p no:cacheprovider \
+	$(SANITIZED)/bin/python -m pytest -p no:cacheprovider --capture=sys \
 		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines
 
 lint: $(VENV)/.dev
@@ -87,8 +87,9 @@ $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 	@touch $@
 
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
-	$(INSTALL) hypothesis pytest pytest-xdist -e . \
-		-C cmake.define.TABPE_SANITIZE=ON -C install.strip=false -C build-dir=$(SANITIZED)/objects
+	$(INSTALL) hypothesis pytest -e . \
+		-C cmake.define.TABPE_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false \
+		-C build-dir=$(SANITIZED)/objects
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from awkward import NUMBERS, Question, questions, table, with_copies
+from awkward import NUMBERS, Question, examples, questions, table, with_copies
 from tabpe import _native
 from tabpe.encode import Records
 from tabpe.engines import nearest, reference
@@ -48,7 +48,7 @@ def wrong(question, jobs=(1,), cuts=()):
 
 @pytest.mark.parametrize("kind", NUMBERS)
 @given(data=st.data())
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_every_kernel_gives_the_answer_of_the_reference(kind, data):
     question = data.draw(questions(kind))
     cuts = data.draw(st.lists(st.integers(0, len(question.rows)), max_size=4), label="cuts")
@@ -122,7 +122,7 @@ def test_codes_that_agree_in_their_lowest_byte_only_are_told_apart(ours, theirs)
 
 
 @given(question=questions(most_rows=40, most_candidates=80))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_the_nearest_is_the_nearest_in_float64_but_for_rounding(question):
     """The reference is not its own judge: direct differences in double precision are."""
     rows, candidates = (part.numbers.astype(float) for part in (question.rows, question.candidates))
@@ -140,14 +140,14 @@ def test_the_nearest_is_the_nearest_in_float64_but_for_rounding(question):
 
 
 @given(question=questions(most_rows=400))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_an_order_has_every_row_once(question):
     order = search.spatial_order(*nearest._arrays(question.rows), question.weight)
     assert np.sort(order).tolist() == list(range(len(question.rows)))
 
 
 @given(question=questions(most_rows=400))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_the_first_equal_row_is_the_lowest_that_is_equal_bit_by_bit(question):
     first = nearest.first_equals(question.rows)
     assert first.tolist() == reference.first_equals(question.rows).tolist()
@@ -169,7 +169,7 @@ def multiset(rows, weights=None):
 
 
 @given(question=questions(most_rows=400), share=st.sampled_from([0.0, 0.9, 2.0]))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_preparing_rows_keeps_each_as_often_as_it_was(question, share):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
@@ -191,7 +191,7 @@ def counted(question):
 
 
 @given(question=questions(), share=st.sampled_from([0.0, 2.0]), jobs=st.integers(1, 3))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_votes_are_those_of_the_reference_merged_or_not(question, share, jobs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
@@ -202,7 +202,7 @@ def test_votes_are_those_of_the_reference_merged_or_not(question, share, jobs):
 
 
 @given(question=questions(), data=st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_votes_add_up_over_segments(question, data):
     cuts = data.draw(st.lists(st.integers(0, len(question.rows)), max_size=4), label="cuts")
     pieces = np.split(np.arange(len(question.rows)), sorted(cuts))
@@ -215,7 +215,7 @@ def test_votes_add_up_over_segments(question, data):
 
 
 @given(question=questions())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_votes_of_equal_candidates_go_to_the_first(question):
     twice = Records.concat([question.candidates, question.candidates])
     votes = class_votes([Segment(0, question.rows)], twice, question.weight)

@@ -1,8 +1,10 @@
 """Tables that are hard on a nearest-neighbour search: ties, cancellation, overflow, odd shapes."""
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from tabpe.encode import Records
@@ -36,6 +38,12 @@ class Question:
     candidates: Records
     weight: float
     k: int
+
+
+def examples(many):
+    """So many, or fewer where the compiled part is slowed down by sanitizers."""
+    share = int(os.environ.get("TABPE_FEWER_EXAMPLES", "1"))
+    return settings(deadline=None, max_examples=max(10, many // share))
 
 
 def code_type(categories):

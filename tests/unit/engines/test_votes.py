@@ -101,6 +101,14 @@ def test_candidates_that_are_equal_in_float32_are_equal():
     assert class_votes([Segment(0, rows)], candidates, WEIGHT).tolist() == [2, 0]
 
 
+def test_no_rows_are_prepared_and_give_no_votes(without_extension):
+    def votes():
+        return class_votes([prepared(drawn(0, 2, 1), WEIGHT)], drawn(3, 2, 1), WEIGHT).tolist()
+
+    assert votes() == [0, 0, 0]
+    assert without_extension(votes) == [0, 0, 0]
+
+
 def test_no_segments_and_no_candidates_give_no_votes():
     assert class_votes([], drawn(3, 2, 1), WEIGHT).tolist() == [0, 0, 0]
     assert class_votes([Segment(0, drawn(3, 2, 1))], drawn(0, 2, 1), WEIGHT).tolist() == []

@@ -103,7 +103,9 @@ def test_candidates_that_are_equal_in_float32_are_equal():
 
 def test_no_rows_are_prepared_and_give_no_votes(without_extension):
     def votes():
-        return class_votes([prepared(drawn(0, 2, 1), WEIGHT)], drawn(3, 2, 1), WEIGHT).tolist()
+        return class_votes(
+            [Segment(0, drawn(0, 2, 1)).prepared(WEIGHT)], drawn(3, 2, 1), WEIGHT
+        ).tolist()
 
     assert votes() == [0, 0, 0]
     assert without_extension(votes) == [0, 0, 0]

@@ -110,5 +110,6 @@ def _threads(results: Mapping[str, Result]) -> Iterator[Target]:
 def _whole_runs(runs: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> Iterator[Target]:
     for key, noises in runs.items():
         for noise, bound in NOISE_SECONDS.items():
-            first = (noises.get(noise) or {}).get("first_s")
-            yield Target(f"whole run, {key}, noise {noise}", first, bound, "s", least=False)
+            run = noises.get(noise) or {}
+            name = f"whole run, {key}, noise {noise}"
+            yield Target(f"{name}, packages loaded", run.get("later_s"), bound, "s", least=False)

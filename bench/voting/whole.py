@@ -2,8 +2,9 @@
 
     python -m bench.voting.whole a opendp [--quick]
 
-prints the seconds of the first and the second `fit` of a process, and its peak memory after the
-first. The first pays for imports, and for what is kept in memory afterwards.
+prints the seconds of the first and of a later `fit` of a process, and its peak memory after the
+first. The first also loads the packages that it needs (SciPy for `dp_accounting` above all); the
+later one asks for another epsilon, so that it calibrates its noise anew.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tabpe.errors import ParameterError
 
 STATUS = Path("/proc/self/status")
 IMPORTS = 7
+ANEW = (1.01 * EPSILON, 1.02 * EPSILON, 1.03 * EPSILON)
 IMPORT = """
 import time
 start = time.perf_counter()
@@ -35,12 +37,12 @@ print(time.perf_counter() - start)
 """
 
 
-def fitted(case: Case, table: Table, noise: str) -> TabPE:
+def fitted(case: Case, table: Table, noise: str, epsilon: float = EPSILON) -> TabPE:
     """Fit with the class shares and the number of rows taken as public, as in the paper."""
     counts = pc.value_counts(table.data[table.schema.label]).to_pylist()
     threads = {"n_jobs": 1} if "n_jobs" in inspect.signature(TabPE).parameters else {}
     return TabPE(
-        epsilon=EPSILON,
+        epsilon=epsilon,
         n_samples=case.size,
         public_rows=table.data.num_rows,
         public_shares={one["values"]: one["counts"] / table.data.num_rows for one in counts},
@@ -100,8 +102,10 @@ def main() -> None:
         print(json.dumps({}))
         return
     memory = peak_megabytes()
-    second = seconds(lambda: fitted(case, table, arguments.noise))
-    print(json.dumps({"first_s": first, "second_s": second, "peak_mb": memory}))
+    later = min(
+        seconds(lambda e=epsilon: fitted(case, table, arguments.noise, e)) for epsilon in ANEW
+    )
+    print(json.dumps({"first_s": first, "later_s": later, "peak_mb": memory}))
 
 
 if __name__ == "__main__":

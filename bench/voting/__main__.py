@@ -103,7 +103,7 @@ def whole_runs(*, quick: bool) -> tuple[dict[str, dict[str, Any]], float]:
 def described(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "not run: this version does not know that noise"
-    return "first {first_s:.2f} s, second {second_s:.2f} s, {peak_mb:.0f} MB".format(**found)
+    return "first {first_s:.2f} s, later {later_s:.2f} s, {peak_mb:.0f} MB".format(**found)
 
 
 def run(case: Case, rivals: Sequence[Rival], *, quick: bool) -> Result:

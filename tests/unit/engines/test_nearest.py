@@ -231,6 +231,7 @@ def test_with_the_extension_nothing_is_said():
 
 # A search of many seconds, unless it is ended: all equally far, so that nothing can be left out.
 LONG_SEARCH = """
+import signal
 import time
 import numpy as np
 from tabpe.encode import Records
@@ -239,6 +240,8 @@ def points(size, value):
     return Records(np.full((size, 8), value, np.float32), np.zeros((size, 0), np.uint8))
 index = nearest.index(points(6_000, 0.25), 1 / 3, jobs={jobs})
 rows = points(4_000_000, 0.5)
+# A suite in the background of a shell ignores interrupts, and so would what it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     index.nearest(rows)

@@ -73,3 +73,23 @@ def test_the_scores_are_those_of_the_committed_results():
     for result in json.loads(path.read_text())["results"]:
         assert result["mean"] >= result["target"]
         assert f"{result['mean']:.3f} ± {result['std']:.3f}" in README
+
+
+SPEEDS = {
+    "a": "35k rows, 10 numbers",
+    "b": "115k rows, 5 numbers, 2 categories, 11 classes",
+    "c, N 50k": "250k rows, 10 numbers, 100,000 candidates",
+    "d": "33k rows, 6 numbers, 8 categories",
+    "e": "60k rows, 196 numbers, 10 classes",
+    "n 5M": "5M rows, 10 numbers",
+}
+SYSTEMS = ("tabpe", "faiss flat", "numpy GEMM", "torch topk")
+
+
+def test_the_speeds_are_those_of_the_committed_results():
+    path = Path(__file__).parents[2] / "bench" / "results" / "voting.json"
+    cases = json.loads(path.read_text())["cases"]
+    for key, table in SPEEDS.items():
+        passes = cases[key]["stages"]["R"]["passes"]
+        figures = " | ".join(f"{passes[system]['best_ms']:,.0f}" for system in SYSTEMS)
+        assert f"| {table} | {figures} |" in README

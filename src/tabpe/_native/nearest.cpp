@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 namespace tabpe {
@@ -52,7 +53,12 @@ Outcome in_chunks(Kernel kernel, const Job& whole, int threads, const std::funct
         }
     };
     std::vector<std::thread> others;
-    for (int worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
+    others.reserve(size_t(workers));
+    try {
+        for (int worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
+    } catch (const std::system_error&) {
+        // The system gives no more threads: those that there are do all the work.
+    }
     work(0);
     for (std::thread& other : others) other.join();
     if (interruption.happened()) return Outcome::interrupted;

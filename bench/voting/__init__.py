@@ -23,9 +23,9 @@ the middle round).
   own doing in a small class and would be ours in a part of a large one.
 - `numpy GEMM`: blocks of rows times all candidates, then `argmin`.
 - `torch topk`: what the paper's authors published (pe/histogram/nearest_neighbor_backend/torch.py
-  of microsoft/DPSDA): `torch.cdist`, then `topk` with k = 1. They take a class at once; batches of
-  64 to 1,000 rows are faster, and do not need the memory of rows times candidates.
-- `torch argmin`: the same with `argmin`, which is mostly faster and not what they do.
+  of microsoft/DPSDA): `torch.cdist`, then `topk` with k = 1, a class at once. Where the distances
+  of a class would take more than a gigabyte it gets batches of 64 to 1,000 rows instead.
+- `torch argmin`: always in such batches, then `argmin`: mostly faster, and not what they do.
 
 The four rivals see float32 numbers and one-hot codes of height sqrt(weight / 2), which put two
 categories at a squared distance of the weight. Encoding is not timed, in their favour. All run on

@@ -16,6 +16,8 @@ from tabpe.encode import Records
 # Blocks of rows times candidates in which each was fastest over the cases.
 NUMPY_CELLS = 2**18
 TORCH_CELLS = 2**22
+# Up to here a class is taken at once, as the authors do: distances of a gigabyte.
+TORCH_WHOLE_CELLS = 2**28
 LEAST_BLOCK = 64
 LARGEST_BATCH = 1_000
 Matrix = NDArray[np.float32]
@@ -107,11 +109,12 @@ def numpy_gemm(rows: Matrix, candidates: Matrix) -> Winners:
 def torch_topk(rows: Matrix, candidates: Matrix) -> Winners:
     import torch
 
+    whole = len(rows) * len(candidates) <= TORCH_WHOLE_CELLS
     with torch.inference_mode():
         near = torch.from_numpy(candidates)
         found = [
             torch.cdist(batch, near).topk(1, dim=1, largest=False).indices[:, 0]
-            for batch in torch.from_numpy(rows).split(_torch_batch(near))
+            for batch in torch.from_numpy(rows).split(len(rows) if whole else _torch_batch(near))
         ]
         return torch.cat(found).numpy()
 

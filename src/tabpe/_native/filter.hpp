@@ -58,10 +58,10 @@ struct FilteredSearch {
         for (int64_t place = 0; place < places; place += kByteTile) {
             Bytes differing[kAtOnce];
             TABPE_UNROLL for (Bytes& one : differing) one = all_bytes(uint8_t(c.code_columns));
-            const uint8_t* column = c.bytes + place;
-            for (int j = 0; j < c.code_columns; ++j, column += places)
+            int64_t at = place;
+            for (int j = 0; j < c.code_columns; ++j, at += places)
                 TABPE_UNROLL for (int i = 0; i < kAtOnce; ++i)
-                    differing[i] = differing[i] + equal(load_bytes(column + i * kByteLanes), code[j]);
+                    differing[i] = differing[i] + equal(load_bytes(c.bytes + at + i * kByteLanes), code[j]);
             TABPE_UNROLL for (int i = 0; i < kAtOnce; ++i) {
                 store(count + place + i * kByteLanes, differing[i]);
                 least = smaller(least, differing[i]);

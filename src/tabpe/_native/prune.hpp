@@ -94,11 +94,11 @@ struct PrunedSearch {
 
     // From each row of the block to the box of one tile.
     Floats bounds_of_rows(int64_t node, int child) const {
-        const float* box = c.boxes[0] + node * c.number_columns * 2 * kTile + child;
+        const float* box = c.boxes[0] + node * c.number_columns * 2 * kTile;
         Floats sum = all(0.0f);
         for (int j = 0; j < c.number_columns; ++j, box += 2 * kTile) {
             const Floats x = load(block.numbers + j * kTile);
-            const Floats gap = x - smaller(larger(x, all(box[0])), all(box[kTile]));
+            const Floats gap = x - smaller(larger(x, all(box[child])), all(box[kTile + child]));
             sum = sum + gap * gap;
         }
         return sum;

@@ -28,23 +28,23 @@ TABPE_INLINE void scores(const Candidates& c, int64_t tile, int first, const Blo
     const float* half_norms = c.half_norms + tile * kTile + first;
     TABPE_UNROLL for (int u = 0; u < kGroup; ++u)
         TABPE_UNROLL for (int v = 0; v < kVectors; ++v) sum[v][u] = all(half_norms[u]);
-    const float* numbers = c.numbers + tile * c.number_columns * kTile + first;
+    const float* numbers = c.numbers + tile * c.number_columns * kTile;
     for (int j = 0; j < c.number_columns; ++j) {
         Floats x[kVectors];
         TABPE_UNROLL for (int v = 0; v < kVectors; ++v) x[v] = load(block[v].numbers + j * kTile);
         TABPE_UNROLL for (int u = 0; u < kGroup; ++u) {
-            const Floats number = all(numbers[j * kTile + u]);
+            const Floats number = all(numbers[j * kTile + first + u]);
             TABPE_UNROLL for (int v = 0; v < kVectors; ++v)
                 sum[v][u] = minus_product(sum[v][u], x[v], number);
         }
     }
-    const int32_t* codes = c.codes + tile * c.code_columns * kTile + first;
+    const int32_t* codes = c.codes + tile * c.code_columns * kTile;
     const Floats half = all(0.5f * c.weight), zero = all(0.0f);
     for (int j = 0; j < c.code_columns; ++j)
         TABPE_UNROLL for (int v = 0; v < kVectors; ++v) {
             const Ints x = load(block[v].codes + j * kTile);
             TABPE_UNROLL for (int u = 0; u < kGroup; ++u)
-                sum[v][u] = sum[v][u] + choose(differs(x, all(codes[j * kTile + u])), half, zero);
+                sum[v][u] = sum[v][u] + choose(differs(x, all(codes[j * kTile + first + u])), half, zero);
         }
 }
 

@@ -12,7 +12,13 @@ from typing import Any
 
 import typer
 
-from tabpe.errors import NotPrivateWarning, OutputError, TabpeError, ThinVotesWarning
+from tabpe.errors import (
+    NotPrivateWarning,
+    OutputError,
+    SlowVotesWarning,
+    TabpeError,
+    ThinVotesWarning,
+)
 
 INTERRUPTED = 2
 
@@ -26,7 +32,7 @@ def reported() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for category in (NotPrivateWarning, ThinVotesWarning):
+        for category in (NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from tabpe.errors import ParameterError, SlowVotesWarning
 MOST_NEAREST = 16
 # Merging pays where it saves more of the search than weights cost in counting.
 MERGED_SHARE = 0.9
+# What compiled code relies on: row by row, each cell at an address that suits its type.
+LAYOUT: Final = ("C_CONTIGUOUS", "ALIGNED")
 
 
 class Index(Protocol):
@@ -53,8 +55,8 @@ class NativeIndex:
         """Return the indices of the `k` candidates nearest to each row, nearest first."""
         _check_nearest(k, self.size)
         found: NDArray[np.int64] = self.index.nearest(
-            np.ascontiguousarray(rows.numbers, dtype=np.float32),
-            np.ascontiguousarray(rows.codes),
+            np.require(rows.numbers, np.float32, LAYOUT),
+            np.require(rows.codes, None, LAYOUT),
             k=k,
             jobs=self.jobs,
             kernel=self.kernel,
@@ -113,8 +115,8 @@ def first_equals(rows: Records) -> NDArray[np.integer[Any]]:
 
 def _arrays(rows: Records) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     return (
-        np.ascontiguousarray(rows.numbers, dtype=np.float32),
-        np.ascontiguousarray(rows.codes, dtype=np.int32),
+        np.require(rows.numbers, np.float32, LAYOUT),
+        np.require(rows.codes, np.int32, LAYOUT),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,10 +82,10 @@ def count_votes(
         >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
         [array([2, 1, 0])]
     """
-    polls = [
-        _Poll(candidates, category_weight, jobs)
-        for candidates, _ in zip(population, range(classes), strict=True)
-    ]
+    if len(population) != classes:
+        raise ValueError("population: expected the candidates of each class.")
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        polls = list(pool.map(lambda one: _Poll(one, category_weight, jobs), population))
     for segment in segments:
         polls[segment.label].ask(segment)
     return [poll.counts for poll in polls]

@@ -146,7 +146,7 @@ def test_voting_changes_nothing(engine_of, private, population):
 
 
 def test_a_population_for_other_classes_is_refused(engine_of, private, population):
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="candidates of each class"):
         engine_of(private).votes(population[:2])
 
 

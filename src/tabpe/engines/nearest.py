@@ -6,6 +6,7 @@ Both give the same answers bit by bit, so which of them runs changes nothing but
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -23,6 +24,8 @@ MOST_NEAREST = 16
 MERGED_SHARE = 0.9
 # What compiled code relies on: row by row, each cell at an address that suits its type.
 LAYOUT: Final = ("C_CONTIGUOUS", "ALIGNED")
+# The candidates of several classes are indexed at once, and one warning is enough.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Index(Protocol):
@@ -81,7 +84,8 @@ def index(candidates: Records, category_weight: float, *, jobs: int = 1) -> Inde
         [[0, 1], [1, 0]]
     """
     if _native.search is None:
-        _warn_of_numpy()
+        with _ONE_AT_A_TIME:
+            _warn_of_numpy()
         return reference.NumpyIndex(candidates, category_weight)
     found = _native.search.Index(*_arrays(candidates), category_weight)
     return NativeIndex(found, len(candidates), jobs)

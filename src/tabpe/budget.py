@@ -16,7 +16,7 @@ from tabpe import _validate, measure
 from tabpe.engines import Engine
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
-from tabpe.privacy import Account, Adjacency, BillItem, NoiseSource, calibrate, composed_epsilon
+from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource, calibrate, composed_epsilon
 from tabpe.privacy.accounting import SMALLEST_DELTA, check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 from tabpe.privacy.slack import delta_slack, exact_delta
@@ -41,7 +41,7 @@ class Request:
     Args:
         epsilon: The budget.
         delta: The delta, or None for 1 / (n ln n).
-        adjacency: The neighbouring relation.
+        neighbours: The neighbouring relation.
         class_budget: Part of the budget for counts of classes or rows, if they are bought.
         rows: The declared number of rows, or None.
         shares: The declared share of each class, or None.
@@ -50,7 +50,7 @@ class Request:
 
     epsilon: float
     delta: float | None
-    adjacency: Adjacency
+    neighbours: Neighbours
     class_budget: float
     rows: int | None
     shares: tuple[float, ...] | None
@@ -104,10 +104,10 @@ def check_noise(request: Request, classes: int, rounds: int, noise: NoiseSource)
     """
     counts = int(_bought(request, classes) is not None)
     delta = _known_delta(request) or 2 * SMALLEST_DELTA
-    slack = delta_slack(noise.slack, rounds + counts, request.epsilon, request.adjacency)
+    slack = delta_slack(noise.slack, rounds + counts, request.epsilon, request.neighbours)
     delta = exact_delta(delta, slack)
     left = (1 - request.class_budget * counts) * gaussian_mu(request.epsilon, delta) ** 2
-    _check_sigma(_ROOM * math.sqrt(request.adjacency.cells * rounds / left), noise)
+    _check_sigma(_ROOM * math.sqrt(request.neighbours.squared_distance * rounds / left), noise)
     if counts:
         _check_sigma(_sigma_of_counts(request), noise)
 
@@ -140,12 +140,12 @@ def agree_on_votes(
 ) -> BillItem:
     """Put the votes on the bill, with all that is left of the budget."""
     histograms = rounds + sum(item.times for item in account.agreed)
-    slack = delta_slack(noise.slack, histograms, request.epsilon, request.adjacency)
+    slack = delta_slack(noise.slack, histograms, request.epsilon, request.neighbours)
     sigma = calibrate(
         request.epsilon,
         exact_delta(facts.calibration_delta, slack),
         rounds,
-        request.adjacency,
+        request.neighbours,
         besides=account.agreed,
     )
     if sigma * math.sqrt(rounds) < FINE_GRID and facts.calibration_delta < facts.delta:
@@ -162,7 +162,7 @@ def agree_on_votes(
 def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
     """Return the part of delta that pays for noise that is not exact."""
     histograms = sum(item.times for item in account.spent)
-    return delta_slack(noise.slack, histograms, request.epsilon, request.adjacency)
+    return delta_slack(noise.slack, histograms, request.epsilon, request.neighbours)
 
 
 def spent_epsilon(request: Request, facts: Facts, account: Account, noise: NoiseSource) -> float:
@@ -170,7 +170,7 @@ def spent_epsilon(request: Request, facts: Facts, account: Account, noise: Noise
     if account.spent != account.agreed:
         raise BudgetError("the measurements made differ from those agreed on.")
     delta = exact_delta(facts.calibration_delta, spent_slack(request, account, noise))
-    epsilon = composed_epsilon(account.spent, delta, request.adjacency)
+    epsilon = composed_epsilon(account.spent, delta, request.neighbours)
     if epsilon > request.epsilon:
         raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
     return epsilon
@@ -218,7 +218,7 @@ def _bought(request: Request, classes: int) -> str | None:
 def _sigma_of_counts(request: Request) -> float:
     delta = _known_delta(request) or _PROVISIONAL_DELTA
     loss = request.class_budget * gaussian_mu(request.epsilon, delta) ** 2
-    return math.sqrt(request.adjacency.cells / loss)
+    return math.sqrt(request.neighbours.squared_distance / loss)
 
 
 def _known_delta(request: Request) -> float | None:

@@ -42,7 +42,7 @@ def certify(
         delta_slack=spent_slack(request, account, noise),
         requested_epsilon=request.epsilon,
         delta_source=_delta_source(request, facts),
-        adjacency=request.adjacency,
+        neighbours=request.neighbours,
         bill=account.spent,
         accountant=ACCOUNTANT,
         noise=noise.name,

@@ -26,7 +26,7 @@ from tabpe.errors import (
 from tabpe.evolve import Evolution
 from tabpe.io import open_source
 from tabpe.pipeline import Settings, run
-from tabpe.privacy import Adjacency, Certificate, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.privacy import Adjacency, Certificate, Neighbours, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.progress import round_bar
 from tabpe.release import Release
 from tabpe.resources import Resources
@@ -229,7 +229,7 @@ class TabPE:
         request = Request(
             epsilon=self.epsilon,
             delta=self.delta,
-            adjacency=Adjacency.of(self.adjacency),
+            neighbours=Neighbours(Adjacency.of(self.adjacency)),
             class_budget=self.class_budget,
             rows=self.public_rows,
             shares=normalised_shares(self.public_shares, names),

@@ -3,12 +3,21 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tabpe.privacy import Adjacency, BillItem, calibrate, composed_epsilon, epsilon_of
+from tabpe.privacy import (
+    ROWS,
+    Adjacency,
+    BillItem,
+    Neighbours,
+    calibrate,
+    composed_epsilon,
+    epsilon_of,
+)
 from tabpe.privacy.accounting import gaussian_mu
 
+REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 logarithmic = st.floats(math.log(0.05), math.log(12)).map(math.exp)
 deltas = st.floats(-9, -2).map(lambda power: 10**power)
 small_deltas = st.floats(-9, -5).map(lambda power: 10**power)
@@ -19,20 +28,21 @@ mus = st.floats(0.2, 3)  # the Gaussian-DP parameter of the whole bill
     epsilon=logarithmic,
     delta=deltas,
     rounds=st.integers(1, 60),
-    adjacency=st.sampled_from(Adjacency),
+    neighbours=st.sampled_from([ROWS, REPLACED, Neighbours(max_rows=3)]),
     spent=st.sampled_from([0.0, 0.02, 0.5]),
 )
 @settings(deadline=None, max_examples=25)
 def test_calibrated_noise_keeps_the_promise_and_wastes_little(
-    epsilon, delta, rounds, adjacency, spent
+    epsilon, delta, rounds, neighbours, spent
 ):
     """`spent` is the part of the budget that another item has taken before."""
+    assume(not neighbours.of_users or math.sqrt(rounds) > 0.6 * gaussian_mu(epsilon, delta))
     besides = []
     if spent:
-        sigma = math.sqrt(adjacency.cells / spent) / gaussian_mu(epsilon, delta)
+        sigma = math.sqrt(neighbours.squared_distance / spent) / gaussian_mu(epsilon, delta)
         besides = [BillItem("class counts", sigma, times=1)]
-    sigma = calibrate(epsilon, delta, rounds, adjacency, besides=besides)
-    certified = epsilon_of(sigma, delta, rounds, adjacency, besides=besides)
+    sigma = calibrate(epsilon, delta, rounds, neighbours, besides=besides)
+    certified = epsilon_of(sigma, delta, rounds, neighbours, besides=besides)
     assert certified <= epsilon
     # Below that the losses of discrete noise lie on a coarse grid, and so do the epsilons.
     if sigma >= 1:
@@ -51,6 +61,6 @@ def test_more_noise_never_costs_more(mu, rounds, delta, factor):
 @settings(deadline=None, max_examples=10)
 def test_replace_one_costs_as_much_as_every_histogram_twice(mu, rounds, delta):
     sigma = math.sqrt(rounds) / mu
-    once = composed_epsilon([BillItem("votes", sigma, rounds)], delta, Adjacency.REPLACE_ONE)
+    once = composed_epsilon([BillItem("votes", sigma, rounds)], delta, REPLACED)
     twice = composed_epsilon([BillItem("votes", sigma, 2 * rounds)], delta)
     assert once == pytest.approx(twice, rel=1e-9)

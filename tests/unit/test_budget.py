@@ -17,10 +17,12 @@ from tabpe.budget import (
 )
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.privacy import (
+    ROWS,
     Account,
     Adjacency,
     BillItem,
     FakeNoise,
+    Neighbours,
     OpenDPNoise,
     TableNoise,
     calibrate,
@@ -41,10 +43,11 @@ class CountingEngine:
         return np.array([5000, 3000, 2000])
 
 
+REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 ASKED = Request(
     epsilon=1.0,
     delta=1e-6,
-    adjacency=Adjacency.ADD_REMOVE,
+    neighbours=ROWS,
     class_budget=0.02,
     rows=None,
     shares=None,
@@ -137,24 +140,24 @@ def test_a_table_too_small_for_a_noisy_delta_is_refused():
         established(delta=None, noise=Tiny())
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
 @pytest.mark.parametrize("part", [0.02, 0.3])
-def test_counts_take_their_part_of_the_budget(part, adjacency):
-    _, account, _ = established(class_budget=part, adjacency=adjacency)
-    loss = adjacency.cells * account.agreed[0].loss
+def test_counts_take_their_part_of_the_budget(part, neighbours):
+    _, account, _ = established(class_budget=part, neighbours=neighbours)
+    loss = neighbours.squared_distance * account.agreed[0].loss
     assert loss == pytest.approx(part * gaussian_mu(1.0, 1e-6) ** 2)
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
 @pytest.mark.parametrize("changes", [{}, {"delta": None}, {"shares": SHARES}])
-def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, adjacency):
-    facts, account, _ = established(adjacency=adjacency, **changes)
-    request = dataclasses.replace(ASKED, adjacency=adjacency, **changes)
+def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, neighbours):
+    facts, account, _ = established(neighbours=neighbours, **changes)
+    request = dataclasses.replace(ASKED, neighbours=neighbours, **changes)
     item = agree_on_votes(request, facts, 15, account, FakeNoise())
     assert account.agreed[-1] == item == BillItem("votes", item.sigma, 15)
-    total = composed_epsilon(account.agreed, facts.calibration_delta, adjacency)
+    total = composed_epsilon(account.agreed, facts.calibration_delta, neighbours)
     assert 0.99 < total <= 1.0
-    assert composed_epsilon(account.agreed, facts.delta, adjacency) <= 1.0
+    assert composed_epsilon(account.agreed, facts.delta, neighbours) <= 1.0
 
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(3.0, 1), (4.0, 2), (30.0, 15)])
@@ -227,10 +230,10 @@ def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy
 def test_two_cells_of_a_histogram_take_twice():
     noise = Inexact()
     noise.slack /= 2
-    facts, account, _ = established(adjacency=Adjacency.REPLACE_ONE)
-    request = dataclasses.replace(ASKED, adjacency=Adjacency.REPLACE_ONE)
+    facts, account, _ = established(neighbours=REPLACED)
+    request = dataclasses.replace(ASKED, neighbours=REPLACED)
     agree_on_votes(request, facts, 15, account, noise)
-    total = composed_epsilon(account.agreed, 0.99101e-6, Adjacency.REPLACE_ONE)
+    total = composed_epsilon(account.agreed, 0.99101e-6, REPLACED)
     assert 0.999 < total <= 1.0
 
 

@@ -10,18 +10,20 @@
 """
 
 from tabpe.privacy.accounting import calibrate, composed_epsilon, epsilon_of
-from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import Account, BillItem
 from tabpe.privacy.certificate import Certificate
 from tabpe.privacy.noise import FakeNoise, NoiseSource, OpenDPNoise
 from tabpe.privacy.table import TableNoise
 
 __all__ = [
+    "ROWS",
     "Account",
     "Adjacency",
     "BillItem",
     "Certificate",
     "FakeNoise",
+    "Neighbours",
     "NoiseSource",
     "OpenDPNoise",
     "TableNoise",

@@ -6,10 +6,17 @@ composed over every item of the bill, and its epsilon at the given delta is at m
 that was asked for. The analytic formula of the continuous Gaussian only gives the guesses: it is
 slightly unsafe for discrete noise.
 
-Why one number a histogram is enough: noise is independent between cells, and neighbours differ by
-one in `Adjacency.cells` cells. Untouched cells have no privacy loss; each touched one has that of
-a one-dimensional discrete Gaussian with sensitivity 1. So a histogram costs `cells` of these, and
-rounds compose adaptively.
+Why one number a histogram is enough: noise is independent between cells, and neighbours that
+differ by a row differ by one in `Neighbours.cells` cells. Untouched cells have no privacy loss;
+each touched one has that of a one-dimensional discrete Gaussian with sensitivity 1. So a histogram
+costs `cells` of these, and rounds compose adaptively.
+
+The histograms of users are on a fine grid, where discrete noise is rounded continuous noise but for
+a slack that delta pays (`tabpe.privacy.slack`). There only the length of the difference counts, and
+all items compose to one Gaussian mechanism.
+
+An item may also tell values that one row alone holds, with a small chance (`BillItem.chance`). That
+chance is a part of delta, and the rest of the bill is composed at what is left.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.adjacency import ROWS, SMALLEST_USER_SIGMA, Neighbours
 from tabpe.privacy.bill import BillItem
 
 SMALLEST_DELTA = 1e-12
@@ -33,6 +40,8 @@ LARGEST_SIGMA = 2e5
 _TOLERANCE = 2e-4
 # The grid of losses, in standard deviations of the loss of an average draw.
 _COARSENESS = 0.03
+# The same for the one Gaussian loss that all items of users compose to.
+_FINENESS = 0.005
 # What is kept of delta for floating point, and at most which part of it. Sums and Fourier
 # transforms over a whole bill are off by 1e-15 or so.
 _ROUNDING = 1e-13, 1e-3
@@ -53,7 +62,7 @@ def calibrate(
     epsilon: float,
     delta: float,
     rounds: int,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    neighbours: Neighbours = ROWS,
     *,
     besides: Sequence[BillItem] = (),
 ) -> float:
@@ -63,7 +72,7 @@ def calibrate(
         epsilon: The promise; never exceeded.
         delta: The promise; from 1e-12 to below 1.
         rounds: Number of histograms that get this noise.
-        adjacency: The neighbouring relation.
+        neighbours: The neighbouring relation.
         besides: What else is on the bill.
 
     Returns:
@@ -79,7 +88,7 @@ def calibrate(
     """
     check_promise(epsilon, delta)
     _validate.whole("rounds", rounds, least=1)
-    taken, cells = sum(item.loss for item in besides), adjacency.cells
+    taken, cells = sum(item.loss for item in besides), neighbours.squared_distance
 
     def sigma_of(loss: float) -> float:
         left = loss / cells - taken
@@ -98,7 +107,7 @@ def calibrate(
             f"drowns any table. Ask for a larger epsilon or fewer rounds."
         )
     while True:
-        found = epsilon_of(sigma, delta, rounds, adjacency, besides=besides)
+        found = epsilon_of(sigma, delta, rounds, neighbours, besides=besides)
         if epsilon * (1 - tolerance) <= found <= epsilon:
             return sigma
         # Discrete noise is a little off the analytic curve: aim as far off to the other side. Ever
@@ -113,7 +122,7 @@ def epsilon_of(
     sigma: float,
     delta: float,
     rounds: int,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    neighbours: Neighbours = ROWS,
     *,
     besides: Sequence[BillItem] = (),
 ) -> float:
@@ -123,7 +132,7 @@ def epsilon_of(
         sigma: Scale of the discrete Gaussian noise.
         delta: The delta of the promise.
         rounds: Number of histograms.
-        adjacency: The neighbouring relation.
+        neighbours: The neighbouring relation.
         besides: What else is on the bill.
 
     Example:
@@ -131,17 +140,30 @@ def epsilon_of(
         1.0
     """
     items = (*besides, BillItem("votes", sigma, rounds))
-    return composed_epsilon(items, delta, adjacency)
+    return composed_epsilon(items, delta, neighbours)
 
 
 def composed_epsilon(
     items: Sequence[BillItem],
     delta: float,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    neighbours: Neighbours = ROWS,
 ) -> float:
     """Return the epsilon of a whole bill at `delta`, rounded up; 0 for an empty bill."""
     check_promise(1.0, delta)
-    return _composed_epsilon(tuple(items), delta, adjacency.cells) if items else 0.0
+    left = delta - told_chance(items, neighbours)
+    if left < SMALLEST_DELTA:
+        raise ParameterError(
+            f"delta={delta:g}: the chance that a value of one row is told takes all of it. Ask for "
+            f"a larger delta."
+        )
+    if neighbours.of_users:
+        return _epsilon_of_users(tuple(items), left, neighbours) if items else 0.0
+    return _composed_epsilon(tuple(items), left, neighbours.cells) if items else 0.0
+
+
+def told_chance(items: Sequence[BillItem], neighbours: Neighbours) -> float:
+    """Return the part of delta that pays for values that one row alone may hold."""
+    return neighbours.cells * sum(item.times * item.chance for item in items)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -167,12 +189,39 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 @functools.lru_cache(maxsize=64)
 def _composed_epsilon(items: tuple[BillItem, ...], delta: float, cells: int) -> float:
     grid = _grid(items)
-    absolute, relative = _ROUNDING
     # An epsilon of hundreds has an exponential beyond floating point, which is as good as infinite.
     with np.errstate(over="ignore"):
         losses = [_loss(item.sigma, item.times * cells, grid) for item in items]
         total = functools.reduce(lambda one, other: one.compose(other), losses)
-        return float(total.get_epsilon_for_delta(delta - min(absolute, relative * delta)))
+        return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+
+
+@functools.lru_cache(maxsize=64)
+def _epsilon_of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
+    """Compose Gaussian mechanisms: their squared parameters add up."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    least = min(item.sigma for item in items)
+    if least < SMALLEST_USER_SIGMA:
+        raise ParameterError(
+            f"epsilon: leaves noise of sigma={least:.3g} on the votes of users, expected at least "
+            f"{SMALLEST_USER_SIGMA:g}. Ask for a smaller epsilon."
+        )
+    rounded = 1 / (12 * neighbours.scale**2)
+    loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
+    mu = math.sqrt(neighbours.squared_distance * loss)
+    total = pld.from_gaussian_mechanism(
+        1 / mu,
+        pessimistic_estimate=True,
+        value_discretization_interval=_FINENESS * mu,
+        use_connect_dots=True,
+    )
+    return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+
+
+def _rounding(delta: float) -> float:
+    absolute, relative = _ROUNDING
+    return min(absolute, relative * delta)
 
 
 def _loss(sigma: float, times: int, grid: float) -> Any:

@@ -16,8 +16,10 @@ class BillItem:
 
     Args:
         name: What was measured.
-        sigma: Scale of the noise on every cell.
+        sigma: Scale of the noise on every cell, where a count is one.
         times: How many such histograms were released.
+        chance: Of a histogram over values that are not public: the chance that a value is told
+            that one row alone holds. It is a part of delta, for each time and cell.
 
     Example:
         >>> round(BillItem("votes", sigma=14.1, times=15).loss, 4)
@@ -27,10 +29,12 @@ class BillItem:
     name: str
     sigma: float
     times: int
+    chance: float = 0.0
 
     def __post_init__(self) -> None:
         _validate.real("sigma", self.sigma, above=0)
         _validate.whole("times", self.times, least=1)
+        _validate.real("chance", self.chance, above=0, below=1, least=True)
 
     @property
     def loss(self) -> float:

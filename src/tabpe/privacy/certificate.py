@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from tabpe.errors import ArchiveError
-from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.bill import BillItem
 
 FORMAT = 1
@@ -29,7 +30,7 @@ class Certificate:
         delta_slack: The part of delta that pays for noise that is not exact.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
-        adjacency: The neighbouring relation.
+        neighbours: The neighbouring relation.
         bill: Everything that touched private rows.
         accountant: How the bill was composed.
         noise: The source of the noise.
@@ -49,7 +50,7 @@ class Certificate:
     delta_slack: float
     requested_epsilon: float
     delta_source: str
-    adjacency: Adjacency
+    neighbours: Neighbours
     bill: tuple[BillItem, ...]
     accountant: str
     noise: str
@@ -67,11 +68,13 @@ class Certificate:
         """Return plain values for a file."""
         head = {"format": FORMAT, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        plain["adjacency"] = self.adjacency.value
+        relation = plain.pop("neighbours")
+        plain["adjacency"] = relation.adjacency.value
+        plain["max_rows_per_user"] = relation.max_rows
         plain["bill"] = [
             {
                 **item.to_dict(),
-                "sensitivity_cells": self.adjacency.cells,
+                "sensitivity": math.sqrt(self.neighbours.squared_distance),
                 "share": self.share(item),
                 "delta_slack": self.slack(item),
             }
@@ -89,11 +92,13 @@ class Certificate:
         if plain.get("format") != FORMAT:
             raise ArchiveError(f"certificate format {plain.get('format')!r}: expected {FORMAT}.")
         known: dict[str, Any] = {
-            name: plain[name] for name in (f.name for f in dataclasses.fields(cls))
+            f.name: plain[f.name] for f in dataclasses.fields(cls) if f.name != "neighbours"
         }
-        known["adjacency"] = Adjacency.of(known["adjacency"])
+        adjacency = Adjacency.of(plain["adjacency"])
+        known["neighbours"] = Neighbours(adjacency, plain["max_rows_per_user"])
         known["bill"] = tuple(
-            BillItem(item["name"], item["sigma"], item["times"]) for item in known["bill"]
+            BillItem(item["name"], item["sigma"], item["times"], item["chance"])
+            for item in known["bill"]
         )
         for name in ("fields_from_data", "assumed_public", "notes"):
             known[name] = tuple(known[name])
@@ -119,7 +124,7 @@ class Certificate:
         epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
         lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
         lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
-        lines += _entry("neighbours", self.adjacency.meaning)
+        lines += _entry("neighbours", self.neighbours.meaning)
         for place, item in enumerate(self.bill):
             noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
             row = f"{item.name:<13} {noise}{self.share(item):>7.1%}"

@@ -1,10 +1,11 @@
 """What noise that is not exact costs: a part of delta.
 
-Neighbours differ in `Adjacency.cells` cells a histogram. Put exact noise on those cells alone: no
+Neighbours differ in `Neighbours.cells` cells a histogram. Put exact noise on those cells alone: no
 outcome of the whole run changes its probability by more than tau, the slack of a draw times the
 number of these cells in all histograms. The run with exact noise there is (epsilon, d)-private, so
 the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-private. The argument in full is in
-`docs/privacy.md`.
+`docs/privacy.md`, and so is why histograms of users have a slack of their own: their bill is
+composed for rounded continuous noise.
 """
 
 from __future__ import annotations
@@ -13,27 +14,27 @@ import math
 
 from tabpe.errors import ParameterError
 from tabpe.privacy.accounting import SMALLEST_DELTA
-from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.adjacency import Neighbours
 
 LARGEST_SHARE = 0.01
 _LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above any delta
 
 
-def delta_slack(slack: float, histograms: int, epsilon: float, adjacency: Adjacency) -> float:
+def delta_slack(slack: float, histograms: int, epsilon: float, neighbours: Neighbours) -> float:
     """Return the part of delta that pays for noise that is not exact.
 
     Args:
         slack: How far a draw may be from exact, in total variation.
         histograms: How many histograms get such noise, over all items of the bill.
         epsilon: The epsilon of the promise.
-        adjacency: The neighbouring relation.
+        neighbours: The neighbouring relation.
 
     Example:
-        >>> delta_slack(2.0**-108, 16, 1.0, Adjacency.ADD_REMOVE) < 1e-30
+        >>> delta_slack(2.0**-108, 16, 1.0, Neighbours()) < 1e-30
         True
     """
-    cells = histograms * adjacency.cells
-    return (1 + math.exp(min(epsilon, _LARGEST_EXPONENT))) * cells * slack
+    tau = histograms * neighbours.cells * (slack + neighbours.slack)
+    return (1 + math.exp(min(epsilon, _LARGEST_EXPONENT))) * tau
 
 
 def exact_delta(delta: float, slack: float) -> float:

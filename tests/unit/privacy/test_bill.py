@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.privacy import Account, Adjacency, BillItem
+from tabpe.privacy import Account, Adjacency, BillItem, Neighbours
 
 
 @pytest.fixture
@@ -85,15 +85,23 @@ def test_losses_add_up_over_times():
 
 def test_an_item_in_a_file_names_its_mechanism():
     plain = BillItem("votes", 2.0, 6).to_dict()
-    assert plain == {"mechanism": "discrete Gaussian", "name": "votes", "sigma": 2.0, "times": 6}
+    assert plain == {
+        "mechanism": "discrete Gaussian",
+        "name": "votes",
+        "sigma": 2.0,
+        "times": 6,
+        "chance": 0.0,
+    }
 
 
 @pytest.mark.parametrize(("name", "cells"), [("add-remove", 1), ("replace-one", 2)])
 def test_an_adjacency_is_found_by_its_name(name, cells):
     adjacency = Adjacency.of(name)
-    assert adjacency.cells == cells
     assert Adjacency.of(adjacency) is adjacency
-    assert "row" in adjacency.meaning
+    assert Neighbours(adjacency).cells == cells
+    assert Neighbours(adjacency, max_rows=5).cells == 5 * cells
+    assert "row" in Neighbours(adjacency).meaning
+    assert "user" in Neighbours(adjacency, max_rows=5).meaning
 
 
 @pytest.mark.parametrize("given", ["replace", "", None, 3, "ADD_REMOVE"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tabpe.errors import ArchiveError
-from tabpe.privacy import Adjacency, BillItem, Certificate
+from tabpe.privacy import ROWS, BillItem, Certificate
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def certificate():
         delta_slack=0.0,
         requested_epsilon=1.0,
         delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
-        adjacency=Adjacency.ADD_REMOVE,
+        neighbours=ROWS,
         bill=(BillItem("class counts", 30.0, 1), BillItem("votes", 15.0, 15)),
         accountant="privacy loss distributions " * 6,
         noise="OpenDP",
@@ -43,7 +43,7 @@ def test_json_states_what_a_custodian_asks_for(certificate):
     assert plain["status"] == "private"
     assert plain["adjacency"] == "add-remove"
     assert [item["name"] for item in plain["bill"]] == ["class counts", "votes"]
-    assert {item["sensitivity_cells"] for item in plain["bill"]} == {1}
+    assert {item["sensitivity"] for item in plain["bill"]} == {1}
     assert set(plain) >= {"epsilon", "delta", "accountant", "versions", "schema_digest"}
 
 

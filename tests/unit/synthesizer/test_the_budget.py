@@ -82,7 +82,7 @@ def test_replace_one_takes_more_noise(table):
         fitted(table, adjacency=adjacency).certificate
         for adjacency in (Adjacency.ADD_REMOVE, "replace-one")
     )
-    assert other.adjacency is Adjacency.REPLACE_ONE
+    assert other.neighbours.adjacency is Adjacency.REPLACE_ONE
     assert "same size" in str(other)
     for less, more in zip(one.bill, other.bill, strict=True):
         assert more.sigma > less.sigma

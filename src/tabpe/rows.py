@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
-from tabpe.errors import CellError
+from tabpe.errors import CellError, DataError
 from tabpe.io import Batch, Source
 
 
@@ -22,6 +22,7 @@ class EncodedRows:
     Args:
         source: The table.
         encoder: How rows are encoded.
+        kept: For each row of the source whether it counts; None if all do.
 
     Example:
         >>> import pyarrow as pa
@@ -35,6 +36,7 @@ class EncodedRows:
 
     source: Source
     encoder: Encoder
+    kept: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         self.encoder.check_names(self.source.names)
@@ -46,7 +48,14 @@ class EncodedRows:
         return None if rows is None else rows * self.encoder.bytes_a_row
 
     def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
-        return map(self._encoded, self.source.batches(self.encoder.schema.names))
+        first = 0
+        for batch in self.source.batches(self.encoder.schema.names):
+            rows, labels = self._encoded(batch)
+            if self.kept is not None:
+                counts = _counting(self.kept[first : first + len(rows)], len(rows))
+                rows, labels = rows.take(counts), labels[counts]
+            first += batch.table.num_rows
+            yield rows, labels
 
     def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
         try:
@@ -54,3 +63,9 @@ class EncodedRows:
         except CellError as error:
             found = error.at(batch.file, batch.first_row)
         raise found
+
+
+def _counting(counts: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
+    if len(counts) != length:
+        raise DataError("the table changed while it was read: keep it as it is during a run.")
+    return counts

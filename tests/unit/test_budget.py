@@ -37,6 +37,12 @@ class CountingEngine:
     def __init__(self):
         self.calls = 0
 
+    scale = 1
+
+    def row_count(self):
+        """Return the number of rows."""
+        return self.class_counts().sum(keepdims=True)
+
     def class_counts(self):
         """Return the rows of each class."""
         self.calls += 1

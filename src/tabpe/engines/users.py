@@ -9,7 +9,7 @@ vector, whoever else is in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,21 +32,18 @@ class Users:
         kept: For each row of the table whether it counts.
         owners: For each row that counts the number of its user.
         count: How many users there are.
+        scale: How long the vector of a user is.
     """
 
     kept: NDArray[np.bool_]
     owners: Whole
     count: int
-
-    def parts(self, lengths: Iterable[int]) -> Iterator[NDArray[np.bool_]]:
-        """Yield the part of `kept` for each of the following batches of rows."""
-        start = 0
-        for length in lengths:
-            yield self.kept[start : start + length]
-            start += length
+    scale: int
 
 
-def bounded(ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int) -> Users:
+def bounded(
+    ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int, scale: int
+) -> Users:
     """Choose `most` rows of each user at random, or all if there are fewer.
 
     The choice depends on the user's own id, on how many rows came before with the same id, and on
@@ -57,9 +54,11 @@ def bounded(ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int
         column: Its name, for messages.
         most: The most rows of a user that count.
         seed: Drives the choice.
+        scale: How long the vector of a user is.
 
     Example:
-        >>> users = bounded([pa.chunked_array([["a", "b", "a", "a"]])], column="id", most=2, seed=0)
+        >>> ids = pa.chunked_array([["a", "b", "a", "a"]])
+        >>> users = bounded([ids], column="id", most=2, seed=0, scale=100)
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """
@@ -69,7 +68,7 @@ def bounded(ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int
     if not len(owners):
         raise DataError(f"column {column!r}: there is no row.")
     kept = _chosen(owners, _hashes(known, seed), most)
-    return Users(kept, owners[kept], len(known))
+    return Users(kept, owners[kept], len(known), scale)
 
 
 def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:

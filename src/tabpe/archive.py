@@ -40,9 +40,10 @@ class Archive:
 
     def save(self, path: Path) -> None:
         """Write the archive, whole or not at all."""
-        _atomic.write(path, self._fill)
+        _atomic.write(path, self.fill)
 
-    def _fill(self, file: BinaryIO) -> None:
+    def fill(self, file: BinaryIO) -> None:
+        """Write the archive into an open file."""
         if any(array.dtype.hasobject for array in self.arrays.values()):
             raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
         arrays = io.BytesIO()

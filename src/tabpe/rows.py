@@ -1,15 +1,18 @@
-"""`EncodedRows`: the private rows on their way from a source to an engine."""
+"""`EncodedRows`: the private rows on their way from a source to an engine; whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
-from tabpe.errors import CellError, DataError
+from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
 
 
@@ -69,3 +72,26 @@ def _counting(counts: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
     if len(counts) != length:
         raise DataError("the table changed while it was read: keep it as it is during a run.")
     return counts
+
+
+def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
+    """Yield the user ids of all rows, batch by batch; none may be missing."""
+    if column not in source.names:
+        raise DataError(f"unit: the table has no {column!r}: {did_you_mean(column, source.names)}")
+    for batch in source.batches([column]):
+        missing = pc.is_null(batch.table[column], nan_is_null=True)
+        if pc.any(missing).as_py():
+            first = int(pc.index(missing, value=True).as_py()) + 1
+            raise missing_value(column, first).at(batch.file, batch.first_row)
+        yield batch.table[column]
+
+
+def fingerprint(source: Source, names: Sequence[str], key: bytes) -> str:
+    """Return a digest of columns that tells nothing to those who do not have the key."""
+    digest = hashlib.blake2b(key=key, digest_size=32)
+    for batch in source.batches(names):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.table.schema) as stream:
+            stream.write_table(batch.table.combine_chunks())
+        digest.update(sink.getvalue())
+    return digest.hexdigest()

@@ -49,6 +49,15 @@ Evolve = Annotated[
 ]
 Preset = Annotated[str, typer.Option("--preset", help="'paper' or 'reference'.")]
 Adjacent = Annotated[str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")]
+Unit = Annotated[
+    str | None, typer.Option("--unit", help="The column of user ids: protects users, not rows.")
+]
+MaxRows = Annotated[
+    int | None, typer.Option("--max-rows-per-user", help="Rows of a user that count; 10.")
+]
+RunDir = Annotated[
+    Path | None, typer.Option("--run-dir", help="A folder to go on from after a crash.")
+]
 PublicRows = Annotated[
     int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
 ]
@@ -96,6 +105,8 @@ def synth(
     evolve: Evolve = None,
     preset: Preset = "paper",
     adjacency: Adjacent = "add-remove",
+    unit: Unit = None,
+    max_rows_per_user: MaxRows = None,
     public_rows: PublicRows = None,
     class_share: ClassShare = None,
     noise: Noise = "opendp",
@@ -105,6 +116,7 @@ def synth(
     spill_dir: SpillFolder = None,
     no_spill: NoSpill = False,
     jobs: Jobs = None,
+    run_dir: RunDir = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
@@ -126,6 +138,8 @@ def synth(
             n_samples=rows if evolve is None else evolve,
             preset=preset,
             adjacency=adjacency,
+            unit=unit,
+            max_rows_per_user=max_rows_per_user,
             public_rows=public_rows,
             public_shares=_shares(class_share),
             noise=noise,
@@ -133,6 +147,7 @@ def synth(
             memory_limit=memory_limit,
             spill=_spill(spill_dir, without=no_spill),
             n_jobs=jobs,
+            run_dir=run_dir,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe.errors import DataError, missing_value
+from tabpe.errors import DataError
 
 Whole = NDArray[np.int64]
 _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -50,7 +49,7 @@ def bounded(
     the seed: it is uniform over the rows of a user, and the rows of others do not move it.
 
     Args:
-        ids: The column of user ids, batch by batch.
+        ids: The column of user ids, batch by batch; none is missing.
         column: Its name, for messages.
         most: The most rows of a user that count.
         seed: Drives the choice.
@@ -63,7 +62,7 @@ def bounded(
         (2, 3, True)
     """
     known: dict[Any, int] = {}
-    codes = [_codes(batch, known, column) for batch in ids]
+    codes = [_codes(batch, known) for batch in ids]
     owners = np.concatenate([*codes, np.empty(0, dtype=np.int64)])
     if not len(owners):
         raise DataError(f"column {column!r}: there is no row.")
@@ -100,11 +99,8 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:
     return total
 
 
-def _codes(batch: pa.ChunkedArray, known: dict[Any, int], column: str) -> Whole:
+def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
     """Return a number for each id; a new id gets the next one."""
-    missing = pc.is_null(batch, nan_is_null=True)
-    if pc.any(missing).as_py():
-        raise missing_value(column, int(pc.index(missing, value=True).as_py()) + 1)
     encoded = batch.combine_chunks().dictionary_encode()
     numbers = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
     found: Whole = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from tabpe import _validate
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure import Measured
-from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
+from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT, VOTES
 from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource, calibrate, composed_epsilon
 from tabpe.privacy.accounting import SMALLEST_DELTA, check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
@@ -126,7 +126,12 @@ def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:
     shares = request.shares is None and classes > 1
     added_up = shares and not request.neighbours.of_users and not request.schema_budget
     rows = request.needs_rows and not added_up
-    return (ROW_COUNT,) * rows + (CLASS_COUNTS,) * shares
+    return (count_name(request),) * rows + (CLASS_COUNTS,) * shares
+
+
+def count_name(request: Request) -> str:
+    """Return what the number of rows, or of users, is called on the bill."""
+    return USER_COUNT if request.neighbours.of_users else ROW_COUNT
 
 
 def agree_on_counts(request: Request, classes: int, account: Account) -> None:
@@ -143,7 +148,7 @@ def establish_facts(request: Request, bought: Mapping[str, Measured]) -> Facts:
     if classes is not None:
         weights = tuple(float(count) / classes.scale for count in classes.values[0])
     added_up = None if request.neighbours.of_users else classes
-    rows = _rows(request, bought.get(ROW_COUNT, added_up))
+    rows = _rows(request, bought.get(count_name(request), added_up))
     if request.delta is not None:
         return Facts(rows, weights, request.delta, request.delta)
     known = _known(rows)

@@ -84,8 +84,8 @@ def _notes(
     users = request.neighbours
     if users.max_rows is not None:
         notes.append(
-            f"a user is whoever has one value of {unit!r}; of each user {users.max_rows:,} rows at "
-            f"most count, chosen at random, and all of them together weigh as much as one row"
+            f"a user is whoever has one value of {unit!r}; of each user at most "
+            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
         )
     if CLASS_COUNTS in (item.name for item in account.spent):
         notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")

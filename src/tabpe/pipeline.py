@@ -21,6 +21,7 @@ from tabpe.budget import (
     Request,
     agree_on_counts,
     agree_on_votes,
+    count_name,
     counts_to_buy,
     establish_facts,
 )
@@ -32,7 +33,7 @@ from tabpe.errors import TabpeError, ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, apportion, evolve
 from tabpe.io import Source
 from tabpe.journal import Journal
-from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
+from tabpe.measure.histograms import CLASS_COUNTS, VOTES
 from tabpe.privacy import Account, Certificate, NoiseSource
 from tabpe.resources import Resources
 from tabpe.rows import EncodedRows, fingerprint, user_ids
@@ -140,9 +141,9 @@ def _evolve(
     settings: Settings,
 ) -> tuple[Evolved, Facts, int]:
     request, noise, account = settings.request, settings.noise, journal.account
-    classes = encoder.class_count
+    classes, counted = encoder.class_count, count_name(request)
     counting: dict[str, Callable[[], measure.Measured]] = {
-        ROW_COUNT: lambda: measure.row_count(engine, account, noise),
+        counted: lambda: measure.row_count(engine, account, noise, counted),
         CLASS_COUNTS: lambda: measure.class_counts(engine, classes, account, noise),
     }
     agree_on_counts(request, classes, account)

@@ -69,16 +69,20 @@ class RunFolder:
     def __init__(self, path: Path, run: Run, identity: Mapping[str, Any]) -> None:
         self._path = path
         _make(path)
-        self._lock = _locked(path)
-        for left_over in path.glob(".*.measured.*"):  # by a killed process, on some systems
-            left_over.unlink()
-        identity = json.loads(json.dumps(identity))
+        with _locked(path) as lock:
+            for left_over in path.glob(".*.measured.*"):  # by a killed process, on some systems
+                left_over.unlink()
+            self.run = self._opened(run, json.loads(json.dumps(identity)))
+            self._lock = lock.pop_all()
+
+    def _opened(self, run: Run, identity: Mapping[str, Any]) -> Run:
+        """Return the run of the folder, which is `run` if it begins now."""
         head = self._read_head()
         if head is None:
             self._write_head(run, identity)
-            head = {"identity": identity, "run": {**vars(run)}}
-        _check_same(path, head["identity"], identity)
-        self.run = Run(**head["run"])
+            return run
+        _check_same(self._path, head["identity"], identity)
+        return Run(**head["run"])
 
     def check_fingerprint(self, fingerprint: str) -> None:
         """Refuse to go on with another table than the one that the run began with."""

@@ -23,6 +23,7 @@ from tabpe.privacy import Account, BillItem, NoiseSource
 VOTES = "votes"
 CLASS_COUNTS = "class counts"
 ROW_COUNT = "row count"
+USER_COUNT = "user count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +65,11 @@ def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSou
     )
 
 
-def row_count(engine: Engine, account: Account, noise: NoiseSource) -> Measured:
-    """Return the noisy number of private rows, or of users."""
-    return _measure(ROW_COUNT, 1, engine.row_count, engine=engine, account=account, noise=noise)
+def row_count(
+    engine: Engine, account: Account, noise: NoiseSource, name: str = ROW_COUNT
+) -> Measured:
+    """Return the noisy number of private rows, or of users; `name` is its item on the bill."""
+    return _measure(name, 1, engine.row_count, engine=engine, account=account, noise=noise)
 
 
 def _measure(

@@ -179,6 +179,20 @@ def agree_on_votes(
     return item
 
 
+def planned_bill(
+    request: Request, classes: int, rounds: int, noise: NoiseSource
+) -> tuple[BillItem, ...]:
+    """Return what a run will cost at most, before a row is read.
+
+    Without a delta that is known by then, it is what the smallest table would cost.
+    """
+    delta = _known_delta(request) or RowCount.declared(FEWEST_ROWS).calibration_delta
+    account = Account()
+    agree_on_counts(request, classes, account)
+    agree_on_votes(request, Facts(None, (), delta, delta), rounds, account, noise)
+    return account.agreed
+
+
 def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
     """Return the part of delta that pays for noise that is not exact."""
     histograms = sum(item.times for item in account.spent)

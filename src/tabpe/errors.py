@@ -98,6 +98,10 @@ class NotPrivateWarning(UserWarning):
     """What was made does not carry the promise that its user may expect."""
 
 
+class NoBudgetWarning(UserWarning):
+    """A ledger records a run without a total that it could exceed."""
+
+
 class ThinVotesWarning(UserWarning):
     """More rows are evolved than the private rows can tell apart under the noise."""
 

@@ -6,8 +6,10 @@ import warnings
 from pathlib import Path
 
 from tabpe import _validate
-from tabpe.errors import NotPrivateWarning, ParameterError, SchemaError
+from tabpe.charge import Charge
+from tabpe.errors import NoBudgetWarning, NotPrivateWarning, ParameterError, SchemaError
 from tabpe.privacy import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.privacy.ledger import Ledger
 from tabpe.schema import Schema
 
 NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
@@ -35,6 +37,25 @@ def check_unit(unit: str | None, schema: Schema) -> None:
             f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
             f"of the schema."
         )
+
+
+def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) -> Charge | None:
+    """Return the data set of a ledger that a run is charged to, if one is named."""
+    if dataset is None:
+        if ledger is not None:
+            raise ParameterError(
+                f"ledger={str(ledger)!r}: needs dataset, the name of the table in the ledger."
+            )
+        return None
+    charge = Charge(Ledger(None if ledger is None else Path(ledger)), dataset, unit)
+    if charge.delta is None:
+        warnings.warn(
+            f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
+            f"not limited. Set one with 'tabpe ledger set-budget'.",
+            NoBudgetWarning,
+            stacklevel=4,
+        )
+    return charge
 
 
 def schema_of(given: Schema | str | Path | None) -> Schema:

@@ -24,8 +24,10 @@ from tabpe.budget import (
     count_name,
     counts_to_buy,
     establish_facts,
+    planned_bill,
 )
 from tabpe.certify import certify
+from tabpe.charge import Charge, WatchedSource
 from tabpe.encode import Encoder, Records
 from tabpe.engines import Engine, LocalEngine, StreamEngine
 from tabpe.engines.users import Users, bounded
@@ -57,6 +59,7 @@ class Settings:
         unit: The column of user ids, if the promise is to users.
         seed: Seed of the search; None for a random one.
         run_dir: The folder that remembers the run, if it shall survive a crash.
+        charge: The ledger that it is charged to, if any.
         on_round: Called with the number of rounds done.
     """
 
@@ -68,6 +71,7 @@ class Settings:
     unit: str | None
     seed: int | None
     run_dir: Path | None
+    charge: Charge | None
     on_round: Callable[[int], None]
 
 
@@ -95,14 +99,11 @@ def run(source: Source, settings: Settings) -> Outcome:
     certificate, whose epsilon is at most the one of the request.
     """
     outcome = None
-    with _run_folder(settings) as folder:
-        begun = Run.begin(settings.seed) if folder is None else folder.run
-        try:
-            if folder is not None:
-                folder.check_fingerprint(fingerprint(source, _columns(settings), secret_key()))
-            outcome = _run(source, begun, folder, settings)
-        except MemoryError:
-            pass  # Its message tells the sizes of arrays, which are exact counts of rows.
+    try:
+        with _run_folder(settings) as folder:
+            outcome = _charged_run(WatchedSource(source), folder, settings)
+    except MemoryError:
+        pass  # Its message tells the sizes of arrays, which are exact counts of rows.
     if outcome is None:
         raise TabpeError(
             "the machine ran out of memory: pass engine='stream', evolve fewer rows, or use a "
@@ -111,7 +112,30 @@ def run(source: Source, settings: Settings) -> Outcome:
     return outcome
 
 
+def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Settings) -> Outcome:
+    """Run with what it may cost in the ledger, from before the first read on."""
+    begun = Run.begin(settings.seed) if folder is None else folder.run
+    if settings.charge is None:
+        return _run(source, begun, folder, settings)
+
+    def give_back() -> bool:
+        if not source.was_read and folder is not None:
+            folder.forget()
+        return not source.was_read
+
+    request, noise, classes = settings.request, settings.noise, len(settings.schema.class_names)
+    bill = planned_bill(request, classes, settings.config.rounds, noise)
+    with settings.charge.reserved(
+        begun.id, bill, request.neighbours, noise.slack, give_back
+    ) as entry:
+        outcome = _run(source, begun, folder, settings)
+    settings.charge.settle(entry, outcome.certificate)
+    return outcome
+
+
 def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Settings) -> Outcome:
+    if folder is not None:
+        folder.check_fingerprint(fingerprint(source, _columns(settings), secret_key()))
     journal = Journal(Account(), folder)
     users = _users(source, begun, settings)
     encoder = Encoder(settings.schema)

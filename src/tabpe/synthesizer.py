@@ -12,11 +12,13 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.budget import Request, check_noise, normalised_shares
+from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
 from tabpe.io import open_source
 from tabpe.parameters import (
     NOISES,
+    charge_of,
     check_unit,
     is_visible,
     neighbours_of,
@@ -34,7 +36,7 @@ from tabpe.schema import Schema
 
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
-KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir")
+KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
 
 
 class TabPE:
@@ -52,7 +54,7 @@ class TabPE:
     Args:
         epsilon: The privacy budget; smaller is more private.
         delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
-            `public_rows` or else bought.
+            `public_rows` or else bought; with `dataset`, for the delta of its budget.
         label: The column whose values are evolved apart; None for the one of the schema.
         n_samples: How many rows to evolve; None for a tenth of the private rows.
         preset: `paper`, `reference` or an `Evolution`.
@@ -73,6 +75,9 @@ class TabPE:
         n_jobs: Threads that count votes; None or -1 for one on each core.
         run_dir: A folder that remembers noisy measurements: after a crash the same `fit` goes on
             from there, and what was measured is not charged again.
+        dataset: The name of the table in a ledger, which the run is charged to before a row is
+            read, and which refuses what exceeds the total of the data set. None for no ledger.
+        ledger: The file of the ledger; None for the one in the data folder of the user.
         random_state: Seed of the search. It never seeds the noise.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
@@ -111,6 +116,8 @@ class TabPE:
         spill: str | Path | Literal[False] | None = None,
         n_jobs: int | None = None,
         run_dir: str | Path | None = None,
+        dataset: str | None = None,
+        ledger: str | Path | None = None,
         random_state: int | None = None,
         verbose: int = 1,
     ) -> None:
@@ -131,6 +138,8 @@ class TabPE:
         self.spill = spill
         self.n_jobs = n_jobs
         self.run_dir = run_dir
+        self.dataset = dataset
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 
@@ -230,11 +239,9 @@ class TabPE:
 
     def _settings(self, schema: Schema) -> Settings:
         """Return what a run needs, all of it checked."""
-        config, noise, request = (
-            Evolution.of(self.preset),
-            noise_of(self.noise),
-            self._request(schema),
-        )
+        config, noise = Evolution.of(self.preset), noise_of(self.noise)
+        charge = charge_of(self.ledger, self.dataset, self.unit)
+        request = self._request(schema, charge)
         check_unit(self.unit, schema)
         check_noise(request, len(schema.class_names), config.rounds, noise)
         return Settings(
@@ -246,14 +253,15 @@ class TabPE:
             unit=self.unit,
             seed=seed_of(self.random_state),
             run_dir=None if self.run_dir is None else Path(self.run_dir),
+            charge=charge,
             on_round=lambda _: None,
         )
 
-    def _request(self, schema: Schema) -> Request:
+    def _request(self, schema: Schema, charge: Charge | None) -> Request:
         names = schema.class_names
         request = Request(
             epsilon=self.epsilon,
-            delta=self.delta,
+            delta=self._delta(charge),
             neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
             schema_budget=0.0,
@@ -267,6 +275,12 @@ class TabPE:
                 f"{len(names)} classes of {schema.label!r}."
             )
         return request
+
+    def _delta(self, charge: Charge | None) -> float | None:
+        """Return delta: with a ledger it must be known before a row is counted."""
+        if charge is None or self.delta is not None or self.public_rows is not None:
+            return self.delta
+        return charge.delta
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as a file holds them."""

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from tabpe.errors import (
+    NoBudgetWarning,
     NotPrivateWarning,
     OutputError,
     SlowVotesWarning,
@@ -32,7 +33,7 @@ def reported() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for category in (NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
+        for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:

@@ -58,6 +58,12 @@ MaxRows = Annotated[
 RunDir = Annotated[
     Path | None, typer.Option("--run-dir", help="A folder to go on from after a crash.")
 ]
+Dataset = Annotated[
+    str | None, typer.Option("--dataset", help="Its name in a ledger, to which it is charged.")
+]
+LedgerFile = Annotated[
+    Path | None, typer.Option("--ledger", help="The ledger; one in your data folder if left out.")
+]
 PublicRows = Annotated[
     int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
 ]
@@ -117,6 +123,8 @@ def synth(
     no_spill: NoSpill = False,
     jobs: Jobs = None,
     run_dir: RunDir = None,
+    dataset: Dataset = None,
+    ledger: LedgerFile = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
@@ -148,6 +156,8 @@ def synth(
             spill=_spill(spill_dir, without=no_spill),
             n_jobs=jobs,
             run_dir=run_dir,
+            dataset=dataset,
+            ledger=ledger,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))

@@ -120,8 +120,11 @@ class Ledger:
         unit: str | None = None,
         slack: float = 0.0,
         note: str = "",
+        entry_id: str | None = None,
     ) -> Entry:
         """Charge a data set for a run that is about to read it.
+
+        To do so again for the same run changes nothing, whatever became of it.
 
         Args:
             dataset: The name that its user gives the data set.
@@ -130,14 +133,19 @@ class Ledger:
             unit: The column that names users, if the run protects users.
             slack: How far a draw of the noise may be from exact (`NoiseSource.slack`).
             note: What its user wants to remember.
+            entry_id: The name of the run, if it has one; random if left out.
 
         Raises:
             BudgetError: If all entries together would exceed the budget.
             LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
         """
-        entry = Entry(uuid.uuid4().hex, _name(dataset), tuple(bill), neighbours, unit, slack, note)
+        named = uuid.uuid4().hex if entry_id is None else entry_id
+        entry = Entry(named, _name(dataset), tuple(bill), neighbours, unit, slack, note)
 
         def decide(events: list[Event]) -> tuple[list[Event], Entry]:
+            before = self._book_of(events).entries.get(named)
+            if before is not None and before.dataset == entry.dataset and before.counts:
+                return [], before
             book, event = self._next(events, RESERVED, entry.to_dict())
             return [event], _checked(book, entry.id)
 

@@ -1,18 +1,19 @@
 """Files that are written whole or not at all.
 
 The content goes to a hidden file in the same folder, reaches the disk, and takes the place of
-the target in one step. Whatever stops it on the way, Ctrl-C included, leaves no trace.
+the target in one step: never through a link, never into a file that others hold open or have
+linked to. Whatever stops it on the way, Ctrl-C included, leaves no trace.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from tabpe._paths import check_output
 from tabpe.errors import OutputError
 
 
@@ -76,12 +77,13 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
     finished: dict[Path, Path] = {}
     try:
         for path, fill in contents.items():
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            check_output(path)
             finished[path] = _hidden(path)
             _fill(finished[path], fill)
         for path, temporary in finished.items():
             temporary.replace(path)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
     finally:

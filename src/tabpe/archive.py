@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _atomic
+from tabpe._paths import open_regular
 from tabpe.errors import ArchiveError
 
 FORMAT = 1
@@ -56,7 +57,7 @@ class Archive:
     def load(cls, path: Path) -> Archive:
         """Read an archive."""
         try:
-            with zipfile.ZipFile(path) as archive:
+            with open_regular(path, ArchiveError) as file, zipfile.ZipFile(file) as archive:
                 _check_sizes(path, archive)
                 text = json.loads(archive.read(_TEXT))
                 packed = io.BytesIO(archive.read(_ARRAYS))
@@ -64,8 +65,6 @@ class Archive:
                 _check_sizes(path, inner)
             with np.load(packed, allow_pickle=False) as arrays:
                 loaded = {name: arrays[name] for name in arrays.files}
-        except FileNotFoundError:
-            raise ArchiveError(f"{path}: no such file.") from None
         except _UNREADABLE as error:
             if isinstance(error, ArchiveError):
                 raise

@@ -12,6 +12,7 @@ import typer
 from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import ParameterError
+from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate
 from tabpe.privacy.certificate import round_up
@@ -136,7 +137,7 @@ def synth(
     with reported():
         beside = certificate_path(output)
         check_suffix(output)
-        check_free(output, beside, force=force)
+        check_free(output, beside, force=force, inputs=[*files_of(data), schema])
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
         model = TabPE(

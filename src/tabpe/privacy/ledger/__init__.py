@@ -5,6 +5,7 @@
 - `entries`: budgets and entries
 - `book`: what the events come to, and which may follow
 - `composition`: what the entries of a data set cost together, and what is left
+- `status`: a data set at a glance
 - `place`: where the file is, if nobody says
 - `ledger`: `Ledger`, which is all of that
 """
@@ -12,5 +13,6 @@
 from tabpe.privacy.ledger.entries import Budget, Entry
 from tabpe.privacy.ledger.ledger import Ledger
 from tabpe.privacy.ledger.place import default_path
+from tabpe.privacy.ledger.status import Status
 
-__all__ = ["Budget", "Entry", "Ledger", "default_path"]
+__all__ = ["Budget", "Entry", "Ledger", "Status", "default_path"]

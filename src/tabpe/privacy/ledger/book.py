@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tabpe.errors import LedgerError, did_you_mean
-from tabpe.privacy.ledger.chain import Event
+from tabpe.privacy.ledger.chain import NO_EVENT, Event
 from tabpe.privacy.ledger.entries import (
     Bill,
     Budget,
@@ -22,7 +22,7 @@ _SHOWN = 8
 
 
 class Book:
-    """Budgets by data set and entries by id, after the events so far.
+    """Budgets by data set, entries by id and hashes of all events, after the events so far.
 
     The same rules serve who writes and who verifies: an event that may not follow raises an error
     and changes nothing.
@@ -37,6 +37,7 @@ class Book:
     def __init__(self) -> None:
         self.budgets: dict[str, Budget] = {}
         self.entries: dict[str, Entry] = {}
+        self.digests: list[str] = []
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Book:
@@ -67,6 +68,12 @@ class Book:
         if event.kind not in steps:
             raise LedgerError(f"{event.kind!r} is no kind of event.")
         steps[event.kind](event.content, event.time)
+        self.digests.append(event.digest)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last event."""
+        return self.digests[-1] if self.digests else NO_EVENT
 
     def entry(self, entry_id: str) -> Entry:
         """Return the entry of that id."""
@@ -74,11 +81,13 @@ class Book:
             raise LedgerError(f"entry {entry_id!r}: not in this ledger.")
         return self.entries[entry_id]
 
+    def of_dataset(self, dataset: str) -> tuple[Entry, ...]:
+        """Return the entries of a data set, oldest first."""
+        return tuple(entry for entry in self.entries.values() if entry.dataset == dataset)
+
     def counted(self, dataset: str) -> tuple[Entry, ...]:
         """Return the entries of a data set that are a part of what was spent."""
-        return tuple(
-            entry for entry in self.entries.values() if entry.dataset == dataset and entry.counts
-        )
+        return tuple(entry for entry in self.of_dataset(dataset) if entry.counts)
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -166,20 +166,22 @@ class EventFile:
         """Hold the file; commit at the end, or roll back on any error."""
         try:
             with closing(self._connect()) as connection:
+                for setting in _SETTINGS:
+                    connection.execute(setting)
                 connection.execute(begin)
                 # Closing a connection rolls back what was not committed.
                 yield connection
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise LedgerError(f"{self.path}: {_in_words(error)}") from None
+        except UnicodeDecodeError:  # of an error that quotes a damaged file
+            raise LedgerError(f"{self.path}: {_FOREIGN}") from None
 
     def _connect(self) -> sqlite3.Connection:
         # Without 'c' in the mode, SQLite makes no file of its own.
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-        for setting in _SETTINGS:
-            connection.execute(setting)
         return connection
 
 

@@ -19,6 +19,7 @@ from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilo
 from tabpe.privacy.ledger.entries import Budget, Entry, check_bill, digest_of, plain_bill, printable
 from tabpe.privacy.ledger.file import FORMAT, EventFile
 from tabpe.privacy.ledger.place import default_path, make_private_folder
+from tabpe.privacy.ledger.status import Status, status_of
 
 T = TypeVar("T")
 
@@ -63,29 +64,37 @@ class Ledger:
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Return all entries, or those of a data set, oldest first."""
-        entries = self.book().entries.values()
-        if dataset is None:
-            return tuple(entries)
-        return tuple(entry for entry in entries if entry.dataset == _name(dataset))
+        book = self.book()
+        return tuple(book.entries.values()) if dataset is None else book.of_dataset(_name(dataset))
 
     def entry(self, entry_id: str) -> Entry:
         """Return the entry of that id."""
         return self.book().entry(entry_id)
+
+    def status(self, dataset: str) -> Status:
+        """Return total, spent, left and entries of a data set, all of one moment.
+
+        Raises:
+            LedgerError: If no event is about a data set of that name.
+        """
+        book = self.book()
+        return status_of(book, book.known(_name(dataset)))
+
+    def statuses(self) -> tuple[Status, ...]:
+        """Return the status of every data set, all of one moment."""
+        book = self.book()
+        return tuple(status_of(book, name) for name in book.datasets)
 
     def spent(self, dataset: str) -> float | None:
         """Return the epsilon of all that is reserved or spent, at the delta of the budget.
 
         None if there is no budget: without a delta there is no epsilon.
         """
-        book, name = self.book(), _name(dataset)
-        budget = book.budgets.get(name)
-        return None if budget is None else spent_epsilon(book.counted(name), budget)
+        return status_of(self.book(), _name(dataset)).spent
 
     def left(self, dataset: str) -> float | None:
         """Return the epsilon that one more run may ask for at the delta of the budget."""
-        book, name = self.book(), _name(dataset)
-        budget = book.budgets.get(name)
-        return None if budget is None else epsilon_left(book.counted(name), budget)
+        return status_of(self.book(), _name(dataset)).left
 
     def set_budget(
         self,
@@ -208,7 +217,7 @@ class Ledger:
 
     def head(self) -> str:
         """Return the hash of the last event: note it elsewhere, to notice a cut-off end."""
-        return _head(self._events())
+        return self.book().head
 
     def verify(self, head: str | None = None) -> list[str]:
         """Return what is wrong with the ledger: nothing, or the first break.
@@ -218,30 +227,24 @@ class Ledger:
         """
         try:
             damage = self._file.integrity()
-            events = self._events()
+            book = self.book()
         except LedgerError as error:
             return [str(error)]
         if damage is not None:
             return [f"{self.path}: {damage}"]
-        if head not in {None, NO_EVENT, *(event.digest for event in events)}:
+        if head not in {None, NO_EVENT, *book.digests}:
             return [f"{self.path}: the head {head} is not in it: its end was cut off or replaced."]
         return []
 
     def export(self) -> dict[str, Any]:
         """Return all events as plain values, with the head."""
-        events = self._events()
-        plain = [event.to_dict() for event in events]
-        return {"format": FORMAT, "head": _head(events), "events": plain}
+        events = self._file.read()
+        head = self._book_of(events).head
+        return {"format": FORMAT, "head": head, "events": [event.to_dict() for event in events]}
 
     def book(self) -> Book:
         """Return budgets and entries as they are now, after checking all events."""
         return self._book_of(self._file.read())
-
-    def _events(self) -> list[Event]:
-        """Return all events, after checking that they are a chain and make sense."""
-        events = self._file.read()
-        self._book_of(events)
-        return events
 
     def _book_of(self, events: list[Event]) -> Book:
         try:
@@ -262,10 +265,6 @@ class Ledger:
         if self._in_data_folder:
             make_private_folder(self.path.parent)
         return self._file.change(decide)
-
-
-def _head(events: Sequence[Event]) -> str:
-    return events[-1].digest if events else NO_EVENT
 
 
 def _name(dataset: str) -> str:

@@ -38,7 +38,6 @@ def attack(epsilon: float, effort: Effort) -> dict[str, Any]:
     print(flush=True)
     return {
         "epsilon": epsilon,
-        "seconds": round(seconds, 1),
         "shipped": shipped.to_dict(),
         "broken": [report.to_dict() for report in broken],
     }

@@ -1,9 +1,10 @@
 """The vote channel, seen from inside: what a histogram tells about a row that sits on a candidate.
 
-Candidates stand apart on a line. On half of them, by chance, sits one private row; on the others
-none. So every histogram that `tabpe.measure` returns holds thousands of answers to the question
-whether a row is there, all under noise of its own. The score of a candidate is the sum of its
-noisy votes over all rounds, which no other score beats if the noise is Gaussian.
+The candidates of a class stand apart on a line, and there are many classes. On half of all
+candidates, by chance, sits one private row; on the others none. So every histogram that
+`tabpe.measure` returns holds thousands of answers to the question whether a row is there, each
+under noise of its own. The score of a candidate is the sum of its noisy votes over all rounds,
+which no other score beats if the noise is Gaussian and independent.
 
 What that sum can not see is noise that repeats: between rounds, where it would cancel out of a
 difference, or between runs. So the noise of a cell, which is its votes less their mean over cells
@@ -28,16 +29,20 @@ from tabpe.evolve import Evolution
 from tabpe.measure.histograms import VOTES
 from tabpe.privacy import Account, BillItem, calibrate
 
+# Candidates of a class: few, so that votes are quick in numpy too, and a power of two, so that
+# float32 holds their places.
+LINE = 2**9
+
 Votes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A line of candidates, and how often they are voted on.
+    """Lines of candidates, and how often they are voted on.
 
     Args:
-        cells: How many candidates: a power of two, so that float32 keeps them apart.
+        cells: How many candidates: a power of two.
         rounds: How many histograms the promise is over.
     """
 
@@ -70,17 +75,23 @@ class Channel:
 
     def _votes(self, system: System, sigma: float, occupied: NDArray[Any], calls: int) -> Votes:
         """Return the noisy votes of the first rounds of a run, one row a round."""
-        line = np.arange(self.cells)[:, None] / self.cells
-        candidates = Records(line, np.empty((self.cells, 0), dtype=np.uint8))
-        present = candidates.take(occupied)
-        rows = Records(present.numbers.astype(np.float32), present.codes)
+        length = min(self.cells, LINE)
+        line = np.arange(length)[:, None] / length
+        candidates = Records(line, np.empty((length, 0), dtype=np.uint8))
+        population = [candidates] * (self.cells // length)
         account, noise = Account(), system.noise()
         account.agree(BillItem(VOTES, sigma=sigma, times=self.rounds))
-        engine = system.engine(LocalEngine(classes=1, category_weight=1.0))
-        engine.prepare([(rows, np.zeros(len(rows), dtype=np.int64))])
-        return np.stack(
-            [measure.votes(engine, [candidates], account, noise).values[0] for _ in range(calls)]
-        )
+        engine = system.engine(LocalEngine(classes=len(population), category_weight=1.0))
+        engine.prepare([_rows_on(population, occupied)])
+        measured = (measure.votes(engine, population, account, noise) for _ in range(calls))
+        return np.stack([np.concatenate(one.values) for one in measured])
+
+
+def _rows_on(population: list[Records], occupied: NDArray[Any]) -> tuple[Records, Votes]:
+    """Return one private row on each occupied candidate, and its class."""
+    labels = np.repeat(np.arange(len(population)), len(population[0]))
+    present = Records.concat(population).take(occupied)
+    return Records(present.numbers.astype(np.float32), present.codes), labels[occupied]
 
 
 def _centred(noisy: Votes, occupied: NDArray[Any]) -> Floats:

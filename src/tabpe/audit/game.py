@@ -35,15 +35,16 @@ class Game:
     """
 
     runs: int = 200
-    rounds: int = 2
+    rounds: int = 4
 
     def audit(self, system: System, claim: Claim) -> list[Finding]:
         """Return what the releases of a system show."""
         outs, ins = (self._totals(system, claim, table) for table in (WITHOUT, WITH))
-        repetition = likeness(np.reshape(outs, (2, -1)))
+        over_runs = likeness(np.reshape(outs, (2, -1)))
         return [
             *shown("many runs", ins.sum(axis=1), outs.sum(axis=1), claim),
-            Repetition("many runs: noise over runs", repetition, self.runs),
+            Repetition("many runs: noise over rounds", likeness(outs.T), self.runs),
+            Repetition("many runs: noise over runs", over_runs, self.runs),
         ]
 
     def _totals(self, system: System, claim: Claim, table: pa.Table) -> NDArray[np.float64]:

@@ -50,6 +50,12 @@ def test_delta_is_taken_off():
     assert by_errors(all_found, 2e-4) == 0.0
 
 
+def test_an_attack_that_always_errs_shows_nothing():
+    assert (
+        by_errors(Errors(9, 9, 9, 9), DELTA) == by_gaussian_errors(Errors(9, 9, 9, 9), DELTA) == 0
+    )
+
+
 def test_both_directions_count():
     assert by_errors(Errors(0, 1000, 900, 1000), DELTA) == by_errors(
         Errors(900, 1000, 0, 1000), DELTA

@@ -62,6 +62,13 @@ def test_independent_noise_is_not_alike(noises):
     assert likeness(noises) > 1e-3
 
 
+def test_many_pairs_make_a_likeness_by_chance_no_surprise():
+    """Of 19,900 pairs the most alike would be a surprise if it were the only one."""
+    few = np.random.default_rng(0).normal(size=(200, 50))
+    assert likeness(few) > 0.01
+    assert min(likeness(few[[one, other]]) for one in range(40) for other in range(one)) < 0.01
+
+
 def test_one_pair_alike_among_many_is_noticed(noises):
     noises[11] = noises[3]
     assert likeness(noises) < ALARM

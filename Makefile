@@ -21,7 +21,7 @@ help:
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
-	@echo "make bench      the paper's core figures, ablations and the speed of votes, into bench/results/"
+	@echo "make bench      the paper's core figures, ablations, the speed of votes and the audit, into bench/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
 
@@ -60,6 +60,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/ablations.py
 	$(BIN)/python -m bench.voting
 	$(BIN)/python -m bench.streaming
+	$(BIN)/python -m bench.audit
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist

@@ -1,4 +1,4 @@
-"""A progress bar for people; nothing in pipes and logs."""
+"""Progress for people; nothing in pipes and logs."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def round_bar(rounds: int, classes: int, *, visible: bool) -> Iterator[Callable[
     ) as bar:
         task = bar.add_task("evolving", total=rounds)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
+    """Show in a terminal what is going on; yields a function to call with its name."""
+    if not visible or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update

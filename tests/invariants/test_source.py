@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tabpe
+from tabpe.audit.broken import NarrowNoise, ReusedNoise, VotesTwice
 from tabpe.privacy import FakeNoise, NoiseSource
 
 ROOT = Path(tabpe.__file__).parent
@@ -89,8 +90,22 @@ def test_the_table_of_noise_is_made_and_read_without_floating_point():
 
 
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
+    """But for the audit, which makes one for rows of its own; a broken one asks another."""
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
-    assert outside == {"measure/histograms.py", "pipeline.py"}
+    audit = {f"audit/{name}.py" for name in ("system", "channel", "broken")}
+    assert outside == {"measure/histograms.py", "pipeline.py", *audit}
+
+
+def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
+    assert importing("tabpe.audit.broken") == {"audit/run.py"}
+    assert not any(hasattr(tabpe, kind.__name__) for kind in (VotesTwice, NarrowNoise, ReusedNoise))
+    assert not NarrowNoise.private
+    assert not ReusedNoise.private
+
+
+def test_no_room_but_the_command_line_knows_the_audit():
+    outside = {name for name in importing("tabpe.audit") if not name.startswith("audit/")}
+    assert outside == {"cli/audit.py"}
 
 
 def test_the_pipeline_asks_an_engine_nothing():
@@ -109,7 +124,7 @@ def test_noise_is_drawn_in_one_place():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "draw"
     }
-    assert drawing == {"measure/histograms.py"}
+    assert drawing == {"measure/histograms.py", "audit/broken.py"}
 
 
 def test_an_account_is_charged_where_something_is_measured_or_remembered():

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import demo, ledger, schema, synth
+from tabpe.cli import audit, demo, ledger, schema, synth
 
 HELP = """\
 Turn a table that must not leave the building into a synthetic one that may.
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("synth")(synth.synth)
+app.command("audit")(audit.audit)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 

@@ -56,7 +56,7 @@ def say(title: str, text: str) -> None:
     typer.echo(f"{title:<9} {text}")
 
 
-def check_free(*paths: Path, force: bool, inputs: Iterable[Path]) -> None:
+def check_free(*paths: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuse to begin if a file could not be written, or would be overwritten unasked.
 
     `inputs` are not overwritten even if asked.

@@ -107,7 +107,7 @@ def export(
         if output is None:
             typer.echo(text)
             return
-        check_free(output, force=force)
+        check_free(output, force=force, inputs=[opened.path])
         _atomic.write_text(output, text + "\n")
         say("wrote", str(output))
 

@@ -1,0 +1,19 @@
+"""Attacks on our own promise.
+
+- `run`: `audit`, all tests on the code as it is installed; `audit_broken`, on what is broken
+- `bounds`: how large epsilon must be, given what an attack got right and wrong
+- `scores`: from scores to findings; thresholds, and noise that is alike
+- `system`: what is audited
+- `channel`: the votes, from inside
+- `game`: many small runs, from outside
+- `canaries`: many rows of one run, from outside
+- `broken`: systems that break the promise
+- `report`: what was found
+
+An audit can refute a promise, never prove it. The proof is in `docs/privacy.md`.
+"""
+
+from tabpe.audit.report import AuditReport, Claim, Repetition, Shown
+from tabpe.audit.run import Effort, audit, audit_broken
+
+__all__ = ["AuditReport", "Claim", "Effort", "Repetition", "Shown", "audit", "audit_broken"]

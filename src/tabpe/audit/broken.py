@@ -1,0 +1,110 @@
+"""Systems that break the promise, each in one way, to see whether the audit notices.
+
+They are here for `tabpe.audit` alone. Broken sources of noise say that they are not private, so
+what they touch is stamped NOT PRIVATE, as with `FakeNoise`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.audit.system import System
+from tabpe.encode import Records
+from tabpe.engines import Engine
+from tabpe.io import draft_schema
+from tabpe.privacy import FakeNoise, TableNoise
+from tabpe.schema import Schema
+
+
+class VotesTwice:
+    """Counts every private row twice. NOT PRIVATE.
+
+    Args:
+        engine: Counts once.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.scale = engine.scale
+
+    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
+        """Take in the private rows."""
+        self._engine.prepare(batches)
+
+    def row_count(self) -> NDArray[np.int64]:
+        """Return twice the number of rows."""
+        return 2 * self._engine.row_count()
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Return twice the number of rows of each class."""
+        return 2 * self._engine.class_counts()
+
+    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
+        """Return twice the votes."""
+        return [2 * votes for votes in self._engine.votes(population)]
+
+    def close(self) -> None:
+        """Let go of the private rows."""
+        self._engine.close()
+
+
+class NarrowNoise:
+    """Noise of half the variance that was agreed on. NOT PRIVATE."""
+
+    name = "too little"
+    private = False
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return draws of parameter `sigma / sqrt(2)`."""
+        return TableNoise().draw(size, sigma / math.sqrt(2))
+
+
+class ReusedNoise:
+    """Noise that is drawn once a run, and put on every histogram of it. NOT PRIVATE."""
+
+    name = "reused"
+    private = False
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def __init__(self) -> None:
+        self._drawn: dict[tuple[int, float], NDArray[np.int64]] = {}
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return the draws of the first call."""
+        if (size, sigma) not in self._drawn:
+            self._drawn[size, sigma] = TableNoise().draw(size, sigma)
+        return self._drawn[size, sigma]
+
+
+def _doubled(table: pa.Table) -> pa.Table:
+    return pa.concat_tables([table, table])
+
+
+def _seeded() -> FakeNoise:
+    return FakeNoise(seed=0)
+
+
+def _silent() -> FakeNoise:
+    return FakeNoise(strength=0)
+
+
+def _drafted(_: Schema, table: pa.Table) -> Schema:
+    return draft_schema(table)
+
+
+BROKEN = (
+    System("votes twice", noise=TableNoise, engine=VotesTwice, table=_doubled),
+    System("sigma / sqrt 2", noise=NarrowNoise),
+    System("reused noise", noise=ReusedNoise),
+    System("seeded noise", noise=_seeded),
+    System("no noise", noise=_silent),
+    System("bounds from data", noise=TableNoise, schema=_drafted),
+)

@@ -1,0 +1,102 @@
+"""The vote channel, seen from inside: what a histogram tells about a row that sits on a candidate.
+
+The candidates of a class stand apart on a line, and there are many classes. On half of all
+candidates, by chance, sits one private row; on the others none. So every histogram that
+`tabpe.measure` returns holds thousands of answers to the question whether a row is there, each
+under noise of its own. The score of a candidate is the sum of its noisy votes over all rounds,
+which no other score beats if the noise is Gaussian and independent.
+
+What that sum can not see is noise that repeats: between rounds, where it would cancel out of a
+difference, or between runs. So the noise of a cell, which is its votes less their mean over cells
+alike, must be uncorrelated between rounds, and with that of a second run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe import measure
+from tabpe.audit.report import Claim, Finding, Repetition
+from tabpe.audit.scores import likeness, shown
+from tabpe.audit.system import System
+from tabpe.encode import Records
+from tabpe.engines import LocalEngine
+from tabpe.evolve import Evolution
+from tabpe.measure.histograms import VOTES
+from tabpe.privacy import Account, BillItem, calibrate
+
+# Candidates of a class: few, so that votes are quick in numpy too, and a power of two, so that
+# float32 holds their places.
+LINE = 2**9
+
+Votes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Lines of candidates, and how often they are voted on.
+
+    Args:
+        cells: How many candidates: a power of two.
+        rounds: How many histograms the promise is over.
+    """
+
+    cells: int = 2**18
+    rounds: int = Evolution().rounds
+
+    def audit(self, system: System, claim: Claim, label: str) -> list[Finding]:
+        """Return what the votes of a system show.
+
+        Args:
+            system: What is audited.
+            claim: What it promises over all rounds.
+            label: How findings call the channel.
+        """
+        occupied = np.random.default_rng().permutation(self.cells) < self.cells // 2
+        sigma = calibrate(claim.epsilon, claim.delta, self.rounds)
+        noisy = self._votes(system, sigma, occupied, self.rounds)
+        again = self._votes(system, sigma, occupied, 1)
+        scores = noisy.sum(axis=0)
+        noise, other_noise = _centred(noisy, occupied), _centred(again, occupied)
+        return [
+            *shown(label, scores[occupied], scores[~occupied], claim),
+            Repetition(f"{label}: noise over rounds", likeness(noise), self.cells),
+            Repetition(
+                f"{label}: noise over runs",
+                likeness(np.stack([noise[0], other_noise[0]])),
+                self.cells,
+            ),
+        ]
+
+    def _votes(self, system: System, sigma: float, occupied: NDArray[Any], calls: int) -> Votes:
+        """Return the noisy votes of the first rounds of a run, one row a round."""
+        length = min(self.cells, LINE)
+        line = np.arange(length)[:, None] / length
+        candidates = Records(line, np.empty((length, 0), dtype=np.uint8))
+        population = [candidates] * (self.cells // length)
+        account, noise = Account(), system.noise()
+        account.agree(BillItem(VOTES, sigma=sigma, times=self.rounds))
+        engine = system.engine(LocalEngine(classes=len(population), category_weight=1.0))
+        engine.prepare([_rows_on(population, occupied)])
+        measured = (measure.votes(engine, population, account, noise) for _ in range(calls))
+        return np.stack([np.concatenate(one.values) for one in measured])
+
+
+def _rows_on(population: list[Records], occupied: NDArray[Any]) -> tuple[Records, Votes]:
+    """Return one private row on each occupied candidate, and its class."""
+    labels = np.repeat(np.arange(len(population)), len(population[0]))
+    present = Records.concat(population).take(occupied)
+    return Records(present.numbers.astype(np.float32), present.codes), labels[occupied]
+
+
+def _centred(noisy: Votes, occupied: NDArray[Any]) -> Floats:
+    """Return votes less the mean of the occupied or of the empty cells of the same round."""
+    centred = noisy.astype(np.float64)
+    for cells in (occupied, ~occupied):
+        centred[:, cells] -= centred[:, cells].mean(axis=1, keepdims=True)
+    return centred

@@ -1,0 +1,136 @@
+"""The audit: every test on one system, and every broken system under the same tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from tabpe.audit.broken import BROKEN
+from tabpe.audit.canaries import Edges, Places
+from tabpe.audit.channel import Channel
+from tabpe.audit.game import Game
+from tabpe.audit.report import AuditReport, Claim, Finding
+from tabpe.audit.system import SHIPPED, System
+from tabpe.errors import ParameterError
+from tabpe.privacy import OpenDPNoise, TableNoise
+from tabpe.privacy.accounting import check_promise
+
+# Below, a table of noise does not serve. Above, there is so little noise that it is often 0, and
+# correlations and the reading of discrete noise as Gaussian are no longer to be trusted.
+EPSILONS = 0.01, 20.0
+OnTest = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many samples each test takes. The defaults take about half a minute in all.
+
+    Args:
+        channel: The votes under noise that is quick to draw.
+        exact_channel: The votes under OpenDP's noise, which is a hundred times slower to draw.
+        game: Many small runs.
+        places: One run, with canaries that are near to synthetic rows or not.
+        edges: Runs with canaries at the bounds of columns.
+    """
+
+    channel: Channel = field(default_factory=Channel)
+    exact_channel: Channel = field(default_factory=lambda: Channel(cells=2**15, rounds=8))
+    game: Game = field(default_factory=Game)
+    places: Places = field(default_factory=Places)
+    edges: Edges = field(default_factory=Edges)
+
+
+def audit(
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    *,
+    effort: Effort | None = None,
+    on_test: OnTest = lambda _: None,
+) -> AuditReport:
+    """Attack the promise of this installation, and return what that shows.
+
+    Made-up tables go through the code that makes releases: the calibration, the account, the
+    votes, both sources of noise, and whole runs of `TabPE`. No private table is needed. Of correct
+    code all tests together refute the promise with a chance below one in a million.
+
+    Args:
+        epsilon: The promise to attack.
+        delta: The promise to attack. Tests of single runs promise a smaller one.
+        effort: How many samples are taken.
+        on_test: Called with the name of each test before it begins.
+
+    Example:
+        >>> few = Effort(Channel(2**10), Channel(2**6, 2), Game(20), Places(20), Edges(5, 10))
+        >>> report = audit(epsilon=1.0, effort=few)
+        >>> report.holds, len(report.findings)
+        (True, 14)
+    """
+    effort, claim = effort or Effort(), _claim(epsilon, delta)
+    on_test("votes, opendp")
+    exact = replace(SHIPPED, noise=OpenDPNoise)
+    findings = effort.exact_channel.audit(exact, claim, "votes, opendp")
+    by_table = replace(SHIPPED, noise=TableNoise)
+    findings += _channel(by_table, claim, effort, on_test, "votes, table")
+    findings += _pipeline(SHIPPED, claim, effort, on_test)
+    return AuditReport(SHIPPED.name, claim, tuple(findings))
+
+
+def audit_broken(
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    *,
+    effort: Effort | None = None,
+    on_test: OnTest = lambda _: None,
+) -> tuple[AuditReport, ...]:
+    """Return what the same tests show about systems that are broken on purpose.
+
+    The promise of each should be refuted: what `audit` does not see in these it would not see in
+    tabpe either.
+
+    Args:
+        epsilon: The promise that is broken.
+        delta: The promise that is broken.
+        effort: How many samples are taken.
+        on_test: Called with the name of each test before it begins.
+    """
+    effort, claim = effort or Effort(), _claim(epsilon, delta)
+    reports = []
+    for system in BROKEN:
+
+        def announce(test: str, name: str = system.name) -> None:
+            on_test(f"{name}: {test}")
+
+        findings = _channel(system, claim, effort, announce)
+        findings += _pipeline(system, claim, effort, announce)
+        reports.append(AuditReport(system.name, claim, tuple(findings)))
+    return tuple(reports)
+
+
+def _claim(epsilon: float, delta: float) -> Claim:
+    check_promise(epsilon, delta)
+    low, high = EPSILONS
+    if not low <= epsilon <= high:
+        raise ParameterError(
+            f"epsilon={epsilon:g}: an audit serves promises from {low:g} to {high:g}: its samples "
+            f"do not tell others from broken ones."
+        )
+    return Claim(float(epsilon), float(delta))
+
+
+def _channel(
+    system: System, claim: Claim, effort: Effort, on_test: OnTest, label: str = "votes"
+) -> list[Finding]:
+    on_test(label)
+    return effort.channel.audit(system, claim, label)
+
+
+def _pipeline(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+    findings: list[Finding] = []
+    for name, test in (
+        ("many small runs", effort.game),
+        ("canaries in one run", effort.places),
+        ("canaries at bounds", effort.edges),
+    ):
+        on_test(name)
+        findings += test.audit(system, claim)
+    return findings

@@ -1,0 +1,75 @@
+"""`tabpe audit`: attacks on the promise of this installation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabpe import _atomic
+from tabpe.audit import AuditReport, audit_broken
+from tabpe.audit import audit as audit_shipped
+from tabpe.cli.console import check_free, reported, say
+from tabpe.progress import step_line
+
+REFUTED = 1
+
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The promise to attack.")]
+Delta = Annotated[float, typer.Option("--delta", help="The promise to attack.")]
+Broken = Annotated[
+    bool,
+    typer.Option("--broken", help="Attack systems broken on purpose, to see that it is noticed."),
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the findings here.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")]
+
+
+def audit(
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
+    broken: Broken = False,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Attack the privacy promise of this installation, with made-up tables.
+
+    Shows how large epsilon must be, by each attack, beside what is claimed. Ends with code 1 if
+    that refutes the promise; with --broken, if a broken system goes unnoticed.
+    """
+    with reported():
+        files = [] if json_file is None else [json_file]
+        check_free(*files, force=force)
+        passed, text, record = _tried(epsilon, delta, broken=broken, quiet=quiet)
+        for file in files:
+            _atomic.write_text(file, record)
+        if not quiet:
+            typer.echo(text)
+            for file in files:
+                say("wrote", str(file))
+        if not passed:
+            raise typer.Exit(REFUTED)
+
+
+def _tried(epsilon: float, delta: float, *, broken: bool, quiet: bool) -> tuple[bool, str, str]:
+    """Return whether all is as it should be, the same for people, and for machines."""
+    with step_line(visible=not quiet) as on_test:
+        if not broken:
+            report = audit_shipped(epsilon, delta, on_test=on_test)
+            return report.holds, str(report), report.to_json()
+        reports = audit_broken(epsilon, delta, on_test=on_test)
+    record = json.dumps([report.to_dict() for report in reports], indent=2) + "\n"
+    return not any(report.holds for report in reports), _caught(reports), record
+
+
+def _caught(reports: Sequence[AuditReport]) -> str:
+    """Say of each broken system which tests noticed it."""
+    lines = [f"{'broken on purpose':<20}noticed by"]
+    for report in reports:
+        noticed = report.refuting or ("NOTHING: an audit would not see this",)
+        lines += [f"{report.system:<20}{noticed[0]}", *(f"{'':<20}{test}" for test in noticed[1:])]
+    return "\n".join(lines)

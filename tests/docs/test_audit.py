@@ -1,0 +1,46 @@
+"""What the page about the audit says is so."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tabpe.audit import AuditReport, Claim, Effort
+from tabpe.audit.bounds import ALARM
+from tabpe.audit.broken import BROKEN
+from tabpe.cli import audit as command
+from tabpe.cli.app import app
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "audit.md").read_text()
+COMMANDS = re.findall(r"^tabpe (.*)$", PAGE, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_its_commands_are_understood(words, tmp_path, monkeypatch):
+    """The audit itself has tests of its own, so it finds nothing here."""
+    nothing = AuditReport("as shipped", Claim(1.0, 1e-5), ())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "audit_shipped", lambda *_, on_test: nothing)
+    monkeypatch.setattr(command, "audit_broken", lambda *_, on_test: ())
+    result = CliRunner().invoke(app, shlex.split(words))
+    assert result.exit_code == 0, result.output
+
+
+def test_its_numbers_are_those_of_the_code():
+    effort = Effort()
+    for number in (
+        f"{effort.exact_channel.cells:,} and {effort.channel.cells:,} candidates",
+        f"{2 * effort.game.runs} whole runs",
+        f"{effort.places.canaries:,} rows",
+        f"chance of {ALARM:g}".replace("e-08", "e-8"),
+    ):
+        assert number in PAGE
+    assert len(COMMANDS) == 2
+    assert len(BROKEN) == 6
+
+
+def test_all_findings_together_are_wrong_less_than_once_in_a_million():
+    """Four a channel, four of the game and two of canaries."""
+    assert (2 * 4 + 4 + 2) * ALARM < 1e-6

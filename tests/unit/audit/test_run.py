@@ -1,0 +1,88 @@
+"""The audit as a whole: what it takes and what it covers; its power is a statistical test."""
+
+import numpy as np
+import pytest
+
+from tabpe.audit import Effort, audit, audit_broken
+from tabpe.audit.broken import BROKEN, NarrowNoise, ReusedNoise
+from tabpe.audit.canaries import Edges, Places
+from tabpe.audit.channel import Channel
+from tabpe.audit.game import Game
+from tabpe.audit.report import Claim
+from tabpe.audit.system import SHIPPED, System
+from tabpe.errors import ParameterError
+from tabpe.evolve import Evolution
+from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
+
+FEW = Effort(Channel(2**10, 3), Channel(2**6, 2), Game(8), Places(20), Edges(5, 10))
+
+
+def test_both_sources_of_noise_and_the_whole_pipeline_are_attacked():
+    names = []
+    report = audit(epsilon=2.0, delta=1e-6, effort=FEW, on_test=names.append)
+    attacked = {finding.test.split(":")[0] for finding in report.findings}
+    assert attacked == {"votes, opendp", "votes, table", "many runs", "canaries"}
+    assert len(names) == 5
+    assert report.claim == Claim(2.0, 1e-6)
+    assert all(f.claim.epsilon == 2.0 for f in report.findings if hasattr(f, "claim"))
+
+
+def test_every_broken_system_goes_through_the_same_tests():
+    reports = audit_broken(epsilon=2.0, effort=FEW)
+    assert [report.system for report in reports] == [system.name for system in BROKEN]
+    assert {len(report.findings) for report in reports} == {10}
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.001, 21.0, float("nan"), "one"])
+def test_an_epsilon_beyond_what_can_be_audited_is_refused(epsilon):
+    with pytest.raises(ParameterError, match="epsilon"):
+        audit(epsilon=epsilon, effort=FEW)
+
+
+def test_what_is_shipped_is_not_replaced():
+    """The defaults of a system are the shipped parts themselves."""
+    engine, table, schema = object(), object(), object()
+    assert SHIPPED.noise is OpenDPNoise
+    assert SHIPPED.engine(engine) is engine
+    assert SHIPPED.table(table) is table
+    assert SHIPPED.schema(schema, table) is schema
+
+
+def test_releases_of_broken_noise_are_stamped():
+    import pyarrow as pa
+
+    from tabpe import Integer, Schema
+
+    schema, table = Schema((Integer("age", 0, 9),)), pa.table({"age": [1, 2, 3]})
+    for noise in (NarrowNoise, ReusedNoise):
+        broken = System("x", noise=noise)
+        model = broken.release(table, schema, Claim(1.0, 1e-5), Evolution(rounds=1), 1)
+        assert "NOT PRIVATE" in str(model.certificate)
+
+
+def test_each_broken_source_of_noise_is_broken_as_it_says():
+    narrow = NarrowNoise().draw(20_000, 10.0)
+    assert abs(narrow.std() - 10 / np.sqrt(2)) < 0.3
+    reused = ReusedNoise()
+    assert (reused.draw(50, 10.0) == reused.draw(50, 10.0)).all()
+    assert (reused.draw(50, 10.0) != ReusedNoise().draw(50, 10.0)).any()
+
+
+def test_a_channel_without_noise_returns_who_is_there():
+    """One vote in every round for each canary, and none elsewhere; through an account."""
+    channel, silent = Channel(2**8, 3), System("silent", noise=lambda: FakeNoise(strength=0))
+    occupied = np.arange(2**8) % 3 == 0
+    votes = channel._votes(silent, 5.0, occupied, 3)
+    assert (votes == occupied).all()
+
+
+def test_wrong_guesses_end_the_search_at_the_bounds_at_once():
+    finding = Edges(columns=50).audit(SHIPPED, Claim(6.0, 1e-5))[0]
+    assert finding.samples == 100
+    assert finding.visible > 6.0 > finding.epsilon == 0.0
+
+
+def test_few_places_show_little():
+    finding = Places(20).audit(System("x", noise=TableNoise), Claim(1.0, 1e-5))[0]
+    assert finding.holds
+    assert finding.claim.delta < 1e-11

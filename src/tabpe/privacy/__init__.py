@@ -2,6 +2,7 @@
 
 - `adjacency`: which two tables the promise does not tell apart
 - `accounting`: sigma from (epsilon, delta) and back, verified by privacy loss distributions
+- `recount`: the same epsilon by another way, for those who verify
 - `bill`: what touched private rows; `Account` refuses what was not paid for
 - `noise`: integer noise from the operating system, and a fake one for tests
 - `table`: the same noise faster, all but exact

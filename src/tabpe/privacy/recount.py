@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def recounted_epsilon(
     if not items:
         return 0.0
     compose = _of_users if neighbours.of_users else _of_rows
-    return compose(items, left - _ROUNDING, neighbours) * (1 + _ULPS)
+    return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
 def _check(items: Sequence[BillItem]) -> None:
@@ -102,7 +103,7 @@ def _check(items: Sequence[BillItem]) -> None:
         raise ParameterError("bill: so little noise that no promise is left.")
 
 
-def _of_users(items: Sequence[BillItem], delta: float, neighbours: Neighbours) -> float:
+def _of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
     least = min(item.sigma for item in items)
     if least < SMALLEST_USER_SIGMA:
         raise ParameterError(
@@ -134,7 +135,8 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
     return math.exp(likelier) - math.exp(epsilon + other)
 
 
-def _of_rows(items: Sequence[BillItem], delta: float, neighbours: Neighbours) -> float:
+@lru_cache(maxsize=64)
+def _of_rows(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
     draws: Counter[float] = Counter()
     for item in items:
         draws[item.sigma] += item.times * neighbours.cells

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -143,7 +143,7 @@ def _of_rows(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) 
     variance = sum(times / sigma**2 for sigma, times in draws.items())
     # Half a deviation more than the reach: room for what was rounded up.
     step = (2 * _REACH + 1) * math.sqrt(variance) / _GRID
-    masses = _convolved([_placed(sigma, times, step) for sigma, times in draws.items()])
+    masses = _convolved(draws, step)
     losses = variance / 2 + step * np.arange(-_GRID // 2, _GRID // 2, dtype=np.float64)
     return _least_epsilon(losses, masses, delta)
 
@@ -166,10 +166,11 @@ def _hockey_stick(losses: Masses, masses: Masses, epsilon: float) -> float:
     return float(masses[first:] @ -np.expm1(epsilon - losses[first:]))
 
 
-def _convolved(parts: Sequence[Masses]) -> Masses:
-    """Return the distribution of a sum, with 0 in the middle as in each of the parts."""
-    if len(parts) == 1:
-        return parts[0]
+def _convolved(draws: Mapping[float, int], step: float) -> Masses:
+    """Return how the loss of all draws lies around its mean, which is in the middle of the grid."""
+    parts = (_placed(sigma, times, step) for sigma, times in draws.items())
+    if len(draws) == 1:
+        return next(parts)
     product = np.ones(_GRID // 2 + 1, dtype=np.complex128)
     for part in parts:
         product *= np.fft.rfft(np.fft.ifftshift(part))

@@ -7,6 +7,7 @@ linked to. Whatever stops it on the way, Ctrl-C included, leaves no trace.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -72,15 +73,36 @@ def filler(content: bytes) -> Callable[[BinaryIO], None]:
     return fill
 
 
+def measured(
+    fill: Callable[[BinaryIO], None], tell: Callable[[str, int], None]
+) -> Callable[[BinaryIO], None]:
+    """Return what fills a file as `fill` does, then tells the SHA-256 and length of its bytes.
+
+    They are read back: what counts is what is in the file.
+    """
+
+    def fill_and_tell(file: BinaryIO) -> None:
+        fill(file)
+        file.flush()
+        with Path(file.name).open("rb") as written:
+            tell(hashlib.file_digest(written, "sha256").hexdigest(), written.tell())
+
+    return fill_and_tell
+
+
 def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
-    """Write several files; none takes its place before all are complete."""
+    """Write several files; none takes its place before all are complete.
+
+    They are filled in the order given, so that one can speak of those before it. They take their
+    places in the opposite order: what speaks of a file is there before the file is.
+    """
     finished: dict[Path, Path] = {}
     try:
         for path, fill in contents.items():
             check_output(path)
             finished[path] = _hidden(path)
             _fill(finished[path], fill)
-        for path, temporary in finished.items():
+        for path, temporary in reversed(finished.items()):
             temporary.replace(path)
     except OutputError:
         raise

@@ -10,12 +10,17 @@ from tabpe.budget import Facts, Request, spent_epsilon, spent_slack
 from tabpe.evolve import Evolution
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
-from tabpe.privacy.certificate import round_up
+from tabpe.privacy.delta import RowCount
+from tabpe.privacy.guarantee import round_up
 from tabpe.schema import Schema
 
 ACCOUNTANT = (
     "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
     "adaptive composition of all items"
+)
+USER_ACCOUNTANT = (
+    "privacy loss distribution of dp_accounting, all items as one Gaussian mechanism, pessimistic "
+    "estimate; votes of users in parts of a fixed point, discrete Gaussian"
 )
 SEED_POLICY = (
     "random_state drives the search (random, variation, selection) only; noise takes no seed"
@@ -43,13 +48,17 @@ def certify(
         delta_slack=spent_slack(request, account, noise),
         requested_epsilon=request.epsilon,
         delta_source=_delta_source(request, facts),
+        delta_rows=_delta_rows(request, facts),
         neighbours=request.neighbours,
+        unit=unit,
         bill=account.spent,
-        accountant=ACCOUNTANT,
+        accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
         noise=noise.name,
         private=noise.private,
+        schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
+        bought=(),
         assumed_public=_assumed_public(request, schema),
         configuration=_configuration(config, size),
         seed_policy=SEED_POLICY,
@@ -65,6 +74,12 @@ def _delta_source(request: Request, facts: Facts) -> str:
     if facts.rows is not None and facts.rows.is_declared:
         return f"delta = 1/(n ln n) with n = {request.rows:,} declared public"
     return "delta = 1/(n ln n) with a noisy n, stated on the safe side"
+
+
+def _delta_rows(request: Request, facts: Facts) -> RowCount | None:
+    """Return the number of rows that delta follows, if it is a noisy one."""
+    follows = request.delta is None and facts.rows is not None and not facts.rows.is_declared
+    return facts.rows if follows else None
 
 
 def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tabpe.io import Batch, FrameLike, Source
 from tabpe.privacy import BillItem, Certificate, Neighbours
+from tabpe.privacy.attachments import LedgerEntry
 from tabpe.privacy.ledger import Entry, Ledger
 
 
@@ -62,9 +63,15 @@ class Charge:
                 self.ledger.refund(entry.id)
             raise
 
-    def settle(self, entry: Entry, certificate: Certificate) -> None:
-        """Put what was measured in the place of what was reserved."""
-        self.ledger.spend(entry.id, certificate.bill, certificate.digest)
+    def settled(self, entry: Entry, certificate: Certificate) -> Certificate:
+        """Put what was measured in the place of what was reserved.
+
+        Returns:
+            The certificate, which names the entry. The ledger knows it by its digest.
+        """
+        named = replace(certificate, ledger=LedgerEntry(self.dataset, entry.id))
+        self.ledger.spend(entry.id, named.bill, named.digest)
+        return named
 
 
 class WatchedSource:

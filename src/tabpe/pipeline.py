@@ -129,8 +129,8 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
         begun.id, bill, request.neighbours, noise.slack, give_back
     ) as entry:
         outcome = _run(source, begun, folder, settings)
-    settings.charge.settle(entry, outcome.certificate)
-    return outcome
+    certificate = settings.charge.settled(entry, outcome.certificate)
+    return dataclasses.replace(outcome, certificate=certificate)
 
 
 def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Settings) -> Outcome:

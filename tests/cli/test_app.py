@@ -14,7 +14,7 @@ def test_version(tabpe):
 
 def test_help_names_the_commands_and_exit_codes(tabpe):
     text = tabpe("--help").stdout
-    for word in ("demo", "synth", "schema", "audit", "Exit codes"):
+    for word in ("demo", "synth", "schema", "audit", "verify", "ledger", "Exit codes"):
         assert word in text
 
 

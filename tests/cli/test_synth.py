@@ -1,5 +1,6 @@
 """`tabpe synth`, as a person meets it."""
 
+import hashlib
 import json
 
 import pyarrow.parquet as pq
@@ -20,6 +21,19 @@ def test_it_writes_rows_and_a_certificate_and_says_so_in_three_lines(synth, fold
     assert certificate["status"] == "private"
     assert len(result.stdout.splitlines()) == 3
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_the_certificate_names_the_very_bytes_of_the_table(synth, folder, name):
+    assert synth("-o", name).exit_code == 0
+    written = (folder / name).read_bytes()
+    assert json.loads((folder / "out.certificate.json").read_text())["release"] == {
+        "file": name,
+        "sha256": hashlib.sha256(written).hexdigest(),
+        "rows": 40,
+        "size_bytes": len(written),
+        "formulas_escaped": False,
+    }
 
 
 def test_parquet_keeps_types(synth, folder):

@@ -1,4 +1,4 @@
-"""The privacy loss of discrete Gaussian noise summed directly: no grid, no FFT, no library."""
+"""What a bill really costs, summed without a grid: slow, and for few draws alone."""
 
 import math
 
@@ -23,7 +23,7 @@ def losses(sigma, times):
 
 
 def exact_delta(items, epsilon, neighbours):
-    """The hockey-stick divergence of a bill."""
+    """The hockey-stick divergence of a bill, summed directly: no grid, no FFT, no library."""
     values, chances = np.zeros(1), np.ones(1)
     for item in items:
         more, weights = losses(item.sigma, item.times * neighbours.cells)

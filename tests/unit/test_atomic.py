@@ -1,5 +1,6 @@
 """Files are written whole or not at all."""
 
+import hashlib
 import os
 import stat
 
@@ -84,6 +85,30 @@ def test_several_files_are_written_all_or_none(tmp_path, error):
         atomic.write_together(files)
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_later_file_can_speak_of_the_bytes_of_an_earlier_one(tmp_path):
+    told = []
+    atomic.write_together(
+        {
+            tmp_path / "a.txt": atomic.measured(content("abc"), lambda *facts: told.append(facts)),
+            tmp_path / "b.txt": lambda file: file.write(repr(told[0]).encode()),
+        }
+    )
+    assert told == [(hashlib.sha256(b"abc").hexdigest(), 3)]
+    assert (tmp_path / "b.txt").read_text() == repr(told[0])
+
+
+def test_what_speaks_of_a_file_takes_its_place_before_the_file_does(tmp_path, monkeypatch):
+    placed, replace = [], atomic.Path.replace
+
+    def watched(path, target):
+        placed.append(target.name)
+        return replace(path, target)
+
+    monkeypatch.setattr(atomic.Path, "replace", watched)
+    atomic.write_together({tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")})
+    assert placed == ["b.txt", "a.txt"]
 
 
 def test_a_missing_folder_of_the_second_file_stops_the_first(tmp_path):

@@ -2,7 +2,7 @@
 
 - `app`: the commands
 - `console`: how results, warnings and errors reach people
-- `synth`, `schema`, `audit`, `demo`: one module a command
+- `synth`, `schema`, `verify`, `ledger`, `audit`, `demo`: one module a command
 """
 
 from tabpe.cli.app import main

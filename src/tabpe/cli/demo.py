@@ -39,6 +39,7 @@ def demo(
         readable = folder / "certificate.txt"
         _atomic.write_text(readable, f"{_certificate(output)}\n")
         say("next", f"less {readable}")
+        say("", f"tabpe verify {synth.certificate_path(output)} {output}")
         say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
 
 

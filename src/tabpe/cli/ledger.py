@@ -12,7 +12,7 @@ import typer
 from tabpe import _atomic
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import LedgerError
-from tabpe.privacy.certificate import round_up
+from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.ledger import Entry, Ledger, Status, default_path
 from tabpe.privacy.ledger.entries import digest_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, BinaryIO, Literal
 
 import pyarrow as pa
 import typer
@@ -14,8 +14,8 @@ from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import ParameterError
 from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
-from tabpe.privacy import Certificate
-from tabpe.privacy.certificate import round_up
+from tabpe.privacy import Certificate, WrittenTable
+from tabpe.privacy.guarantee import round_up
 from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
 
@@ -163,12 +163,7 @@ def synth(
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))
         table = model.sample(rows)
-        _atomic.write_together(
-            {
-                beside: _atomic.text_filler(model.certificate.to_json()),
-                output: table_writer(table, output, escape_formulas=escape_formulas),
-            }
-        )
+        _write(table, output, model.certificate, escape_formulas=escape_formulas)
         if not quiet:
             _report(model.certificate, table, output, time.perf_counter() - started)
 
@@ -176,6 +171,24 @@ def synth(
 def certificate_path(output: Path) -> Path:
     """Return where the certificate of a table goes."""
     return output.with_name(f"{output.stem}.certificate.json")
+
+
+def _write(
+    table: pa.Table, output: Path, certificate: Certificate, *, escape_formulas: bool
+) -> None:
+    """Write the table, and a certificate that names the very bytes of it."""
+    told: list[WrittenTable] = []
+
+    def tell(sha256: str, size: int) -> None:
+        told.append(WrittenTable(output.name, sha256, table.num_rows, size, escape_formulas))
+
+    def certify(file: BinaryIO) -> None:
+        file.write(certificate.for_file(told[0]).to_json().encode())
+
+    fill = table_writer(table, output, escape_formulas=escape_formulas)
+    _atomic.write_together(
+        {output: _atomic.measured(fill, tell), certificate_path(output): certify}
+    )
 
 
 def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:

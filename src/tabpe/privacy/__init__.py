@@ -2,16 +2,19 @@
 
 - `adjacency`: which two tables the promise does not tell apart
 - `accounting`: sigma from (epsilon, delta) and back, verified by privacy loss distributions
+- `recount`: the same epsilon by another way, for those who verify
 - `bill`: what touched private rows; `Account` refuses what was not paid for
 - `noise`: integer noise from the operating system, and a fake one for tests
 - `table`: the same noise faster, all but exact
 - `slack`: which part of delta pays for the difference
-- `certificate`: the promise in writing
+- `certificate`: the promise in writing; `guarantee` says it in plain words, `attachments` are the
+  table and the ledger it is tied to, `reading` takes it from a file
 - `ledger`: what earlier runs have spent, in a file (imported by itself)
 """
 
 from tabpe.privacy.accounting import calibrate, composed_epsilon, epsilon_of
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
+from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import Account, BillItem
 from tabpe.privacy.certificate import Certificate
 from tabpe.privacy.noise import FakeNoise, NoiseSource, OpenDPNoise
@@ -24,10 +27,12 @@ __all__ = [
     "BillItem",
     "Certificate",
     "FakeNoise",
+    "LedgerEntry",
     "Neighbours",
     "NoiseSource",
     "OpenDPNoise",
     "TableNoise",
+    "WrittenTable",
     "calibrate",
     "composed_epsilon",
     "epsilon_of",

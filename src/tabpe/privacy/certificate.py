@@ -9,14 +9,15 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from tabpe.errors import ArchiveError
-from tabpe.privacy.adjacency import Adjacency, Neighbours
+from tabpe.privacy import reading
+from tabpe.privacy.adjacency import Neighbours
+from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
+from tabpe.privacy.delta import RowCount
+from tabpe.privacy.guarantee import Guarantee, guarantee_of, round_up
 
-FORMAT = 1
 NOT_PRIVATE = "NOT PRIVATE"
 _WIDTH = 78
 
@@ -31,19 +32,26 @@ class Certificate:
         delta_slack: The part of delta that pays for noise that is not exact.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
+        delta_rows: The noisy number of rows that delta follows; None if delta follows none. The
+            bill is then composed at a smaller delta than the promised one (docs/privacy.md).
         neighbours: The neighbouring relation.
+        unit: The column that tells users apart; None if the promise is for rows.
         bill: Everything that touched private rows.
         accountant: How the bill was composed.
         noise: The source of the noise.
         private: False if a fake source was used, for tests.
+        schema: The schema, as plain values.
         schema_digest: SHA-256 of the schema.
         fields_from_data: Fields of the schema that were read off the data: not covered.
+        bought: Fields of the schema that were bought under the bill.
         assumed_public: What was taken as public knowledge.
         configuration: The settings of the run.
         seed_policy: What `random_state` drives and what it does not.
         versions: Versions of the software that matter.
         created: When, in UTC.
         notes: What else a reader should know.
+        release: The table that was written; None as long as none was.
+        ledger: Where the charge is recorded; None if there is no ledger.
     """
 
     epsilon: float
@@ -51,65 +59,94 @@ class Certificate:
     delta_slack: float
     requested_epsilon: float
     delta_source: str
+    delta_rows: RowCount | None
     neighbours: Neighbours
+    unit: str | None
     bill: tuple[BillItem, ...]
     accountant: str
     noise: str
     private: bool
+    schema: Mapping[str, Any]
     schema_digest: str
     fields_from_data: tuple[str, ...]
+    bought: tuple[str, ...]
     assumed_public: tuple[str, ...]
     configuration: Mapping[str, Any]
     seed_policy: str
     versions: Mapping[str, str]
     created: str
     notes: tuple[str, ...] = field(default=())
+    release: WrittenTable | None = None
+    ledger: LedgerEntry | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        head = {"format": FORMAT, "status": self.status}
+        """Return plain values for a file, and what follows from them."""
+        head = {"format": reading.FORMAT, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
-        plain["bill"] = [
-            {
-                **item.to_dict(),
-                "sensitivity": math.sqrt(self.neighbours.squared_distance),
-                "share": self.share(item),
-                "delta_slack": self.slack(item),
-            }
-            for item in self.bill
-        ]
+        plain["bill"] = [self._item(item) for item in self.bill]
+        for name in ("delta_rows", "release", "ledger"):
+            plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
+        plain["guarantee"] = self.guarantee.to_dict()
         return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the certificate in canonical JSON: what a ledger notes."""
-        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        """SHA-256 of the certificate in canonical JSON: what a ledger notes.
+
+        Without `release`, because one run may be written to several files.
+        """
+        plain = self.to_dict() | {"release": None}
+        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def _item(self, item: BillItem) -> dict[str, Any]:
+        return {
+            **item.to_dict(),
+            "sensitivity": math.sqrt(self.neighbours.squared_distance),
+            "parts_a_count": self.neighbours.scale,
+            "share": self.share(item),
+            "delta_slack": self.slack(item),
+        }
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Certificate:
-        """Read a certificate from plain values."""
-        if plain.get("format") != FORMAT:
-            raise ArchiveError(f"certificate format {plain.get('format')!r}: expected {FORMAT}.")
-        known: dict[str, Any] = {
-            f.name: plain[f.name] for f in dataclasses.fields(cls) if f.name != "neighbours"
-        }
-        adjacency = Adjacency.of(plain["adjacency"])
-        known["neighbours"] = Neighbours(adjacency, plain["max_rows_per_user"])
-        known["bill"] = tuple(
-            BillItem(item["name"], item["sigma"], item["times"], item["chance"])
-            for item in known["bill"]
+        """Read a certificate from plain values.
+
+        What follows from other fields is checked for its type and then left out: it is derived
+        anew. `tabpe.verify` tells whether it was the same.
+
+        Raises:
+            ArchiveError: If a field is missing, unknown or malformed; it is named.
+        """
+        return cls(**reading.fields_of(plain))
+
+    def for_file(self, table: WrittenTable) -> Certificate:
+        """Return the certificate of the same promise that names the table that was written."""
+        return dataclasses.replace(self, release=table)
+
+    @property
+    def accounted_delta(self) -> float:
+        """The delta that the bill is composed at, before slack; at most `delta`."""
+        return self.delta if self.delta_rows is None else self.delta_rows.calibration_delta
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised and what is not, in plain words."""
+        return guarantee_of(
+            self.epsilon,
+            self.delta,
+            self.neighbours,
+            private=self.private,
+            fields_from_data=self.fields_from_data,
+            unit=self.unit,
         )
-        for name in ("fields_from_data", "assumed_public", "notes"):
-            known[name] = tuple(known[name])
-        return cls(**known)
 
     @property
     def status(self) -> str:
@@ -131,7 +168,7 @@ class Certificate:
         epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
         lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
         lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
-        lines += _entry("neighbours", self.neighbours.meaning)
+        lines += _entry("neighbours", self._neighbours_in_words())
         for place, item in enumerate(self.bill):
             noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
             row = f"{item.name:<13} {noise}{self.share(item):>7.1%}"
@@ -143,11 +180,24 @@ class Certificate:
         lines += _entry("seeds", self.seed_policy)
         for place, fact in enumerate(self.assumed_public):
             lines += _entry("" if place else "public", fact)
+        if self.bought:
+            lines += _entry("bought", ", ".join(self.bought))
         for place, note in enumerate(self.notes):
             lines += _entry("" if place else "notes", note)
         lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
+        if self.release is not None:
+            named = f"{self.release.file}: {self.release.rows:,} rows"
+            lines += _entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")
+        if self.ledger is not None:
+            lines += _entry("ledger", f"{self.ledger.dataset}, entry {self.ledger.entry}")
         lines += _entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
         return "\n".join(lines)
+
+    def _neighbours_in_words(self) -> str:
+        meaning, most = self.neighbours.meaning, self.neighbours.max_rows
+        if most is None:
+            return meaning
+        return f"{meaning}; a user is a value of {self.unit!r}, with {most} rows at most"
 
     def _slack_in_words(self) -> str:
         parts = [f"{round_up(self.slack(item), 2):g} for {item.name}" for item in self.bill]
@@ -166,16 +216,6 @@ class Certificate:
         )
         read_off = [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
         return read_off if self.private else fake + read_off
-
-
-def round_up(value: float, digits: int) -> float:
-    """Return a positive value with so many significant digits, rounded toward a weaker promise.
-
-    Example:
-        >>> round_up(0.123456, 3), round_up(1.0, 3)
-        (0.124, 1.0)
-    """
-    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
 
 
 def _entry(title: str, text: str) -> list[str]:

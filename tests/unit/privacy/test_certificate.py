@@ -6,31 +6,20 @@ import re
 
 import pytest
 
+from certificates import ENTRY, KINDS, TABLE, honest
 from tabpe.errors import ArchiveError
-from tabpe.privacy import ROWS, BillItem, Certificate
+from tabpe.privacy import BillItem, Certificate
 
 
 @pytest.fixture
 def certificate():
-    return Certificate(
+    return dataclasses.replace(
+        honest(),
         epsilon=0.999991,
         delta=1.5744e-5,
-        delta_slack=0.0,
-        requested_epsilon=1.0,
         delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
-        neighbours=ROWS,
         bill=(BillItem("class counts", 30.0, 1), BillItem("votes", 15.0, 15)),
         accountant="privacy loss distributions " * 6,
-        noise="OpenDP",
-        private=True,
-        schema_digest="ab" * 32,
-        fields_from_data=(),
-        assumed_public=("the schema",),
-        configuration={"n_samples": 10, "rounds": 15},
-        seed_policy="noise takes no seed",
-        versions={"tabpe": "0.1.0"},
-        created="2025-01-01T00:00:00+00:00",
-        notes=("a note",),
     )
 
 
@@ -122,3 +111,30 @@ def test_the_slack_of_other_noise_is_stated_item_by_item(certificate):
     assert plain["delta_slack"] == 1.6004e-30
     assert sum(item["delta_slack"] for item in plain["bill"]) == pytest.approx(1.6004e-30)
     assert Certificate.from_dict(plain) == inexact
+
+
+def test_the_table_and_the_ledger_are_named(certificate):
+    tied = dataclasses.replace(certificate.for_file(TABLE), ledger=ENTRY)
+    assert certificate.release is None
+    assert Certificate.from_dict(json.loads(tied.to_json())) == tied
+    text = str(tied)
+    assert "out.csv: 10 rows, sha256 abababababababab..." in text
+    assert "patients, entry 17" in text
+    assert "bmi.min, bmi.max" in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_of_every_kind_fits_a_terminal(kind):
+    text = str(honest(**KINDS[kind]))
+    assert max(map(len, text.splitlines())) <= 78
+
+
+def test_a_promise_for_users_names_their_column():
+    text = " ".join(str(honest(**KINDS["users"])).split())
+    assert "a user is a value of 'patient', with 4 rows at most" in text
+
+
+def test_a_delta_that_follows_noisy_rows_is_accounted_for_below_the_promised_one():
+    noisy, plain = honest(**KINDS["a noisy delta"]), honest()
+    assert noisy.accounted_delta < noisy.delta
+    assert plain.accounted_delta == plain.delta

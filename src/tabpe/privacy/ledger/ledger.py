@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from tabpe.errors import BudgetError, LedgerError
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import BillItem
-from tabpe.privacy.certificate import round_up
+from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.ledger.book import BUDGET, EXTENDED, REFUNDED, RESERVED, SPENT, Book
 from tabpe.privacy.ledger.chain import NO_EVENT, Event
 from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon

@@ -1,0 +1,63 @@
+"""`tabpe verify`: whether a certificate holds, and what it promises."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabpe.cli.console import reported
+from tabpe.verify import Verification
+from tabpe.verify import verify as verified
+
+_WIDTH = 80
+
+
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERT", help="The certificate, a .json file.")
+    ],
+    rows: Annotated[
+        Path | None, typer.Argument(metavar="[ROWS]", help="The table that it is of.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a certificate, and the table it is of.
+
+    Counts epsilon anew from the bill, by another way than the one that certified it. Exit codes: 0
+    all of it holds, 1 something does not, 2 a file can not be read.
+    """
+    with reported():
+        found = verified(certificate, rows)
+        if as_json:
+            typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        else:
+            _show(found)
+        raise typer.Exit(0 if found.holds else 1)
+
+
+def _show(found: Verification) -> None:
+    for check in found.checks:
+        _say(f"{check.outcome:<7} {check.name:<8} ", check.words)
+    if not found.holds:
+        typer.echo("\nDoes not hold: do not rely on this certificate.")
+        return
+    _list("Promised", found.guarantee.promised)
+    _list("Not promised", found.guarantee.not_promised)
+    _list("Not checked", found.not_checked)
+
+
+def _list(title: str, entries: Iterable[str]) -> None:
+    typer.echo(f"\n{title}:")
+    for entry in entries:
+        _say("- ", entry)
+
+
+def _say(head: str, words: str) -> None:
+    """Print words behind a head, and go on below them."""
+    below = " " * len(head)
+    typer.echo(textwrap.fill(words, _WIDTH, initial_indent=head, subsequent_indent=below))

@@ -1,0 +1,98 @@
+"""A certificate and perhaps its table in, what was found out about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tabpe.errors import ArchiveError
+from tabpe.privacy import Certificate
+from tabpe.verify.claims import (
+    delta_check,
+    derived_check,
+    epsilon_checks,
+    given_checks,
+    noise_check,
+    schema_check,
+)
+from tabpe.verify.report import OK, Check, Verification
+from tabpe.verify.table import table_checks
+
+LARGEST_CERTIFICATE = 64 * 2**20
+NOT_SIGNED = (
+    "The certificate is not signed: whoever can change the file can also change it so that all of "
+    "this agrees. Keep its SHA-256 elsewhere, as a ledger does."
+)
+STATEMENTS = (
+    "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
+    "item, configuration, created, delta_source, ledger, notes, seed_policy, unit, versions, and a "
+    "requested_epsilon above the stated one."
+)
+
+
+def verify(certificate: str | Path, rows: str | Path | None = None) -> Verification:
+    """Check a certificate, and the table it speaks of if that is given too.
+
+    Args:
+        certificate: The file that `tabpe synth` wrote beside the table.
+        rows: The synthetic table.
+
+    Raises:
+        ArchiveError: If the file is not a certificate.
+        DataError: If there is no such table.
+    """
+    plain = read_certificate(Path(certificate))
+    return verify_plain(plain, None if rows is None else Path(rows))
+
+
+def verify_plain(plain: Mapping[str, Any], rows: Path | None = None) -> Verification:
+    """Check a certificate that was read already."""
+    stated = Certificate.from_dict(plain)
+    schema, of_schema = schema_check(stated)
+    found = [
+        Check("format", OK, "a certificate of format 1"),
+        derived_check(stated, plain),
+        of_schema,
+        noise_check(stated),
+        delta_check(stated),
+        *epsilon_checks(stated),
+        *given_checks(stated),
+    ]
+    not_checked = [STATEMENTS, NOT_SIGNED]
+    if rows is not None:
+        found += table_checks(stated.release, schema, rows)
+    elif stated.release is not None:
+        not_checked.insert(0, f"The table {stated.release.file}: give its path as well.")
+    else:
+        not_checked.insert(0, "Any table: the certificate names none.")
+    return Verification(tuple(found), stated.guarantee, tuple(not_checked))
+
+
+def read_certificate(path: Path) -> Mapping[str, Any]:
+    """Return the plain values of a certificate file, strictly read."""
+    try:
+        if path.stat().st_size > LARGEST_CERTIFICATE:
+            raise ArchiveError(f"{path}: larger than 64 MiB: not a certificate.")
+        text = path.read_text(encoding="utf-8")
+        plain = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+    except OSError as error:
+        raise ArchiveError(f"{path}: can not read it ({error.strerror}).") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ArchiveError):
+            raise
+        raise ArchiveError(f"{path}: not a certificate: expected JSON.") from None
+    if not isinstance(plain, dict):
+        raise ArchiveError(f"{path}: not a certificate: expected a mapping of fields.")
+    return plain
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)
+
+
+def _no_number(_: str) -> float:
+    raise ValueError("not a number of JSON")

@@ -1,0 +1,39 @@
+"""The second accountant is an upper bound, whatever the bill, and a close one."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exact_losses import exact_delta
+from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
+from tabpe.privacy.recount import recounted_epsilon
+
+REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+sigmas = st.floats(math.log(0.3), math.log(8)).map(math.exp)
+items = st.builds(BillItem, st.just("votes"), sigmas, st.integers(1, 4))
+bills = st.lists(items, min_size=1, max_size=2)
+deltas = st.floats(-12, -2).map(lambda power: 10**power)
+rows = st.sampled_from([ROWS, REPLACED])
+
+
+@given(bill=bills, delta=deltas, neighbours=rows)
+@settings(deadline=None, max_examples=25)
+def test_the_true_delta_at_the_recounted_epsilon_is_within_the_promise(bill, delta, neighbours):
+    found = recounted_epsilon(bill, delta, neighbours)
+    assert exact_delta(bill, found, neighbours) <= delta
+
+
+@given(
+    bill=st.lists(
+        st.builds(BillItem, st.just("votes"), sigmas.map(lambda s: 3 * s), st.integers(1, 30)),
+        min_size=1,
+        max_size=4,
+    ),
+    delta=st.floats(-12, -4).map(lambda power: 10**power),
+    neighbours=st.sampled_from([ROWS, REPLACED, Neighbours(max_rows=3)]),
+)
+@settings(deadline=None, max_examples=25)
+def test_two_accountants_agree(bill, delta, neighbours):
+    certified = composed_epsilon(bill, delta, neighbours)
+    assert 0.995 * certified <= recounted_epsilon(bill, delta, neighbours) <= 1.001 * certified

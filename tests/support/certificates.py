@@ -1,0 +1,93 @@
+"""Certificates for tests: an honest one of each kind, without a run."""
+
+import math
+
+from tabpe.privacy import (
+    ROWS,
+    Adjacency,
+    BillItem,
+    Certificate,
+    LedgerEntry,
+    Neighbours,
+    OpenDPNoise,
+    TableNoise,
+    WrittenTable,
+    calibrate,
+    composed_epsilon,
+)
+from tabpe.privacy.delta import RowCount
+from tabpe.privacy.slack import delta_slack, exact_delta
+from tabpe.schema import Categorical, Float, Integer, Schema, Source
+
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 99),
+        Float("bmi", 10.0, 60.0, decimals=1),
+        Categorical("ward", ("heart", "lung", "else"), other="else"),
+    )
+)
+DRAFTED = Schema((Integer("age", 0, 99, source=Source.DATA), *SCHEMA.columns[1:]))
+USERS = Neighbours(Adjacency.REPLACE_ONE, max_rows=4)
+NOISY = RowCount.noisy(5000.0, sigma=30.0, cells=1)
+
+
+def honest(
+    epsilon=1.0,
+    *,
+    neighbours=ROWS,
+    noise=OpenDPNoise,
+    schema=SCHEMA,
+    rows=None,
+    chance=0.0,
+    release=None,
+    ledger=None,
+    private=True,
+):
+    """A certificate as `tabpe.certify` would write it."""
+    bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
+    slack = delta_slack(noise.slack, 16, epsilon, neighbours)
+    delta = rows.calibration_delta if rows else 1e-6
+    exact = exact_delta(delta, slack)
+    bill.append(BillItem("votes", calibrate(epsilon, exact, 15, neighbours, besides=bill), 15))
+    return Certificate(
+        epsilon=composed_epsilon(bill, exact, neighbours),
+        delta=rows.promised_delta if rows else delta,
+        delta_slack=slack,
+        requested_epsilon=epsilon,
+        delta_source="delta 1e-06",
+        delta_rows=rows,
+        neighbours=neighbours,
+        unit="patient" if neighbours.of_users else None,
+        bill=tuple(bill),
+        accountant="privacy loss distributions",
+        noise=noise.name if private else "fake",
+        private=private,
+        schema=schema.to_dict(),
+        schema_digest=schema.digest,
+        fields_from_data=schema.fields_from_data,
+        bought=("bmi.min", "bmi.max"),
+        assumed_public=("the schema",),
+        configuration={"n_samples": 10, "rounds": 15},
+        seed_policy="noise takes no seed",
+        versions={"tabpe": "0.1.0"},
+        created="2025-01-01T00:00:00+00:00",
+        notes=("a note",),
+        release=release,
+        ledger=ledger,
+    )
+
+
+TABLE = WrittenTable("out.csv", "ab" * 32, rows=10, size_bytes=1234)
+ENTRY = LedgerEntry("patients", "17")
+KINDS = {
+    "rows": {},
+    "a table and a ledger": {"release": TABLE, "ledger": ENTRY},
+    "replace-one": {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+    "users": {"neighbours": USERS},
+    "noise from a table": {"noise": TableNoise},
+    "a noisy delta": {"rows": NOISY},
+    "told values": {"chance": 1e-8},
+    "a drafted schema": {"schema": DRAFTED},
+    "little noise": {"epsilon": 30.0},
+    "much noise": {"epsilon": math.pi / 100},
+}

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from tabpe.errors import ArchiveError
+from tabpe import _plain
+from tabpe.errors import ArchiveError, shown
 from tabpe.privacy.adjacency import Adjacency
 from tabpe.privacy.bill import BillItem
 
@@ -85,19 +86,20 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Certificate:
-        """Read a certificate from plain values."""
-        if plain.get("format") != FORMAT:
-            raise ArchiveError(f"certificate format {plain.get('format')!r}: expected {FORMAT}.")
-        known: dict[str, Any] = {
-            name: plain[name] for name in (f.name for f in dataclasses.fields(cls))
-        }
-        known["adjacency"] = Adjacency.of(known["adjacency"])
-        known["bill"] = tuple(
-            BillItem(item["name"], item["sigma"], item["times"]) for item in known["bill"]
-        )
-        for name in ("fields_from_data", "assumed_public", "notes"):
-            known[name] = tuple(known[name])
-        return cls(**known)
+        """Read a certificate from plain values.
+
+        Raises:
+            ArchiveError: If a field is missing or is not what it should be; names the field.
+        """
+        given = plain.get("format") if isinstance(plain, Mapping) else None
+        if given != FORMAT:
+            raise ArchiveError(f"certificate.format={shown(given)}: expected {FORMAT}.")
+        certificate = _plain.read(cls, plain, where="certificate")
+        try:
+            certificate.to_dict()
+        except ArithmeticError:
+            raise ArchiveError("certificate.bill: expected figures that can be added up.") from None
+        return certificate
 
     @property
     def status(self) -> str:

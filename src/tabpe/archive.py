@@ -79,6 +79,8 @@ class Archive:
 def _parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
     with zipfile.ZipFile(file) as archive:
         _check(path, archive)
+        if set(archive.namelist()) != {_TEXT, _ARRAYS}:
+            raise ValueError("other parts than ours")
         if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
             raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
         text = json.loads(archive.read(_TEXT))

@@ -183,6 +183,15 @@ def test_a_field_of_another_type_is_named(name, wrong):
         Certificate.from_dict(plain)
 
 
+@pytest.mark.parametrize(
+    "item", [{"sigma": 1e-200}, {"sigma": 1e308}, {"times": 10**400}, {"sigma": 0}, {"times": 0}]
+)
+def test_a_bill_that_can_not_be_added_up_is_refused(item):
+    bill = [CERTIFICATE["bill"][0] | item]
+    with pytest.raises(ArchiveError, match=r"certificate\.bill"):
+        Certificate.from_dict(CERTIFICATE | {"bill": bill})
+
+
 @pytest.mark.parametrize("plain", [None, [], "text", 5])
 def test_what_is_no_mapping_is_no_certificate(plain):
     with pytest.raises(ArchiveError, match="certificate"):

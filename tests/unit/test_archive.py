@@ -210,6 +210,14 @@ def test_arrays_come_back_as_numpy_wrote_them(tmp_path, array, kind):
     np.testing.assert_array_equal(loaded, array.astype(kind), strict=True)
 
 
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "more.json", "MODEL.JSON"])
+def test_a_part_that_is_not_ours_is_refused(saved, name):
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr(name, "{}")
+    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+        Archive.load(saved)
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_part_that_stands_twice_is_refused(saved):
     with zipfile.ZipFile(saved, "a") as archive:

@@ -85,6 +85,19 @@ def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T
     return None if value is None else check(name, value, **limits)
 
 
+def is_whole_text(value: Any) -> bool:
+    r"""Whether a value is text that a file can hold: half a letter, as JSON may name one, is not.
+
+    Example:
+        >>> is_whole_text("ward"), is_whole_text("\ud800"), is_whole_text(5)
+        (True, False, False)
+    """
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,10 +22,17 @@ from tabpe.errors import ArchiveError
 
 FORMAT = 1
 LARGEST_ARCHIVE = 8 * 2**30
-_TEXT, _ARRAYS = "model.json", "rows.npz"
+LARGEST_TEXT = 64 * 2**20
+_TEXT, _ARRAYS, _ARRAY = "model.json", "rows.npz", ".npy"
+_LONGEST_HEADER = 2**12
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<kind>[<>|][fiu][1248])', "
+    rb"'fortran_order': (?P<fortran>True|False), 'shape': \((?P<shape>[\d, ]*)\), \} *\n",
+    re.DOTALL,
+)
 _UNREADABLE = (
     OSError, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
+    TypeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -56,24 +65,54 @@ class Archive:
     @classmethod
     def load(cls, path: Path) -> Archive:
         """Read an archive."""
-        try:
-            with open_regular(path, ArchiveError) as file, zipfile.ZipFile(file) as archive:
-                _check_sizes(path, archive)
-                text = json.loads(archive.read(_TEXT))
-                packed = io.BytesIO(archive.read(_ARRAYS))
-            with zipfile.ZipFile(packed) as inner:
-                _check_sizes(path, inner)
-            with np.load(packed, allow_pickle=False) as arrays:
-                loaded = {name: arrays[name] for name in arrays.files}
-        except _UNREADABLE as error:
-            if isinstance(error, ArchiveError):
+        with open_regular(path, ArchiveError) as file:
+            try:
+                text, arrays = _parts(path, file)
+            except ArchiveError:
                 raise
-            raise ArchiveError(f"{path}: not a saved tabpe model.") from None
+            except _UNREADABLE:
+                raise ArchiveError(f"{path}: not a saved tabpe model.") from None
         if not isinstance(text, dict) or text.get("format") != FORMAT:
             raise ArchiveError(f"{path}: saved in another format: expected {FORMAT}.")
-        return cls(text, loaded)
+        return cls(text, arrays)
 
 
-def _check_sizes(path: Path, archive: zipfile.ZipFile) -> None:
-    if sum(part.file_size for part in archive.infolist()) > LARGEST_ARCHIVE:
+def _parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
+    with zipfile.ZipFile(file) as archive:
+        _check(path, archive)
+        if set(archive.namelist()) != {_TEXT, _ARRAYS}:
+            raise ValueError("other parts than ours")
+        if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
+            raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
+        text = json.loads(archive.read(_TEXT))
+        packed = io.BytesIO(archive.read(_ARRAYS))
+    with zipfile.ZipFile(packed) as inner:
+        _check(path, inner)
+        return text, {
+            part.filename.removesuffix(_ARRAY): _array(inner, part) for part in inner.infolist()
+        }
+
+
+def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return an array of numbers, as numpy writes it.
+
+    Not read by numpy, which evaluates the header, and takes memory for what the header says.
+    """
+    with archive.open(part) as file:
+        header = _HEADER.fullmatch(file.readline(_LONGEST_HEADER))
+        if header is None or not part.filename.endswith(_ARRAY):
+            raise ValueError("not an array of plain numbers")
+        shape = [int(size) for size in header["shape"].decode().split(",") if size.strip()]
+        numbers = np.frombuffer(file.read(), header["kind"].decode())
+    return numbers.reshape(shape, order="F" if header["fortran"] == b"True" else "C")
+
+
+def _check(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse parts that stand twice, are packed in other ways than ours, or unfold without end."""
+    parts = archive.infolist()
+    if len({part.filename for part in parts}) < len(parts):
+        raise ArchiveError(f"{path}: a part of the saved model stands there twice.")
+    if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+        raise ArchiveError(f"{path}: not a saved tabpe model.")
+    if sum(part.file_size for part in parts) > LARGEST_ARCHIVE:
         raise ArchiveError(f"{path}: unfolds to more than {LARGEST_ARCHIVE:,} bytes.")

@@ -10,10 +10,15 @@ bad input, 3 budget refused.
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 _LISTED = 8
+_LONGEST_GUESSED = 200
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 10
 
 
 class TabpeError(Exception):
@@ -116,6 +121,18 @@ def missing_value(column: str, row: int) -> CellError:
     return CellError(f"column {column!r} has no value", row, then)
 
 
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, shortened: a file may hold one of many megabytes.
+
+    Example:
+        >>> shown("ward"), shown("a" * 10**6)[-10:]
+        ("'ward'", "aaaaaaaaa'")
+        >>> shown([[1] * 20] * 2)
+        '[[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...]]'
+    """
+    return _SHORT.repr(value)
+
+
 def did_you_mean(name: str, options: Iterable[str]) -> str:
     """Return a hint that names the closest option, or lists a few.
 
@@ -125,7 +142,7 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
         >>> did_you_mean("zip", ["age", "sex"])
         "known: 'age', 'sex'"
     """
-    known = list(options)
+    known, name = list(options), name[:_LONGEST_GUESSED]
     lowered = {option.lower(): option for option in reversed(known)}
     close = difflib.get_close_matches(name, known, n=1) or [
         lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=1)

@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _plain, _validate
 from tabpe.archive import Archive
 from tabpe.encode import Encoder, Records
-from tabpe.errors import ArchiveError
+from tabpe.errors import ArchiveError, TabpeError
 from tabpe.io import FrameLike
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
@@ -95,17 +96,17 @@ class Release:
             release = cls(
                 schema=Schema.from_dict(text["schema"]),
                 certificate=Certificate.from_dict(text["certificate"]),
-                history=list(text["history"]),
-                form=FrameLike(**text["frame"]),
-                seed=int(text["seed"]),
+                history=_plain.value(list[Mapping[str, Any]], text["history"], where="history"),
+                form=FrameLike.from_dict(text["frame"]),
+                seed=_validate.whole("seed", text["seed"], least=0),
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
             )
-            parameters = dict(text["parameters"])
-        except (KeyError, TypeError, ValueError):
-            raise ArchiveError(
-                f"{path}: a part of the saved model is missing or damaged."
-            ) from None
+            parameters = _plain.value(dict[str, Any], text["parameters"], where="parameters")
+        except KeyError as missing:
+            raise ArchiveError(f"{path}: {missing.args[0]} is missing.") from None
+        except TabpeError as error:
+            raise ArchiveError(f"{path}: {error}") from None
         if not release._fits():
             raise ArchiveError(f"{path}: the saved rows do not fit their schema.")
         return release, parameters
@@ -116,7 +117,10 @@ class Release:
         sizes = [column.size for column in encoder.categorical]
         numbers, codes, classes = self.rows.numbers, self.rows.codes, self.classes
         return bool(
-            classes.ndim == 1
+            numbers.dtype.kind == "f"
+            and codes.dtype.kind == "u"
+            and classes.dtype.kind == "i"
+            and classes.ndim == 1
             and len(classes)
             and numbers.shape == (len(classes), len(encoder.numeric))
             and codes.shape == (len(classes), len(sizes))

@@ -209,8 +209,10 @@ class TabPE:
         try:
             if isinstance(parameters.get("preset"), dict):
                 parameters["preset"] = Evolution(**parameters["preset"])
-            model = cls().set_params(**parameters)
-        except (TypeError, ValueError):
+            model = cls()
+            model.set_params(**parameters)
+            model._plain_parameters()  # What can not be saved again was not saved by us.
+        except (AttributeError, ArithmeticError, TypeError, ValueError):
             raise ArchiveError(f"{path}: its parameters are not those of a TabPE.") from None
         model.release_ = release
         return model

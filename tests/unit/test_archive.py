@@ -160,6 +160,88 @@ def test_arrays_that_unfold_without_end_are_refused(tmp_path, monkeypatch):
         Archive.load(path)
 
 
+def header(shape, kind="<f8"):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    return b"\x93NUMPY\x01\x00\x76\x00" + text.ljust(117).encode() + b"\n"
+
+
+def npz_with(content, name="numbers.npy"):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header("(1000000000000,)"),
+        header("(1000000000000,)") + bytes(80),
+        header(f"({'9' * 60},)"),
+        header("(-1,)") + bytes(8),
+        header("(2,)") + bytes(24),
+        header("(1,)", "|O") + bytes(8),
+        header("(1,)", "<f1") + bytes(1),
+        header("(1,)", "<U2") + bytes(8),
+        header("(1,)", "<M8[s]") + bytes(8),
+        header("__import__('os')") + bytes(8),
+        b"\x93NUMPY\x03\x00" + bytes(100),
+    ],
+)
+def test_an_array_that_is_not_what_it_says_is_refused(saved, content):
+    rewrite(saved, rows=npz_with(content))
+    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+        Archive.load(saved)
+
+
+def test_a_part_that_is_no_array_is_refused(saved):
+    rewrite(saved, rows=npz_with(header("(1,)") + bytes(8), "../../numbers"))
+    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+        Archive.load(saved)
+
+
+@pytest.mark.parametrize(
+    "array", [np.ones((2, 3)), np.asfortranarray(np.arange(6.0).reshape(2, 3))]
+)
+@pytest.mark.parametrize("kind", ["<f4", ">f8", "|u1", "<u2", "<i8"])
+def test_arrays_come_back_as_numpy_wrote_them(tmp_path, array, kind):
+    Archive({}, {"rows": array.astype(kind, order="K")}).save(tmp_path / "a.tabpe")
+    loaded = Archive.load(tmp_path / "a.tabpe").arrays["rows"]
+    np.testing.assert_array_equal(loaded, array.astype(kind), strict=True)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "more.json", "MODEL.JSON"])
+def test_a_part_that_is_not_ours_is_refused(saved, name):
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr(name, "{}")
+    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+        Archive.load(saved)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_part_that_stands_twice_is_refused(saved):
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("model.json", json.dumps({"format": FORMAT}))
+    with pytest.raises(ArchiveError, match="stands there twice"):
+        Archive.load(saved)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_ways_of_packing_are_refused(tmp_path, packing):
+    path = tmp_path / "model.tabpe"
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("model.json", json.dumps({"format": FORMAT}))
+        archive.writestr("rows.npz", npz_of(a=np.arange(3)))
+    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+        Archive.load(path)
+
+
+def test_text_without_end_is_refused(saved, monkeypatch):
+    monkeypatch.setattr("tabpe.archive.LARGEST_TEXT", 10)
+    with pytest.raises(ArchiveError, match="its text is of more than 10 bytes"):
+        Archive.load(saved)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ArchiveError, match=r"absent.tabpe: no such file"):
         Archive.load(tmp_path / "absent.tabpe")

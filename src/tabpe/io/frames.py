@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabpe import _plain, _validate
 from tabpe._arrow import attempt, is_text
 from tabpe.errors import DataError
 from tabpe.io.faults import check_names
@@ -23,7 +24,8 @@ from tabpe.io.faults import check_names
 if TYPE_CHECKING:
     import narwhals as nw
 
-_DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>\w+)")
+_COMMON = ("pandas", "polars", "pyarrow")
+_DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>u?int\d+)")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,18 @@ class FrameLike:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> FrameLike:
+        """Read from plain values; a library that nobody knows is refused."""
+        form = _plain.read(cls, plain, where="frame")
+        if form.library not in _COMMON:
+            import narwhals as nw
+
+            _validate.one_of(
+                "frame.library", form.library, [kind.value for kind in nw.Implementation]
+            )
+        return form
 
     @classmethod
     def of_schema(cls, schema: pa.Schema) -> FrameLike:

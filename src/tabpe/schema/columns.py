@@ -12,7 +12,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tabpe.errors import SchemaError
+from tabpe._validate import is_whole_text
+from tabpe.errors import SchemaError, shown
 
 Value = str | int | float
 EXACT_INTEGERS = 2**53
@@ -37,8 +38,10 @@ class Column:
     domain_fields: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise SchemaError(f"name={self.name!r}: a column name is a text of at least 1 letter.")
+        if not is_whole_text(self.name) or not self.name:
+            raise SchemaError(
+                f"name={shown(self.name)}: a column name is a text of at least 1 letter."
+            )
         if not isinstance(self.source, Source):
             raise _error(self, "source", self.source, "Source.PUBLIC or Source.DATA")
 
@@ -198,7 +201,9 @@ COLUMN_TYPES: dict[str, type[Column]] = {
 
 
 def _error(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
-    return SchemaError(f"column {column.name!r}: {parameter}={given!r}: expected {allowed}.")
+    return SchemaError(
+        f"column {shown(column.name)}: {parameter}={shown(given)}: expected {allowed}."
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -232,6 +237,8 @@ def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
             f"column {column.name!r}: values mixes {names}: write all as text or all as numbers."
         )
     _refuse_duplicates(column, values)
+    if kinds == {str} and not all(map(is_whole_text, values)):
+        raise _error(column, "values", "half a letter", "whole letters of Unicode")
     if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
         raise _error(column, "values", "whole numbers", "those of 64 bits; quote larger ones")
     if kinds == {float} and not all(math.isfinite(value) for value in values):
@@ -243,5 +250,5 @@ def _refuse_duplicates(column: Categorical, values: tuple[Any, ...]) -> None:
     seen: set[Any] = set()
     for value in values:
         if value in seen:
-            raise SchemaError(f"column {column.name!r}: values lists {value!r} twice.")
+            raise SchemaError(f"column {column.name!r}: values lists {shown(value)} twice.")
         seen.add(value)

@@ -14,22 +14,25 @@ from typing import Any, TypeVar
 
 from tabpe import _atomic as atomic
 from tabpe._paths import open_regular
-from tabpe.errors import SchemaError, did_you_mean
+from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema.columns import COLUMN_TYPES, Column, Source
 
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
-LARGEST_FILE = 16 * 2**20
+LARGEST_JSON = 16 * 2**20
+LARGEST_YAML = 4 * 2**20  # which takes its reader ten seconds
 _SCHEMA_KEYS = ("label", "label_cuts", "columns")
 
 
 def read(path: Path) -> Mapping[str, Any]:
     """Return the plain values of a schema file."""
     _check_suffix(path)
+    most = LARGEST_JSON if path.suffix == ".json" else LARGEST_YAML
     with open_regular(path, SchemaError) as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise SchemaError(f"{path}: larger than {LARGEST_FILE:,} bytes: not a schema file.")
+        content = file.read(most + 1)
+    if len(content) > most:
+        then = "not a schema" if path.suffix == ".json" else "write JSON, which may be larger"
+        raise SchemaError(f"{path}: larger than {most:,} bytes: {then}.")
     try:
         return _parsed(path, content.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -59,9 +62,9 @@ def schema_from_dict(build: Callable[..., T], plain: Mapping[str, Any]) -> T:
         raise SchemaError("columns: expected a list of columns.")
     label, cuts = plain.get("label"), plain.get("label_cuts")
     if label is not None and not isinstance(label, str):
-        raise SchemaError(f"label={label!r}: expected the name of a column as text; quote it.")
+        raise SchemaError(f"label={shown(label)}: expected the name of a column as text; quote it.")
     if cuts is not None and not isinstance(cuts, (list, tuple)):
-        raise SchemaError(f"label_cuts={cuts!r}: expected a list of numbers.")
+        raise SchemaError(f"label_cuts={shown(cuts)}: expected a list of numbers.")
     parsed = tuple(_column(entry, place) for place, entry in enumerate(columns, start=1))
     return build(parsed, label=label, label_cuts=None if cuts is None else tuple(cuts))
 
@@ -70,10 +73,10 @@ def _column(entry: Any, place: int) -> Column:
     if not isinstance(entry, Mapping) or "name" not in entry:
         raise SchemaError(f"columns: entry {place} has no name.")
     fields = dict(entry)
-    where = f"column {fields['name']!r}"
-    given = str(fields.pop("type", ""))
-    if given not in COLUMN_TYPES:
-        raise SchemaError(f"{where}: type={given!r}: {did_you_mean(given, COLUMN_TYPES)}")
+    where = f"column {shown(fields['name'])}"
+    given = fields.pop("type", "")
+    if not isinstance(given, str) or given not in COLUMN_TYPES:
+        raise SchemaError(f"{where}: type={shown(given)}: {did_you_mean(str(given), COLUMN_TYPES)}")
     kind = COLUMN_TYPES[given]
     _refuse_unknown(where, fields, [field.name for field in dataclasses.fields(kind)])
     required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
@@ -86,7 +89,7 @@ def _column(entry: Any, place: int) -> Column:
 def _source(where: str, given: Any) -> Source:
     known = [source.value for source in Source]
     if given not in known:
-        raise SchemaError(f"{where}: source={given!r}: {did_you_mean(str(given), known)}")
+        raise SchemaError(f"{where}: source={shown(given)}: {did_you_mean(str(given), known)}")
     return Source(given)
 
 
@@ -95,7 +98,7 @@ def _refuse_unknown(
 ) -> None:
     for key in given:
         if key not in known:
-            raise SchemaError(f"{where}: unknown key {key!r}: {did_you_mean(str(key), known)}")
+            raise SchemaError(f"{where}: unknown key {shown(key)}: {did_you_mean(str(key), known)}")
 
 
 def _parsed(path: Path, text: str) -> Mapping[str, Any]:
@@ -125,8 +128,9 @@ def _reason(error: Exception) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ValueError(f"key {key!r} is given twice")
-    return dict(pairs)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {shown(key)} is given twice")
+        found[key] = value
+    return found

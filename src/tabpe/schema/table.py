@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tabpe.errors import SchemaError, did_you_mean
+from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
 from tabpe.schema.columns import (
     COLUMN_TYPES,
@@ -61,11 +61,11 @@ class Schema:
             raise SchemaError("columns=[]: a schema has at least one column.")
         for column in self.columns:
             if not isinstance(column, Column) or type(column) is Column:
-                raise SchemaError(f"columns: {column!r} is none of {', '.join(COLUMN_TYPES)}.")
+                raise SchemaError(f"columns: {shown(column)} is none of {', '.join(COLUMN_TYPES)}.")
         names = [column.name for column in self.columns]
-        for name in names:
-            if names.count(name) > 1:
-                raise SchemaError(f"column {name!r} is declared twice.")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"column {shown(twice)} is declared twice.")
 
     def _check_label(self) -> None:
         if not isinstance(self.label, str):
@@ -89,20 +89,20 @@ class Schema:
             isinstance(cut, bool) or not isinstance(cut, (int, float)) for cut in cuts
         ) or not all(low < high for low, high in itertools.pairwise(bounds)):
             raise SchemaError(
-                f"label_cuts={list(cuts)!r}: expected rising numbers between min={column.min!r} "
-                f"and max={column.max!r} of {column.name!r}."
+                f"label_cuts={shown(list(cuts))}: expected rising numbers between "
+                f"min={column.min!r} and max={column.max!r} of {column.name!r}."
             )
         digits = column.decimals
         if digits is not None and any(round(cut, digits) != cut for cut in cuts):
             raise SchemaError(
-                f"label_cuts={list(cuts)!r}: at most {digits} decimals, as {column.name!r}."
+                f"label_cuts={shown(list(cuts))}: at most {digits} decimals, as {column.name!r}."
             )
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise SchemaError(f"there is no column {name!r}: {did_you_mean(name, self.names)}")
+        raise SchemaError(f"there is no column {shown(name)}: {did_you_mean(name, self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,10 @@ from typing import Any
 
 import yaml
 
+from tabpe.errors import shown
+
+MOST_ENTRIES = 10**6
+
 
 def load(text: str) -> Any:
     """Return the plain values of a YAML text.
@@ -45,16 +49,41 @@ def _reason(error: yaml.YAMLError) -> str:
     return str(error)
 
 
+def _refused(problem: str, mark: Any) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, mark)
+
+
 class _Loader(yaml.SafeLoader):
-    """A safe loader with the plain words of YAML 1.2 and no duplicate keys."""
+    """A safe loader with the plain words of YAML 1.2, and without what a schema has no use for.
+
+    Aliases can make a value of any size from a line; tags ask for types that a schema does not
+    have. Keys that stand twice are mistakes.
+    """
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._entries = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("an alias: write the value out", event.start_mark)
+        if getattr(event, "tag", None) is not None:
+            raise _refused("a tag: write text in quotes and the rest plainly", event.start_mark)
+        self._entries += 1
+        if self._entries > MOST_ENTRIES:
+            problem = f"more than {MOST_ENTRIES:,} entries: write JSON instead"
+            raise _refused(problem, event.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} is given twice", node.start_mark
-                )
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refused("a key that is not a word", key.start_mark)
+            if key.value in seen:
+                raise _refused(f"key {shown(key.value)} is given twice", node.start_mark)
+            seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
 

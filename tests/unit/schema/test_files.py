@@ -1,5 +1,6 @@
 """Schema files: YAML and JSON in and out."""
 
+import itertools
 import json
 import tempfile
 from pathlib import Path
@@ -269,8 +270,8 @@ def test_a_foreign_ending_is_refused_both_ways(tmp_path, name):
 def test_a_file_too_large_for_a_schema_is_not_read(tmp_path):
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
-        file.truncate(2**24 + 1)
-    with pytest.raises(SchemaError, match="larger than 16,777,216 bytes"):
+        file.truncate(2**22 + 1)
+    with pytest.raises(SchemaError, match="larger than 4,194,304 bytes: write JSON"):
         Schema.load(path)
 
 
@@ -298,3 +299,69 @@ def test_yaml_is_written_for_people(tmp_path):
         "  values: [heart, é]\n"
         "  source: public\n"
     )
+
+
+ONE = "columns: [{name: x, type: boolean}]"
+LISTS = "".join(
+    f"- &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in itertools.pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"columns: []\nlabel:\n- &a [x]\n{LISTS}", "line 4: an alias: write the value out"),
+        ("columns: &a [*a]", "line 1: an alias"),
+        ("a: &a {x: 1}\nb: {!!merge x : 1}", "line 2: a tag"),
+        ("label: !!bool abc", "line 1: a tag: write text in quotes"),
+        ("label: !!python/object:os.system x", "line 1: a tag"),
+        ("label: !x y", "line 1: a tag"),
+        ("? [a]\n: 1", "line 1: a key that is not a word"),
+        ("? {a: 1}\n: 1", "line 1: a key that is not a word"),
+        ("columns: " + "1" * 5000, "digits"),
+        ('columns: [{name: "\\ud800", type: boolean}]', "name="),
+        ('columns: [{name: x, type: categorical, values: ["\\ud800"]}]', "whole letters"),
+    ],
+)
+def test_a_bomb_is_refused_in_one_short_line(tmp_path, text, words):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        Schema.load(path)
+    assert words in str(caught.value)
+    assert len(str(caught.value).replace(str(path), "")) < 200
+
+
+def test_an_anchor_that_nobody_uses_does_no_harm(tmp_path):
+    (tmp_path / "s.yaml").write_text(f"{ONE.replace('[{', '&all [{')}")
+    assert Schema.load(tmp_path / "s.yaml") == Schema((Boolean("x"),))
+
+
+def test_more_entries_than_a_schema_has_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("tabpe.schema.yaml12.MOST_ENTRIES", 4)
+    (tmp_path / "s.yaml").write_text("columns: [a, b, c]")
+    with pytest.raises(SchemaError, match="more than 4 entries: write JSON"):
+        Schema.load(tmp_path / "s.yaml")
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"label": "a" * 10**6, "columns": [{"name": "x", "type": "boolean"}]},
+        {"a" * 10**6: 1},
+        {"label": ["a"] * 10**5, "columns": []},
+        {"columns": [{"name": "a" * 10**6, "type": "b" * 10**6}]},
+        {"columns": [{"name": "x", "type": "boolean", "source": "b" * 10**6}]},
+        {"columns": [{"name": "x", "type": "integer", "min": ["b"] * 10**5, "max": 1}]},
+        {"columns": [{"name": "x", "type": "categorical", "values": ["b" * 10**6] * 2}]},
+    ],
+)
+def test_a_message_is_short_whatever_the_file_holds(plain):
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_dict(plain)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_wide_schema_takes_no_time():
+    columns = [{"name": f"c{place}", "type": "boolean"} for place in range(20_000)]
+    assert len(Schema.from_dict({"columns": columns}).names) == 20_000

@@ -1,5 +1,6 @@
 """`TabPE`: saving and loading."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -116,3 +117,56 @@ def test_rows_that_do_not_fit_their_schema_are_refused(table, tmp_path, spoil):
     Archive(archive.text, spoil(archive.arrays)).save(path)
     with pytest.raises(ArchiveError, match="do not fit"):
         TabPE.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": float("inf")}, "seed=inf"),
+        ({"history": [1]}, r"history\[0\]=1: expected a mapping"),
+        ({"frame": {"library": "pandas"}}, "frame.arrow_types: missing"),
+        ({"frame": {"library": "os", "arrow_types": {}, "native_types": {}}}, "frame.library='os'"),
+        ({"certificate": {"format": 1}}, "certificate.epsilon: missing"),
+        ({"schema": {"columns": []}}, "a schema has at least one column"),
+        ({"parameters": []}, "parameters="),
+        ({"parameters": {"adjacency": "swap"}}, "its parameters are not those"),
+        ({"parameters": {"noise": 5}}, "its parameters are not those"),
+        ({"parameters": {"public_shares": [1]}}, "its parameters are not those"),
+    ],
+)
+def test_a_part_that_is_wrong_is_named(table, tmp_path, change, words):
+    path = tmp_path / "model.tabpe"
+    fitted(table).save(path)
+    archive = Archive.load(path)
+    Archive({**archive.text, **change}, archive.arrays).save(path)
+    with pytest.raises(ArchiveError, match=words):
+        TabPE.load(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["schema", "certificate", "history", "frame", "seed", "parameters"]
+)
+def test_a_part_that_is_missing_is_named(table, tmp_path, name):
+    path = tmp_path / "model.tabpe"
+    fitted(table).save(path)
+    archive = Archive.load(path)
+    text = {key: value for key, value in archive.text.items() if key != name}
+    Archive(text, archive.arrays).save(path)
+    with pytest.raises(ArchiveError, match=f"{name} is missing"):
+        TabPE.load(path)
+
+
+@pytest.mark.parametrize("name", ["numbers", "codes", "classes"])
+@pytest.mark.parametrize("kind", ["f8", "u1", "i8"])
+def test_rows_of_another_type_are_refused(table, tmp_path, name, kind):
+    path = tmp_path / "model.tabpe"
+    fitted(table).save(path)
+    archive = Archive.load(path)
+    wrong = np.dtype(kind).kind != archive.arrays[name].dtype.kind
+    Archive(archive.text, {**archive.arrays, name: archive.arrays[name].astype(kind)}).save(path)
+    if wrong:
+        with pytest.raises(ArchiveError, match="do not fit"):
+            TabPE.load(path)
+    else:
+        assert TabPE.load(path).n_evolved_ == 30

@@ -1,0 +1,179 @@
+"""Plain values of a file, read back as what they were: by the types of the fields, strictly.
+
+Whatever does not fit is an `ArchiveError` that names the field. Nothing is converted but what
+JSON can not tell apart: lists are tuples, words are members of an enum, 1 is 1.0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tabpe._validate import is_whole_text
+from tabpe.errors import ArchiveError, TabpeError, shown
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], plain: Any, *, where: str) -> T:
+    """Return the dataclass `kind` that plain values stand for.
+
+    Keys that are no fields are left alone: they are for people to read.
+
+    Args:
+        kind: A dataclass whose fields have types that plain values can stand for.
+        plain: What a file holds in its place.
+        where: What to call it in errors.
+
+    Example:
+        >>> @dataclasses.dataclass
+        ... class Visit:
+        ...     ward: str
+        ...     days: tuple[int, ...] = ()
+        >>> read(Visit, {"ward": "heart", "days": [1, 2]}, where="visit")
+        Visit(ward='heart', days=(1, 2))
+        >>> read(Visit, {"ward": "heart", "days": [1, "2"]}, where="visit")
+        Traceback (most recent call last):
+        tabpe.errors.ArchiveError: visit.days[1]='2': expected a whole number.
+    """
+    try:
+        found: T = _dataclass(kind, plain, where)
+    except RecursionError:
+        raise ArchiveError(f"{where}: nested too deeply.") from None
+    return found
+
+
+def value(hint: Any, given: Any, *, where: str) -> Any:
+    """Return the value of type `hint` that a plain value stands for.
+
+    Example:
+        >>> value(tuple[float, ...], [1, 2.5], where="bounds")
+        (1.0, 2.5)
+    """
+    try:
+        return _value(hint, given, where)
+    except RecursionError:
+        raise ArchiveError(f"{where}: nested too deeply.") from None
+
+
+def _dataclass(kind: Any, plain: Any, where: str) -> Any:
+    given = _mapping((str, Any), plain, where, deep=False)
+    hints = typing.get_type_hints(kind)
+    found = {}
+    for field in dataclasses.fields(kind):
+        if field.name in given:
+            found[field.name] = _value(
+                hints[field.name], given[field.name], f"{where}.{field.name}"
+            )
+        elif _is_required(field):
+            raise ArchiveError(f"{where}.{field.name}: missing.")
+    try:
+        return kind(**found)
+    except ArchiveError:
+        raise
+    except TabpeError as error:
+        raise ArchiveError(f"{where}: {error}") from None
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _value(hint: Any, given: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return _dataclass(hint, given, where)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _member(hint, given, where)
+    if hint in _SCALARS:
+        check, expected = _SCALARS[hint]
+        if not check(given):
+            raise _wrong(where, given, expected)
+        return float(given) if hint is float else given
+    return _COMPOUNDS[typing.get_origin(hint)](typing.get_args(hint), given, where)
+
+
+def _member(kind: type[enum.Enum], given: Any, where: str) -> enum.Enum:
+    for member in kind:
+        if type(member.value) is type(given) and member.value == given:
+            return member
+    raise _wrong(where, given, f"one of {', '.join(str(member.value) for member in kind)}")
+
+
+def _sequence(hints: tuple[Any, ...], given: Any, where: str) -> list[Any]:
+    if not isinstance(given, (list, tuple)):
+        raise _wrong(where, given, "a list")
+    return [_value(hints[0], item, f"{where}[{place}]") for place, item in enumerate(given)]
+
+
+def _tuple(hints: tuple[Any, ...], given: Any, where: str) -> tuple[Any, ...]:
+    return tuple(_sequence(hints, given, where))
+
+
+def _mapping(
+    hints: tuple[Any, ...], given: Any, where: str, *, deep: bool = True
+) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or not all(map(is_whole_text, given)):
+        raise _wrong(where, given, "a mapping")
+    if not deep:
+        return dict(given)
+    return {key: _value(hints[1], item, f"{where}.{key}") for key, item in given.items()}
+
+
+def _union(hints: tuple[Any, ...], given: Any, where: str) -> Any:
+    refused = None
+    for hint in hints:
+        try:
+            return _value(hint, given, where)
+        except ArchiveError as error:
+            refused = refused or error
+    raise refused or _wrong(where, given, "another value")
+
+
+def _literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
+    for option in options:
+        if type(option) is type(given) and option == given:
+            return option
+    raise _wrong(where, given, f"one of {', '.join(map(str, options))}")
+
+
+def _is_plain(given: Any) -> bool:
+    """Whether a value is one that a JSON file can hold, and hold again."""
+    if isinstance(given, Mapping):
+        return all(map(is_whole_text, given)) and all(map(_is_plain, given.values()))
+    if isinstance(given, (list, tuple)):
+        return all(map(_is_plain, given))
+    return is_whole_text(given) or given is None or isinstance(given, (int, float))
+
+
+def _is_number(given: Any) -> bool:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    return number and abs(given) <= sys.float_info.max
+
+
+def _wrong(where: str, given: Any, expected: str) -> ArchiveError:
+    return ArchiveError(f"{where}={shown(given)}: expected {expected}.")
+
+
+_SCALARS: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    Any: (_is_plain, "plain values"),
+    bool: (lambda given: isinstance(given, bool), "true or false"),
+    float: (_is_number, "a finite number"),
+    int: (lambda given: type(given) is int, "a whole number"),
+    str: (is_whole_text, "text"),
+    type(None): (lambda given: given is None, "null"),
+}
+_COMPOUNDS: dict[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
+    dict: _mapping,
+    Mapping: _mapping,
+    list: _sequence,
+    Sequence: _sequence,
+    tuple: _tuple,
+    types.UnionType: _union,
+    typing.Union: _union,
+    typing.Literal: _literal,
+}

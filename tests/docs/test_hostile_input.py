@@ -1,0 +1,36 @@
+"""The page on hostile input tells the limits that hold."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tabpe import archive
+from tabpe.io import Limits, files
+from tabpe.schema import files as schema_files
+from tabpe.schema import yaml12
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "hostile-input.md").read_text()
+UNITS = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20}
+
+
+def in_words(count):
+    for unit, size in UNITS.items():
+        if count >= size and count % size == 0:
+            return f"{count // size} {unit}"
+    return f"{count:,}"
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Limits)])
+def test_every_limit_is_there_with_its_variable(name):
+    limit = in_words(getattr(Limits(), name))
+    assert f"| {limit} | `TABPE_MAX_{name.upper()}` |" in PAGE
+
+
+def test_the_limits_that_can_not_be_set_are_there():
+    assert f"| {files._LONGEST_LINE:,} | |" in PAGE
+    assert f"| {in_words(schema_files.LARGEST_JSON)} | |" in PAGE
+    yaml = f"{in_words(schema_files.LARGEST_YAML)}; {yaml12.MOST_ENTRIES:,}"
+    assert f"| {yaml} | write JSON |" in PAGE
+    model = f"{in_words(archive.LARGEST_ARCHIVE)}; {in_words(archive.LARGEST_TEXT)}"
+    assert f"| {model} | |" in PAGE

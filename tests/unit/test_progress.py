@@ -1,10 +1,10 @@
-"""A progress bar for people; nothing in pipes and logs."""
+"""Progress for people; nothing in pipes and logs."""
 
 import sys
 
 import pytest
 
-from tabpe.progress import round_bar
+from tabpe.progress import round_bar, step_line
 
 
 @pytest.mark.parametrize("visible", [True, False])
@@ -22,3 +22,18 @@ def test_a_terminal_sees_rounds_and_classes(capsys, monkeypatch):
         show(1)
     shown = capsys.readouterr().err
     assert "round 1/3 over 2 classes" in shown
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_no_step_is_shown_in_a_pipe(capsys, visible):
+    with step_line(visible=visible) as show:
+        show("votes")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_the_step(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with step_line(visible=True) as show:
+        show("votes, opendp")
+    assert "votes, opendp" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact_losses import exact_delta
-from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
+from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, calibrate, composed_epsilon
 from tabpe.privacy.recount import recounted_epsilon
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
@@ -37,3 +37,21 @@ def test_the_true_delta_at_the_recounted_epsilon_is_within_the_promise(bill, del
 def test_two_accountants_agree(bill, delta, neighbours):
     certified = composed_epsilon(bill, delta, neighbours)
     assert 0.995 * certified <= recounted_epsilon(bill, delta, neighbours) <= 1.001 * certified
+
+
+@given(
+    epsilon=st.floats(math.log(0.05), math.log(12)).map(math.exp),
+    delta=st.floats(-10, -3).map(lambda power: 10**power),
+    rounds=st.integers(3, 40),
+    neighbours=st.sampled_from([ROWS, REPLACED, Neighbours(max_rows=3)]),
+)
+@settings(deadline=None, max_examples=15)
+def test_calibrated_noise_is_known_from_noise_that_is_one_percent_less(
+    epsilon, delta, rounds, neighbours
+):
+    """What the tolerance of `tabpe verify` stands on."""
+    sigma = max(calibrate(epsilon, delta, rounds, neighbours), 4 / math.sqrt(rounds))
+    bill, less = ([BillItem("votes", part * sigma, rounds)] for part in (1, 0.99))
+    certified = composed_epsilon(bill, delta, neighbours)
+    assert recounted_epsilon(bill, delta, neighbours) <= 1.001 * certified
+    assert recounted_epsilon(less, delta, neighbours) > 1.004 * certified

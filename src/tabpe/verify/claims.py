@@ -18,9 +18,10 @@ from tabpe.verify.report import FAILED, GIVEN, OK, Check
 
 SOURCES: tuple[type[NoiseSource], ...] = (OpenDPNoise, TableNoise)
 # The recount is an upper bound, and so is what is stated: two ways round the same truth. Over bills
-# of all kinds the recount was never more than 0.03% above what was certified; 1% less noise costs
-# 1% more epsilon at least, and is seen. The last number is in standard deviations of the loss, the
-# accuracy of the recount, and matters where epsilon is next to nothing.
+# of all kinds the recount was never more than 0.03% above what was certified. Noise that is 1% less
+# costs 0.5% of epsilon or more, where sigma sqrt(rounds) is 4 or more, and is seen; below that the
+# losses of discrete noise lie far apart, and less noise may cost nothing. The other number is in
+# standard deviations of the loss, the accuracy of the recount: it matters for an epsilon near 0.
 _ABOVE, _GRID = 2e-3, 1e-4
 # To state too much breaks no promise, but the bill is then not all that was bought. For very little
 # noise (sigma 0.1) the accountant of the certificate itself rounds up by 1%.

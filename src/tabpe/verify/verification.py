@@ -27,8 +27,8 @@ NOT_SIGNED = (
 )
 STATEMENTS = (
     "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
-    "item, configuration, created, delta_source, ledger, notes, seed_policy, unit, versions, and a "
-    "requested_epsilon above the stated one."
+    "item, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
+    "notes, seed_policy, unit, versions, and a requested_epsilon above the stated one."
 )
 
 

@@ -129,8 +129,14 @@ def test_words_that_do_not_follow_are_seen(field):
     assert failed(plain | {field: other[field]}) == {"words"}
 
 
-def test_fake_noise_fails():
-    assert "noise" in failed(plain_of(honest(private=False)))
+@pytest.mark.parametrize("name", ["fake", honest().noise])
+def test_fake_noise_fails_whatever_it_is_called(name):
+    found = verify_plain(rederived(plain_of(honest(private=False)), noise=name))
+    assert any("NOT PRIVATE" in check.words for check in found.checks if check.outcome == FAILED)
+
+
+def test_fake_noise_that_is_said_to_be_private_fails():
+    assert failed(rederived(plain_of(honest(private=False)), private=True)) == {"noise"}
 
 
 def test_an_unknown_source_of_noise_fails():

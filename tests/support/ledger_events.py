@@ -24,14 +24,14 @@ BUDGET = {
 }
 
 
-def forge(path, kind, payload):
+def forge(path, kind, payload, time="then"):
     """Add an event with good hashes to the file of a ledger, whatever its payload is."""
     connection = sqlite3.connect(path)
     (last,) = connection.execute("SELECT count(*) FROM events").fetchone()
     (previous,) = connection.execute("SELECT sha256 FROM head").fetchone()
-    whole = canonical([last + 1, "then", kind, payload, previous])
+    whole = canonical([last + 1, time, kind, payload, previous])
     digest = hashlib.sha256(whole.encode()).hexdigest()
-    row = (last + 1, "then", kind, payload, previous, digest)
+    row = (last + 1, time, kind, payload, previous, digest)
     connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
     connection.execute("REPLACE INTO head VALUES (1, ?)", (digest,))
     connection.commit()

@@ -179,6 +179,12 @@ def test_a_forged_event_that_makes_no_sense_is_refused(filled, kind, content):
     refuses_everything(filled, "event 7: ")
 
 
+@pytest.mark.parametrize("time", ["", "\x1b[2J", "9" * 300])
+def test_a_time_that_would_spoil_a_terminal_is_refused(filled, time):
+    forge(filled.path, "budget", canonical(BUDGET), time)
+    refuses_everything(filled, "event 7: time=")
+
+
 @pytest.mark.parametrize("more", [{"state": "refunded"}, {"closed_at": "now"}, {"id": "x"}])
 def test_a_reservation_can_not_arrive_closed(filled, more):
     forge(filled.path, "reserved", canonical({**RESERVED, **more}))

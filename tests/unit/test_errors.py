@@ -13,6 +13,7 @@ EXIT_CODES = {
     errors.DataError: 2,
     errors.OutputError: 2,
     errors.ArchiveError: 2,
+    errors.LedgerError: 2,
     errors.BudgetError: 3,
 }
 
@@ -49,6 +50,7 @@ def test_the_row_of_a_cell_can_be_counted_in_its_file(file, said):
         (errors.SchemaError, ValueError),
         (errors.DataError, ValueError),
         (errors.ArchiveError, ValueError),
+        (errors.LedgerError, ValueError),
         (errors.OutputError, OSError),
         (errors.NotFittedError, AttributeError),
         (errors.NotPrivateWarning, UserWarning),

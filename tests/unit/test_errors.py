@@ -50,6 +50,7 @@ def test_the_row_of_a_cell_can_be_counted_in_its_file(file, said):
         (errors.SchemaError, ValueError),
         (errors.DataError, ValueError),
         (errors.ArchiveError, ValueError),
+        (errors.LedgerError, ValueError),
         (errors.OutputError, OSError),
         (errors.NotFittedError, AttributeError),
         (errors.NotPrivateWarning, UserWarning),

@@ -13,7 +13,7 @@ from tabpe import _atomic
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import LedgerError
 from tabpe.privacy.guarantee import round_up
-from tabpe.privacy.ledger import Entry, Ledger, Status, default_path
+from tabpe.privacy.ledger import Entry, Ledger, Status
 from tabpe.privacy.ledger.entries import digest_of
 
 app = typer.Typer(help="Keep count of what runs on a data set have spent.", no_args_is_help=True)
@@ -114,11 +114,12 @@ def export(
 
 def _existing(path: Path | None) -> Ledger:
     """Return a ledger to read: one that is not there is a mistake."""
-    if not (path or default_path()).exists():
+    opened = Ledger(path)
+    if not opened.exists():
         raise LedgerError(
-            f"{path or default_path()}: no ledger there yet. 'tabpe ledger set-budget' makes one."
+            f"{opened.path}: no ledger there yet. 'tabpe ledger set-budget' makes one."
         )
-    return Ledger(path)
+    return opened
 
 
 def _show(status: Status) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from tabpe import _validate
-from tabpe.errors import ArchiveError, ParameterError
+from tabpe.errors import ArchiveError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
@@ -32,14 +32,16 @@ def fields_of(plain: Any) -> dict[str, Any]:
     if not isinstance(plain, Mapping):
         raise ArchiveError("certificate: expected a mapping of fields.")
     if plain.get("format") != FORMAT or isinstance(plain.get("format"), bool):
-        raise ArchiveError(f"certificate format {plain.get('format')!r}: expected {FORMAT}.")
+        given = shown(plain.get("format"))
+        raise ArchiveError(f"certificate format {given}: expected {FORMAT}.")
     try:
         known = _record("", plain, _FIELDS)
         adjacency = Adjacency.of(known.pop("adjacency"))
         known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])
     except ParameterError as error:
-        raise ArchiveError(f"certificate: {str(error)[:_LONGEST]}") from None
+        told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
+        raise ArchiveError(f"certificate: {told[:_LONGEST]}") from None
     for name in ("format", "status", "guarantee"):
         known.pop(name)
     return known
@@ -54,7 +56,7 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
             raise ParameterError(f"{prefix}{name}: missing.")
     for name in value:
         if name not in readers:
-            raise ParameterError(f"{prefix}{name}: not a field of a certificate.")
+            raise ParameterError(f"{shown(prefix + str(name))}: not a field of a certificate.")
     return {name: read(prefix + name, value[name]) for name, read in readers.items()}
 
 

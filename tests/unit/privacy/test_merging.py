@@ -18,6 +18,7 @@ from tabpe.privacy import (
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 DELTA = 1e-6
+MOST_GROUPS = merging.MOST_GROUPS  # fixtures change it
 
 
 @pytest.fixture
@@ -79,19 +80,19 @@ def test_a_long_bill_is_safe_at_a_tiny_delta(limits, delta):
     assert exact_delta([whole], composed_epsilon(bill, delta), ROWS) <= delta
 
 
-@pytest.mark.parametrize(("spread", "waste"), [(1.05, 0.001), (3.0, 0.01), (100.0, 0.02)])
+@pytest.mark.parametrize(("spread", "waste"), [(1.05, 0.001), (3.0, 0.01), (100.0, 0.03)])
 def test_groups_cost_hardly_more_and_never_less(limits, spread, waste):
     bill = runs(60, spread)
     limits(few=4, groups=10**9)
     exact = composed_epsilon(bill, DELTA)
-    limits(few=4, groups=48)
+    limits(few=4, groups=MOST_GROUPS)
     assert exact * (1 - 1e-6) <= composed_epsilon(bill, DELTA) <= exact * (1 + waste)
 
 
 def test_groups_are_of_neighbours_and_lose_nothing():
     bill = runs(500, 10.0)
     found = merging.groups(bill)
-    assert 24 <= len(found) <= merging.MOST_GROUPS
+    assert 16 <= len(found) <= merging.MOST_GROUPS
     flat = [item for group in found for item in group]
     assert flat == sorted(bill, key=lambda item: item.sigma)
 

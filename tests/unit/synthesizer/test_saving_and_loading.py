@@ -127,7 +127,7 @@ def test_rows_that_do_not_fit_their_schema_are_refused(table, tmp_path, spoil):
         ({"history": [1]}, r"history\[0\]=1: expected a mapping"),
         ({"frame": {"library": "pandas"}}, "frame.arrow_types: missing"),
         ({"frame": {"library": "os", "arrow_types": {}, "native_types": {}}}, "frame.library='os'"),
-        ({"certificate": {"format": 1}}, "certificate.epsilon: missing"),
+        ({"certificate": {"format": 1}}, "certificate: .*: missing"),
         ({"schema": {"columns": []}}, "a schema has at least one column"),
         ({"parameters": []}, "parameters="),
         ({"parameters": {"adjacency": "swap"}}, "its parameters are not those"),

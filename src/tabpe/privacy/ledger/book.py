@@ -14,6 +14,7 @@ from tabpe.privacy.ledger.entries import (
     Entry,
     check_bill,
     digest_of,
+    printable,
     read_bill,
 )
 
@@ -67,7 +68,7 @@ class Book:
         }
         if event.kind not in steps:
             raise LedgerError(f"{event.kind!r} is no kind of event.")
-        steps[event.kind](event.content, event.time)
+        steps[event.kind](event.content, printable("time", event.time))
         self.digests.append(event.digest)
 
     @property

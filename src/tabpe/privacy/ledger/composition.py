@@ -15,6 +15,7 @@ from decimal import ROUND_FLOOR, Context
 
 from tabpe.privacy.accounting import (
     EPSILONS,
+    LARGEST_SIGMA,
     SMALLEST_DELTA,
     composed_epsilon,
     gaussian_delta,
@@ -23,7 +24,7 @@ from tabpe.privacy.accounting import (
 )
 from tabpe.privacy.adjacency import SMALLEST_USER_SIGMA, Neighbours
 from tabpe.privacy.bill import BillItem
-from tabpe.privacy.ledger.entries import Budget, Entry
+from tabpe.privacy.ledger.entries import SMALLEST_SIGMA, Budget, Entry
 from tabpe.privacy.slack import delta_slack
 
 # How far above its own part of delta an epsilon is stated, so that the slack fits below it.
@@ -38,7 +39,8 @@ _STEP_DOWN = 0.998
 def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
     """Return the epsilon of all entries at the delta of the budget, rounded up.
 
-    It is 0 without entries, and infinite if they take all of delta.
+    The slack of noise that is not exact grows with epsilon, so this is the least epsilon at which
+    the rest of delta is enough. It is 0 without entries, and infinite if they take all of delta.
 
     Example:
         >>> budget = Budget("patients", 2.0, 1e-6)
@@ -49,7 +51,7 @@ def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
     """
     epsilon = 0.0
     for _ in range(_MOST_STEPS):
-        found = epsilon_given_slack(entries, budget, epsilon)
+        found = _epsilon_given_slack(entries, budget, epsilon)
         if found <= epsilon:
             return epsilon
         epsilon = found * (1 + _ROOM)
@@ -58,7 +60,7 @@ def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
 
 def is_over(entries: Sequence[Entry], budget: Budget) -> bool:
     """Whether the entries together break the promise that the budget is."""
-    return epsilon_given_slack(entries, budget, budget.epsilon) > budget.epsilon
+    return spent_epsilon(entries, budget) > budget.epsilon
 
 
 def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
@@ -78,14 +80,14 @@ def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
         return 0.0
     whole, taken = (gaussian_mu(epsilon, budget.delta) for epsilon in (budget.epsilon, spent))
     asked = _STEP_DOWN * _gaussian_epsilon(math.sqrt(whole**2 - taken**2), budget.delta)
-    while asked > EPSILONS[0]:
-        if not is_over([*entries, _run(asked, budget)], budget):
+    while asked > EPSILONS[0] and (sigma := _sigma(asked, budget)) <= LARGEST_SIGMA:
+        if not is_over([*entries, _run(sigma, budget)], budget):
             return _down(asked)
         asked *= _STEP_DOWN
     return 0.0
 
 
-def epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
+def _epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
     """Return the epsilon of all entries, where a promise of epsilon sets the slack of the noise."""
     items = _grouped(entries)
     delta = _delta_left(entries, budget, promise)
@@ -114,11 +116,15 @@ def _grouped(entries: Sequence[Entry]) -> tuple[BillItem, ...]:
     return tuple(BillItem("charges", sigma, times[sigma]) for sigma in sorted(times))
 
 
-def _run(epsilon: float, budget: Budget) -> Entry:
+def _sigma(epsilon: float, budget: Budget) -> float:
+    """Return about the noise of one more run."""
+    distance = math.sqrt(budget.neighbours.squared_distance * _ROUNDS)
+    return distance / gaussian_mu(epsilon, budget.delta)
+
+
+def _run(sigma: float, budget: Budget) -> Entry:
     """Return one more run as it is usually made."""
-    mu = gaussian_mu(epsilon, budget.delta)
-    sigma = math.sqrt(budget.neighbours.squared_distance * _ROUNDS) / mu
-    item = BillItem("votes", sigma, _ROUNDS)
+    item = BillItem("votes", max(sigma, SMALLEST_SIGMA), _ROUNDS)
     return Entry("next", budget.dataset, (item,), budget.neighbours, budget.unit)
 
 

@@ -67,13 +67,23 @@ class EventFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        try:
+            exists = self.path.exists()
+        except OSError as error:
+            raise LedgerError(f"{self.path}: can not be opened ({error.strerror}).") from None
+        if exists and not self.path.is_file():
+            raise LedgerError(f"{self.path}: not a file: expected a ledger.")
+        return exists
+
     def read(self) -> list[Event]:
         """Return all events, after checking that they are a chain.
 
         Raises:
             LedgerError: If the file can not be read, or the chain does not hold.
         """
-        if not self._exists():
+        if not self.exists():
             return []
         with self._transaction("BEGIN") as connection:
             return self._events(connection)
@@ -93,7 +103,7 @@ class EventFile:
 
     def integrity(self) -> str | None:
         """Return what SQLite finds wrong with the file itself; None if nothing."""
-        if not self._exists():
+        if not self.exists():
             return None
         with self._transaction("BEGIN") as connection:
             (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -140,18 +150,9 @@ class EventFile:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return self.path.stat().st_size == 0
 
-    def _exists(self) -> bool:
-        try:
-            exists = self.path.exists()
-        except OSError as error:
-            raise LedgerError(f"{self.path}: can not be opened ({error.strerror}).") from None
-        if exists and not self.path.is_file():
-            raise LedgerError(f"{self.path}: not a file: expected a ledger.")
-        return exists
-
     def _make(self) -> None:
         """Make an empty file that its user alone can read, if there is none."""
-        if self._exists():
+        if self.exists():
             return
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

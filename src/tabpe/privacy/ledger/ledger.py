@@ -53,10 +53,14 @@ class Ledger:
 3.9 of 2 at delta 1e-06; 1.69 is left. Ask for at most that at this delta, or raise the total.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = default_path() if path is None else path
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = default_path() if path is None else Path(path)
         self._in_data_folder = path is None
         self._file = EventFile(self.path)
+
+    def exists(self) -> bool:
+        """Whether there is a file yet; without one, nothing is spent."""
+        return self._file.exists()
 
     def budget(self, dataset: str) -> Budget | None:
         """Return the budget of a data set; None if its runs are recorded and not limited."""

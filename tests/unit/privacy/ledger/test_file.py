@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from ledger_events import BUDGET, RESERVED, forge
 from tabpe.errors import LedgerError
 from tabpe.privacy import BillItem
 from tabpe.privacy.ledger import Ledger
@@ -121,39 +122,6 @@ def test_other_tables_than_those_of_a_ledger_are_refused(filled, tamper, stateme
     refuses_everything(filled, "have been altered")
 
 
-def forge(ledger, tamper, kind, content):
-    """Add an event with good hashes, as somebody may who knows how."""
-    text = content if isinstance(content, str) else canonical(content)
-    seq, previous = len(ledger.export()["events"]) + 1, ledger.head()
-    whole = canonical([seq, "then", kind, text, previous])
-    digest = hashlib.sha256(whole.encode()).hexdigest()
-    payload = text.replace("'", "''")
-    tamper(
-        f"INSERT INTO events VALUES ({seq}, 'then', '{kind}', '{payload}', '{previous}', "
-        f"'{digest}')",
-        f"REPLACE INTO head VALUES (1, '{digest}')",
-    )
-
-
-RESERVED = {
-    "entry": "e",
-    "dataset": "patients",
-    "bill": [{"name": "votes", "sigma": 17.0, "times": 15, "chance": 0.0}],
-    "adjacency": "add-remove",
-    "max_rows_per_user": None,
-    "unit": None,
-    "slack": 0.0,
-    "note": "",
-}
-BUDGET = {
-    "dataset": "patients",
-    "epsilon": 1.0,
-    "delta": 1e-6,
-    "adjacency": "add-remove",
-    "unit": None,
-}
-
-
 def bill(**changes):
     return [{**RESERVED["bill"][0], **changes}]
 
@@ -206,14 +174,20 @@ def bill(**changes):
         ("budget", {key: value for key, value in BUDGET.items() if key != "unit"}),
     ],
 )
-def test_a_forged_event_that_makes_no_sense_is_refused(filled, tamper, kind, content):
-    forge(filled, tamper, kind, content)
+def test_a_forged_event_that_makes_no_sense_is_refused(filled, kind, content):
+    forge(filled.path, kind, content if isinstance(content, str) else canonical(content))
     refuses_everything(filled, "event 7: ")
 
 
+@pytest.mark.parametrize("time", ["", "\x1b[2J", "9" * 300])
+def test_a_time_that_would_spoil_a_terminal_is_refused(filled, time):
+    forge(filled.path, "budget", canonical(BUDGET), time)
+    refuses_everything(filled, "event 7: time=")
+
+
 @pytest.mark.parametrize("more", [{"state": "refunded"}, {"closed_at": "now"}, {"id": "x"}])
-def test_a_reservation_can_not_arrive_closed(filled, tamper, more):
-    forge(filled, tamper, "reserved", {**RESERVED, **more})
+def test_a_reservation_can_not_arrive_closed(filled, more):
+    forge(filled.path, "reserved", canonical({**RESERVED, **more}))
     assert filled.verify() != [] or filled.entry("e").state == "reserved"
 
 

@@ -1,0 +1,34 @@
+"""Totals at the edges of what a budget may be."""
+
+import math
+
+import pytest
+
+from tabpe.privacy import BillItem, Neighbours
+from tabpe.privacy.ledger import Budget, Entry
+from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon
+
+USERS = Neighbours(max_rows=3)
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+@pytest.mark.parametrize(("sigma", "times"), [(3e3, 10**5), (17.0, 15), (0.6, 2), (1e-3, 1)])
+@pytest.mark.parametrize("delta", [1e-12, 0.5])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 50.0, 1e4])
+def test_every_budget_and_run_have_a_total_and_a_rest(epsilon, delta, sigma, times, unit):
+    budget = Budget("patients", epsilon, delta, unit=unit)
+    neighbours = Neighbours() if unit is None else USERS
+    bill = (BillItem("votes", sigma, times),)
+    entries = [Entry("run", "patients", bill, neighbours, unit)]
+    spent, left = spent_epsilon(entries, budget), epsilon_left(entries, budget)
+    assert spent >= 0
+    assert 0 <= left <= epsilon
+    assert is_over(entries, budget) == (spent > epsilon)
+    assert (left == 0) or not math.isinf(spent)
+
+
+def test_nothing_is_left_where_a_run_would_drown_in_noise():
+    budget = Budget("patients", 1.1e-5, 1e-6)
+    entry = Entry("run", "patients", (BillItem("votes", 9e4, 1),), Neighbours())
+    assert 0 < spent_epsilon([entry], budget) < budget.epsilon
+    assert epsilon_left([entry], budget) == 0

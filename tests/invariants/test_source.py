@@ -13,6 +13,7 @@ from tabpe.privacy import FakeNoise, NoiseSource
 ROOT = Path(tabpe.__file__).parent
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+MEASURING = {"measure/histograms.py", "measure/domain.py"}
 each_file = pytest.mark.parametrize("name", FILES)
 
 
@@ -89,7 +90,15 @@ def test_the_table_of_noise_is_made_and_read_without_floating_point():
 
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
-    assert outside == {"measure/histograms.py", "budget.py", "pipeline.py"}
+    assert outside == {*MEASURING, "budget.py", "buying.py", "pipeline.py"}
+
+
+def test_buying_makes_a_survey_and_asks_it_nothing():
+    """It hands a survey on to `measure`; no attribute of one is read there."""
+    assert not any(
+        isinstance(node, ast.Attribute) and dotted(node.value).endswith("survey")
+        for node in ast.walk(TREES["buying.py"])
+    )
 
 
 def test_the_budget_knows_engines_by_type_alone():
@@ -109,21 +118,21 @@ def test_the_pipeline_asks_an_engine_nothing():
     assert used == {"prepare", "close"}
 
 
-def test_noise_is_drawn_in_one_place():
+def test_noise_is_drawn_in_one_room():
     drawing = {
         name
         for name, tree in TREES.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "draw"
     }
-    assert drawing == {"measure/histograms.py"}
+    assert drawing == MEASURING
 
 
-def test_an_account_is_charged_in_one_place():
+def test_an_account_is_charged_in_one_room():
     charging = {
         name for name in FILES for call in calls(name) if dotted(call.func).endswith(".charge")
     }
-    assert charging == {"measure/histograms.py"}
+    assert charging == MEASURING
 
 
 @each_file

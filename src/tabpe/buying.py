@@ -7,14 +7,16 @@ reads as, then for the bounds of numbers and the values of the rest.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _validate
 from tabpe.domain import bounds, kinds
 from tabpe.domain.bounds import Span
 from tabpe.domain.categories import Rows, listed, told_above
@@ -31,6 +33,7 @@ from tabpe.schema.outline import Storage
 ASSUMED_PUBLIC = "the names and storage types of the columns"
 # What telling the kind of a column weighs against telling its bounds or values.
 KIND_WEIGHT = 0.25
+_NAMED = 8
 # Keeps sums of floats below what they are a part of.
 _BELOW = 1 - 1e-12
 
@@ -104,6 +107,8 @@ def buy_schema(
         >>> bought.schema.fields_bought, [item.name for item in account.spent]
         (('age.min', 'age.max'), ['bounds, powers of two', 'bounds, bins'])
     """
+    _validate.real("loss", loss, above=0)
+    _validate.real("chance", chance, above=0, below=1)
     terms = measure.Terms(account, noise, neighbours)
     desk = _Desk(Survey(source, users, neighbours.scale), terms, outline.label)
     gaps = _gaps(outline)
@@ -236,7 +241,8 @@ class _Desk:
             apart = name != self.label and (rows is None or rows.exceed(found, item.sigma))
             column = listed(one.sketch, found, apart=apart)
             columns[name] = column
-            if column.other in found and "other" not in one.sketch.fields:
+            known = {*found, *one.sketch.fields.get("values", ())}
+            if column.other in known and "other" not in one.sketch.fields:
                 notes.append(f"values of {name!r} that are not listed count as the most common one")
         return columns
 
@@ -314,5 +320,6 @@ def _bounded(one: _Wanted, low: float, high: float) -> Column:
     return one.filled(**bought)
 
 
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
+def _named(names: Collection[str]) -> str:
+    first = ", ".join(repr(name) for name in itertools.islice(names, _NAMED))
+    return first if len(names) <= _NAMED else f"{first} and {len(names) - _NAMED} more columns"

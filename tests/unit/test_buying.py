@@ -259,6 +259,17 @@ def test_notes_say_how_accurate_it_is_and_nothing_exact():
     assert f"{ROWS_IN_ALL:,}" not in text
 
 
+@pytest.mark.parametrize("wrong", [{"loss": 0}, {"chance": 0}, {"chance": 1}])
+def test_a_price_that_pays_for_nothing_is_refused(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        bought(TABLE, **wrong)
+
+
+def test_notes_stay_short_with_many_columns():
+    notes = bought({f"c{place}": [1, 2] * 500 for place in range(30)}).notes
+    assert "'c7' and 22 more columns" in notes[0]
+
+
 def test_the_order_of_rows_changes_nothing():
     order = RNG.permutation(ROWS_IN_ALL)
     shuffled = {name: cells[order] for name, cells in TABLE.items()}

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, is_text
+from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text
 from tabpe.domain import kinds
 from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
 from tabpe.domain.categories import LONGEST_VALUE
@@ -218,9 +218,10 @@ def _numbers(array: pa.Array) -> NDArray[np.float64]:
         text = pc.utf8_trim_whitespace(array)
         # The cast fails for a whole column because of one cell: so it only sees numbers.
         array = pc.if_else(_matches(text, NUMBER), text, pa.scalar(None, text.type))
-    values: NDArray[np.float64] = array.cast(pa.float64(), safe=False).to_numpy(
-        zero_copy_only=False
-    )
+    cast = attempt(lambda: array.cast(pa.float64(), safe=False))
+    if cast is None:
+        raise DataError(f"a column of type {array.type} can not be read as numbers: declare it.")
+    values: NDArray[np.float64] = cast.to_numpy(zero_copy_only=False)
     return values
 
 

@@ -67,8 +67,10 @@ def test_the_threshold_is_not_much_larger_than_it_must_be(chance):
     assert told_above(1000.0, chance) < 1 + 1.25 * 1000 * -float(ndtri(chance))
 
 
-def test_a_user_adds_a_whole_length():
-    assert told_above(16384 * 10.0, 1e-6, 16384) > 16384 * (told_above(10.0, 1e-6) - 1)
+@pytest.mark.parametrize("length", [1, 3, 16384])
+def test_what_one_row_or_user_adds_comes_on_top_of_the_noise(length):
+    noise = 10.0 * length * math.sqrt(2 * math.log(1e6))
+    assert length + noise <= told_above(10.0 * length, 1e-6, length) < length + noise + 1
 
 
 @pytest.mark.parametrize(("rows", "exceed"), [(800, False), (815, False), (860, True)])

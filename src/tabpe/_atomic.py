@@ -1,24 +1,49 @@
 """Files that are written whole or not at all.
 
 The content goes to a hidden file in the same folder, reaches the disk, and takes the place of
-the target in one step. Whatever stops it on the way, Ctrl-C included, leaves no trace.
+the target in one step: never through a link, never into a file that others hold open or have
+linked to. Whatever stops it on the way, Ctrl-C included, leaves no trace.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from tabpe._paths import check_output
 from tabpe.errors import OutputError
 
 
 def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     """Let `fill` write the content of `path`."""
     write_together({path: fill})
+
+
+def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """Let `fill` write a new file, for the eyes of its owner, that reaches the disk.
+
+    Where the system can, the file has no name before it is complete: not even a process that is
+    killed leaves a part of it behind.
+
+    Raises:
+        OutputError: If it can not be written, or exists already.
+
+    Example:
+        >>> note = Path(tempfile.mkdtemp()) / "note.txt"
+        >>> create(note, text_filler("hello"))
+        >>> note.read_text(), [file.name for file in note.parent.iterdir()]
+        ('hello', ['note.txt'])
+    """
+    try:
+        _create(path, fill)
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already.") from None
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -35,9 +60,14 @@ def write_text(path: Path, text: str) -> None:
 
 def text_filler(text: str) -> Callable[[BinaryIO], None]:
     """Return what fills a file with `text` in UTF-8."""
+    return filler(text.encode())
+
+
+def filler(content: bytes) -> Callable[[BinaryIO], None]:
+    """Return what fills a file with `content`."""
 
     def fill(file: BinaryIO) -> None:
-        file.write(text.encode())
+        file.write(content)
 
     return fill
 
@@ -47,17 +77,46 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
     finished: dict[Path, Path] = {}
     try:
         for path, fill in contents.items():
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            check_output(path)
             finished[path] = _hidden(path)
             _fill(finished[path], fill)
         for path, temporary in finished.items():
             temporary.replace(path)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
     finally:
         for temporary in finished.values():
             temporary.unlink(missing_ok=True)
+
+
+def _create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    try:
+        handle = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
+    except (AttributeError, OSError):  # another system, or a file system without such files
+        temporary = _hidden(path)
+        try:
+            _fill(temporary, fill)
+            temporary.chmod(0o600)
+            os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return
+    with os.fdopen(handle, "wb") as file:
+        fill(file)
+        file.flush()
+        os.fsync(handle)
+        # Only with a folder given does os.link follow the link in /proc to the file itself.
+        os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _hidden(path: Path) -> Path:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _atomic
+from tabpe._paths import open_regular
 from tabpe.errors import ArchiveError
 
 FORMAT = 1
@@ -40,9 +41,10 @@ class Archive:
 
     def save(self, path: Path) -> None:
         """Write the archive, whole or not at all."""
-        _atomic.write(path, self._fill)
+        _atomic.write(path, self.fill)
 
-    def _fill(self, file: BinaryIO) -> None:
+    def fill(self, file: BinaryIO) -> None:
+        """Write the archive into an open file."""
         if any(array.dtype.hasobject for array in self.arrays.values()):
             raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
         arrays = io.BytesIO()
@@ -55,7 +57,7 @@ class Archive:
     def load(cls, path: Path) -> Archive:
         """Read an archive."""
         try:
-            with zipfile.ZipFile(path) as archive:
+            with open_regular(path, ArchiveError) as file, zipfile.ZipFile(file) as archive:
                 _check_sizes(path, archive)
                 text = json.loads(archive.read(_TEXT))
                 packed = io.BytesIO(archive.read(_ARRAYS))
@@ -63,8 +65,6 @@ class Archive:
                 _check_sizes(path, inner)
             with np.load(packed, allow_pickle=False) as arrays:
                 loaded = {name: arrays[name] for name in arrays.files}
-        except FileNotFoundError:
-            raise ArchiveError(f"{path}: no such file.") from None
         except _UNREADABLE as error:
             if isinstance(error, ArchiveError):
                 raise

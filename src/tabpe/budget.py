@@ -1,8 +1,9 @@
 """From a request to agreed noise: what is declared, what must be bought, and at which price.
 
-Before the first round two facts are needed: the share of each class, and the number of rows (for
-the default delta and size). Each is declared public or bought with `class_budget` of the budget;
-nothing is taken for free. What remains of the budget goes to the votes.
+Before the first round two facts are needed: the share of each class, and the number of rows, or of
+users if the promise is to them (for the default delta and size). Each is declared public or bought
+with `class_budget` of the budget; what the schema lacks is bought with `schema_budget`; nothing is
+taken for free. What remains of the budget goes to the votes.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tabpe import _validate, measure
-from tabpe.engines import Engine
+from tabpe import _validate
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
+from tabpe.measure import Measured
+from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT, VOTES
 from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource, calibrate, composed_epsilon
 from tabpe.privacy.accounting import SMALLEST_DELTA, check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
@@ -43,7 +44,8 @@ class Request:
         delta: The delta, or None for 1 / (n ln n).
         neighbours: The neighbouring relation.
         class_budget: Part of the budget for counts of classes or rows, if they are bought.
-        rows: The declared number of rows, or None.
+        schema_budget: Part of the budget for what the schema lacks; 0 if it is complete.
+        rows: The declared number of rows or users, or None.
         shares: The declared share of each class, or None.
         size: The number of rows to evolve, or None for a part of the private rows.
     """
@@ -52,6 +54,7 @@ class Request:
     delta: float | None
     neighbours: Neighbours
     class_budget: float
+    schema_budget: float
     rows: int | None
     shares: tuple[float, ...] | None
     size: int | None
@@ -63,6 +66,9 @@ class Request:
             "epsilon": float(self.epsilon),
             "delta": None if self.delta is None else float(self.delta),
             "class_budget": _validate.real("class_budget", self.class_budget, above=0, below=1),
+            "schema_budget": _validate.real(
+                "schema_budget", self.schema_budget, above=0, below=1, least=True
+            ),
             "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
             "size": optional(whole, "n_samples", self.size, least=1),
         }
@@ -102,33 +108,47 @@ def check_noise(request: Request, classes: int, rounds: int, noise: NoiseSource)
 
     The sigma of the votes is an estimate here, and `agree_on_votes` looks again.
     """
-    counts = int(_bought(request, classes) is not None)
+    bought = counts_to_buy(request, classes)
     delta = _known_delta(request) or 2 * SMALLEST_DELTA
-    slack = delta_slack(noise.slack, rounds + counts, request.epsilon, request.neighbours)
-    delta = exact_delta(delta, slack)
-    left = (1 - request.class_budget * counts) * gaussian_mu(request.epsilon, delta) ** 2
-    _check_sigma(_ROOM * math.sqrt(request.neighbours.squared_distance * rounds / left), noise)
-    if counts:
-        _check_sigma(_sigma_of_counts(request), noise)
+    slack = delta_slack(noise.slack, rounds + len(bought), request.epsilon, request.neighbours)
+    left = _loss(request, exact_delta(delta, slack), _share_of_votes(request, bought))
+    _check_sigma(_ROOM * math.sqrt(rounds / left), request, noise)
+    if bought:
+        _check_sigma(_sigma_of_counts(request, len(bought)), request, noise)
 
 
-def establish_facts(
-    request: Request, classes: int, engine: Engine, account: Account, noise: NoiseSource
-) -> Facts:
-    """Return the facts, buying the ones that were not declared."""
-    rows = None if request.rows is None else RowCount.declared(request.rows)
-    weights: tuple[float, ...] = request.shares or (1.0,)
-    bought = _bought(request, classes)
-    if bought is not None:
-        sigma = _sigma_of_counts(request)
-        account.agree(BillItem(bought, sigma, times=1))
-    if bought == CLASS_COUNTS:
-        counts = measure.class_counts(engine, classes, account, noise).values[0]
-        weights = tuple(float(count) for count in counts)
-        rows = rows or RowCount.noisy(float(counts.sum()), sigma=sigma, cells=classes)
-    elif bought == ROW_COUNT:
-        count = measure.row_count(engine, account, noise).values[0]
-        rows = RowCount.noisy(float(count[0]), sigma=sigma, cells=1)
+def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:
+    """Return which counts are neither declared nor needless, in the order of buying.
+
+    The counts of classes add up to the number of rows. They say nothing of the number of users, who
+    may have rows in several classes.
+    """
+    shares = request.shares is None and classes > 1
+    added_up = shares and not request.neighbours.of_users and not request.schema_budget
+    rows = request.needs_rows and not added_up
+    return (count_name(request),) * rows + (CLASS_COUNTS,) * shares
+
+
+def count_name(request: Request) -> str:
+    """Return what the number of rows, or of users, is called on the bill."""
+    return USER_COUNT if request.neighbours.of_users else ROW_COUNT
+
+
+def agree_on_counts(request: Request, classes: int, account: Account) -> None:
+    """Put the counts on the bill."""
+    bought = counts_to_buy(request, classes)
+    for name in bought:
+        account.agree(BillItem(name, _sigma_of_counts(request, len(bought)), times=1))
+
+
+def establish_facts(request: Request, bought: Mapping[str, Measured]) -> Facts:
+    """Return the facts, from what was declared and the counts that were bought."""
+    classes = bought.get(CLASS_COUNTS)
+    weights = request.shares or (1.0,)
+    if classes is not None:
+        weights = tuple(float(count) / classes.scale for count in classes.values[0])
+    added_up = None if request.neighbours.of_users else classes
+    rows = _rows(request, bought.get(count_name(request), added_up))
     if request.delta is not None:
         return Facts(rows, weights, request.delta, request.delta)
     known = _known(rows)
@@ -153,10 +173,24 @@ def agree_on_votes(
             f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
             f"noisy number of rows. Give delta, or public_rows if the number of rows is public."
         )
-    _check_sigma(sigma, noise)
+    _check_sigma(sigma, request, noise)
     item = BillItem(VOTES, sigma, rounds)
     account.agree(item)
     return item
+
+
+def planned_bill(
+    request: Request, classes: int, rounds: int, noise: NoiseSource
+) -> tuple[BillItem, ...]:
+    """Return what a run will cost at most, before a row is read.
+
+    Without a delta that is known by then, it is what the smallest table would cost.
+    """
+    delta = _known_delta(request) or RowCount.declared(FEWEST_ROWS).calibration_delta
+    account = Account()
+    agree_on_counts(request, classes, account)
+    agree_on_votes(request, Facts(None, (), delta, delta), rounds, account, noise)
+    return account.agreed
 
 
 def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
@@ -201,6 +235,15 @@ def normalised_shares(
     return tuple(share / sum(shares) for share in shares)
 
 
+def _rows(request: Request, bought: Measured | None) -> RowCount | None:
+    if request.rows is not None:
+        return RowCount.declared(request.rows)
+    if bought is None:
+        return None
+    counts, sigma = bought.values[0], bought.item.sigma
+    return RowCount.noisy(float(counts.sum()) / bought.scale, sigma=sigma, cells=len(counts))
+
+
 def _known(value: T | None) -> T:
     """Return what `Request.needs_rows` makes sure of."""
     if value is None:
@@ -208,17 +251,25 @@ def _known(value: T | None) -> T:
     return value
 
 
-def _bought(request: Request, classes: int) -> str | None:
-    """Return which counts are neither declared nor needless."""
-    if request.shares is None and classes > 1:
-        return CLASS_COUNTS
-    return ROW_COUNT if request.needs_rows else None
-
-
-def _sigma_of_counts(request: Request) -> float:
+def _sigma_of_counts(request: Request, counts: int) -> float:
     delta = _known_delta(request) or _PROVISIONAL_DELTA
-    loss = request.class_budget * gaussian_mu(request.epsilon, delta) ** 2
-    return math.sqrt(request.neighbours.squared_distance / loss)
+    return math.sqrt(counts / _loss(request, delta, request.class_budget))
+
+
+def _loss(request: Request, delta: float, share: float) -> float:
+    """Return a share of the budget as the `BillItem.loss` that fits in it."""
+    loss = gaussian_mu(request.epsilon, delta) ** 2
+    return share * loss / request.neighbours.squared_distance
+
+
+def _share_of_votes(request: Request, bought: tuple[str, ...]) -> float:
+    share = 1 - request.class_budget * bool(bought) - request.schema_budget
+    if share <= 0:
+        raise ParameterError(
+            f"schema_budget={request.schema_budget:g}: leaves nothing for the votes beside "
+            f"class_budget={request.class_budget:g}. Make one of them smaller."
+        )
+    return share
 
 
 def _known_delta(request: Request) -> float | None:
@@ -228,7 +279,8 @@ def _known_delta(request: Request) -> float | None:
     return request.delta
 
 
-def _check_sigma(sigma: float, noise: NoiseSource) -> None:
+def _check_sigma(sigma: float, request: Request, noise: NoiseSource) -> None:
+    sigma *= request.neighbours.scale
     if sigma > noise.largest_sigma:
         raise ParameterError(
             f"noise: this promise needs a sigma of about {sigma:.3g}, and the source draws up to "

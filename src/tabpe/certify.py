@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-from datetime import UTC, datetime
 from typing import Any
 
 from tabpe.budget import Facts, Request, spent_epsilon, spent_slack
@@ -33,6 +32,8 @@ def certify(
     config: Evolution,
     size: int,
     noise: NoiseSource,
+    unit: str | None,
+    created: str,
 ) -> Certificate:
     """Return the certificate of a finished run."""
     epsilon = spent_epsilon(request, facts, account, noise)
@@ -53,8 +54,8 @@ def certify(
         configuration=_configuration(config, size),
         seed_policy=SEED_POLICY,
         versions=_versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=_notes(facts, account, schema),
+        created=created,
+        notes=_notes(request, facts, account, schema, unit),
     )
 
 
@@ -69,19 +70,28 @@ def _delta_source(request: Request, facts: Facts) -> str:
 def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:
     facts = ["the schema"]
     if request.rows is not None:
-        facts.append(f"the number of rows, {request.rows:,}")
+        of = "users" if request.neighbours.of_users else "rows"
+        facts.append(f"the number of {of}, {request.rows:,}")
     if request.shares is not None:
         facts.append(f"the share of each class of {schema.label!r}")
     return tuple(facts)
 
 
-def _notes(facts: Facts, account: Account, schema: Schema) -> tuple[str, ...]:
+def _notes(
+    request: Request, facts: Facts, account: Account, schema: Schema, unit: str | None
+) -> tuple[str, ...]:
     notes = []
+    users = request.neighbours
+    if users.max_rows is not None:
+        notes.append(
+            f"a user is whoever has one value of {unit!r}; of each user at most "
+            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
+        )
     if CLASS_COUNTS in (item.name for item in account.spent):
         notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")
     if facts.rows is not None and not facts.rows.is_declared:
-        rows = facts.rows
-        notes.append(f"noisy number of rows: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
+        rows, of = facts.rows, "users" if users.of_users else "rows"
+        notes.append(f"noisy number of {of}: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
     return tuple(notes)
 
 

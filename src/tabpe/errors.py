@@ -78,6 +78,12 @@ class ArchiveError(TabpeError, ValueError):
     exit_code = 2
 
 
+class LedgerError(TabpeError, ValueError):
+    """A ledger can not be used, does not hold together, or does not allow what was asked."""
+
+    exit_code = 2
+
+
 class BudgetError(TabpeError):
     """More privacy would be spent than was asked for."""
 
@@ -90,6 +96,10 @@ class NotFittedError(TabpeError, AttributeError):
 
 class NotPrivateWarning(UserWarning):
     """What was made does not carry the promise that its user may expect."""
+
+
+class NoBudgetWarning(UserWarning):
+    """A ledger records a run without a total that it could exceed."""
 
 
 class ThinVotesWarning(UserWarning):

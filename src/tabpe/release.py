@@ -42,14 +42,21 @@ class Release:
     classes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, outcome: Outcome, schema: Schema, form: FrameLike, seed: int) -> Self:
+    def of(cls, outcome: Outcome, form: FrameLike) -> Self:
         """Put the outcome of a run in random order: rows come out of it class by class."""
         parts = outcome.evolved.classes
         labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        order = np.random.default_rng([seed]).permutation(len(labels))
+        order = np.random.default_rng([outcome.seed]).permutation(len(labels))
         rows = Records.concat(parts).take(order)
-        history = outcome.evolved.history
-        return cls(schema, outcome.certificate, history, form, seed, rows, labels[order])
+        return cls(
+            schema=outcome.schema,
+            certificate=outcome.certificate,
+            history=outcome.evolved.history,
+            form=form.only(outcome.schema.names),
+            seed=outcome.seed,
+            rows=rows,
+            classes=labels[order],
+        )
 
     def sample(self, size: int) -> Any:
         """Return `size` rows as the kind of frame that was fitted."""

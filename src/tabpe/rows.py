@@ -1,15 +1,18 @@
-"""`EncodedRows`: the private rows on their way from a source to an engine."""
+"""`EncodedRows`: the private rows on their way from a source to an engine; whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
-from tabpe.errors import CellError
+from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
 
 
@@ -22,6 +25,7 @@ class EncodedRows:
     Args:
         source: The table.
         encoder: How rows are encoded.
+        kept: For each row of the source whether it counts; None if all do.
 
     Example:
         >>> import pyarrow as pa
@@ -35,6 +39,7 @@ class EncodedRows:
 
     source: Source
     encoder: Encoder
+    kept: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         self.encoder.check_names(self.source.names)
@@ -46,7 +51,14 @@ class EncodedRows:
         return None if rows is None else rows * self.encoder.bytes_a_row
 
     def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
-        return map(self._encoded, self.source.batches(self.encoder.schema.names))
+        first = 0
+        for batch in self.source.batches(self.encoder.schema.names):
+            rows, labels = self._encoded(batch)
+            if self.kept is not None:
+                counts = _counting(self.kept[first : first + len(rows)], len(rows))
+                rows, labels = rows.take(counts), labels[counts]
+            first += batch.table.num_rows
+            yield rows, labels
 
     def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
         try:
@@ -54,3 +66,32 @@ class EncodedRows:
         except CellError as error:
             found = error.at(batch.file, batch.first_row)
         raise found
+
+
+def _counting(counts: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
+    if len(counts) != length:
+        raise DataError("the table changed while it was read: keep it as it is during a run.")
+    return counts
+
+
+def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
+    """Yield the user ids of all rows, batch by batch; none may be missing."""
+    if column not in source.names:
+        raise DataError(f"unit: the table has no {column!r}: {did_you_mean(column, source.names)}")
+    for batch in source.batches([column]):
+        missing = pc.is_null(batch.table[column], nan_is_null=True)
+        if pc.any(missing).as_py():
+            first = int(pc.index(missing, value=True).as_py()) + 1
+            raise missing_value(column, first).at(batch.file, batch.first_row)
+        yield batch.table[column]
+
+
+def fingerprint(source: Source, names: Sequence[str], key: bytes) -> str:
+    """Return a digest of columns that tells nothing to those who do not have the key."""
+    digest = hashlib.blake2b(key=key, digest_size=32)
+    for batch in source.batches(names):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.table.schema) as stream:
+            stream.write_table(batch.table.combine_chunks())
+        digest.update(sink.getvalue())
+    return digest.hexdigest()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import secrets
-import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -14,27 +12,31 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.budget import Request, check_noise, normalised_shares
-from tabpe.encode import Encoder
-from tabpe.errors import (
-    ArchiveError,
-    NotFittedError,
-    NotPrivateWarning,
-    ParameterError,
-    SchemaError,
-    did_you_mean,
-)
+from tabpe.charge import Charge
+from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
 from tabpe.io import open_source
+from tabpe.parameters import (
+    NOISES,
+    charge_of,
+    check_unit,
+    is_visible,
+    neighbours_of,
+    noise_of,
+    schema_of,
+    seed_of,
+    warn_of_schema,
+)
 from tabpe.pipeline import Settings, run
-from tabpe.privacy import Adjacency, Certificate, Neighbours, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.privacy import Adjacency, Certificate, NoiseSource
 from tabpe.progress import round_bar
 from tabpe.release import Release
 from tabpe.resources import Resources
-from tabpe.rows import EncodedRows
 from tabpe.schema import Schema
 
-NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
+# What stays here when a model is saved: folders and sizes are nobody else's business.
+KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
 
 
 class TabPE:
@@ -52,13 +54,16 @@ class TabPE:
     Args:
         epsilon: The privacy budget; smaller is more private.
         delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
-            `public_rows` or else bought.
+            `public_rows` or else bought; with `dataset`, for the delta of its budget.
         label: The column whose values are evolved apart; None for the one of the schema.
         n_samples: How many rows to evolve; None for a tenth of the private rows.
         preset: `paper`, `reference` or an `Evolution`.
         adjacency: `add-remove` or `replace-one`.
+        unit: The column of user ids, if a user may have several rows: the promise is to users
+            then. None for a promise to rows.
+        max_rows_per_user: The most rows of a user that count, chosen at random; None for 10.
         public_shares: Share of each class, if that is public knowledge; None to buy it.
-        public_rows: Number of private rows, if that is public knowledge.
+        public_rows: Number of private rows, or of users with `unit`, if that is public.
         class_budget: Which part of the budget counts of classes or rows may take.
         noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
         engine: `local` holds the encoded rows in memory, `stream` goes through them in every
@@ -68,6 +73,11 @@ class TabPE:
         spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
             the folder of the system for temporary files; False to encode them in every round.
         n_jobs: Threads that count votes; None or -1 for one on each core.
+        run_dir: A folder that remembers noisy measurements: after a crash the same `fit` goes on
+            from there, and what was measured is not charged again.
+        dataset: The name of the table in a ledger, which the run is charged to before a row is
+            read, and which refuses what exceeds the total of the data set. None for no ledger.
+        ledger: The file of the ledger; None for the one in the data folder of the user.
         random_state: Seed of the search. It never seeds the noise.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
@@ -95,6 +105,8 @@ class TabPE:
         n_samples: int | None = None,
         preset: str | Evolution = "paper",
         adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
+        unit: str | None = None,
+        max_rows_per_user: int | None = None,
         public_shares: Mapping[Any, float] | None = None,
         public_rows: int | None = None,
         class_budget: float = 0.02,
@@ -103,6 +115,9 @@ class TabPE:
         memory_limit: int | str | None = None,
         spill: str | Path | Literal[False] | None = None,
         n_jobs: int | None = None,
+        run_dir: str | Path | None = None,
+        dataset: str | None = None,
+        ledger: str | Path | None = None,
         random_state: int | None = None,
         verbose: int = 1,
     ) -> None:
@@ -112,6 +127,8 @@ class TabPE:
         self.n_samples = n_samples
         self.preset = preset
         self.adjacency = adjacency
+        self.unit = unit
+        self.max_rows_per_user = max_rows_per_user
         self.public_shares = public_shares
         self.public_rows = public_rows
         self.class_budget = class_budget
@@ -120,6 +137,9 @@ class TabPE:
         self.memory_limit = memory_limit
         self.spill = spill
         self.n_jobs = n_jobs
+        self.run_dir = run_dir
+        self.dataset = dataset
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 
@@ -135,21 +155,14 @@ class TabPE:
         Returns:
             The fitted model.
         """
-        config, noise = Evolution.of(self.preset), _noise_of(self.noise)
-        seed, visible = _seed_of(self.random_state), _is_visible(self.verbose)
-        resources = Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE})
-        encoder = Encoder(_schema_of(schema).with_label(self.label))
-        request = self._request(encoder)
-        check_noise(request, encoder.class_count, config.rounds, noise)
-        _warn_of_schema(encoder.schema)
+        declared = schema_of(schema).with_label(self.label)
+        settings = self._settings(declared)
+        warn_of_schema(declared)
         source = open_source(data)
-        # Rows are encoded inside the run, and only on their way into the engine.
-        rows = EncodedRows(source, encoder)
-        with round_bar(config.rounds, encoder.class_count, visible=visible) as on_round:
-            settings = Settings(encoder, request, config, noise, resources, seed, on_round)
-            outcome = run(rows, settings)
-        form = source.form.only(encoder.schema.names)
-        self.release_ = Release.of(outcome, encoder.schema, form, seed)
+        rounds, classes = settings.config.rounds, len(declared.class_names)
+        with round_bar(rounds, classes, visible=is_visible(self.verbose)) as on_round:
+            outcome = run(source, replace(settings, on_round=on_round))
+        self.release_ = Release.of(outcome, source.form)
         return self
 
     def sample(self, n: int | None = None) -> Any:
@@ -224,13 +237,34 @@ class TabPE:
         )
         return f"TabPE({', '.join(changed)})"
 
-    def _request(self, encoder: Encoder) -> Request:
-        names = encoder.schema.class_names
+    def _settings(self, schema: Schema) -> Settings:
+        """Return what a run needs, all of it checked."""
+        config, noise = Evolution.of(self.preset), noise_of(self.noise)
+        charge = charge_of(self.ledger, self.dataset, self.unit)
+        request = self._request(schema, charge)
+        check_unit(self.unit, schema)
+        check_noise(request, len(schema.class_names), config.rounds, noise)
+        return Settings(
+            schema=schema,
+            request=request,
+            config=config,
+            noise=noise,
+            resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
+            unit=self.unit,
+            seed=seed_of(self.random_state),
+            run_dir=None if self.run_dir is None else Path(self.run_dir),
+            charge=charge,
+            on_round=lambda _: None,
+        )
+
+    def _request(self, schema: Schema, charge: Charge | None) -> Request:
+        names = schema.class_names
         request = Request(
             epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=Neighbours(Adjacency.of(self.adjacency)),
+            delta=self._delta(charge),
+            neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
+            schema_budget=0.0,
             rows=self.public_rows,
             shares=normalised_shares(self.public_shares, names),
             size=self.n_samples,
@@ -238,15 +272,18 @@ class TabPE:
         if request.size is not None and request.size < len(names):
             raise ParameterError(
                 f"n_samples={request.size}: expected at least one row for each of the "
-                f"{len(names)} classes of {encoder.schema.label!r}."
+                f"{len(names)} classes of {schema.label!r}."
             )
         return request
 
-    def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters as a file holds them.
+    def _delta(self, charge: Charge | None) -> float | None:
+        """Return delta: with a ledger it must be known before a row is counted."""
+        if charge is None or self.delta is not None or self.public_rows is not None:
+            return self.delta
+        return charge.delta
 
-        What was used of the machine stays here: folders and sizes are nobody else's business.
-        """
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them."""
         changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
         if isinstance(self.preset, Evolution):
             changed["preset"] = asdict(self.preset)
@@ -256,9 +293,9 @@ class TabPE:
         if self.public_shares is not None:
             changed["public_shares"] = {str(k): float(v) for k, v in self.public_shares.items()}
         return {
-            name: _plain(value)
+            name: value.item() if isinstance(value, np.generic) else value
             for name, value in (self.get_params() | changed).items()
-            if name not in USED_OF_THE_MACHINE
+            if name not in KEPT_HERE
         }
 
     def _released(self) -> Release:
@@ -266,55 +303,3 @@ class TabPE:
         if release is None:
             raise NotFittedError("this TabPE is not fitted yet: call fit first.")
         return release
-
-
-def _schema_of(given: Schema | str | Path | None) -> Schema:
-    if given is None:
-        raise SchemaError(
-            "schema=None: a schema declares what is public. Draft one with "
-            "tabpe.draft_schema(data), check it, and pass it to fit."
-        )
-    if isinstance(given, (str, Path)):
-        return Schema.load(given)
-    if not isinstance(given, Schema):
-        raise SchemaError(f"schema: {type(given).__name__}: expected a Schema or a path to one.")
-    return given
-
-
-def _noise_of(given: str | NoiseSource) -> NoiseSource:
-    if isinstance(given, str):
-        return NOISES[_validate.one_of("noise", given, list(NOISES))]()
-    if isinstance(given, type) or not isinstance(given, NoiseSource):
-        raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
-    if not given.private:
-        warnings.warn(
-            "noise: a fake source: what it makes is NOT PRIVATE.", NotPrivateWarning, stacklevel=3
-        )
-    return given
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _seed_of(random_state: int | None) -> int:
-    if random_state is None:
-        return secrets.randbits(63)
-    return _validate.whole("random_state", random_state, least=0)
-
-
-def _is_visible(verbose: int) -> bool:
-    return (
-        verbose if isinstance(verbose, bool) else _validate.whole("verbose", verbose, least=0) > 0
-    )
-
-
-def _warn_of_schema(schema: Schema) -> None:
-    if schema.fields_from_data:
-        warnings.warn(
-            f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
-            f"not covered by the promise: put in what is publicly known, then mark the columns "
-            f"source: public.",
-            NotPrivateWarning,
-            stacklevel=3,
-        )

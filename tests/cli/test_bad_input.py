@@ -225,6 +225,59 @@ def test_an_existing_file_without_force(synth, folder, name):
     assert (folder / name).read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["kept.csv", "kept.certificate.json"])
+def test_a_link_is_not_overwritten_even_with_force(synth, folder, name):
+    (folder / "mine.txt").write_text("mine")
+    (folder / name).symlink_to("mine.txt")
+    assert_refused(synth("-o", "kept.csv", "--force"), folder, name, "a link")
+    assert (folder / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("source", ["data.csv", "schema.yaml"])
+@pytest.mark.parametrize("name", ["kept.csv", "kept.certificate.json"])
+def test_an_input_is_not_overwritten_even_with_force(synth, folder, source, name):
+    content = (folder / source).read_bytes()
+    (folder / name).hardlink_to(folder / source)
+    assert_refused(synth("-o", "kept.csv", "--force"), folder, "same file as the input")
+    assert (folder / source).read_bytes() == content
+
+
+def test_a_file_of_a_folder_is_not_overwritten_even_with_force(tabpe, folder):
+    (folder / "in").mkdir()
+    (folder / "data.csv").rename(folder / "in" / "data.csv")
+    words = ("synth", "in", "--schema", "schema.yaml", "-o", "./in/../in/data.csv", "--force")
+    assert_refused(tabpe(*words), folder, "same file as the input")
+
+
+def test_a_draft_does_not_overwrite_its_table(tabpe, folder):
+    (folder / "kept.yaml").hardlink_to(folder / "data.csv")
+    result = tabpe("schema", "init", "data.csv", "-o", "kept.yaml", "--force")
+    assert_refused(result, folder, "same file as the input")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("synth", "s3://b/data.csv", "--schema", "schema.yaml", "-o", "out.csv"),
+        ("synth", "data.csv", "--schema", "https://x/schema.yaml", "-o", "out.csv"),
+        ("synth", "data.csv", "--schema", "schema.yaml", "-o", "file:///tmp/out.csv"),
+        ("schema", "init", "http://x/data.csv", "-o", "out.yaml"),
+        ("schema", "init", "data.csv", "-o", "gs://b/out.yaml"),
+        ("schema", "check", "s3://b/schema.yaml"),
+        ("demo", "--dir", "s3://b/out"),
+    ],
+)
+def test_a_url_is_no_path(tabpe, folder, words):
+    assert_refused(tabpe(*words), folder, "a URL: expected a file")
+
+
+def test_a_limit_of_the_environment_holds(synth, folder, monkeypatch):
+    monkeypatch.setenv("TABPE_MAX_ROWS", "100")
+    result = synth()
+    assert_refused(result, folder, "data.csv: more than 100 rows", "TABPE_MAX_ROWS")
+    assert "400" not in result.output
+
+
 def test_a_tiny_table_without_delta(tabpe, folder):
     rewrite(folder, lambda lines: lines[:40])
     result = tabpe("synth", "data.csv", "--schema", "schema.yaml", "-o", "out.csv")

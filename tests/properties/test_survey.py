@@ -40,7 +40,7 @@ def difference(one, other):
 
 
 def counted(question, cells, users=None):
-    survey = Survey(open_source(pa.table({"c": cells})), users, LENGTH if users else 1)
+    survey = Survey(open_source(pa.table({"c": cells})), users)
     return ASKED[question](survey)
 
 
@@ -81,7 +81,7 @@ def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(question, cell
 
 
 def chosen(ids):
-    return bounded([pa.chunked_array([ids])], column="id", most=MOST_ROWS, seed=1)
+    return bounded([pa.chunked_array([ids])], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
 
 
 @each_question

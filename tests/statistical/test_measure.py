@@ -24,6 +24,12 @@ class KnownEngine:
         sizes = [len(candidates) for candidates in population]
         return np.split(self.cells, np.cumsum(sizes)[:-1])
 
+    scale = 1
+
+    def row_count(self):
+        """Return the number of rows."""
+        return self.class_counts().sum(keepdims=True)
+
     def class_counts(self):
         """Return the counts."""
         return self.cells

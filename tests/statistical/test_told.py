@@ -22,11 +22,12 @@ def told(neighbours, chance=CHANCE):
     """How many of many values are told, each of which has one row, or one user with three rows."""
     times = neighbours.max_rows or 1
     cells = np.repeat(np.arange(VALUES), times)
-    users = bounded([pa.chunked_array([cells])], column="id", most=times, seed=0)
+    users = bounded(
+        [pa.chunked_array([cells])], column="id", most=times, seed=0, scale=neighbours.scale
+    )
     survey = Survey(
         open_source(pa.table({"id": cells})),
         users if neighbours.of_users else None,
-        neighbours.scale,
     )
     account = Account()
     account.agree(BillItem(measure.VALUES, SIGMA, 1, chance))

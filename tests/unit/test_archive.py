@@ -166,7 +166,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_folder_is_no_archive(tmp_path):
-    with pytest.raises(ArchiveError, match="not a saved tabpe model"):
+    with pytest.raises(ArchiveError, match="not a regular file"):
         Archive.load(tmp_path)
 
 

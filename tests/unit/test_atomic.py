@@ -116,7 +116,7 @@ def test_a_folder_that_is_a_file_is_an_output_error(tmp_path):
 
 def test_a_folder_in_the_place_of_the_file_is_an_output_error(tmp_path):
     (tmp_path / "a.txt").mkdir()
-    with pytest.raises(OutputError, match=r"a.txt: can not write"):
+    with pytest.raises(OutputError, match=r"a.txt: is a folder"):
         atomic.write_text(tmp_path / "a.txt", "text")
     assert names(tmp_path) == ["a.txt"]
 

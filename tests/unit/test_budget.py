@@ -6,10 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from tabpe import measure
 from tabpe.budget import (
     Request,
+    agree_on_counts,
     agree_on_votes,
     check_noise,
+    counts_to_buy,
     establish_facts,
     normalised_shares,
     spent_epsilon,
@@ -37,6 +40,12 @@ class CountingEngine:
     def __init__(self):
         self.calls = 0
 
+    scale = 1
+
+    def row_count(self):
+        """Return the number of rows."""
+        return self.class_counts().sum(keepdims=True)
+
     def class_counts(self):
         """Return the rows of each class."""
         self.calls += 1
@@ -49,6 +58,7 @@ ASKED = Request(
     delta=1e-6,
     neighbours=ROWS,
     class_budget=0.02,
+    schema_budget=0.0,
     rows=None,
     shares=None,
     size=100,
@@ -58,8 +68,14 @@ ASKED = Request(
 def established(classes=3, noise=None, **changes):
     request, account = dataclasses.replace(ASKED, **changes), Account()
     engine = CountingEngine()
-    facts = establish_facts(request, classes, engine, account, noise or FakeNoise(strength=0))
-    return facts, account, engine
+    agree_on_counts(request, classes, account)
+    source = noise or FakeNoise(strength=0)
+    buy = {
+        "class counts": lambda: measure.class_counts(engine, classes, account, source),
+        "row count": lambda: measure.row_count(engine, account, source),
+    }
+    bought = {name: buy[name]() for name in counts_to_buy(request, classes)}
+    return establish_facts(request, bought), account, engine
 
 
 def names(account):

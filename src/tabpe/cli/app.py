@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import demo, schema, synth
+from tabpe.cli import demo, ledger, schema, synth
 
 HELP = """\
 Turn a table that must not leave the building into a synthetic one that may.
@@ -30,6 +30,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("synth")(synth.synth)
 app.add_typer(schema.app, name="schema")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _show_version(wanted: bool) -> None:

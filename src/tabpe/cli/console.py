@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from tabpe._paths import check_apart, check_output
 from tabpe.errors import (
+    NoBudgetWarning,
     NotPrivateWarning,
     OutputError,
     SlowVotesWarning,
@@ -32,7 +34,7 @@ def reported() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for category in (NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
+        for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
@@ -54,17 +56,20 @@ def say(title: str, text: str) -> None:
     typer.echo(f"{title:<9} {text}")
 
 
-def check_free(*paths: Path, force: bool) -> None:
-    """Refuse to begin if a file could not be written, or would be overwritten unasked."""
+def check_free(*paths: Path, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse to begin if a file could not be written, or would be overwritten unasked.
+
+    `inputs` are not overwritten even if asked.
+    """
     for path in paths:
+        check_output(path)
         if not path.parent.is_dir():
             raise OutputError(f"{path}: the folder {path.parent} does not exist: make it first.")
-        if path.is_dir():
-            raise OutputError(f"{path}: is a folder: expected the name of a file.")
         if path.exists() and not force:
             raise OutputError(f"{path}: exists already: pass --force to overwrite it.")
         if not os.access(path.parent, os.W_OK):
             raise OutputError(f"{path}: the folder {path.parent} can not be written to.")
+    check_apart(paths, inputs)
 
 
 def _exit(message: str, code: int) -> typer.Exit:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import typer
 
 from tabpe import _atomic
+from tabpe._paths import check_local
 from tabpe.cli import synth
 from tabpe.cli.console import reported, say
 from tabpe.datasets.hospital import hospital_schema, hospital_table, pattern_holds
@@ -46,6 +47,7 @@ def _certificate(output: Path) -> Certificate:
 
 
 def _make(folder: Path) -> None:
+    check_local(folder, OutputError)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,6 +11,7 @@ import typer
 from tabpe.cli.console import check_free, reported, say
 from tabpe.encode import Encoder
 from tabpe.io import draft_schema, open_source
+from tabpe.io.folders import files_of
 from tabpe.rows import EncodedRows
 from tabpe.schema import Schema
 
@@ -39,7 +40,7 @@ def init(
 ) -> None:
     """Draft a schema from a table, for you to check and correct."""
     with reported():
-        check_free(output, force=force)
+        check_free(output, force=force, inputs=files_of(data))
         schema = draft_schema(data, label=label, drop=drop or ())
         schema.save(output, comment=COMMENT)
         say("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")

@@ -12,6 +12,7 @@ import typer
 from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import ParameterError
+from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate
 from tabpe.privacy.certificate import round_up
@@ -49,6 +50,21 @@ Evolve = Annotated[
 ]
 Preset = Annotated[str, typer.Option("--preset", help="'paper' or 'reference'.")]
 Adjacent = Annotated[str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")]
+Unit = Annotated[
+    str | None, typer.Option("--unit", help="The column of user ids: protects users, not rows.")
+]
+MaxRows = Annotated[
+    int | None, typer.Option("--max-rows-per-user", help="Rows of a user that count; 10.")
+]
+RunDir = Annotated[
+    Path | None, typer.Option("--run-dir", help="A folder to go on from after a crash.")
+]
+Dataset = Annotated[
+    str | None, typer.Option("--dataset", help="Its name in a ledger, to which it is charged.")
+]
+LedgerFile = Annotated[
+    Path | None, typer.Option("--ledger", help="The ledger; one in your data folder if left out.")
+]
 PublicRows = Annotated[
     int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
 ]
@@ -96,6 +112,8 @@ def synth(
     evolve: Evolve = None,
     preset: Preset = "paper",
     adjacency: Adjacent = "add-remove",
+    unit: Unit = None,
+    max_rows_per_user: MaxRows = None,
     public_rows: PublicRows = None,
     class_share: ClassShare = None,
     noise: Noise = "opendp",
@@ -105,6 +123,9 @@ def synth(
     spill_dir: SpillFolder = None,
     no_spill: NoSpill = False,
     jobs: Jobs = None,
+    run_dir: RunDir = None,
+    dataset: Dataset = None,
+    ledger: LedgerFile = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
@@ -116,7 +137,7 @@ def synth(
     with reported():
         beside = certificate_path(output)
         check_suffix(output)
-        check_free(output, beside, force=force)
+        check_free(output, beside, force=force, inputs=[*files_of(data), schema])
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
         model = TabPE(
@@ -126,6 +147,8 @@ def synth(
             n_samples=rows if evolve is None else evolve,
             preset=preset,
             adjacency=adjacency,
+            unit=unit,
+            max_rows_per_user=max_rows_per_user,
             public_rows=public_rows,
             public_shares=_shares(class_share),
             noise=noise,
@@ -133,6 +156,9 @@ def synth(
             memory_limit=memory_limit,
             spill=_spill(spill_dir, without=no_spill),
             n_jobs=jobs,
+            run_dir=run_dir,
+            dataset=dataset,
+            ledger=ledger,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(data, Schema.load(schema))

@@ -16,19 +16,27 @@ class Engine(Protocol):
 
     Guarantees expected of every implementation:
 
-    - Each private row adds one to at most one cell of an answer, so that one row more or less
-      changes exactly one cell by one, or none.
+    - Where neighbours differ by a row, each private row adds one to at most one cell of an answer,
+      so that one row more or less changes exactly one cell by one, or none; `scale` is 1.
+    - Where they differ by a user, each user adds a vector of whole numbers without negative parts,
+      of length `scale` at most, over all classes together.
     - A row votes among the candidates of its own class for the nearest one: the smallest
       `category_weight * (differing categories) + sum of squared differences of scaled numbers`,
       in float32 and in that order of operations. Ties go to the lowest index.
     - Answers do not depend on threads, batches or the order of rows.
     """
 
+    scale: int
+
     def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
         """Take in the private rows, each with its class.
 
         An engine may iterate `batches` once and hold the rows, or again for every answer.
         """
+        ...
+
+    def row_count(self) -> NDArray[np.int64]:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
         ...
 
     def class_counts(self) -> NDArray[np.int64]:

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.votes import Batches, Segment, class_sizes, count_votes, segments_of
+from tabpe.engines.ballot import Ballot
+from tabpe.engines.users import Users
+from tabpe.engines.votes import Batches, Segment
 
 
 class LocalEngine:
@@ -18,6 +20,7 @@ class LocalEngine:
         classes: Number of classes.
         category_weight: What one differing category adds to a distance.
         jobs: Threads that count votes.
+        users: Whose the rows are; None if every row is one of its own.
 
     Example:
         >>> engine = LocalEngine(classes=1, category_weight=1 / 3)
@@ -28,30 +31,29 @@ class LocalEngine:
         [array([2, 1])]
     """
 
-    def __init__(self, *, classes: int, category_weight: float, jobs: int = 1) -> None:
-        self._classes = classes
-        self._category_weight = category_weight
-        self._jobs = jobs
+    def __init__(
+        self, *, classes: int, category_weight: float, jobs: int = 1, users: Users | None = None
+    ) -> None:
+        self._ballot = Ballot(classes, category_weight, jobs, users)
+        self.scale = self._ballot.scale
         self._segments: list[Segment] = []
 
     def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
-        for segment in segments_of(batches, self._classes):
-            self._segments.append(segment.prepared(self._category_weight))
+        for segment in self._ballot.segments(batches):
+            self._segments.append(segment.prepared(self._ballot.category_weight))
+
+    def row_count(self) -> NDArray[np.int64]:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
+        return self._ballot.row_count(self._segments)
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return class_sizes(self._segments, self._classes)
+        return self._ballot.class_counts(self._segments)
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows are nearest to each."""
-        return count_votes(
-            population,
-            self._segments,
-            classes=self._classes,
-            category_weight=self._category_weight,
-            jobs=self._jobs,
-        )
+        return self._ballot.votes(population, self._segments)
 
     def close(self) -> None:
         """Let go of the private rows."""

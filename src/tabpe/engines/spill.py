@@ -51,6 +51,7 @@ class _Place:
 
     label: int
     weights: _Block | None
+    owners: _Block | None
     numbers: _Block
     codes: _Block
 
@@ -94,7 +95,8 @@ class SpillFile:
         self._file.write(bytes(-self._file.tell() % mmap.ALLOCATIONGRANULARITY))
         place = _Place(
             segment.label,
-            None if segment.weights is None else self._block(segment.weights),
+            self._maybe_block(segment.weights),
+            self._maybe_block(segment.owners),
             self._block(segment.rows.numbers),
             self._block(segment.rows.codes),
         )
@@ -103,20 +105,26 @@ class SpillFile:
         self._file.flush()
         self._places.append(place)
 
+    def _maybe_block(self, array: NDArray[Any] | None) -> _Block | None:
+        return None if array is None else self._block(array)
+
     def _block(self, array: NDArray[Any]) -> _Block:
         block = _Block(self._file.tell(), array.dtype, array.shape)
         self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         return block
 
     def _read(self, place: _Place) -> Segment:
-        start = (place.weights or place.numbers).offset
+        start = (place.weights or place.owners or place.numbers).offset
         length = place.codes.end + 1 - start
         mapped = self._tried(
             lambda: mmap.mmap(self._file.fileno(), length, access=mmap.ACCESS_READ, offset=start)
         )
-        weights = None if place.weights is None else place.weights.within(mapped, start)
+        weights, owners = (
+            None if block is None else block.within(mapped, start)
+            for block in (place.weights, place.owners)
+        )
         rows = Records(place.numbers.within(mapped, start), place.codes.within(mapped, start))
-        return Segment(place.label, rows, weights)
+        return Segment(place.label, rows, weights, owners)
 
     def _tried(self, call: Callable[[], T]) -> T:
         try:

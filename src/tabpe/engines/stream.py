@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
+from tabpe.engines.ballot import Ballot
 from tabpe.engines.spill import SpillFile
-from tabpe.engines.votes import Batches, Segment, class_sizes, count_votes, segments_of
+from tabpe.engines.users import Users
+from tabpe.engines.votes import Batches, Segment, class_sizes
 from tabpe.errors import DataError
 
 
@@ -27,6 +29,7 @@ class StreamEngine:
         spill: The folder in which encoded rows are kept, in a file without a name; None for the
             folder of the system for temporary files; False to keep none and iterate the batches
             again in every round. Then they must be an iterable that begins anew each time.
+        users: Whose the rows are; None if every row is one of its own.
 
     Example:
         >>> engine = StreamEngine(classes=1, category_weight=1 / 3)
@@ -45,10 +48,10 @@ class StreamEngine:
         category_weight: float,
         jobs: int = 1,
         spill: Path | Literal[False] | None = None,
+        users: Users | None = None,
     ) -> None:
-        self._classes = classes
-        self._category_weight = category_weight
-        self._jobs = jobs
+        self._ballot = Ballot(classes, category_weight, jobs, users)
+        self.scale = self._ballot.scale
         self._spill = spill
         self._stored: SpillFile | _Afresh | None = None
         self._sizes = np.zeros(classes, dtype=np.int64)
@@ -56,17 +59,21 @@ class StreamEngine:
     def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
         if self._spill is False:
-            self._stored = _Afresh(batches, self._classes)
-            self._sizes = class_sizes(self._stored, self._classes)
+            self._stored = _Afresh(batches, self._ballot)
+            self._sizes = class_sizes(self._stored, len(self._sizes))
             return
         self._stored = stored = SpillFile(self._spill)
-        for segment in segments_of(batches, self._classes):
-            stored.append(segment.prepared(self._category_weight))
+        for segment in self._ballot.segments(batches):
+            stored.append(segment.prepared(self._ballot.category_weight))
             self._sizes[segment.label] += segment.size
+
+    def row_count(self) -> NDArray[np.int64]:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
+        return self._ballot.row_count(self._stored or ())
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return self._sizes.copy()
+        return self._ballot.class_counts(self._stored or ())
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows are nearest to each.
@@ -76,13 +83,7 @@ class StreamEngine:
                 change more than the accounting allows for.
         """
         sizes = np.zeros_like(self._sizes)
-        counts = count_votes(
-            population,
-            _tallied(self._stored or (), sizes),
-            classes=self._classes,
-            category_weight=self._category_weight,
-            jobs=self._jobs,
-        )
+        counts = self._ballot.votes(population, _tallied(self._stored or (), sizes))
         if not np.array_equal(sizes, self._sizes):
             raise DataError(
                 "the table changed while it was read: keep it as it is during a run, or pass "
@@ -101,11 +102,11 @@ class StreamEngine:
 class _Afresh:
     """Segments that are encoded anew each time somebody goes through them."""
 
-    def __init__(self, batches: Batches, classes: int) -> None:
-        self._batches, self._classes = batches, classes
+    def __init__(self, batches: Batches, ballot: Ballot) -> None:
+        self._batches, self._ballot = batches, ballot
 
     def __iter__(self) -> Iterator[Segment]:
-        return segments_of(self._batches, self._classes)
+        return self._ballot.segments(self._batches)
 
     def close(self) -> None:
         self._batches = ()

@@ -44,7 +44,6 @@ class Survey:
     Args:
         source: The table.
         users: Which rows count, and whose they are; None if every row counts for itself.
-        length: How long the vector of a user is.
 
     Example:
         >>> from tabpe.io import open_source
@@ -53,8 +52,8 @@ class Survey:
         {'ward': {'heart': 2, 'eye': 1}}
     """
 
-    def __init__(self, source: Source, users: Users | None = None, length: int = 1) -> None:
-        self._source, self._users, self._length = source, users, length
+    def __init__(self, source: Source, users: Users | None = None) -> None:
+        self._source, self._users = source, users
 
     def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many cells of each column are of each kind (`tabpe.domain.kinds`)."""
@@ -87,7 +86,8 @@ class Survey:
         return {name: tallies[name].total(size) for name, (size, _) in asked.items()}
 
     def _tallied(self, asked: Mapping[str, Cells]) -> dict[str, _Tally]:
-        tallies = {name: _Tally(self._length) for name in asked}
+        length = 1 if self._users is None else self._users.scale
+        tallies = {name: _Tally(length) for name in asked}
         for table, owners in self._rows(list(asked)):
             for name, cells in asked.items():
                 tallies[name].add(cells(_decoded(table[name])), owners)

@@ -9,16 +9,15 @@ vector, whoever else is in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe.errors import DataError, missing_value
+from tabpe.errors import DataError
 
 Whole = NDArray[np.int64]
 _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -32,44 +31,43 @@ class Users:
         kept: For each row of the table whether it counts.
         owners: For each row that counts the number of its user.
         count: How many users there are.
+        scale: How long the vector of a user is.
     """
 
     kept: NDArray[np.bool_]
     owners: Whole
     count: int
-
-    def parts(self, lengths: Iterable[int]) -> Iterator[NDArray[np.bool_]]:
-        """Yield the part of `kept` for each of the following batches of rows."""
-        start = 0
-        for length in lengths:
-            yield self.kept[start : start + length]
-            start += length
+    scale: int
 
 
-def bounded(ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int) -> Users:
+def bounded(
+    ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int, scale: int
+) -> Users:
     """Choose `most` rows of each user at random, or all if there are fewer.
 
     The choice depends on the user's own id, on how many rows came before with the same id, and on
     the seed: it is uniform over the rows of a user, and the rows of others do not move it.
 
     Args:
-        ids: The column of user ids, batch by batch.
+        ids: The column of user ids, batch by batch; none is missing.
         column: Its name, for messages.
         most: The most rows of a user that count.
         seed: Drives the choice.
+        scale: How long the vector of a user is.
 
     Example:
-        >>> users = bounded([pa.chunked_array([["a", "b", "a", "a"]])], column="id", most=2, seed=0)
+        >>> ids = pa.chunked_array([["a", "b", "a", "a"]])
+        >>> users = bounded([ids], column="id", most=2, seed=0, scale=100)
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """
     known: dict[Any, int] = {}
-    codes = [_codes(batch, known, column) for batch in ids]
+    codes = [_codes(batch, known) for batch in ids]
     owners = np.concatenate([*codes, np.empty(0, dtype=np.int64)])
     if not len(owners):
         raise DataError(f"column {column!r}: there is no row.")
     kept = _chosen(owners, _hashes(known, seed), most)
-    return Users(kept, owners[kept], len(known))
+    return Users(kept, owners[kept], len(known), scale)
 
 
 def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:
@@ -101,11 +99,8 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:
     return total
 
 
-def _codes(batch: pa.ChunkedArray, known: dict[Any, int], column: str) -> Whole:
+def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
     """Return a number for each id; a new id gets the next one."""
-    missing = pc.is_null(batch, nan_is_null=True)
-    if pc.any(missing).as_py():
-        raise missing_value(column, int(pc.index(missing, value=True).as_py()) + 1)
     encoded = batch.combine_chunks().dictionary_encode()
     numbers = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
     found: Whole = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]

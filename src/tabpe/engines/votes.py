@@ -1,7 +1,8 @@
 """What all engines have in common: rows in segments, and the votes of a segment.
 
 A segment is some rows of one class. Votes and sizes of segments add up, so it does not matter how
-rows were cut into them, nor in which order they are counted.
+rows were cut into them, nor in which order they are counted. The votes of a user are put together
+over all segments first.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from tabpe.encode import Records
 from tabpe.engines.nearest import first_equals, index, prepared
+from tabpe.engines.users import unit_vectors
 
 ROWS_A_SEGMENT = 2**18
 Counts = NDArray[np.int64]
+_NONE: Counts = np.empty(0, dtype=np.int64)
 Batches = Iterable[tuple[Records, NDArray[np.int64]]]
 
 
@@ -30,11 +33,13 @@ class Segment:
         label: The class.
         rows: The rows, each different from the others if there are weights.
         weights: How often each row stands there; None for once.
+        owners: The user of each row; None if every row is one of its own.
     """
 
     label: int
     rows: Records
     weights: Counts | None = None
+    owners: Counts | None = None
 
     @property
     def size(self) -> int:
@@ -43,11 +48,18 @@ class Segment:
 
     def prepared(self, category_weight: float) -> Segment:
         """Return the same rows in the form that is quickest to count again and again."""
+        if self.owners is not None:
+            return self
         return Segment(self.label, *prepared(self.rows, category_weight))
 
 
-def segments_of(batches: Batches, classes: int) -> Iterator[Segment]:
+def segments_of(batches: Batches, classes: int, owners: Counts | None = None) -> Iterator[Segment]:
     """Cut batches into segments; small batches are put together first.
+
+    Args:
+        batches: Rows, each with its class.
+        classes: Number of classes.
+        owners: The users of all rows, in order; None if every row is one of its own.
 
     Example:
         >>> rows = Records(np.eye(3, dtype=np.float32), np.empty((3, 0), dtype=np.uint8))
@@ -55,12 +67,17 @@ def segments_of(batches: Batches, classes: int) -> Iterator[Segment]:
         >>> [(segment.label, segment.size) for segment in segments_of([batch, batch], 2)]
         [(0, 4), (1, 2)]
     """
+    first = 0
     for rows, labels in _pooled(batches):
         order = np.argsort(labels, kind="stable")
+        whose = None if owners is None else owners[first : first + len(rows)]
+        first += len(rows)
         ends = np.searchsorted(labels[order], np.arange(classes + 1))
         for label, (start, end) in enumerate(itertools.pairwise(ends)):
             if start < end:
-                yield Segment(label, rows.take(order[start:end]))
+                chosen = order[start:end]
+                owned = None if whose is None else whose[chosen]
+                yield Segment(label, rows.take(chosen), owners=owned)
 
 
 def count_votes(
@@ -82,13 +99,40 @@ def count_votes(
         >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
         [array([2, 1, 0])]
     """
-    if len(population) != classes:
-        raise ValueError("population: expected the candidates of each class.")
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        polls = list(pool.map(lambda one: _Poll(one, category_weight, jobs), population))
+    polls = _opened(population, classes, category_weight, jobs)
     for segment in segments:
         polls[segment.label].ask(segment)
     return [poll.counts for poll in polls]
+
+
+def count_user_votes(
+    population: Sequence[Records],
+    segments: Iterable[Segment],
+    *,
+    classes: int,
+    category_weight: float,
+    jobs: int,
+    scale: int,
+) -> list[Counts]:
+    """Return the same for users: each adds a vector of length `scale`, over all classes."""
+    polls = _opened(population, classes, category_weight, jobs)
+    firsts = np.cumsum([0, *(len(candidates) for candidates in population)])
+    owners, cells = [_NONE], [_NONE]
+    for segment in segments:
+        if len(population[segment.label]) and segment.owners is not None:
+            owners.append(segment.owners)
+            cells.append(firsts[segment.label] + polls[segment.label].winners(segment))
+    votes = unit_vectors(np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale)
+    return list(np.split(votes, firsts[1:-1]))
+
+
+def _opened(
+    population: Sequence[Records], classes: int, category_weight: float, jobs: int
+) -> list[_Poll]:
+    if len(population) != classes:
+        raise ValueError("population: expected the candidates of each class.")
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(lambda one: _Poll(one, category_weight, jobs), population))
 
 
 class _Poll:
@@ -110,6 +154,10 @@ class _Poll:
             winners = self._index.nearest(segment.rows)[:, 0]
             self.counts[self._distinct] += _tally(winners, segment.weights, len(self._distinct))
 
+    def winners(self, segment: Segment) -> Counts:
+        nearest: Counts = self._distinct[self._index.nearest(segment.rows)[:, 0]]
+        return nearest
+
 
 def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
     """Return how many rows each class has."""
@@ -117,6 +165,16 @@ def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
     for segment in segments:
         sizes[segment.label] += segment.size
     return sizes
+
+
+def user_class_sizes(segments: Iterable[Segment], classes: int, scale: int) -> Counts:
+    """Return the same for users: each adds a vector of length `scale` over the classes."""
+    owners, labels = [_NONE], [_NONE]
+    for segment in segments:
+        if segment.owners is not None:
+            owners.append(segment.owners)
+            labels.append(np.full(len(segment.owners), segment.label))
+    return unit_vectors(np.concatenate(owners), np.concatenate(labels), classes, scale)
 
 
 def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:

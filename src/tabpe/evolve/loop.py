@@ -98,8 +98,8 @@ def _record(step: Round, population: Sequence[Records], measured: Measured) -> d
         "mutation_rate": step.mutation_rate,
         "sigma": measured.item.sigma,
         "population": sum(len(candidates) for candidates in population),
-        "noisy_votes_total": int(noisy.sum()),
-        "noisy_votes_largest": int(noisy.max(initial=0)),
+        "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
+        "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
     }
 
 

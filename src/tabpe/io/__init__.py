@@ -5,6 +5,7 @@
 - `datasets`: tables that Arrow itself finds and reads
 - `files`: CSV, Parquet and Arrow files, strictly
 - `folders`: which files a path, a pattern or a folder stands for
+- `limits`: `Limits`, the most that is read of files
 - `faults`: what is wrong with a file, said without a cell of it
 - `frames`: pandas, polars, pyarrow and whatever else narwhals reads; what comes in goes out
 - `write`: whole files or none
@@ -14,12 +15,14 @@
 from tabpe.io.batches import Batch
 from tabpe.io.draft import draft_schema
 from tabpe.io.frames import FrameLike
+from tabpe.io.limits import Limits
 from tabpe.io.source import Source, open_source, open_table, read_table
 from tabpe.io.write import table_writer
 
 __all__ = [
     "Batch",
     "FrameLike",
+    "Limits",
     "Source",
     "draft_schema",
     "open_source",

@@ -14,6 +14,7 @@ from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
 from tabpe.io.faults import check_names, each
 from tabpe.io.frames import FrameLike
+from tabpe.io.limits import Limits
 
 # Kinds of files in which the number of rows is written down.
 _COUNTED = ("parquet", "arrow", "feather", "ipc")
@@ -25,11 +26,14 @@ class DatasetSource:
 
     Args:
         dataset: The dataset.
+        limits: The most to read of it.
     """
 
     dataset: Any
+    limits: Limits
 
     def __post_init__(self) -> None:
+        self.limits.check("columns", len(self.names), where="data")
         check_names(self.names, where="data")
 
     @property
@@ -53,6 +57,9 @@ class DatasetSource:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read fragment after fragment."""
         wanted = self.names if names is None else list(names)
+        return self.limits.held(self._batches(wanted), where="data")
+
+    def _batches(self, wanted: list[str]) -> Iterator[Batch]:
         rows = 0
         for fragment in self._fragments():
             file, first = getattr(fragment, "path", None), 0
@@ -75,9 +82,12 @@ class DatasetSource:
     def _scanned(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         of_schema = {} if fragment is self.dataset else {"schema": self.dataset.schema}
         # Arrow reads ahead by millions of rows if it is let.
-        yield from fragment.to_batches(
+        for batch in fragment.to_batches(
             columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
-        )
+        ):
+            batch.validate(full=True)
+            self.limits.check_cells(batch, where=getattr(fragment, "path", None) or "data")
+            yield batch
 
 
 def _told_rows(fragment: Any) -> int | None:

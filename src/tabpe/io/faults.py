@@ -48,8 +48,10 @@ def each(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T
 
 def check_names(names: list[str], *, where: str) -> None:
     """Refuse columns without a name and names that stand twice."""
+    seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         if not name.strip():
             raise DataError(f"{where}: column {place} has no name.")
-        if names.count(name) > 1:
+        if name in seen:
             raise DataError(f"{where}: the column {name!r} stands there twice.")
+        seen.add(name)

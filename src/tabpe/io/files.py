@@ -20,10 +20,17 @@ import pyarrow as pa
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io.faults import UNREADABLE, check_names, each, tried
+from tabpe.io.limits import Limits
 
 # No file that deflate packed unfolds to more than this many times its size.
 _DEFLATE_RATIO = 1032
 _BUFFER = 2**20
+# Cells that a file holds once for all rows are unfolded by so many at a time.
+_ROWS_AT_ONCE = 2**13
+# No row that Arrow reads is longer.
+_LONGEST_LINE = 2**20
+# A header, and whether there is a row below it, is told by so many lines: more than a cell has.
+_PEEKED = 2**18
 
 
 @dataclass(frozen=True)
@@ -56,16 +63,16 @@ class TableFile(Protocol):
         ...
 
 
-def file_of(path: Path) -> TableFile:
+def file_of(path: Path, limits: Limits) -> TableFile:
     """Return the reader that the ending of a path asks for.
 
     Example:
-        >>> type(file_of(Path("patients.csv.gz"))).__name__
+        >>> type(file_of(Path("patients.csv.gz"), Limits())).__name__
         'CsvFile'
     """
     for suffix, kind in KINDS.items():
         if path.name.lower().endswith(suffix):
-            return kind(path)
+            return CsvFile(path, limits) if issubclass(kind, CsvFile) else kind(path)
     raise DataError(f"{path}: expected a file that ends in {', '.join(KINDS)}.")
 
 
@@ -74,6 +81,7 @@ class CsvFile:
     """CSV with a header, in UTF-8, perhaps compressed by gzip."""
 
     path: Path
+    limits: Limits
 
     def head(self) -> Head:
         """Return its columns and how many rows its size allows for."""
@@ -97,19 +105,19 @@ class CsvFile:
     def _parsed(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         from pyarrow import csv as arrow_csv
 
-        first = attempt(lambda: list(itertools.islice(_rows(self.path), 2)), *UNREADABLE)
+        first = attempt(lambda: list(itertools.islice(self._rows(_PEEKED), 2)), *UNREADABLE)
         if first is not None and len(first) == 1:
             return  # A header alone is a table without rows, which Arrow may not see.
         convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
         parse = arrow_csv.ParseOptions(newlines_in_values=True)
         with (
-            _bytes(self.path) as stream,
+            self._bytes() as stream,
             arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
         ):
             yield from reader
 
     def _names(self) -> list[str]:
-        first = lambda: list(itertools.islice(_rows(self.path), 1))  # noqa: E731
+        first = lambda: list(itertools.islice(self._rows(_PEEKED), 1))  # noqa: E731
         rows = tried(self.path, first, lambda: self._fault(0))
         if not rows:
             raise DataError(f"{self.path}: the file is empty.")
@@ -119,7 +127,7 @@ class CsvFile:
     def _fault(self, width: int) -> str:
         """Say what is wrong with a file that Arrow refused, without a cell of it."""
         try:
-            for number, row in enumerate(_rows(self.path)):
+            for number, row in enumerate(self._rows()):
                 if len(row) != width:
                     return f"row {number} has {len(row)} cells where the header has {width}."
         except UnicodeDecodeError:
@@ -130,8 +138,30 @@ class CsvFile:
 
     def _refuse_open_quote(self) -> None:
         """A quote that is never closed makes all the rest of the file its cell."""
-        if attempt(lambda: sum(1 for _ in _rows(self.path)), csv.Error) is None:
+        if attempt(lambda: sum(1 for _ in self._rows()), csv.Error) is None:
             raise DataError(f"{self.path}: a quotation mark is opened and never closed.")
+
+    def _rows(self, most_lines: int | None = None) -> Iterator[list[str]]:
+        """Yield the rows that are not blank, the header first; refuse to look further for them."""
+        with self._bytes() as stream:
+            text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
+            lines = self._lines(text, most_lines)
+            yield from (row for row in csv.reader(lines, strict=True) if row)
+
+    def _lines(self, text: io.TextIOWrapper, most: int | None) -> Iterator[str]:
+        """Yield lines as long as they have an end, or else one would be all of the file."""
+        for number in itertools.count():
+            line = text.readline(_LONGEST_LINE + 1)
+            if len(line) > _LONGEST_LINE:
+                raise DataError(f"{self.path}: a line of more than {_LONGEST_LINE:,} letters.")
+            if line and number == most:
+                raise DataError(f"{self.path}: no row in {most:,} lines: take out blank ones.")
+            if not line:
+                return
+            yield line
+
+    def _bytes(self) -> _Unfolded:
+        return _Unfolded(self.path, self.limits)
 
 
 @dataclass(frozen=True)
@@ -156,7 +186,7 @@ class ParquetFile:
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with self._open() as file:
-            yield from file.iter_batches(columns=list(names))
+            yield from file.iter_batches(_ROWS_AT_ONCE, columns=list(names))
 
     def _open(self) -> Any:
         import pyarrow.parquet as pq
@@ -212,15 +242,33 @@ def _not_readable(kind: str) -> Any:
     return lambda: f"not a readable {kind} file."
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file that are not blank, the header first."""
-    with _bytes(path) as stream:
-        text: Any = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        yield from (row for row in csv.reader(text, strict=True) if row)
+class _Unfolded(io.RawIOBase):
+    """The bytes of a file, unpacked, as long as they are not too many."""
 
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self._path, self._limits, self._count = path, limits, 0
+        self._stream = pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
 
-def _bytes(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._counted(int(self._stream.readinto(buffer)))
+
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """Return the next bytes in the memory of Arrow, which asks for them this way."""
+        buffer = self._stream.read_buffer(size)
+        self._counted(buffer.size)
+        return buffer
+
+    def _counted(self, count: int) -> int:
+        self._count += count
+        self._limits.check("bytes", self._count, where=str(self._path))
+        return count
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def _is_packed(path: Path) -> bool:

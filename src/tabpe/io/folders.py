@@ -7,13 +7,16 @@ say what all rows in them have in common. Keys become columns of text.
 from __future__ import annotations
 
 import glob
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from tabpe._paths import check_local, not_regular
 from tabpe.errors import DataError
 from tabpe.io.faults import UNREADABLE, tried
+from tabpe.io.limits import Limits
 
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 
@@ -36,7 +39,12 @@ class Found:
         return [name for name, _ in self.keys]
 
 
-def find_files(path: str | Path) -> list[Found]:
+def files_of(path: str | Path) -> list[Path]:
+    """Return the files that a path, a pattern or a folder stands for."""
+    return [found.path for found in find_files(path, Limits.of())]
+
+
+def find_files(path: str | Path, limits: Limits) -> list[Found]:
     """Return the files that a path, a pattern or a folder stands for, in the order of their names.
 
     In a folder, what is hidden or begins with `_` is passed over (`.crc`, `_SUCCESS`).
@@ -45,14 +53,18 @@ def find_files(path: str | Path) -> list[Found]:
         DataError: If there is no file, or one that is there twice by way of a link: its rows
             would count twice.
     """
+    check_local(path, DataError)
     if Path(path).is_file():
         return [Found(Path(path))]
     if Path(path).is_dir():
         root = Path(path)
-        files = tried(root, lambda: list(_below(root, ())), lambda: "not readable.")
+        found = _below(root, ())
     else:
         root = _plain_part(Path(path))
-        files = [Path(match) for match in glob.glob(str(path)) if Path(match).is_file()]  # noqa: PTH207
+        found = _matches(path)
+    most = itertools.islice(found, limits.files + 1)
+    files = tried(root, lambda: list(most), lambda: "not readable.")
+    limits.check("files", len(files), where=str(path))
     if not files:
         what = "no file in this folder" if Path(path).is_dir() else "no such file"
         raise DataError(f"{path}: {what}.")
@@ -70,8 +82,21 @@ def _below(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
             continue
         if entry.is_dir() and (not entry.name.startswith("_") or "=" in entry.name):
             yield from _below(entry, (*above, real))
-        elif entry.is_file() and not entry.name.startswith("_"):
-            yield entry
+        elif not entry.name.startswith("_"):
+            yield _regular(entry)
+
+
+def _matches(pattern: str | Path) -> Iterator[Path]:
+    for match in map(Path, glob.iglob(str(pattern))):  # noqa: PTH207
+        if not match.is_dir():
+            yield _regular(match)
+
+
+def _regular(path: Path) -> Path:
+    """Return a file, and refuse what is none: a pipe, a device, a link to nowhere."""
+    if not path.is_file():
+        raise DataError(not_regular(path))
+    return path
 
 
 def _plain_part(pattern: Path) -> Path:

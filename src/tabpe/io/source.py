@@ -20,12 +20,11 @@ from tabpe.errors import DataError
 from tabpe.io import batches
 from tabpe.io.batches import Batch, regrouped
 from tabpe.io.datasets import DatasetSource
-from tabpe.io.faults import check_names
+from tabpe.io.faults import check_names, tried
 from tabpe.io.files import TableFile, file_of
 from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
-
-LARGEST_TABLE = 16 * 2**30
+from tabpe.io.limits import Limits
 
 
 class Source(Protocol):
@@ -51,12 +50,14 @@ class Source(Protocol):
         ...
 
 
-def open_source(data: Any) -> Source:
+def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     """Return what reads the rows of a path, a data frame or a `pyarrow.dataset.Dataset`.
 
     Args:
         data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
             .pq, .arrow, .feather or .ipc, of a folder of such files, or a pattern.
+        limits: The most to read of files; None for what the environment says. A frame is in
+            memory already.
 
     Example:
         >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
@@ -66,10 +67,10 @@ def open_source(data: Any) -> Source:
         [[{'age': 31}, {'age': 42}]]
     """
     if isinstance(data, (str, Path)):
-        return FileSource.of(data)
+        return FileSource.of(data, limits or Limits.of())
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
-        return DatasetSource(data)
+        return DatasetSource(data, limits or Limits.of())
     return FrameSource(*frame_table(data))
 
 
@@ -83,23 +84,25 @@ def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
         >>> table.num_rows, form.library
         (2, 'pyarrow')
     """
-    source = open_source(data)
-    return _gathered(source, str(data) if isinstance(data, (str, Path)) else "data"), source.form
+    limits = Limits.of()
+    source = open_source(data, limits=limits)
+    where = str(data) if isinstance(data, (str, Path)) else "data"
+    return _gathered(source, where, limits), source.form
 
 
-def read_table(path: str | Path, *, max_bytes: int = LARGEST_TABLE) -> pa.Table:
+def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
     """Read a file, a folder, or all files that match a pattern into one Arrow table.
 
     Args:
         path: A path, as for `open_source`.
-        max_bytes: The most memory that the table may take; guards against compressed files
-            that unfold without end.
+        limits: The most to read; None for what the environment says.
 
     Raises:
         DataError: If there is no such file, or it is not a plain table with unique, named
             columns and at least one row.
     """
-    return _gathered(FileSource.of(path), str(path), max_bytes)
+    limits = limits or Limits.of()
+    return _gathered(FileSource.of(path, limits), str(path), limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,28 +144,31 @@ class FileSource:
         files: The files in order, each with what its folders say of its rows.
         schema: The columns, in types that hold the cells of every file.
         most_rows: The number of rows, or more.
+        limits: The most to read of them.
     """
 
     where: str
     files: Sequence[tuple[TableFile, Found]]
     schema: pa.Schema
     most_rows: int
+    limits: Limits
 
     @classmethod
-    def of(cls, path: str | Path) -> FileSource:
+    def of(cls, path: str | Path, limits: Limits) -> FileSource:
         """Look at the head of every file that a path stands for."""
-        found = find_files(path)
-        files = [file_of(one.path) for one in found]
+        found = find_files(path, limits)
+        files = [file_of(one.path, limits) for one in found]
         heads = [file.head() for file in files]
         schemas = [_with_keys(one, head.schema) for one, head in zip(found, heads, strict=True)]
         for one, schema in zip(found, schemas, strict=True):
+            limits.check("columns", len(schema.names), where=str(one.path))
             if schema.names != schemas[0].names:
                 raise DataError(f"{one.path}: its columns differ from those of {found[0].path}.")
         joined = attempt(partial(pa.unify_schemas, schemas, promote_options="permissive"))
         if joined is None:
             raise _different_types(str(path))
         most_rows = sum(head.most_rows for head in heads)
-        return cls(str(path), list(zip(files, found, strict=True)), joined, most_rows)
+        return cls(str(path), list(zip(files, found, strict=True)), joined, most_rows, limits)
 
     @property
     def form(self) -> FrameLike:
@@ -177,6 +183,9 @@ class FileSource:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read file after file. One without rows is fine beside others that have some."""
         wanted = self.names if names is None else list(names)
+        return self.limits.held(self._batches(wanted), where=self.where)
+
+    def _batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         rows = 0
         for file, found in self.files:
             first = 0
@@ -197,7 +206,11 @@ class FileSource:
         for batch in file.batches(chosen):
             if not set(chosen) <= set(batch.schema.names):
                 raise DataError(f"{file.path}: its columns changed since it was opened.")
-            yield batch.select(chosen)
+            part = batch.select(chosen)
+            # What is not what it says would be read beyond its end, or as half a letter.
+            tried(file.path, partial(part.validate, full=True), lambda: "not a sound file.")
+            self.limits.check_cells(part, where=str(file.path))
+            yield part
 
     def _cast(self, table: pa.Table, found: Found, wanted: Sequence[str]) -> pa.Table:
         for name, value in found.keys:
@@ -219,13 +232,12 @@ def _different_types(where: str) -> DataError:
     return DataError(f"{where}: the files hold different types in one column.")
 
 
-def _gathered(source: Source, where: str, max_bytes: int = LARGEST_TABLE) -> pa.Table:
+def _gathered(source: Source, where: str, limits: Limits) -> pa.Table:
     if isinstance(source, FrameSource):
         return source.table
     kept, size = [], 0
     for batch in source.batches():
         size += batch.table.nbytes
-        if size > max_bytes:
-            raise DataError(f"{where}: unfolds to more than {max_bytes:,} bytes.")
+        limits.check("whole_bytes", size, where=where)
         kept.append(batch.table)
     return pa.concat_tables(kept)

@@ -16,7 +16,10 @@ from tabpe.errors import OutputError
 
 SUFFIXES = (".csv", ".parquet", ".pq")
 BATCH_ROWS = 65_536
-FORMULA_STARTS = r"^[=+\-@\t\r]"
+# Also after blanks and control characters, which some spreadsheets pass over; also full-width (the
+# last four), which they take for the same; also after apostrophes, so that no two texts are escaped
+# to one.
+FORMULA_STARTS = r"^[\pZ\pC']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^'*[\t\r\n]"
 
 
 def table_writer(
@@ -27,7 +30,8 @@ def table_writer(
     Args:
         table: The rows.
         path: Where they will go; only its ending matters here.
-        escape_formulas: Put an apostrophe before text in CSV that a spreadsheet would run.
+        escape_formulas: Put an apostrophe before text in CSV, names of columns included, that a
+            spreadsheet would run.
     """
     check_suffix(path)
     if path.suffix.lower() == ".csv":
@@ -89,7 +93,10 @@ def _escaped(table: pa.Table) -> pa.Table:
     for place, name in enumerate(table.schema.names):
         text = _text_of(table.column(place))
         if text is not None:
-            formula = pc.match_substring_regex(text, FORMULA_STARTS)
-            safe = pc.if_else(formula, pc.binary_join_element_wise("'", text, ""), text)
-            table = table.set_column(place, name, safe)
-    return table
+            table = table.set_column(place, name, _defused(text))
+    return table.rename_columns(_defused(pa.array(table.schema.names)).to_pylist())
+
+
+def _defused(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    formula = pc.match_substring_regex(text, FORMULA_STARTS)
+    return pc.if_else(formula, pc.binary_join_element_wise("'", text, ""), text)

@@ -1,8 +1,9 @@
 """Histograms under noise: votes for candidates, rows of a class, rows of the table.
 
 Privacy: each function is a discrete Gaussian mechanism. A private row counts in at most one cell
-of the answer, over all classes together, so neighbours differ by one in `Adjacency.cells` cells.
-The noise on every cell has the sigma that the account was charged for, before a row is read.
+of the answer, over all classes together, or all rows of a user make up one vector of length
+`Engine.scale`; see `Neighbours`. The noise on every cell has the sigma that the account was charged
+for, times that scale, before a row is read.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tabpe.privacy import Account, BillItem, NoiseSource
 VOTES = "votes"
 CLASS_COUNTS = "class counts"
 ROW_COUNT = "row count"
+USER_COUNT = "user count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +33,12 @@ class Measured:
     Args:
         values: The noisy counts, one array a class for votes and a single array otherwise.
         item: What it adds to the bill.
+        scale: What a row or a user counts: 1, or the parts of a fixed point.
     """
 
     values: list[NDArray[np.int64]]
     item: BillItem
+    scale: int = 1
 
 
 def votes(
@@ -43,38 +47,49 @@ def votes(
     """Return the noisy votes of the private rows for the candidates of each class."""
     sizes = [len(candidates) for candidates in population]
     measured = _measure(
-        VOTES, sum(sizes), lambda: _joined(engine.votes(population), sizes), account, noise
+        VOTES,
+        sum(sizes),
+        lambda: _joined(engine.votes(population), sizes),
+        engine=engine,
+        account=account,
+        noise=noise,
     )
     parts = np.split(measured.values[0], np.cumsum(sizes)[:-1])
-    return Measured(list(parts), measured.item)
+    return Measured(list(parts), measured.item, measured.scale)
 
 
 def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSource) -> Measured:
     """Return the noisy number of private rows of each class."""
-    return _measure(CLASS_COUNTS, classes, engine.class_counts, account, noise)
+    return _measure(
+        CLASS_COUNTS, classes, engine.class_counts, engine=engine, account=account, noise=noise
+    )
 
 
-def row_count(engine: Engine, account: Account, noise: NoiseSource) -> Measured:
-    """Return the noisy number of private rows."""
-    return _measure(ROW_COUNT, 1, lambda: engine.class_counts().sum(keepdims=True), account, noise)
+def row_count(
+    engine: Engine, account: Account, noise: NoiseSource, name: str = ROW_COUNT
+) -> Measured:
+    """Return the noisy number of private rows, or of users; `name` is its item on the bill."""
+    return _measure(name, 1, engine.row_count, engine=engine, account=account, noise=noise)
 
 
 def _measure(
     name: str,
     cells: int,
     count: Callable[[], NDArray[np.int64]],
+    *,
+    engine: Engine,
     account: Account,
     noise: NoiseSource,
 ) -> Measured:
     """Charge, then count exactly while the noise is drawn in another thread."""
-    sigma = account.charge(name)
+    sigma, scale = account.charge(name), engine.scale
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tabpe-noise") as pool:
-        drawn = pool.submit(noise.draw, cells, sigma)
+        drawn = pool.submit(noise.draw, cells, sigma * scale)
         exact, added = count(), drawn.result()
     # Broadcasting would put one draw on many cells, or one count into them.
     if exact.shape != (cells,) or added.shape != (cells,):
         raise TabpeError(f"{name}: counts and noise do not match the {cells} cells asked for.")
-    return Measured([exact + added], BillItem(name, sigma, times=1))
+    return Measured([exact + added], BillItem(name, sigma, times=1), scale)
 
 
 def _joined(parts: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@
 - `table`: the same noise faster, all but exact
 - `slack`: which part of delta pays for the difference
 - `certificate`: the promise in writing
+- `ledger`: what earlier runs have spent, in a file (imported by itself)
 """
 
 from tabpe.privacy.accounting import calibrate, composed_epsilon, epsilon_of

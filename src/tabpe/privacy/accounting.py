@@ -15,6 +15,9 @@ The histograms of users are on a fine grid, where discrete noise is rounded cont
 a slack that delta pays (`tabpe.privacy.slack`). There only the length of the difference counts, and
 all items compose to one Gaussian mechanism.
 
+A bill of more than a few items, like that of all runs on a data set, is made up of distributions by
+`tabpe.privacy.merging`.
+
 An item may also tell values that one row alone holds, with a small chance (`BillItem.chance`). That
 chance is a part of delta, and the rest of the bill is composed at what is left.
 """
@@ -30,6 +33,7 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.errors import BudgetError, ParameterError
+from tabpe.privacy import merging
 from tabpe.privacy.adjacency import ROWS, SMALLEST_USER_SIGMA, Neighbours
 from tabpe.privacy.bill import BillItem
 
@@ -40,6 +44,8 @@ LARGEST_SIGMA = 2e5
 _TOLERANCE = 2e-4
 # The grid of losses, in standard deviations of the loss of an average draw.
 _COARSENESS = 0.03
+# The most steps of it in the loss of a draw of which hardly anything is private.
+_MOST_STEPS = 1e5
 # The same for the one Gaussian loss that all items of users compose to.
 _FINENESS = 0.005
 # What is kept of delta for floating point, and at most which part of it. Sums and Fourier
@@ -188,12 +194,20 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _composed_epsilon(items: tuple[BillItem, ...], delta: float, cells: int) -> float:
-    grid = _grid(items)
     # An epsilon of hundreds has an exponential beyond floating point, which is as good as infinite.
     with np.errstate(over="ignore"):
-        losses = [_loss(item.sigma, item.times * cells, grid) for item in items]
-        total = functools.reduce(lambda one, other: one.compose(other), losses)
+        total = _composed_loss(items, cells)
         return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+
+
+@functools.lru_cache(maxsize=8)
+def _composed_loss(items: tuple[BillItem, ...], cells: int) -> Any:
+    grid = _grid(items)
+    if len(items) <= merging.FEW:
+        losses = [_loss(item.sigma, item.times * cells, grid) for item in items]
+    else:
+        losses = merging.losses(items, cells, grid)
+    return functools.reduce(lambda one, other: one.compose(other), losses)
 
 
 @functools.lru_cache(maxsize=64)
@@ -237,7 +251,10 @@ def _grid(items: tuple[BillItem, ...]) -> float:
     """Return how finely losses are told apart: a small part of the spread of an average one.
 
     To connect the dots splits a loss between its neighbours on the grid, which adds at most a
-    quarter of the squared step to its variance of 1 / sigma^2.
+    quarter of the squared step to its variance of 1 / sigma^2. But not so finely that a single
+    draw under next to no noise fills the memory.
     """
     draws = sum(item.times for item in items)
-    return _COARSENESS * math.sqrt(sum(item.loss for item in items) / draws)
+    spread = math.sqrt(sum(item.loss for item in items) / draws)
+    widest = 1 / min(item.sigma for item in items) ** 2
+    return max(_COARSENESS * spread, widest / _MOST_STEPS)

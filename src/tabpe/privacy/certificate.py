@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import textwrap
@@ -81,6 +82,12 @@ class Certificate:
             for item in self.bill
         ]
         return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the certificate in canonical JSON: what a ledger notes."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""

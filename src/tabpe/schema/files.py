@@ -13,25 +13,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tabpe import _atomic as atomic
+from tabpe._paths import open_regular
 from tabpe.errors import SchemaError, did_you_mean
 from tabpe.schema.columns import COLUMN_TYPES, Column, Source
 
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
-_LARGEST_FILE = 64 * 2**20
+LARGEST_FILE = 16 * 2**20
 _SCHEMA_KEYS = ("label", "label_cuts", "columns")
 
 
 def read(path: Path) -> Mapping[str, Any]:
     """Return the plain values of a schema file."""
     _check_suffix(path)
+    with open_regular(path, SchemaError) as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise SchemaError(f"{path}: larger than {LARGEST_FILE:,} bytes: not a schema file.")
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise SchemaError(f"{path}: larger than 64 MiB: not a schema file.")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"{path}: can not read the schema ({_reason(error)}).") from None
-    return _parsed(path, text)
+        return _parsed(path, content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not UTF-8 text: save it as UTF-8.") from None
 
 
 def write(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:

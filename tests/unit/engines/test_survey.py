@@ -165,8 +165,8 @@ LENGTH = 1000
 
 
 def of_users(ids, most=3, **columns):
-    users = bounded([pa.chunked_array([ids])], column="id", most=most, seed=0)
-    return Survey(open_source(pa.table(columns)), users, LENGTH)
+    users = bounded([pa.chunked_array([ids])], column="id", most=most, seed=0, scale=LENGTH)
+    return Survey(open_source(pa.table(columns)), users)
 
 
 def test_a_user_counts_as_one_vector_over_all_batches():

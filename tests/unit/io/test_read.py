@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tabpe.errors import DataError
-from tabpe.io import read_table
+from tabpe.io import Limits, read_table
 
 SECRET = "Secret-Cell-4711"
 
@@ -132,17 +132,23 @@ def test_a_foreign_encoding_is_refused(file, content):
     assert "not UTF-8" in refusal(file(content))
 
 
-def test_a_compressed_file_that_unfolds_without_end_is_stopped(file):
+@pytest.mark.parametrize("limit", ["bytes", "whole_bytes"])
+def test_a_compressed_file_that_unfolds_without_end_is_stopped(file, limit):
     path = file(gzip.compress(b"a,b\n" + b"1,2\n" * 500_000), "bomb.csv.gz")
     assert path.stat().st_size < 10_000
-    assert refusal(path, max_bytes=100_000) == "unfolds to more than 100,000 bytes."
+    assert refusal(path, limits=Limits(**{limit: 100_000})) == (
+        f"unfolds to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
+    )
 
 
-def test_a_parquet_file_that_unfolds_without_end_is_stopped(tmp_path):
+@pytest.mark.parametrize("limit", ["bytes", "whole_bytes"])
+def test_a_parquet_file_that_unfolds_without_end_is_stopped(tmp_path, limit):
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table({"a": pa.array([7] * 500_000)}), path)
     assert path.stat().st_size < 10_000
-    assert refusal(path, max_bytes=100_000) == "unfolds to more than 100,000 bytes."
+    assert refusal(path, limits=Limits(**{limit: 100_000})) == (
+        f"unfolds to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +247,9 @@ def test_a_file_that_may_not_be_read_is_named(file, monkeypatch):
 
 
 def test_the_limit_holds_for_plain_text_too(file):
-    assert "unfolds to more than" in refusal(file("a\n" + "1\n" * 10_000), max_bytes=1000)
+    assert "unfolds to more than" in refusal(
+        file("a\n" + "1\n" * 10_000), limits=Limits(bytes=1000)
+    )
 
 
 def test_the_path_of_a_pattern_may_be_text(file, tmp_path):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tabpe.errors import DataError
-from tabpe.io import batches, open_source, open_table, read_table
+from tabpe.io import Limits, batches, open_source, open_table, read_table
 from tabpe.io.files import ParquetFile, file_of
 
 SECRET = "Secret-Cell-4711"
@@ -120,7 +120,7 @@ def test_only_the_columns_asked_for_are_read_in_their_order(tmp_path, ending):
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_columns_that_are_not_asked_for_are_not_even_unfolded(tmp_path, ending):
     path = write(tmp_path / f"t{ending}")
-    assert [batch.schema.names for batch in file_of(path).batches(["ward"])] == [["ward"]]
+    assert [batch.schema.names for batch in file_of(path, Limits()).batches(["ward"])] == [["ward"]]
 
 
 @pytest.mark.parametrize(
@@ -361,9 +361,9 @@ def test_dictionaries_that_differ_between_files_go_together(tmp_path):
 def test_the_limit_of_a_whole_table_counts_all_files(tmp_path):
     for name in "abcd":
         write(tmp_path / f"{name}.parquet", pa.table({"x": np.arange(1000)}))
-    assert read_table(tmp_path, max_bytes=40_000).num_rows == 4000
+    assert read_table(tmp_path, limits=Limits(whole_bytes=40_000)).num_rows == 4000
     with pytest.raises(DataError, match="unfolds to more than 20,000 bytes"):
-        read_table(tmp_path, max_bytes=20_000)
+        read_table(tmp_path, limits=Limits(whole_bytes=20_000))
 
 
 def test_a_file_is_closed_when_its_reading_is_given_up(tmp_path, monkeypatch, small_batches):

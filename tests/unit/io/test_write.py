@@ -93,7 +93,11 @@ def test_csv_comes_back_as_it_went_out(tmp_path_factory, rows):
     assert read_table(path).equals(table)
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+FULL_WIDTH = ["\uff1d", "\uff0b", "\uff0d", "\uff20"]
+STARTS = [*"=+-@\t\r\n", *FULL_WIDTH, " =", "\x00=", "\u3000=", "'="]
+
+
+@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize(
     "kind",
     [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
@@ -103,6 +107,30 @@ def test_a_cell_that_starts_a_formula_gets_an_apostrophe(start, kind):
     table = pa.table({"x": pa.array([f"{start}1+1", "usual", f"a{start}b"]).cast(kind)})
     cells = cells_of(table, escape_formulas=True)
     assert cells == [[f"'{start}1+1"], ["usual"], [f"a{start}b"]]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_name_of_a_column_that_starts_a_formula_gets_an_apostrophe(start):
+    table = pa.table({f"{start}1+1": [1], "usual": [2]})
+    assert read_csv(table, escape_formulas=True)[0] == [f"'{start}1+1", "usual"]
+    assert read_csv(table)[0] == [f"{start}1+1", "usual"]
+
+
+formula_like = st.text(st.sampled_from("'=+@\uff1d \t\r\n\x00\u3000a,\""), max_size=5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(formula_like.filter(str.strip), min_size=1, max_size=5, unique=True))
+def test_escaped_text_is_safe_and_comes_back_without_its_apostrophe(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    table = pa.table({text: [text] for text in texts})
+    atomic.write(path, table_writer(table, path, escape_formulas=True))
+    back = read_table(path)
+    assert back.schema.names == [cells[0] for cells in back.to_pydict().values()]
+    for text, found in zip(texts, back.schema.names, strict=True):
+        starts = text.lstrip(" \t\r\n\x00\u3000'")[:1]
+        assert found in {text, f"'{text}"}
+        assert found.startswith("'") or starts not in ("=", "+", "@", "\uff1d")
 
 
 @pytest.mark.parametrize("column", [pa.array([-1]), pa.array([-1]).dictionary_encode()])

@@ -18,6 +18,12 @@ class RecordingEngine:
         self.counts, self.cells = np.array(counts), [np.array(part) for part in votes]
         self.calls, self.threads = [], []
 
+    scale = 1
+
+    def row_count(self):
+        """Return the number of rows."""
+        return self.class_counts().sum(keepdims=True)
+
     def class_counts(self):
         """Return the rows of each class."""
         self._note("class_counts")

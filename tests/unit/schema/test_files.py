@@ -225,7 +225,7 @@ def test_plain_values_that_are_no_mapping_are_refused(plain):
         ("s.json", '{"label": "a", "label": "b"}', "key 'label' is given twice"),
         ("s.json", "[" * 100_000, "recursion"),
         ("s.json", "", "line 1"),
-        ("s.yaml", "label: é".encode("latin-1"), "utf-8"),
+        ("s.yaml", "label: é".encode("latin-1"), "UTF-8"),
     ],
 )
 def test_an_unreadable_file_gives_one_line_that_says_where(schema_file, name, text, reason):
@@ -246,14 +246,14 @@ def test_a_file_that_holds_no_mapping_is_refused(schema_file, name, text):
 
 def test_a_missing_file_is_named(tmp_path):
     path = tmp_path / "absent.yaml"
-    with pytest.raises(SchemaError, match=r"absent.yaml: can not read the schema .No such file"):
+    with pytest.raises(SchemaError, match=r"absent.yaml: no such file"):
         Schema.load(path)
 
 
 def test_a_folder_is_no_schema_file(tmp_path):
     path = tmp_path / "folder.yaml"
     path.mkdir()
-    with pytest.raises(SchemaError, match=r"folder.yaml: can not read"):
+    with pytest.raises(SchemaError, match=r"folder.yaml: not a regular file"):
         Schema.load(path)
 
 
@@ -269,8 +269,8 @@ def test_a_foreign_ending_is_refused_both_ways(tmp_path, name):
 def test_a_file_too_large_for_a_schema_is_not_read(tmp_path):
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
-        file.truncate(65 * 2**20)
-    with pytest.raises(SchemaError, match="larger than 64 MiB"):
+        file.truncate(2**24 + 1)
+    with pytest.raises(SchemaError, match="larger than 16,777,216 bytes"):
         Schema.load(path)
 
 

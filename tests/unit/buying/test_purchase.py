@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from tabpe.encode import Encoder
 from tabpe.engines.users import bounded
 from tabpe.errors import DataError, ParameterError, SchemaError
 from tabpe.io import open_source
+from tabpe.io.source import FrameSource
 from tabpe.privacy import (
     ROWS,
     Account,
@@ -24,6 +26,7 @@ from tabpe.privacy import (
     composed_epsilon,
 )
 from tabpe.privacy.accounting import told_chance
+from tabpe.privacy.adjacency import FIXED_POINT
 from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Source
 
 SECRET = "Secret-Cell-4711"
@@ -163,7 +166,7 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
     account, users = Account(), None
     if neighbours.of_users:
         ids = pa.chunked_array([np.arange(ROWS_IN_ALL)])
-        users = bounded([ids], column="id", most=2, seed=0)
+        users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
     bought(columns, given, account=account, neighbours=neighbours, users=users)
     loss = sum(neighbours.squared_distance * item.loss for item in account.spent)
     assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
@@ -276,11 +279,34 @@ def test_the_order_of_rows_changes_nothing():
     assert bought(TABLE).schema == bought(shuffled).schema
 
 
+def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch):
+    """Whoever remembers them charges for them: they are on the bill of the run."""
+    remembered, first = {}, Account()
+
+    def record(name, ask):
+        remembered[name] = json.loads(json.dumps(ask()))
+        return remembered[name]
+
+    made = bought(TABLE, {"label": "grade"}, account=first, noise=OpenDPNoise(), once=record)
+    assert set(remembered) == {item.name for item in first.spent}
+    again = Account()
+
+    def recall(name, _):
+        (times,) = (item.times for item in again.agreed if item.name == name)
+        for _ in range(times):
+            again.charge(name)
+        return remembered[name]
+
+    monkeypatch.setattr(FrameSource, "batches", lambda *_: pytest.fail("a row was read"))
+    assert bought(TABLE, {"label": "grade"}, account=again, once=recall) == made
+    assert again.spent == first.spent
+
+
 def test_users_count_once_however_many_rows_they_have():
     """Half of the rows are of one user, who alone holds a value."""
     ids = [*range(ROWS_IN_ALL // 2), *[-1] * (ROWS_IN_ALL // 2)]
     columns = {"ward": ["eye"] * (ROWS_IN_ALL // 2) + [SECRET] * (ROWS_IN_ALL // 2)}
-    users = bounded([pa.chunked_array([ids])], column="id", most=9, seed=0)
+    users = bounded([pa.chunked_array([ids])], column="id", most=9, seed=0, scale=FIXED_POINT)
     by_user = bought(columns, users=users, neighbours=Neighbours(max_rows=9))
     assert by_user.schema["ward"].values == ("eye", "other")
     assert SECRET in bought(columns).schema["ward"].values

@@ -1,0 +1,100 @@
+"""Charge first: what a run may cost is in the ledger before a private row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tabpe.io import Batch, FrameLike, Source
+from tabpe.privacy import BillItem, Certificate, Neighbours
+from tabpe.privacy.ledger import Entry, Ledger
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The data set of a ledger that a run is charged to.
+
+    Args:
+        ledger: The ledger.
+        dataset: The name of the data set in it.
+        unit: The column of user ids, if the promise is to users.
+    """
+
+    ledger: Ledger
+    dataset: str
+    unit: str | None
+
+    @property
+    def delta(self) -> float | None:
+        """The delta of the budget of the data set, if it has one."""
+        budget = self.ledger.budget(self.dataset)
+        return None if budget is None else budget.delta
+
+    @contextmanager
+    def reserved(
+        self,
+        run: str,
+        bill: Sequence[BillItem],
+        neighbours: Neighbours,
+        slack: float,
+        give_back: Callable[[], bool],
+    ) -> Iterator[Entry]:
+        """Hold what a run may cost, from before its first read on.
+
+        Privacy: whatever happens, what was reserved stays charged, but for one case: the run fails
+        before a private row was read, and so can never have told anything.
+
+        Args:
+            run: The name of the run; one that goes on after a crash is not charged again.
+            bill: What it may measure at most.
+            neighbours: The relation that it is for.
+            slack: How far a draw of its noise may be from exact.
+            give_back: Whether no private row has been read.
+        """
+        entry = self.ledger.reserve(
+            self.dataset, bill, neighbours, unit=self.unit, slack=slack, entry_id=run
+        )
+        try:
+            yield entry
+        except BaseException:
+            if entry.state == "reserved" and give_back():
+                self.ledger.refund(entry.id)
+            raise
+
+    def settle(self, entry: Entry, certificate: Certificate) -> None:
+        """Put what was measured in the place of what was reserved."""
+        self.ledger.spend(entry.id, certificate.bill, certificate.digest)
+
+
+class WatchedSource:
+    """A source that remembers whether a row of it was read.
+
+    Args:
+        source: The table.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.was_read = False
+
+    @property
+    def form(self) -> FrameLike:
+        """The kind of frame that it is."""
+        return self._source.form
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return self._source.names
+
+    @property
+    def most_rows(self) -> int | None:
+        """Its number of rows, or more; None if that is not known before reading. Private."""
+        return self._source.most_rows
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read the rows."""
+        for batch in self._source.batches(names):
+            self.was_read = True
+            yield batch

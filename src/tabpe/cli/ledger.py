@@ -1,0 +1,157 @@
+"""`tabpe ledger`: what runs on a data set have spent, and what is left."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabpe import _atomic
+from tabpe.cli.console import check_free, reported, say
+from tabpe.errors import LedgerError
+from tabpe.privacy.certificate import round_up
+from tabpe.privacy.ledger import Entry, Ledger, Status, default_path
+from tabpe.privacy.ledger.entries import digest_of
+
+app = typer.Typer(help="Keep count of what runs on a data set have spent.", no_args_is_help=True)
+
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="The ledger; one in your data folder if left out."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_WIDTH = 78
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@app.command("set-budget")
+def set_budget(
+    dataset: Annotated[str, typer.Argument(metavar="NAME", help="Your name of the data set.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The total of all runs.")],
+    delta: Annotated[float, typer.Option("--delta", help="The delta that runs are composed at.")],
+    adjacency: Annotated[
+        str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")
+    ] = "add-remove",
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="The column that names users, to protect users.")
+    ] = None,
+    ledger: LedgerFile = None,
+) -> None:
+    """Set the total that all runs on a data set may come to, or change it."""
+    with reported():
+        opened = Ledger(ledger)
+        opened.set_budget(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit)
+        say("ledger", str(opened.path))
+        _show_total(opened.status(dataset))
+
+
+@app.command()
+def show(
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One data set; all if left out.")
+    ] = None,
+    ledger: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what each data set may spend, has spent and has left, run by run."""
+    with reported():
+        opened = _existing(ledger)
+        found = opened.statuses() if dataset is None else (opened.status(dataset),)
+        if as_json:
+            plain = {"ledger": str(opened.path), "datasets": [status.to_dict() for status in found]}
+            typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+            return
+        say("ledger", str(opened.path))
+        for status in found:
+            typer.echo()
+            _show(status)
+
+
+@app.command()
+def verify(
+    ledger: LedgerFile = None,
+    head: Annotated[
+        str | None, typer.Option("--head", help="A head noted earlier, which must still be in it.")
+    ] = None,
+) -> None:
+    """Check every event of a ledger; exit code 1 if one does not hold."""
+    with reported():
+        opened = _existing(ledger)
+        problems = opened.verify(None if head is None else digest_of("head", head.lower()))
+        for problem in problems:
+            say("broken", problem)
+        if problems:
+            raise typer.Exit(1)
+        book = opened.book()
+        say("holds", f"{opened.path}: {len(book.digests):,} events")
+        say("head", book.head)
+        if head is None:
+            say("", "Note the head elsewhere: without it, a cut-off end can not be seen.")
+
+
+@app.command()
+def export(
+    ledger: LedgerFile = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file; printed if left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
+) -> None:
+    """Write all events as JSON, with the head."""
+    with reported():
+        opened = _existing(ledger)
+        text = json.dumps(opened.export(), indent=2, ensure_ascii=False)
+        if output is None:
+            typer.echo(text)
+            return
+        check_free(output, force=force)
+        _atomic.write_text(output, text + "\n")
+        say("wrote", str(output))
+
+
+def _existing(path: Path | None) -> Ledger:
+    """Return a ledger to read: one that is not there is a mistake."""
+    if not (path or default_path()).exists():
+        raise LedgerError(
+            f"{path or default_path()}: no ledger there yet. 'tabpe ledger set-budget' makes one."
+        )
+    return Ledger(path)
+
+
+def _show(status: Status) -> None:
+    """Print one data set: its total, and a line or more a run."""
+    _show_total(status)
+    for entry in status.entries:
+        _show_entry(entry)
+
+
+def _show_total(status: Status) -> None:
+    typer.echo(status.dataset)
+    for line in _totals(status):
+        typer.echo(f"  {line}")
+
+
+def _totals(status: Status) -> list[str]:
+    budget, spent = status.budget, status.spent
+    if budget is None or spent is None:
+        return ["no budget: runs are recorded, not limited"]
+    over = "  OVER THE BUDGET" if spent > budget.epsilon else ""
+    return [
+        f"budget  epsilon {budget.epsilon:g} at delta {budget.delta:g}, {budget.relation}",
+        f"spent   epsilon {round_up(spent, 4):g}{over}",
+        f"left    epsilon {status.left:g}",
+    ]
+
+
+def _show_entry(entry: Entry) -> None:
+    time = (entry.closed_at or entry.reserved_at)[:16].replace("T", " ")
+    certificate = "-" if entry.certificate_sha256 is None else entry.certificate_sha256[:8]
+    head = f"  {time}  {entry.state:<8}  {certificate:<8}  "
+    items = [f"{item.times} x {item.name} (sigma {item.sigma:.4g})" for item in entry.bill]
+    # An item stays in one line if it can.
+    joined = ", ".join(item.replace(" ", _NO_BREAK) for item in items)
+    for place, line in enumerate(textwrap.wrap(joined, _WIDTH - len(head))):
+        typer.echo((" " * len(head) if place else head) + line.replace(_NO_BREAK, " "))

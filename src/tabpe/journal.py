@@ -1,0 +1,43 @@
+"""`Journal`: each thing is measured once, even by a run that was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tabpe.errors import ArchiveError
+from tabpe.measure import Measured
+from tabpe.privacy import Account
+from tabpe.run_folder import RunFolder, archive_of, measured_of
+
+
+class Journal:
+    """Measures what is not remembered, and remembers it before anyone sees it.
+
+    Privacy: a measurement that was remembered is charged to the account like any other, because it
+    is on the bill of the run, and no row is read for it again.
+
+    Args:
+        account: What the measurements are charged to.
+        folder: Where they are remembered; None for nowhere.
+    """
+
+    def __init__(self, account: Account, folder: RunFolder | None) -> None:
+        self.account = account
+        self._folder = folder
+        self._places: dict[str, int] = {}
+
+    def once(self, name: str, measure: Callable[[], Measured]) -> Measured:
+        """Return the next measurement of that name, which `measure` makes if it must."""
+        place = self._places[name] = self._places.get(name, 0) + 1
+        found = None if self._folder is None else self._folder.recall(name, place)
+        if found is not None:
+            return self._charged(name, measured_of(found))
+        measured = measure()
+        if self._folder is not None:
+            self._folder.record(name, place, archive_of(measured))
+        return measured
+
+    def _charged(self, name: str, measured: Measured) -> Measured:
+        if (measured.item.name, measured.item.sigma) != (name, self.account.charge(name)):
+            raise ArchiveError(f"{name}: the folder of the run holds another measurement.")
+        return measured

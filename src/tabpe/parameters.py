@@ -1,0 +1,109 @@
+"""What the parameters of `TabPE` mean, each checked before a row is read."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from tabpe import _validate
+from tabpe.charge import Charge
+from tabpe.errors import NoBudgetWarning, NotPrivateWarning, ParameterError, SchemaError
+from tabpe.privacy import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.privacy.ledger import Ledger
+from tabpe.schema import Schema
+
+NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
+ROWS_A_USER = 10
+
+
+def neighbours_of(adjacency: str | Adjacency, unit: str | None, max_rows: int | None) -> Neighbours:
+    """Return whom the promise is for."""
+    relation = Adjacency.of(adjacency)
+    if unit is None:
+        if max_rows is not None:
+            raise ParameterError(
+                f"max_rows_per_user={max_rows!r}: needs unit, the column that tells users apart."
+            )
+        return Neighbours(relation)
+    if not isinstance(unit, str) or not unit:
+        raise ParameterError(f"unit={unit!r}: expected the name of the column of user ids.")
+    return Neighbours(relation, ROWS_A_USER if max_rows is None else max_rows)
+
+
+def check_unit(unit: str | None, schema: Schema) -> None:
+    """Refuse a column of user ids that would be synthesised."""
+    if unit is not None and unit in schema.names:
+        raise ParameterError(
+            f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
+            f"of the schema."
+        )
+
+
+def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) -> Charge | None:
+    """Return the data set of a ledger that a run is charged to, if one is named."""
+    if dataset is None:
+        if ledger is not None:
+            raise ParameterError(
+                f"ledger={str(ledger)!r}: needs dataset, the name of the table in the ledger."
+            )
+        return None
+    charge = Charge(Ledger(None if ledger is None else Path(ledger)), dataset, unit)
+    if charge.delta is None:
+        warnings.warn(
+            f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
+            f"not limited. Set one with 'tabpe ledger set-budget'.",
+            NoBudgetWarning,
+            stacklevel=4,
+        )
+    return charge
+
+
+def schema_of(given: Schema | str | Path | None) -> Schema:
+    """Return the schema, from its file if a path is given."""
+    if given is None:
+        raise SchemaError(
+            "schema=None: a schema declares what is public. Draft one with "
+            "tabpe.draft_schema(data), check it, and pass it to fit."
+        )
+    if isinstance(given, (str, Path)):
+        return Schema.load(given)
+    if not isinstance(given, Schema):
+        raise SchemaError(f"schema: {type(given).__name__}: expected a Schema or a path to one.")
+    return given
+
+
+def noise_of(given: str | NoiseSource) -> NoiseSource:
+    """Return the source of noise, with a warning if it is a fake one."""
+    if isinstance(given, str):
+        return NOISES[_validate.one_of("noise", given, list(NOISES))]()
+    if isinstance(given, type) or not isinstance(given, NoiseSource):
+        raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
+    if not given.private:
+        warnings.warn(
+            "noise: a fake source: what it makes is NOT PRIVATE.", NotPrivateWarning, stacklevel=4
+        )
+    return given
+
+
+def seed_of(random_state: int | None) -> int | None:
+    """Return the seed of the search; None for a random one."""
+    return _validate.optional(_validate.whole, "random_state", random_state, least=0)
+
+
+def is_visible(verbose: int) -> bool:
+    """Return whether progress is to be shown."""
+    return (
+        verbose if isinstance(verbose, bool) else _validate.whole("verbose", verbose, least=0) > 0
+    )
+
+
+def warn_of_schema(schema: Schema) -> None:
+    """Warn if fields of the schema were read off the data."""
+    if schema.fields_from_data:
+        warnings.warn(
+            f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
+            f"not covered by the promise: put in what is publicly known, then mark the columns "
+            f"source: public.",
+            NotPrivateWarning,
+            stacklevel=3,
+        )

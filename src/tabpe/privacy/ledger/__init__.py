@@ -1,0 +1,18 @@
+"""The ledger: what earlier runs on a data set have spent, kept between runs.
+
+- `chain`: events that hold on to each other
+- `file`: the SQLite file that they are in
+- `entries`: budgets and entries
+- `book`: what the events come to, and which may follow
+- `composition`: what the entries of a data set cost together, and what is left
+- `status`: a data set at a glance
+- `place`: where the file is, if nobody says
+- `ledger`: `Ledger`, which is all of that
+"""
+
+from tabpe.privacy.ledger.entries import Budget, Entry
+from tabpe.privacy.ledger.ledger import Ledger
+from tabpe.privacy.ledger.place import default_path
+from tabpe.privacy.ledger.status import Status
+
+__all__ = ["Budget", "Entry", "Ledger", "Status", "default_path"]

@@ -1,0 +1,135 @@
+"""What all entries of a data set come to under its budget, composed at once.
+
+Entries are Gaussian measurements on one table, so they compose as the items of one bill do, and
+epsilons are never added up. Delta is shared by all of them: what pays for values that one row alone
+holds and for noise that is not exact comes off first, entry by entry, because it depends on how
+many rows of a user count there. All items are then composed at what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
+
+from tabpe.privacy.accounting import (
+    EPSILONS,
+    SMALLEST_DELTA,
+    composed_epsilon,
+    gaussian_delta,
+    gaussian_mu,
+    told_chance,
+)
+from tabpe.privacy.adjacency import SMALLEST_USER_SIGMA, Neighbours
+from tabpe.privacy.bill import BillItem
+from tabpe.privacy.ledger.entries import Budget, Entry
+from tabpe.privacy.slack import delta_slack
+
+# How far above its own part of delta an epsilon is stated, so that the slack fits below it.
+_ROOM = 1e-9
+_MOST_STEPS = 40
+# What one more run is taken to be: so many rounds.
+_ROUNDS = 15
+_DIGITS = 3
+_STEP_DOWN = 0.998
+
+
+def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
+    """Return the epsilon of all entries at the delta of the budget, rounded up.
+
+    It is 0 without entries, and infinite if they take all of delta.
+
+    Example:
+        >>> budget = Budget("patients", 2.0, 1e-6)
+        >>> run = (BillItem("votes", 17.0, 15),)
+        >>> entries = [Entry(str(i), "patients", run, Neighbours()) for i in range(2)]
+        >>> [round(spent_epsilon(entries[:n], budget), 2) for n in range(3)]
+        [0.0, 0.96, 1.4]
+    """
+    epsilon = 0.0
+    for _ in range(_MOST_STEPS):
+        found = epsilon_given_slack(entries, budget, epsilon)
+        if found <= epsilon:
+            return epsilon
+        epsilon = found * (1 + _ROOM)
+    return math.inf
+
+
+def is_over(entries: Sequence[Entry], budget: Budget) -> bool:
+    """Whether the entries together break the promise that the budget is."""
+    return epsilon_given_slack(entries, budget, budget.epsilon) > budget.epsilon
+
+
+def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
+    """Return the epsilon that one more run may ask for at the delta of the budget, rounded down.
+
+    A guess by Gaussian parameters, whose squares add up, and then such runs, each asking for a
+    little less, until one is not over. Noise that is not exact may need a little less still.
+
+    Example:
+        >>> epsilon_left([], Budget("patients", 2.0, 1e-6))
+        2.0
+    """
+    if not entries:
+        return _down(budget.epsilon)
+    spent = spent_epsilon(entries, budget)
+    if spent >= budget.epsilon:
+        return 0.0
+    whole, taken = (gaussian_mu(epsilon, budget.delta) for epsilon in (budget.epsilon, spent))
+    asked = _STEP_DOWN * _gaussian_epsilon(math.sqrt(whole**2 - taken**2), budget.delta)
+    while asked > EPSILONS[0]:
+        if not is_over([*entries, _run(asked, budget)], budget):
+            return _down(asked)
+        asked *= _STEP_DOWN
+    return 0.0
+
+
+def epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
+    """Return the epsilon of all entries, where a promise of epsilon sets the slack of the noise."""
+    items = _grouped(entries)
+    delta = _delta_left(entries, budget, promise)
+    if not items:
+        return 0.0
+    if delta < SMALLEST_DELTA or (budget.unit is not None and items[0].sigma < SMALLEST_USER_SIGMA):
+        return math.inf
+    return composed_epsilon(items, delta, budget.neighbours)
+
+
+def _delta_left(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
+    taken = 0.0
+    for entry in entries:
+        relation = Neighbours(budget.adjacency, entry.neighbours.max_rows)
+        taken += told_chance(entry.bill, relation)
+        taken += delta_slack(entry.slack, entry.histograms, promise, relation)
+    return math.nextafter(budget.delta - taken, 0.0) if taken else budget.delta
+
+
+def _grouped(entries: Sequence[Entry]) -> tuple[BillItem, ...]:
+    """Return all items by ascending sigma, equal ones as one."""
+    times: Counter[float] = Counter()
+    for entry in entries:
+        for item in entry.bill:
+            times[item.sigma] += item.times
+    return tuple(BillItem("charges", sigma, times[sigma]) for sigma in sorted(times))
+
+
+def _run(epsilon: float, budget: Budget) -> Entry:
+    """Return one more run as it is usually made."""
+    mu = gaussian_mu(epsilon, budget.delta)
+    sigma = math.sqrt(budget.neighbours.squared_distance * _ROUNDS) / mu
+    item = BillItem("votes", sigma, _ROUNDS)
+    return Entry("next", budget.dataset, (item,), budget.neighbours, budget.unit)
+
+
+def _gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return the epsilon of a Gaussian mechanism at `delta`."""
+    from scipy.optimize import brentq
+
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    return float(brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, EPSILONS[1]))
+
+
+def _down(epsilon: float) -> float:
+    return float(Context(prec=_DIGITS, rounding=ROUND_FLOOR).create_decimal(repr(epsilon)))

@@ -1,0 +1,175 @@
+"""A run on the disk: what is remembered, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tabpe.archive import Archive
+from tabpe.errors import ArchiveError, OutputError, ParameterError
+from tabpe.journal import Journal
+from tabpe.measure import Measured
+from tabpe.privacy import Account, BillItem
+from tabpe.run_folder import Run, RunFolder, archive_of, code_digest, measured_of
+
+RUN = Run("an id", 7, "2026-01-01T00:00:00+00:00")
+IDENTITY = {"configuration": {"epsilon": 1.0, "cuts": (1, 2)}, "schema": "ab"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    opened = RunFolder(tmp_path / "run", RUN, IDENTITY)
+    yield opened
+    opened.close()
+
+
+def reopened(path, identity=IDENTITY):
+    return RunFolder(path, Run.begin(None), identity)
+
+
+def measured(*parts, name="votes", sigma=2.5, scale=1):
+    return Measured(
+        [np.array(part, dtype=np.int64) for part in parts], BillItem(name, sigma, 1), scale
+    )
+
+
+def test_a_run_keeps_its_name_seed_and_start(folder, tmp_path):
+    folder.close()
+    again = reopened(tmp_path / "run")
+    assert again.run == RUN
+    again.close()
+
+
+def test_the_folder_is_for_its_owner_alone(folder, tmp_path):
+    assert (tmp_path / "run").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "run" / "run.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("part", list(IDENTITY))
+def test_a_changed_part_is_refused_by_its_name(folder, tmp_path, part):
+    folder.close()
+    with pytest.raises(ParameterError, match=f"another {part}"):
+        reopened(tmp_path / "run", IDENTITY | {part: "other"})
+    reopened(tmp_path / "run").close()  # and the folder is free again
+
+
+def test_two_processes_do_not_work_in_one_folder(folder, tmp_path):
+    with pytest.raises(OutputError, match="another process"):
+        reopened(tmp_path / "run")
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(OutputError, match="holds other files"):
+        reopened(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "head", ["", "{}", "[]", '{"format": 2}', '{"format": 1, "run": {"id": 1}}', "\x00"]
+)
+def test_a_damaged_head_is_refused(tmp_path, head):
+    (tmp_path / "run.json").write_text(head)
+    with pytest.raises(ArchiveError, match="not the head"):
+        reopened(tmp_path)
+
+
+def test_another_table_is_refused(folder):
+    folder.check_fingerprint("a")
+    folder.check_fingerprint("a")
+    with pytest.raises(ParameterError, match="not the one"):
+        folder.check_fingerprint("b")
+
+
+def test_measurements_without_a_fingerprint_are_refused(folder):
+    folder.record("votes", 1, archive_of(measured([1, 2])))
+    with pytest.raises(ArchiveError, match="fingerprint"):
+        folder.check_fingerprint("a")
+
+
+def test_a_measurement_comes_back_as_it_was(folder):
+    given = measured([1, -2, 3], [], [4], scale=16)
+    folder.record("class counts", 3, archive_of(given))
+    found = measured_of(folder.recall("class counts", 3))
+    assert [part.tolist() for part in found.values] == [[1, -2, 3], [], [4]]
+    assert (found.item, found.scale) == (given.item, 16)
+    assert folder.recall("class counts", 2) is None
+
+
+def test_a_measurement_is_never_overwritten(folder):
+    folder.record("votes", 1, archive_of(measured([1])))
+    with pytest.raises(OutputError, match="exists"):
+        folder.record("votes", 1, archive_of(measured([2])))
+    assert measured_of(folder.recall("votes", 1)).values[0].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        Archive({}, {}),
+        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {}),
+        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {"0": np.zeros(3)}),
+        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {"1": np.zeros(3, dtype=np.int64)}),
+        Archive({"name": "votes", "sigma": -1.0, "scale": 1}, {"0": np.zeros(3, dtype=np.int64)}),
+    ],
+)
+def test_a_damaged_measurement_is_refused(archive):
+    with pytest.raises(ArchiveError, match="damaged"):
+        measured_of(archive)
+
+
+def account(times=2):
+    opened = Account()
+    opened.agree(BillItem("votes", 2.5, times))
+    return opened
+
+
+def test_a_journal_measures_once_and_charges_every_time(folder):
+    def never():
+        raise AssertionError
+
+    first, second = account(), account()
+
+    def measure():
+        first.charge("votes")
+        return measured([5])
+
+    assert Journal(first, folder).once("votes", measure).values[0].tolist() == [5]
+    assert Journal(second, folder).once("votes", never).values[0].tolist() == [5]
+    assert second.spent == first.spent == (BillItem("votes", 2.5, 1),)
+
+
+def test_a_journal_remembers_rounds_in_their_order(folder):
+    journal = Journal(account(), folder)
+    for number in (5, 6):
+        journal.once("votes", lambda number=number: measured([number]))
+    again = Journal(account(), folder)
+    assert [again.once("votes", list).values[0].tolist() for _ in range(2)] == [[5], [6]]
+
+
+def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
+    folder.record("votes", 1, archive_of(measured([5], sigma=2.0)))
+    with pytest.raises(ArchiveError, match="another measurement"):
+        Journal(account(), folder).once("votes", list)
+
+
+def test_a_measurement_is_on_the_disk_before_it_is_seen(folder, tmp_path):
+    seen = []
+    journal = Journal(account(), folder)
+    journal.once("votes", lambda: seen.extend((tmp_path / "run").iterdir()) or measured([5]))
+    assert not any(path.suffix == ".measured" for path in seen)
+    assert (tmp_path / "run" / "votes-001.measured").exists()
+
+
+def test_without_a_folder_nothing_is_remembered():
+    journal = Journal(account(), None)
+    assert journal.once("votes", lambda: measured([5])).values[0].tolist() == [5]
+
+
+def test_the_digest_of_the_code_is_one_of_it():
+    assert code_digest() == code_digest()
+    assert len(code_digest()) == 64
+
+
+def test_the_head_holds_nothing_but_what_is_public(folder, tmp_path):
+    head = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert set(head) == {"format", "run", "identity"}

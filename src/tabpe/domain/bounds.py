@@ -72,11 +72,19 @@ class Span:
     loose_high: float
 
     @property
-    def bins(self) -> Bins:
-        """Equal bins over the range; the middle of one is a number that may occur."""
+    def gap(self) -> float:
+        """How far apart numbers are, where that matters beside the width of a bin; else 0."""
         if self.decimals is None:
+            return 0.0
+        step = 10.0**-self.decimals
+        return step if not self.decimals or self.high - self.low < 8 * BINS * step else 0.0
+
+    @property
+    def bins(self) -> Bins:
+        """Equal bins over the range, with the same number of numbers in each if they are few."""
+        step = self.gap
+        if not step:
             return Bins(self.low, (self.high - self.low) / BINS, BINS)
-        step = _step(self.decimals)
         values = round((self.high - self.low) / step) + 1
         together = -(-values // BINS)
         return Bins(self.low - step / 2, together * step, -(-values // together))
@@ -116,7 +124,7 @@ def span_of(
     if not len(seen):
         return None
     first, last = (_edges(int(cell) - _ZERO, decimals) for cell in (seen[0], seen[-1]))
-    step = _step(decimals)
+    step = 0.0 if decimals is None else 10.0**-decimals
     return Span(
         low=first[0] if low is None else low,
         high=last[1] if high is None else high,
@@ -142,13 +150,8 @@ def trimmed(span: Span, counts: NDArray[np.float64], sigma: float) -> tuple[floa
     low = span.low + below * bins.width
     high = span.high
     if above:
-        high = span.low + (bins.count - above) * bins.width - _step(span.decimals)
+        high = span.low + (bins.count - above) * bins.width - span.gap
     return _with_zero(span, low, high)
-
-
-def _step(decimals: int | None) -> float:
-    """Return how far neighbouring numbers are apart; 0 if there is no grid."""
-    return 0.0 if decimals is None else 10.0**-decimals
 
 
 def _edges(steps: int, decimals: int | None) -> tuple[float, float]:
@@ -159,10 +162,9 @@ def _edges(steps: int, decimals: int | None) -> tuple[float, float]:
     low, high = 2.0**power, 2.0 ** (power + 1)
     if decimals is not None:
         scale = 10.0**decimals
-        low = math.floor(low * scale) / scale
-        high = max(low, (math.ceil(high * scale) - 1) / scale)
+        low, high = math.floor(low * scale) / scale, math.ceil(high * scale) / scale
     if decimals == 0:
-        low, high = min(low, EXACT_INTEGERS), min(high, EXACT_INTEGERS)
+        low, high = (min(edge, EXACT_INTEGERS) for edge in (low, max(low, high - 1)))
     return (low, high) if steps > 0 else (-high, -low)
 
 

@@ -62,7 +62,8 @@ def test_what_is_all_but_zero_is_zero(value):
         (np.repeat([-1, 1], 1000), 0, (-1, 1)),
         (np.repeat(np.arange(-90, -16), 100), 0, (-93, -16)),
         (np.repeat(np.arange(1990, 2025), 100), 0, (1984, 2047)),
-        (np.repeat(np.arange(15, 35) / 10, 100), 1, (1.5, 3.4)),
+        (np.repeat(np.arange(15, 35) / 10, 100), 1, (1.4, 3.5)),
+        (np.repeat(np.arange(1500, 3500) / 100, 5), 2, (13, 37)),
     ],
 )
 def test_bounds_hug_the_numbers(values, decimals, bounds):

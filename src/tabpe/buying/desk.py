@@ -18,7 +18,7 @@ from tabpe.domain.evidence import MISLED, threshold
 from tabpe.engines import Survey
 from tabpe.errors import ParameterError
 from tabpe.measure import domain as measure
-from tabpe.privacy import BillItem
+from tabpe.privacy import BillItem, Neighbours
 from tabpe.schema import Column, Sketch
 
 # What telling the kind of a column weighs against telling its bounds or values.
@@ -62,8 +62,7 @@ class Desk:
 
     def agree(self, name: str, loss: float, times: int, chance: float = 0.0) -> BillItem:
         """Put `times` histograms on the bill that take `loss` and `chance` in all."""
-        sigma = math.sqrt(self.terms.neighbours.squared_distance * times / (loss * _BELOW))
-        item = BillItem(name, sigma, times, chance * _BELOW / (self.terms.neighbours.cells * times))
+        item = priced(name, times, loss, chance, self.terms.neighbours)
         self.terms.account.agree(item)
         return item
 
@@ -165,6 +164,12 @@ class Desk:
     @property
     def _who(self) -> str:
         return "users" if self.terms.neighbours.of_users else "rows"
+
+
+def priced(name: str, times: int, loss: float, chance: float, neighbours: Neighbours) -> BillItem:
+    """Return an item of `times` histograms that take `loss` and `chance` in all, and no more."""
+    sigma = math.sqrt(neighbours.squared_distance * times / (loss * _BELOW))
+    return BillItem(name, sigma, times, chance * _BELOW / (neighbours.cells * times))
 
 
 def _rows(counts: Mapping[str, NDArray[np.float64]], sigma: float) -> Rows:

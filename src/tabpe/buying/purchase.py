@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tabpe import _validate
-from tabpe.buying.desk import KIND_WEIGHT, Desk, Once
+from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
 from tabpe.buying.wanted import declared
 from tabpe.engines import Survey, Users
 from tabpe.io import Source
 from tabpe.measure import domain as measure
-from tabpe.privacy import ROWS, Account, Neighbours, NoiseSource
+from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
 from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch
 
+SCHEMA = "schema"
 ASSUMED_PUBLIC = "the names and storage types of the columns"
 
 
@@ -38,6 +39,24 @@ def most_histograms(outline: Outline) -> int:
     """
     unknown = sum(sketch.kind is None for sketch in outline.columns)
     return unknown + 2 * len(_gaps(outline))
+
+
+def planned_item(
+    outline: Outline, *, loss: float, chance: float, neighbours: Neighbours = ROWS
+) -> BillItem | None:
+    """Return one item in the place of all that a purchase will agree on; None if it buys nothing.
+
+    It takes the same loss and the same part of delta in all, so it can stand in a ledger until the
+    items are known.
+
+    Example:
+        >>> outline = Outline.of(None).completed({"age": "int64"})
+        >>> item = planned_item(outline, loss=0.02, chance=1e-8)
+        >>> item.times, round(item.sigma)
+        (2, 10)
+    """
+    times = most_histograms(outline)
+    return priced(SCHEMA, times, loss, chance, neighbours) if times else None
 
 
 def buy_schema(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.buying import buy_schema, most_histograms
+from tabpe.buying import buy_schema, most_histograms, planned_item
 from tabpe.encode import Encoder
 from tabpe.engines.users import bounded
 from tabpe.errors import DataError, ParameterError, SchemaError
@@ -107,6 +107,7 @@ def test_a_whole_schema_costs_nothing():
     whole = Schema((Boolean("smoker"), Integer("age", 0, 120)))
     columns = {name: TABLE[name] for name in ("smoker", "age")}
     assert bought(columns, whole, account=account).schema == whole
+    assert planned_item(Outline.of(whole), **PAID) is None
     assert account.agreed == ()
 
 
@@ -168,9 +169,13 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
         ids = pa.chunked_array([np.arange(ROWS_IN_ALL)])
         users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
     bought(columns, given, account=account, neighbours=neighbours, users=users)
-    loss = sum(neighbours.squared_distance * item.loss for item in account.spent)
-    assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-    assert told_chance(account.spent, neighbours) <= PAID["chance"]
+    source = open_source(columns if as_text else pa.table(columns))
+    outline = Outline.of(given).completed(source.form.arrow_types)
+    planned = planned_item(outline, neighbours=neighbours, **PAID)
+    for bill in (account.spent, (planned,)):
+        loss = sum(neighbours.squared_distance * item.loss for item in bill)
+        assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
+        assert told_chance(bill, neighbours) <= PAID["chance"]
 
 
 def test_the_bill_composes():

@@ -9,6 +9,11 @@ import pyarrow as pa
 
 T = TypeVar("T")
 
+# What text is a number. Digits with leading zeros are the code of something, such as a postcode.
+WHOLE_NUMBER = r"^[+-]?(0|[1-9][0-9]*)$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+CODE = r"^[+-]?0[0-9]"
+
 
 def attempt(call: Callable[[], T], *failures: type[Exception]) -> T | None:
     """Return what `call` gives, or None if it fails.

@@ -14,6 +14,7 @@ from tabpe.privacy import FakeNoise, NoiseSource
 ROOT = Path(tabpe.__file__).parent
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+MEASURING = {"measure/histograms.py", "measure/domain.py"}
 each_file = pytest.mark.parametrize("name", FILES)
 
 
@@ -93,7 +94,8 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     """But for the audit, which makes one for rows of its own; a broken one asks another."""
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
     audit = {f"audit/{name}.py" for name in ("system", "channel", "broken")}
-    assert outside == {"measure/histograms.py", "pipeline.py", *audit}
+    buying = {"buying/desk.py", "buying/purchase.py"}
+    assert outside == {*MEASURING, *buying, "pipeline.py", *audit}
 
 
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
@@ -108,6 +110,15 @@ def test_no_room_but_the_command_line_knows_the_audit():
     assert outside == {"cli/audit.py"}
 
 
+def test_buying_makes_a_survey_and_asks_it_nothing():
+    """It hands a survey on to `measure`; no attribute of one is read there."""
+    assert not any(
+        isinstance(node, ast.Attribute) and dotted(node.value).endswith("survey")
+        for name in ("buying/desk.py", "buying/purchase.py")
+        for node in ast.walk(TREES[name])
+    )
+
+
 def test_the_pipeline_asks_an_engine_nothing():
     used = {
         node.attr
@@ -117,21 +128,21 @@ def test_the_pipeline_asks_an_engine_nothing():
     assert used == {"prepare"}
 
 
-def test_noise_is_drawn_in_one_place():
+def test_noise_is_drawn_in_one_room():
     drawing = {
         name
         for name, tree in TREES.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "draw"
     }
-    assert drawing == {"measure/histograms.py", "audit/broken.py"}
+    assert drawing == {*MEASURING, "audit/broken.py"}
 
 
 def test_an_account_is_charged_where_something_is_measured_or_remembered():
     charging = {
         name for name in FILES for call in calls(name) if dotted(call.func).endswith(".charge")
     }
-    assert charging == {"measure/histograms.py", "journal.py"}
+    assert charging == {*MEASURING, "journal.py"}
 
 
 @each_file

@@ -43,7 +43,7 @@ def codes_of(column: Categorical | Boolean, cells: pa.ChunkedArray) -> NDArray[n
     if isinstance(column, Boolean):
         return _truths(column, array)
     kind = _VALUE_TYPES[type(column.values[0])]
-    found = pc.index_in(_comparable(array, kind), value_set=pa.array(column.values, type=kind))
+    found = pc.index_in(comparable(array, kind), value_set=pa.array(column.values, type=kind))
     if column.other is not None:
         found = pc.fill_null(found, column.values.index(column.other))
     _refuse(column.name, pc.is_null(found), "declare it in values, or declare an other")
@@ -70,7 +70,7 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
     if pa.types.is_boolean(array.type):
         truths = array
     else:
-        text = pc.utf8_lower(pc.utf8_trim_whitespace(_comparable(array, pa.string())))
+        text = pc.utf8_lower(pc.utf8_trim_whitespace(comparable(array, pa.string())))
         _refuse(column.name, pc.equal(text, ""), None)
         place = pc.index_in(text, value_set=pa.array(list(_TRUTHS)))
         _refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
@@ -79,8 +79,11 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
     return codes
 
 
-def _comparable(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the cells in the type of the declared values; null where they can not be."""
+def comparable(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the cells in the type of the declared values; null where they can not be.
+
+    Each cell by itself, whatever the others are.
+    """
     if pa.types.is_floating(array.type) and pa.types.is_string(kind):
         return _number_text(array)
     cast = attempt(lambda: array.cast(kind))

@@ -4,6 +4,8 @@
 - `local`: `LocalEngine`, in the memory of this process
 - `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
 - `spill`: the file without a name in which `StreamEngine` keeps encoded rows
+- `survey`: `Survey`, which counts raw cells where there is no schema to encode rows by
+- `users`: which rows of a user count, and how they become one vector
 - `votes`: rows in segments, and the votes of a segment, for all engines
 - `nearest`: the nearest candidates, natively or in numpy
 - `reference`: the same in numpy, which says what is right
@@ -14,5 +16,7 @@ Only `tabpe.measure` calls an engine: what it returns is exact and private.
 from tabpe.engines.engine import Engine
 from tabpe.engines.local import LocalEngine
 from tabpe.engines.stream import StreamEngine
+from tabpe.engines.survey import Survey
+from tabpe.engines.users import Users
 
-__all__ = ["Engine", "LocalEngine", "StreamEngine"]
+__all__ = ["Engine", "LocalEngine", "StreamEngine", "Survey", "Users"]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabpe._arrow import attempt
+from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt
 from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
 from tabpe.io.source import open_table
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
@@ -22,8 +22,6 @@ from tabpe.schema.columns import EXACT_INTEGERS
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100
 MOST_DRAFTED_DECIMALS = 9
-_WHOLE = r"^[+-]?(0|[1-9][0-9]*)$"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = ()) -> Schema:
@@ -104,16 +102,16 @@ def _typed(name: str, text: pa.Array) -> pa.Array:
     if not len(filled):
         raise _no_value(name)
     if pc.any(blank).as_py():
-        if pc.all(pc.match_substring_regex(filled, _NUMBER)).as_py() and not _coded(filled):
+        if pc.all(pc.match_substring_regex(filled, NUMBER)).as_py() and not _coded(filled):
             raise missing_value(name, int(pc.index(blank, value=True).as_py()) + 1)
         return text
     lowered = pc.utf8_lower(text)
     if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
         return pc.equal(lowered, "true")
-    if pc.all(pc.match_substring_regex(text, _WHOLE)).as_py():
+    if pc.all(pc.match_substring_regex(text, WHOLE_NUMBER)).as_py():
         whole = attempt(lambda: pc.utf8_ltrim(text, characters="+").cast(pa.int64()))
         return text if whole is None else whole
-    if pc.all(pc.match_substring_regex(text, _NUMBER)).as_py() and not _coded(text):
+    if pc.all(pc.match_substring_regex(text, NUMBER)).as_py() and not _coded(text):
         return text.cast(pa.float64())
     return text
 
@@ -124,7 +122,7 @@ def _no_value(name: str) -> DataError:
 
 def _coded(text: pa.Array) -> bool:
     """Whether digits with leading zeros say that the text is a code and not a number."""
-    return bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py())
+    return bool(pc.any(pc.match_substring_regex(text, CODE)).as_py())
 
 
 def _is_number(kind: pa.DataType) -> bool:

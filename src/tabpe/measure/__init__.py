@@ -5,6 +5,7 @@ noisy values with their place in the bill. The exact integers live inside the ca
 else.
 
 - `histograms`: `votes`, `class_counts`, `row_count`
+- `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
 """
 
 from tabpe.measure.histograms import Measured, class_counts, row_count, votes

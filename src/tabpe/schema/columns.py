@@ -1,7 +1,8 @@
 """Column types: frozen values that say which cells a column may hold.
 
 Everything in them is taken to be public. A field that was read off the data instead is marked
-by `source=Source.DATA`, and the certificate repeats the mark.
+by `source=Source.DATA`, one that was bought with a part of the budget by `source=Source.BOUGHT`.
+The certificate repeats the marks.
 """
 
 from __future__ import annotations
@@ -25,14 +26,23 @@ class Source(enum.Enum):
 
     PUBLIC = "public"
     DATA = "data"
+    BOUGHT = "bought"
 
 
 @dataclass(frozen=True)
 class Column:
-    """What every column has: a name, and the source of its domain."""
+    """What every column has: a name, and the source of its domain.
+
+    Args:
+        name: Name of the column.
+        source: Where its domain comes from.
+        bought: Of a column that was bought: which fields, if the others were declared public; empty
+            for all of them.
+    """
 
     name: str
     source: Source = field(default=Source.PUBLIC, kw_only=True)
+    bought: tuple[str, ...] = field(default=(), kw_only=True)
 
     type_name: ClassVar[str] = "column"
     domain_fields: ClassVar[tuple[str, ...]] = ()
@@ -43,14 +53,29 @@ class Column:
                 f"name={shown(self.name)}: a column name is a text of at least 1 letter."
             )
         if not isinstance(self.source, Source):
-            raise _error(self, "source", self.source, "Source.PUBLIC or Source.DATA")
+            expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
+            raise _error(self, "source", self.source, expected)
+        self._check_bought()
+
+    def _check_bought(self) -> None:
+        known = ("type", *self.domain_fields)
+        if isinstance(self.bought, str) or not isinstance(self.bought, (list, tuple)):
+            raise _error(self, "bought", self.bought, "a list of fields")
+        object.__setattr__(self, "bought", tuple(self.bought))
+        for name in self.bought:
+            if name not in known:
+                raise _error(self, "bought", name, f"some of {', '.join(known)}")
+        if self.bought and self.source is not Source.BOUGHT:
+            raise _error(self, "bought", list(self.bought), "none, or source: bought")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, in the order in which a person would write them."""
         domain = {name: getattr(self, name) for name in self.domain_fields}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in domain.items()}
         present = {k: v for k, v in plain.items() if v is not None}
-        return {"name": self.name, "type": self.type_name, **present, "source": self.source.value}
+        head = {"name": self.name, "type": self.type_name}
+        tail = {"bought": list(self.bought)} if self.bought else {}
+        return {**head, **present, "source": self.source.value, **tail}
 
 
 @dataclass(frozen=True)

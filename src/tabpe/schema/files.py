@@ -52,11 +52,21 @@ def write(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
     atomic.write_text(path, text)
 
 
-def schema_from_dict(build: Callable[..., T], plain: Mapping[str, Any]) -> T:
-    """Build a schema from plain values, naming what does not fit."""
+def schema_from_dict(
+    build: Callable[..., T],
+    plain: Mapping[str, Any],
+    column: Callable[[Mapping[str, Any]], Any] | None = None,
+) -> T:
+    """Build a schema from plain values, naming what does not fit.
+
+    Args:
+        build: Takes the columns, `label` and `label_cuts`.
+        plain: What a schema file holds.
+        column: Makes a column of the entry of one; None for a column without gaps.
+    """
     if not isinstance(plain, Mapping):
         raise SchemaError("a schema is a mapping with the keys columns and label.")
-    _refuse_unknown("schema", plain, _SCHEMA_KEYS)
+    refuse_unknown("schema", plain, _SCHEMA_KEYS)
     columns = plain.get("columns")
     if not isinstance(columns, (list, tuple)):
         raise SchemaError("columns: expected a list of columns.")
@@ -65,37 +75,61 @@ def schema_from_dict(build: Callable[..., T], plain: Mapping[str, Any]) -> T:
         raise SchemaError(f"label={shown(label)}: expected the name of a column as text; quote it.")
     if cuts is not None and not isinstance(cuts, (list, tuple)):
         raise SchemaError(f"label_cuts={shown(cuts)}: expected a list of numbers.")
-    parsed = tuple(_column(entry, place) for place, entry in enumerate(columns, start=1))
+    for place, entry in enumerate(columns, start=1):
+        if not isinstance(entry, Mapping) or "name" not in entry:
+            raise SchemaError(f"columns: entry {place} has no name.")
+    parsed = tuple(map(column or _column, columns))
     return build(parsed, label=label, label_cuts=None if cuts is None else tuple(cuts))
 
 
-def _column(entry: Any, place: int) -> Column:
-    if not isinstance(entry, Mapping) or "name" not in entry:
-        raise SchemaError(f"columns: entry {place} has no name.")
+def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column], dict[str, Any]]:
+    """Return the type that the entry of a column names, and its fields, all of them known.
+
+    Args:
+        entry: A column as a file holds it.
+        more: Keys that are allowed beside the fields of the type.
+    """
     fields = dict(entry)
     where = f"column {shown(fields['name'])}"
     given = fields.pop("type", "")
     if not isinstance(given, str) or given not in COLUMN_TYPES:
         raise SchemaError(f"{where}: type={shown(given)}: {did_you_mean(str(given), COLUMN_TYPES)}")
     kind = COLUMN_TYPES[given]
-    _refuse_unknown(where, fields, [field.name for field in dataclasses.fields(kind)])
-    required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
-    missing = [name for name in required if name not in fields]
+    refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
+    return kind, {**fields, "source": source_of(where, fields.get("source", "public"))}
+
+
+def required_fields(kind: type[Column]) -> list[str]:
+    """Return the fields that a column of a type can not do without.
+
+    Example:
+        >>> required_fields(COLUMN_TYPES["integer"])
+        ['name', 'min', 'max']
+    """
+    return [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+
+
+def _column(entry: Mapping[str, Any]) -> Column:
+    kind, fields = type_and_fields(entry)
+    missing = [name for name in required_fields(kind) if name not in fields]
     if missing:
-        raise SchemaError(f"{where}: {' and '.join(missing)} missing from type {given}.")
-    return kind(**{**fields, "source": _source(where, fields.get("source", "public"))})
+        where = f"column {shown(fields['name'])}"
+        raise SchemaError(f"{where}: {' and '.join(missing)} missing from type {kind.type_name}.")
+    return kind(**fields)
 
 
-def _source(where: str, given: Any) -> Source:
+def source_of(where: str, given: Any) -> Source:
+    """Return the source of that name."""
     known = [source.value for source in Source]
     if given not in known:
         raise SchemaError(f"{where}: source={shown(given)}: {did_you_mean(str(given), known)}")
     return Source(given)
 
 
-def _refuse_unknown(
+def refuse_unknown(
     where: str, given: Mapping[str, Any], known: list[str] | tuple[str, ...]
 ) -> None:
+    """Refuse a key that is not known, with the closest that is."""
     for key in given:
         if key not in known:
             raise SchemaError(f"{where}: unknown key {shown(key)}: {did_you_mean(str(key), known)}")

@@ -141,6 +141,22 @@ class Schema:
             for name in self._fields(column)
         )
 
+    @property
+    def fields_bought(self) -> tuple[str, ...]:
+        """Fields that were bought with a part of the budget instead of being declared public.
+
+        Example:
+            >>> age = Integer("age", 0, 95, source=Source.BOUGHT, bought=("max",))
+            >>> Schema((age, Boolean("smoker"))).fields_bought
+            ('age.max',)
+        """
+        return tuple(
+            f"{column.name}.{name}"
+            for column in self.columns
+            if column.source is Source.BOUGHT
+            for name in column.bought or self._fields(column)
+        )
+
     def _fields(self, column: Column) -> list[str]:
         fields = [name for name in column.domain_fields if getattr(column, name) is not None]
         cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []

@@ -214,3 +214,22 @@ def test_a_boolean_knows_false_before_true():
 def test_every_kind_has_a_name_of_its_own():
     names = {column.type_name for column in COLUMNS} | {Column.type_name}
     assert len(names) == len(COLUMNS) + 1
+
+
+@pytest.mark.parametrize(
+    ("bought", "source", "message"),
+    [
+        ("min", Source.BOUGHT, "a list of fields"),
+        (("values",), Source.BOUGHT, "some of type, min, max"),
+        (("min",), Source.PUBLIC, "none, or source: bought"),
+    ],
+)
+def test_marks_of_what_was_bought_are_checked(bought, source, message):
+    with pytest.raises(SchemaError, match=message):
+        Integer("age", 0, 9, source=source, bought=bought)
+
+
+def test_all_fields_are_bought_unless_some_are_named():
+    whole = Integer("age", 0, 9, source=Source.BOUGHT)
+    assert "bought" not in whole.to_dict()
+    assert Integer("age", 0, 9, source=Source.BOUGHT, bought=["min"]).bought == ("min",)

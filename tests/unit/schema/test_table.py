@@ -213,3 +213,17 @@ def test_the_digest_tells_every_change(changed):
 def test_plain_values_and_back_give_the_same_schema():
     schema = Schema((AGE, WARD, BMI, ILL), label="age", label_cuts=(18, 65))
     assert Schema.from_dict(schema.to_dict()) == schema
+
+
+def test_fields_that_were_bought_are_listed():
+    bought = Source.BOUGHT
+    schema = Schema(
+        (
+            Integer("age", 0, 9, source=bought),
+            Float("bmi", 1.0, 2.0, source=bought, bought=("max",)),
+            Boolean("ill", source=bought),
+            Integer("visits", 0, 9),
+        )
+    )
+    assert schema.fields_bought == ("age.min", "age.max", "bmi.max", "ill.type")
+    assert schema.fields_from_data == ()

@@ -1,0 +1,20 @@
+"""A schema from an outline: what is not declared is bought with a part of the budget.
+
+The price is known before a row is read, whatever the rows are: all items together take at most a
+given loss, and a given part of delta. Columns share it evenly. First it is asked what a column
+reads as, then for the bounds of numbers and the values of the rest.
+
+- `purchase`: `buy_schema`, the whole of it
+- `desk`: the questions, each paid for before it is asked
+- `wanted`: what is wanted of a column, and the column that comes of it
+"""
+
+from tabpe.buying.purchase import (
+    ASSUMED_PUBLIC,
+    Bought,
+    buy_schema,
+    most_histograms,
+    planned_item,
+)
+
+__all__ = ["ASSUMED_PUBLIC", "Bought", "buy_schema", "most_histograms", "planned_item"]

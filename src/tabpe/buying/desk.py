@@ -1,0 +1,184 @@
+"""The questions that a schema is bought with, each paid for before it is asked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.buying.wanted import Wanted, bounded, read_as, span_of
+from tabpe.domain import bounds, kinds
+from tabpe.domain.categories import Rows, listed, told_above
+from tabpe.domain.evidence import MISLED, threshold
+from tabpe.engines import Survey
+from tabpe.errors import ParameterError
+from tabpe.measure import domain as measure
+from tabpe.privacy import BillItem, Neighbours
+from tabpe.schema import Column, Sketch
+
+# What telling the kind of a column weighs against telling its bounds or values.
+KIND_WEIGHT = 0.25
+# Keeps sums of floats below what they are a part of.
+_BELOW = 1 - 1e-12
+_NAMED = 8
+
+Plain = dict[str, list[Any]]
+Once = Callable[[str, Callable[[], Plain]], Plain]
+
+
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """Where questions are paid for and asked.
+
+    Args:
+        survey: Counts the cells; it is handed on to `measure` and asked nothing here.
+        terms: On which terms rows are read.
+        label: Name of the label.
+        once: Asks, or returns what it remembers.
+        notes: What a reader of the certificate should know; grows.
+    """
+
+    survey: Survey
+    terms: measure.Terms
+    label: str | None
+    once: Once
+    notes: list[str] = field(default_factory=list)
+
+    def check_noise(self, each: float) -> None:
+        """Refuse a source that can not draw as much noise, before a row is read."""
+        neighbours, largest = self.terms.neighbours, self.terms.noise.largest_sigma
+        sigma = math.sqrt(neighbours.squared_distance / (each * KIND_WEIGHT))
+        if sigma * neighbours.scale > largest:
+            raise ParameterError(
+                f"noise: to buy a schema takes a sigma of up to {sigma:.3g}, and the source draws "
+                f"up to {largest / neighbours.scale:g}. Use noise='opendp', declare more, or give "
+                f"the schema a larger part of the budget."
+            )
+
+    def agree(self, name: str, loss: float, times: int, chance: float = 0.0) -> BillItem:
+        """Put `times` histograms on the bill that take `loss` and `chance` in all."""
+        item = priced(name, times, loss, chance, self.terms.neighbours)
+        self.terms.account.agree(item)
+        return item
+
+    def _counts(self, name: str, ask: Callable[..., measure.Counts], asked: Any) -> measure.Counts:
+        """Return noisy counts, asked for or remembered."""
+        answer = self.once(
+            name, lambda: {c: n.tolist() for c, n in ask(self.survey, asked, self.terms).items()}
+        )
+        return {column: np.array(counts, dtype=np.float64) for column, counts in answer.items()}
+
+    def _values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, float]]:
+        """Return the values that were told, asked for or remembered."""
+        answer = self.once(
+            measure.VALUES,
+            lambda: {
+                column: [[value, count] for value, count in told.items()]
+                for column, told in measure.values(self.survey, asked, self.terms).items()
+            },
+        )
+        return {column: dict(told) for column, told in answer.items()}
+
+    def kinds(
+        self, sketches: Sequence[Sketch], loss: float
+    ) -> tuple[dict[str, Wanted], Rows | None]:
+        """Buy what columns read as. All kinds sum up to the number of rows, which comes along."""
+        item = self.agree(measure.KINDS, loss, len(sketches))
+        names = [sketch.name for sketch in sketches]
+        counts = self._counts(measure.KINDS, measure.kinds, names)
+        seen = 2 * threshold(item.sigma, kinds.KINDS)
+        self.notes.append(
+            f"types bought for {_named(names)}: cells of another kind are noticed if they are more "
+            f"than {seen:,.0f}"
+        )
+        read = {
+            sketch.name: read_as(
+                sketch,
+                kinds.reading_of(sketch.name, counts[sketch.name], item.sigma),
+                is_label=sketch.name == self.label,
+            )
+            for sketch in sketches
+        }
+        # The vector of a user sums up to another number in each histogram.
+        return read, None if self.terms.neighbours.of_users else _rows(counts, item.sigma)
+
+    def categories(
+        self,
+        wanted: Sequence[Wanted],
+        loss: float,
+        chance: float,
+        rows: Rows | None,
+    ) -> dict[str, Column]:
+        """Buy lists of values."""
+        item = self.agree(measure.VALUES, loss, len(wanted), chance)
+        asked = {one.sketch.name: one.values for one in wanted}
+        told = self._values(asked)
+        least, who = told_above(item.sigma, item.chance), self._who
+        self.notes.append(
+            f"values bought for {_named(asked)}: those of fewer than about {least:,} {who} are "
+            f"not listed"
+        )
+        columns: dict[str, Column] = {}
+        for one in wanted:
+            name, found = one.sketch.name, told[one.sketch.name]
+            # A label should not get a class without rows.
+            apart = name != self.label and (rows is None or rows.exceed(found, item.sigma))
+            column = listed(one.sketch, found, apart=apart)
+            columns[name] = column
+            known = {*found, *one.sketch.fields.get("values", ())}
+            if column.other in known and "other" not in one.sketch.fields:
+                self.notes.append(
+                    f"values of {name!r} that are not listed count as the most common one"
+                )
+        return columns
+
+    def bounds(self, wanted: Sequence[Wanted], loss: float) -> dict[str, Column]:
+        """Buy bounds of numbers."""
+        coarse = self.agree(measure.MAGNITUDES, loss / 2, len(wanted))
+        names = [one.sketch.name for one in wanted]
+        counts = self._counts(measure.MAGNITUDES, measure.magnitudes, names)
+        spans = {
+            one.sketch.name: span_of(one, counts[one.sketch.name], coarse.sigma) for one in wanted
+        }
+        ranges = {name: (span.low, span.high) for name, span in spans.items()}
+        wide = {name: span for name, span in spans.items() if span.low < span.high}
+        if wide:
+            fine = self.agree(measure.BINS, loss / 2, len(wide))
+            asked = {name: span.bins for name, span in wide.items()}
+            binned = self._counts(measure.BINS, measure.bins, asked)
+            for name, span in wide.items():
+                ranges[name] = bounds.trimmed(span, binned[name], fine.sigma)
+        most = 2 * threshold(coarse.sigma, bounds.MAGNITUDES)
+        self.notes.append(
+            f"bounds bought for {_named(names)}: with a chance of {1 - MISLED:.1%} each, no power "
+            f"of two beyond them holds more than {most:,.0f} {self._who}; what is outside counts "
+            f"as on the bound"
+        )
+        return {one.sketch.name: bounded(one, *ranges[one.sketch.name]) for one in wanted}
+
+    @property
+    def _who(self) -> str:
+        return "users" if self.terms.neighbours.of_users else "rows"
+
+
+def priced(name: str, times: int, loss: float, chance: float, neighbours: Neighbours) -> BillItem:
+    """Return an item of `times` histograms that take `loss` and `chance` in all, and no more."""
+    sigma = math.sqrt(neighbours.squared_distance * times / (loss * _BELOW))
+    return BillItem(name, sigma, times, chance * _BELOW / (neighbours.cells * times))
+
+
+def _rows(counts: Mapping[str, NDArray[np.float64]], sigma: float) -> Rows:
+    """Return the number of rows by the sums of several noisy histograms."""
+    sums = [float(cells.sum()) for cells in counts.values()]
+    cells = sum(len(cells) for cells in counts.values())
+    return Rows(sum(sums) / len(sums), sigma**2 * cells / len(sums) ** 2)
+
+
+def _named(names: Collection[str]) -> str:
+    first = ", ".join(repr(name) for name in itertools.islice(names, _NAMED))
+    return first if len(names) <= _NAMED else f"{first} and {len(names) - _NAMED} more columns"

@@ -1,0 +1,136 @@
+"""One purchase: how its price is shared, and the schema that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tabpe import _validate
+from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
+from tabpe.buying.wanted import declared
+from tabpe.engines import Survey, Users
+from tabpe.io import Source
+from tabpe.measure import domain as measure
+from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
+from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch
+
+SCHEMA = "schema"
+ASSUMED_PUBLIC = "the names and storage types of the columns"
+
+
+@dataclass(frozen=True)
+class Bought:
+    """A schema without gaps.
+
+    Args:
+        schema: The schema; what was bought is marked.
+        notes: What a reader of the certificate should know about it.
+    """
+
+    schema: Schema
+    notes: tuple[str, ...] = ()
+
+
+def most_histograms(outline: Outline) -> int:
+    """Return how many histograms a purchase may take, before a row is read.
+
+    Example:
+        >>> most_histograms(Outline.of(None).completed({"age": "string", "ill": "bool"}))
+        3
+    """
+    unknown = sum(sketch.kind is None for sketch in outline.columns)
+    return unknown + 2 * len(_gaps(outline))
+
+
+def planned_item(
+    outline: Outline, *, loss: float, chance: float, neighbours: Neighbours = ROWS
+) -> BillItem | None:
+    """Return one item in the place of all that a purchase will agree on; None if it buys nothing.
+
+    It takes the same loss and the same part of delta in all, so it can stand in a ledger until the
+    items are known.
+
+    Example:
+        >>> outline = Outline.of(None).completed({"age": "int64"})
+        >>> item = planned_item(outline, loss=0.02, chance=1e-8)
+        >>> item.times, round(item.sigma)
+        (2, 10)
+    """
+    times = most_histograms(outline)
+    return priced(SCHEMA, times, loss, chance, neighbours) if times else None
+
+
+def buy_schema(
+    outline: Outline,
+    source: Source,
+    *,
+    loss: float,
+    chance: float,
+    account: Account,
+    noise: NoiseSource,
+    neighbours: Neighbours = ROWS,
+    users: Users | None = None,
+    once: Once = lambda _, ask: ask(),
+) -> Bought:
+    """Return the schema of a table, with what `outline` lacks bought.
+
+    Privacy: rows are read by `tabpe.measure` alone. The items that are agreed on and charged here
+    have `squared_distance * times / sigma^2` of at most `loss` in all, and take at most `chance` of
+    delta in all, whatever the rows are. What is decided from noisy counts costs nothing more.
+
+    Args:
+        outline: What is declared, completed by the columns of the table.
+        source: The table.
+        loss: The squared Gaussian-DP parameter that the schema may take.
+        chance: The part of delta that the schema may take.
+        account: Agrees and is charged.
+        noise: The source of noise.
+        neighbours: The neighbouring relation.
+        users: Which rows count, and whose they are, if neighbours differ by a user.
+        once: Called with the name of an item of the bill and what asks for it; returns the answer.
+            It may remember answers, which are noisy and plain values, if it charges for them.
+
+    Raises:
+        SchemaError: If something can not be bought; it says what to declare.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.io import open_source
+        >>> from tabpe.privacy import OpenDPNoise
+        >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
+        >>> table = open_source(rows)
+        >>> outline = Outline.of(None).completed(table.form.arrow_types)
+        >>> outline.missing
+        ('age.min', 'age.max')
+        >>> account, noise = Account(), OpenDPNoise()
+        >>> bought = buy_schema(
+        ...     outline, table, loss=0.1, chance=1e-8, account=account, noise=noise)
+        >>> bought.schema.fields_bought, [item.name for item in account.spent]
+        (('age.min', 'age.max'), ['bounds, powers of two', 'bounds, bins'])
+    """
+    _validate.real("loss", loss, above=0)
+    _validate.real("chance", chance, above=0, below=1)
+    terms = measure.Terms(account, noise, neighbours)
+    desk = Desk(Survey(source, users), terms, outline.label, once)
+    gaps = _gaps(outline)
+    unknown = [sketch for sketch in gaps if sketch.kind is None]
+    weight = KIND_WEIGHT * len(unknown)
+    each = loss / max(weight + len(gaps), 1)
+    desk.check_noise(each)
+    wanted = {sketch.name: declared(sketch) for sketch in gaps if sketch.kind is not None}
+    rows = None
+    if unknown:
+        read, rows = desk.kinds(unknown, each * weight)
+        wanted |= read
+    lists = [one for one in wanted.values() if one.kind is Categorical]
+    numbers = [one for one in wanted.values() if one.kind in (Integer, Float)]
+    left = (loss - each * weight) / max(len(lists) + len(numbers), 1)
+    columns = {name: one.filled() for name, one in wanted.items() if one.kind is Boolean}
+    if lists:
+        columns |= desk.categories(lists, left * len(lists), chance, rows)
+    if numbers:
+        columns |= desk.bounds(numbers, left * len(numbers))
+    return Bought(outline.filled(columns), tuple(desk.notes))
+
+
+def _gaps(outline: Outline) -> list[Sketch]:
+    return [sketch for sketch in outline.columns if sketch.missing]

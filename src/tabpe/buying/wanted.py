@@ -1,0 +1,91 @@
+"""What is wanted of a column with gaps, once its type is known, and the column that comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.domain import bounds
+from tabpe.domain.kinds import Reading
+from tabpe.errors import SchemaError
+from tabpe.schema import Categorical, Column, Float, Integer, Sketch, Storage
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column whose type is known.
+
+    Args:
+        sketch: What is declared of it.
+        kind: Its type.
+        decimals: Of numbers: the digits after the point.
+        values: Of a list of values: what they are.
+    """
+
+    sketch: Sketch
+    kind: type[Column]
+    decimals: int | None = None
+    values: type = str
+
+    def filled(self, **bought: Any) -> Column:
+        """Return the column, with what was bought where nothing is declared."""
+        return self.sketch.filled(self.kind, **bought)
+
+
+def declared(sketch: Sketch) -> Wanted:
+    """Return what is wanted of a column whose type is declared, or settled by how it is stored."""
+    if sketch.kind is None:
+        raise AssertionError("a type is bought first")
+    decimals = 0 if sketch.kind is Integer else sketch.fields.get("decimals")
+    declared = sketch.fields.get("values")
+    stored = {Storage.WHOLE: int, Storage.FLOAT: float}.get(sketch.storage or Storage.TEXT, str)
+    return Wanted(sketch, sketch.kind, decimals, type(declared[0]) if declared else stored)
+
+
+def read_as(sketch: Sketch, reading: Reading, *, is_label: bool) -> Wanted:
+    """Return what is wanted of a column whose type was bought."""
+    stored_as_float = sketch.storage is Storage.FLOAT
+    if is_label and reading.kind is Float:
+        raise SchemaError(
+            f"label={sketch.name!r} holds decimals: declare its type, min, max and label_cuts "
+            f"(the values at which a new class begins), or declare it categorical."
+        )
+    if is_label and reading.kind is Integer:
+        return Wanted(sketch, Categorical, values=float if stored_as_float else int)
+    if stored_as_float and reading.kind is Categorical:
+        raise SchemaError(
+            f"column {sketch.name!r} holds infinite numbers: declare its min and max."
+        )
+    kind = Float if stored_as_float else reading.kind
+    return Wanted(sketch, kind, reading.decimals)
+
+
+def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Span:
+    """Return the range of a column of numbers by powers of two, with declared bounds kept."""
+    name, fields = one.sketch.name, one.sketch.fields
+    low, high = fields.get("min"), fields.get("max")
+    span = bounds.span_of(counts, sigma, one.decimals, low=low, high=high)
+    if span is None:
+        raise SchemaError(
+            f"column {name!r}: too few rows to tell its bounds under the noise: declare min and "
+            f"max, drop it, or give the schema a larger part of the budget."
+        )
+    if span.low > span.high:
+        side, beyond = ("min", "below") if high is None else ("max", "above")
+        raise SchemaError(
+            f"column {name!r}: its numbers seem to lie {beyond} the declared {side}: correct it."
+        )
+    return span
+
+
+def bounded(one: Wanted, low: float, high: float) -> Column:
+    """Return the column of numbers, with the bounds that it lacks."""
+    whole = one.kind is Integer
+    found: dict[str, Any] = {"min": int(low) if whole else low, "max": int(high) if whole else high}
+    bought = {name: found[name] for name in found if name not in one.sketch.fields}
+    if one.sketch.kind is None and one.kind is Float and one.decimals is not None:
+        bought["decimals"] = one.decimals
+    return one.filled(**bought)

@@ -1,0 +1,24 @@
+"""Which noisy counts are more than noise.
+
+Accuracy, not privacy: what is decided here is decided after the noise was added.
+"""
+
+from __future__ import annotations
+
+# The chance that any cell of a histogram misleads.
+MISLED = 1e-3
+
+
+def threshold(sigma: float, cells: int) -> float:
+    """Return what noise exceeds in none of `cells` cells, but with a chance of `MISLED`.
+
+    So a cell above it is not empty, and one of more than twice as many rows is above it, each but
+    with that chance.
+
+    Example:
+        >>> round(threshold(100.0, 11))
+        374
+    """
+    from scipy.special import ndtri
+
+    return -sigma * float(ndtri(MISLED / cells))

@@ -1,0 +1,69 @@
+"""What the cells of a column read as: whole numbers, decimals, truths or text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.domain.evidence import threshold
+from tabpe.errors import SchemaError
+from tabpe.schema import Boolean, Categorical, Column, Float, Integer
+
+# The cells of the histogram. A number with d digits after the point counts in WHOLE + d.
+EMPTY, OTHER, TRUTH, WHOLE = range(4)
+MOST_DIGITS = 6
+MORE_DIGITS = WHOLE + MOST_DIGITS + 1
+KINDS = MORE_DIGITS + 1
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the cells of a column are to be read.
+
+    Args:
+        kind: The type of the column.
+        decimals: Of numbers: the digits after the point; None for more than are told apart.
+    """
+
+    kind: type[Column]
+    decimals: int | None = None
+
+
+def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
+    """Return how to read a column, by the noisy number of its cells of each kind.
+
+    A kind counts if it is more than noise (`evidence.threshold`). So where fewer cells than twice
+    that are of another kind, they may go unnoticed, and will not fit the schema.
+
+    Args:
+        name: Name of the column, for messages.
+        counts: The noisy counts.
+        sigma: Scale of their noise.
+
+    Example:
+        >>> counts = np.zeros(KINDS)
+        >>> counts[[WHOLE, WHOLE + 2]] = 700, 300
+        >>> reading_of("price", counts, sigma=5.0)
+        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2)
+    """
+    seen = {int(cell) for cell in np.flatnonzero(counts > threshold(sigma, KINDS))}
+    numbers = seen - {EMPTY, OTHER, TRUTH}
+    if not seen:
+        raise SchemaError(
+            f"column {name!r}: too few rows to tell numbers from text under the noise: declare its "
+            f"type, or give the schema a larger part of the budget."
+        )
+    if OTHER in seen or (numbers and TRUTH in seen):
+        return Reading(Categorical)
+    if EMPTY in seen:
+        raise SchemaError(
+            f"column {name!r} has empty cells: fill them, or drop the rows or the column."
+        )
+    if not numbers:
+        return Reading(Boolean)
+    digits = max(numbers) - WHOLE
+    if not digits:
+        return Reading(Integer, 0)
+    return Reading(Float, digits if digits <= MOST_DIGITS else None)

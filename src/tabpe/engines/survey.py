@@ -1,0 +1,255 @@
+"""Exact integers about raw cells, before there is a schema to encode them by.
+
+Privacy: for each column that is asked about, a row counts in at most one cell of one histogram, and
+which one depends on that row's own cell alone. A row more or less so moves one cell by one.
+With users, all rows of a user together are one vector of a given length at most (`unit_vectors`).
+What a survey returns is exact and private: only `tabpe.measure` asks it.
+
+Memory: the histograms and, of a list of values, at most `MOST_VALUES` of them with at most
+`LONGEST_VALUE` letters each, for each column. With users also one number for each row and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text
+from tabpe.domain import kinds
+from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
+from tabpe.domain.categories import LONGEST_VALUE
+from tabpe.domain.kinds import KINDS
+from tabpe.encode.cells import comparable
+from tabpe.engines.users import Users, unit_vectors
+from tabpe.errors import DataError
+from tabpe.io import Source
+
+Whole = NDArray[np.int64]
+Cells = Callable[[pa.Array], Whole]
+MOST_VALUES = 2**16
+NOWHERE = -1
+_FRACTION = r"^[+-]?[0-9]*\.(?P<digits>[0-9]*?)0*$"
+_TRUTHS = ["true", "false"]
+_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+class Survey:
+    """Counts the cells of a table, column by column; one pass over the rows for each question.
+
+    Args:
+        source: The table.
+        users: Which rows count, and whose they are; None if every row counts for itself.
+
+    Example:
+        >>> from tabpe.io import open_source
+        >>> survey = Survey(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
+        >>> survey.values({"ward": str})
+        {'ward': {'heart': 2, 'eye': 1}}
+    """
+
+    def __init__(self, source: Source, users: Users | None = None) -> None:
+        self._source, self._users = source, users
+
+    def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
+        """Return how many cells of each column are of each kind (`tabpe.domain.kinds`)."""
+        return self._counted(dict.fromkeys(names, (KINDS, kind_cells)))
+
+    def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
+        """Return how many numbers of each column are of each sign and power of two."""
+        asked = MAGNITUDES, lambda array: _of_numbers(array, magnitude_cells)
+        return self._counted(dict.fromkeys(names, asked))
+
+    def bins(self, asked: Mapping[str, Bins]) -> dict[str, Whole]:
+        """Return how many numbers of each column are in each of its bins."""
+        return self._counted({name: (bins.count, _in_bins(bins)) for name, bins in asked.items()})
+
+    def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
+        """Return how often each value of each column occurs.
+
+        Args:
+            asked: The columns, and whether their values are `str`, `int` or `float`.
+        """
+        found = {name: _Values(name, kind) for name, kind in asked.items()}
+        tallies = self._tallied({name: one.cells for name, one in found.items()})
+        return {
+            name: dict(zip(one.known, tallies[name].total(len(one.known)).tolist(), strict=True))
+            for name, one in found.items()
+        }
+
+    def _counted(self, asked: Mapping[str, tuple[int, Cells]]) -> dict[str, Whole]:
+        tallies = self._tallied({name: cells for name, (_, cells) in asked.items()})
+        return {name: tallies[name].total(size) for name, (size, _) in asked.items()}
+
+    def _tallied(self, asked: Mapping[str, Cells]) -> dict[str, _Tally]:
+        length = 1 if self._users is None else self._users.scale
+        tallies = {name: _Tally(length) for name in asked}
+        for table, owners in self._rows(list(asked)):
+            for name, cells in asked.items():
+                tallies[name].add(cells(_decoded(table[name])), owners)
+        return tallies
+
+    def _rows(self, names: list[str]) -> Iterator[tuple[pa.Table, Whole | None]]:
+        """Yield the rows that count, and whose they are."""
+        row = owner = 0
+        for batch in self._source.batches(names):
+            if self._users is None:
+                yield batch.table, None
+                continue
+            kept = self._users.kept[row : row + batch.table.num_rows]
+            table = batch.table.filter(pa.array(kept))
+            yield table, self._users.owners[owner : owner + table.num_rows]
+            row, owner = row + batch.table.num_rows, owner + table.num_rows
+
+
+class _Tally:
+    """One histogram on its way through the batches."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._cells: list[NDArray[np.int32]] = []
+        self._owners: list[Whole] = []
+
+    def add(self, cells: Whole, owners: Whole | None) -> None:
+        """Count the rows of a batch; those that are `NOWHERE` do not count."""
+        counting = cells != NOWHERE
+        if owners is None:
+            more = np.bincount(cells[counting], minlength=len(self._counts))
+            more[: len(self._counts)] += self._counts
+            self._counts = more
+        else:
+            self._cells.append(cells[counting].astype(np.int32))
+            self._owners.append(owners[counting])
+
+    def total(self, size: int) -> Whole:
+        """Return the histogram."""
+        if self._cells:
+            cells = np.concatenate(self._cells).astype(np.int64)
+            return unit_vectors(np.concatenate(self._owners), cells, size, self._length)
+        return np.pad(self._counts, (0, size - len(self._counts)))
+
+
+class _Values:
+    """The different values of a column; each gets a number when it comes first."""
+
+    def __init__(self, name: str, kind: type) -> None:
+        self.known: dict[Any, int] = {}
+        self._name, self._kind = name, _VALUE_TYPES[kind]
+
+    def cells(self, array: pa.Array) -> Whole:
+        """Return the number of the value of each cell. One too long for a category has none."""
+        found = comparable(array, self._kind)
+        if pa.types.is_string(self._kind):
+            short = pc.less_equal(pc.utf8_length(found), LONGEST_VALUE)
+            found = pc.if_else(short, found, pa.scalar(None, self._kind))
+        encoded = pc.if_else(_missing(found), pa.scalar(None, self._kind), found)
+        encoded = encoded.dictionary_encode()
+        numbers = [self._number(value) for value in encoded.dictionary.to_pylist()]
+        places = pc.take(pa.array(numbers, pa.int64()), encoded.indices)
+        return _filled(places)
+
+    def _number(self, value: Any) -> int:
+        number = self.known.setdefault(value, len(self.known))
+        if number >= MOST_VALUES:
+            raise DataError(
+                f"column {self._name!r} holds more than {MOST_VALUES:,} different values. Names, "
+                f"ids and free text can not be bought: drop the column, or declare its values."
+            )
+        return number
+
+
+def kind_cells(array: pa.Array) -> Whole:
+    """Return the kind of each cell, as `tabpe.domain.kinds` numbers them.
+
+    Example:
+        >>> kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - kinds.WHOLE
+        array([ 0,  2, -1, -2, -3, -2, -3])
+    """
+    if not is_text(array.type):
+        return _number_kinds(array)
+    text = pc.utf8_trim_whitespace(array)
+    number = pc.and_(_matches(text, NUMBER), pc.invert(_matches(text, CODE)))
+    fraction = pc.struct_field(pc.extract_regex(text, _FRACTION), "digits")
+    digits = np.maximum(_filled(pc.utf8_length(fraction)), 1)
+    return _chosen(
+        [
+            (_missing(array), kinds.EMPTY),
+            (pc.equal(text, ""), kinds.EMPTY),
+            (pc.is_in(pc.utf8_lower(text), pa.array(_TRUTHS, text.type)), kinds.TRUTH),
+            (pc.invert(number), kinds.OTHER),
+            (_matches(text, WHOLE_NUMBER), kinds.WHOLE),
+            (_matches(text, "[eE]"), kinds.MORE_DIGITS),
+        ],
+        otherwise=kinds.WHOLE + np.minimum(digits, kinds.MOST_DIGITS + 1),
+    )
+
+
+def _number_kinds(array: pa.Array) -> Whole:
+    """Return the kinds of cells that are numbers already."""
+    values = _numbers(array)
+    cells = np.full(len(values), kinds.MORE_DIGITS, dtype=np.int64)
+    finite = np.isfinite(values)
+    for digits in range(kinds.MOST_DIGITS, -1, -1):
+        cells[finite & (np.round(values, digits) == values)] = kinds.WHOLE + digits
+    cells[~finite] = kinds.OTHER
+    cells[_missing(array).to_numpy(zero_copy_only=False)] = kinds.EMPTY
+    return cells
+
+
+def _in_bins(bins: Bins) -> Cells:
+    return lambda array: _of_numbers(array, bins.cells)
+
+
+def _of_numbers(array: pa.Array, cells: Callable[[NDArray[np.float64]], Whole]) -> Whole:
+    """Return the cells of numbers; what is no number counts nowhere."""
+    values = _numbers(array)
+    missing = np.isnan(values)
+    return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
+
+
+def _numbers(array: pa.Array) -> NDArray[np.float64]:
+    """Return each cell as a number, as the encoder reads it; nan where it can not."""
+    if is_text(array.type):
+        text = pc.utf8_trim_whitespace(array)
+        # The cast fails for a whole column because of one cell: so it only sees numbers.
+        array = pc.if_else(_matches(text, NUMBER), text, pa.scalar(None, text.type))
+    cast = attempt(lambda: array.cast(pa.float64(), safe=False))
+    if cast is None:
+        raise DataError(f"a column of type {array.type} can not be read as numbers: declare it.")
+    values: NDArray[np.float64] = cast.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _decoded(cells: pa.ChunkedArray) -> pa.Array:
+    array = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(pa.large_string()) if is_text(array.type) else array
+
+
+def _missing(array: pa.Array) -> pa.Array:
+    return pc.is_null(array, nan_is_null=True)
+
+
+def _matches(text: pa.Array, pattern: str) -> pa.Array:
+    return pc.match_substring_regex(text, pattern)
+
+
+def _filled(places: pa.Array) -> Whole:
+    filled = pc.fill_null(places.cast(pa.int64()), NOWHERE)
+    whole: Whole = filled.to_numpy(zero_copy_only=False).astype(np.int64)
+    return whole
+
+
+def _chosen(rules: Sequence[tuple[pa.Array, int]], otherwise: Whole) -> Whole:
+    """Return for each cell what the first rule says that holds."""
+    conditions = [
+        pc.fill_null(rule, False).to_numpy(zero_copy_only=False)  # noqa: FBT003
+        for rule, _ in rules
+    ]
+    return np.select(conditions, [kind for _, kind in rules], otherwise).astype(np.int64)

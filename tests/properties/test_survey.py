@@ -1,0 +1,93 @@
+"""What one row, or one user, changes of the exact integers that a schema is bought from."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabpe.domain.bounds import Bins
+from tabpe.engines import Survey
+from tabpe.engines.users import bounded
+from tabpe.io import open_source
+
+LENGTH = 2**14
+MOST_ROWS = 3
+texts = st.sampled_from(
+    ["1", "2", "-3", "0", "2.5", "1e3", "1e999", "x", "y", "", " 1", "true", "007", "1.0", None]
+)
+numbers = st.sampled_from([0.0, 1.0, -2.0, 1e300, 3.25, 1 / 3, float("inf"), float("nan"), None])
+columns = st.one_of(
+    st.lists(texts, min_size=2, max_size=14).map(lambda cells: pa.array(cells, pa.string())),
+    st.lists(numbers, min_size=2, max_size=14).map(lambda cells: pa.array(cells, pa.float64())),
+)
+
+ASKED = {
+    "kinds": lambda survey: dict(enumerate(survey.kinds(["c"])["c"])),
+    "magnitudes": lambda survey: dict(enumerate(survey.magnitudes(["c"])["c"])),
+    "bins": lambda survey: dict(enumerate(survey.bins({"c": Bins(-2.0, 0.5, 12)})["c"])),
+    "texts": lambda survey: survey.values({"c": str})["c"],
+    "whole numbers": lambda survey: survey.values({"c": int})["c"],
+    "decimals": lambda survey: survey.values({"c": float})["c"],
+}
+each_question = pytest.mark.parametrize("question", ASKED)
+
+
+def difference(one, other):
+    """By how much each cell of one histogram exceeds that of the other."""
+    moved = {cell: one.get(cell, 0) - other.get(cell, 0) for cell in {*one, *other}}
+    return np.array([by for by in moved.values() if by], dtype=np.int64)
+
+
+def counted(question, cells, users=None):
+    survey = Survey(open_source(pa.table({"c": cells})), users)
+    return ASKED[question](survey)
+
+
+@each_question
+@given(cells=columns, data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_one_row_more_or_less_moves_at_most_one_cell_by_one(question, cells, data):
+    place = data.draw(st.integers(0, len(cells) - 1))
+    kept = np.arange(len(cells)) != place
+    moved = difference(counted(question, cells), counted(question, cells.filter(pa.array(kept))))
+    assert moved.tolist() in ([], [1])
+
+
+@each_question
+@given(cells=columns, data=st.data())
+@settings(deadline=None, max_examples=50)
+def test_another_row_in_the_place_of_one_moves_at_most_two_cells_by_one(question, cells, data):
+    place = data.draw(st.integers(0, len(cells) - 2))
+    last = np.arange(len(cells)) != len(cells) - 1
+    other = np.arange(len(cells)) != place
+    one, two = (counted(question, cells.filter(pa.array(kept))) for kept in (last, other))
+    assert sorted(difference(one, two).tolist()) in ([], [-1], [1], [-1, 1])
+
+
+@each_question
+@given(cells=columns, data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(question, cells, data):
+    ids = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(cells), max_size=len(cells)))
+    gone = np.array([one != ids[0] for one in ids])
+    whole = counted(question, cells, chosen(ids))
+    rest = [one for one in ids if one != ids[0]]
+    fewer = counted(question, cells.filter(pa.array(gone)), chosen(rest)) if rest else {}
+    moved = difference(whole, fewer)
+    assert (moved > 0).all()
+    assert (moved**2).sum() <= LENGTH**2
+    assert len(moved) <= MOST_ROWS
+
+
+def chosen(ids):
+    return bounded([pa.chunked_array([ids])], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
+
+
+@each_question
+@given(cells=columns, data=st.data())
+@settings(deadline=None, max_examples=50)
+def test_the_order_of_rows_does_not_matter(question, cells, data):
+    order = data.draw(st.permutations(range(len(cells))))
+    shuffled = cells.take(pa.array(order))
+    assert difference(counted(question, cells), counted(question, shuffled)).tolist() == []

@@ -1,0 +1,79 @@
+"""A value that one row alone holds, or one user, is told no more often than the bill says."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from tabpe.domain import categories
+from tabpe.engines import Survey
+from tabpe.engines.users import bounded
+from tabpe.io import open_source
+from tabpe.measure import domain as measure
+from tabpe.privacy import ROWS, Account, BillItem, Neighbours, TableNoise
+
+CHANCE = 0.02
+SIGMA = 6.0
+VALUES = 20_000
+ALARM = 1e-8
+
+
+def told(neighbours, chance=CHANCE):
+    """How many of many values are told, each of which has one row, or one user with three rows."""
+    times = neighbours.max_rows or 1
+    cells = np.repeat(np.arange(VALUES), times)
+    users = bounded(
+        [pa.chunked_array([cells])], column="id", most=times, seed=0, scale=neighbours.scale
+    )
+    survey = Survey(
+        open_source(pa.table({"id": cells})),
+        users if neighbours.of_users else None,
+    )
+    account = Account()
+    account.agree(BillItem(measure.VALUES, SIGMA, 1, chance))
+    # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
+    noise = Rounded() if neighbours.of_users else TableNoise()
+    found = measure.values(survey, {"id": int}, measure.Terms(account, noise, neighbours))
+    return len(found["id"])
+
+
+class Rounded:
+    """Rounded Gaussians, from the operating system."""
+
+    def draw(self, size, sigma):
+        """Return many draws."""
+        return np.rint(np.random.default_rng().normal(0, sigma, size)).astype(np.int64)
+
+
+def alarms(count, chance=CHANCE):
+    """Whether so many could hardly be told, if each is with that chance at most."""
+    return bool(stats.binom.sf(count - 1, VALUES, chance) < ALARM)
+
+
+each_relation = pytest.mark.parametrize("neighbours", [ROWS, Neighbours(max_rows=3)])
+
+
+@each_relation
+def test_values_of_one_are_told_with_at_most_the_chance(neighbours):
+    assert not alarms(told(neighbours))
+
+
+@each_relation
+def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
+    """The bound that it comes from is a few times too safe: so a little less is still right."""
+    exact = categories.told_above
+    monkeypatch.setattr(
+        measure,
+        "told_above",
+        lambda sigma, chance, length=1: int(0.65 * exact(sigma, chance, length)),
+    )
+    assert alarms(told(neighbours))
+
+
+@each_relation
+def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
+    exact = categories.told_above
+    monkeypatch.setattr(
+        measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 12 * chance, length)
+    )
+    assert alarms(told(neighbours))

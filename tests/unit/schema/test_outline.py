@@ -1,0 +1,215 @@
+"""Schemas with gaps: what is declared, what is missing, and what fills it."""
+
+import json
+
+import pytest
+
+from tabpe.errors import SchemaError
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Float,
+    Integer,
+    Outline,
+    Schema,
+    Sketch,
+    Source,
+    Storage,
+)
+
+TABLE = {"age": "int64", "bmi": "double", "ward": "string", "ill": "bool"}
+WHOLE = Schema(
+    (Integer("age", 0, 120), Float("bmi", 10, 60), Categorical("ward", ("a", "b")), Boolean("ill")),
+    label="ill",
+)
+
+
+def outline(*columns, **head):
+    return Outline.of({"columns": list(columns), **head})
+
+
+def test_a_whole_schema_lacks_nothing_and_comes_back():
+    completed = Outline.of(WHOLE).completed(TABLE)
+    assert completed.missing == ()
+    assert completed.filled({}) == WHOLE
+
+
+def test_marks_of_a_schema_stay():
+    marked = Schema(
+        (
+            Integer("age", 0, 120, source=Source.BOUGHT, bought=("max",)),
+            Float("bmi", 10, 60, source=Source.DATA),
+        )
+    )
+    assert Outline.of(marked).completed({"age": "int64", "bmi": "double"}).filled({}) == marked
+
+
+def test_nothing_at_all_lacks_what_the_storage_does_not_tell():
+    missing = Outline.of(None).completed(TABLE).missing
+    assert missing == ("age.min", "age.max", "bmi.type", "ward.type")
+
+
+@pytest.mark.parametrize(
+    ("column", "missing"),
+    [
+        ({"name": "age"}, ("age.min", "age.max")),
+        ({"name": "age", "type": "integer"}, ("age.min", "age.max")),
+        ({"name": "age", "type": "integer", "min": 0}, ("age.max",)),
+        ({"name": "age", "type": "integer", "min": 0, "max": 9}, ()),
+        ({"name": "bmi"}, ("bmi.type",)),
+        ({"name": "bmi", "type": "float", "max": 60, "decimals": 1}, ("bmi.min",)),
+        ({"name": "ward", "type": "categorical"}, ("ward.values",)),
+        ({"name": "ward", "type": "categorical", "values": ["a"]}, ()),
+        ({"name": "ward", "type": "categorical", "values": ["a"], "open": True}, ("ward.values",)),
+        ({"name": "ward", "type": "categorical", "values": ["a"], "open": False}, ()),
+        ({"name": "ill", "type": "boolean"}, ()),
+    ],
+)
+def test_gaps_of_a_column_are_listed(column, missing):
+    table = {column["name"]: TABLE[column["name"]]}
+    assert outline(column).completed(table).missing == missing
+
+
+def test_files_with_gaps_are_read(tmp_path):
+    plain = {"label": "ward", "columns": [{"name": "age", "type": "integer", "min": 0}]}
+    as_json, as_yaml = tmp_path / "a.json", tmp_path / "a.yaml"
+    as_json.write_text(json.dumps(plain))
+    as_yaml.write_text("label: ward\ncolumns:\n- {name: age, type: integer, min: 0}\n")
+    assert Outline.of(as_json) == Outline.of(str(as_yaml)) == Outline.of(plain)
+
+
+def test_a_file_may_name_the_label_alone():
+    completed = Outline.of({"label": "ward"}).completed(TABLE)
+    assert completed.label == "ward"
+    assert [sketch.name for sketch in completed.columns] == list(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"name": "age", "typ": "integer"}, "unknown key 'typ'"),
+        ({"name": "age", "min": 0}, "without a type: unknown key 'min'"),
+        ({"name": "age", "type": "int"}, "did you mean 'integer'"),
+        ({"name": "age", "type": "integer", "mn": 0}, "did you mean 'min'"),
+        ({"name": "age", "type": "integer", "min": "low"}, "min='low'"),
+        (
+            {"name": "age", "type": "integer", "min": 0, "open": True},
+            "open is for type categorical",
+        ),
+        ({"name": "w", "type": "categorical", "values": ["a"], "open": "yes"}, "true or false"),
+        ({"name": "w", "type": "categorical", "other": "a"}, "declare values"),
+        ({"name": "w", "type": "categorical", "values": ["a", 1], "open": True}, "mixes"),
+        ({"name": "age", "type": "integer", "min": 0, "source": "data"}, "source: public"),
+        ({"name": "age", "source": "somewhere"}, "source='somewhere'"),
+        ({"name": 3}, "a column name is a text"),
+        ({"name": ""}, "a column name is a text"),
+        ({"type": "integer"}, "entry 1 has no name"),
+    ],
+)
+def test_what_does_not_fit_is_named(column, message):
+    with pytest.raises(SchemaError, match=message):
+        outline(column)
+
+
+@pytest.mark.parametrize(
+    ("plain", "message"),
+    [
+        ({"labels": "ward"}, "did you mean 'label'"),
+        ({"columns": {"age": 1}}, "expected a list of columns"),
+        ([], "a schema is a mapping"),
+        ({"columns": [{"name": "age"}, {"name": "age"}]}, "declared twice"),
+    ],
+)
+def test_outlines_are_as_strict_as_schemas(plain, message):
+    with pytest.raises(SchemaError, match=message):
+        Outline.of(plain)
+
+
+def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
+    completed = outline({"name": "ward"}).completed(TABLE, drop=["bmi"])
+    assert [sketch.name for sketch in completed.columns] == ["age", "ward", "ill"]
+
+
+@pytest.mark.parametrize(
+    ("given", "drop", "message"),
+    [
+        ({"columns": [{"name": "agee"}]}, [], "column 'agee' is not a column.*'age'"),
+        ({"label": "ilness"}, [], "label 'ilness' is not a column"),
+        ({}, ["bmj"], "drop 'bmj' is not a column.*'bmi'"),
+        ({"columns": [{"name": "age"}]}, ["age"], "column 'age' is not a column"),
+        ({"label": "ill"}, ["ill"], "label 'ill' is not a column"),
+    ],
+)
+def test_names_that_the_table_does_not_have_are_refused(given, drop, message):
+    with pytest.raises(SchemaError, match=message):
+        Outline.of(given).completed(TABLE, drop=drop)
+
+
+@pytest.mark.parametrize("arrow_type", ["timestamp[us]", "date32[day]", "list<item: int64>"])
+def test_dates_are_refused_unless_they_are_declared_or_dropped(arrow_type):
+    with pytest.raises(SchemaError, match="drop the column, or declare"):
+        Outline.of(None).completed({"when": arrow_type, "age": "int64"})
+    declared = outline({"name": "when", "type": "categorical", "values": ["2024"]})
+    assert declared.completed({"when": arrow_type}).missing == ()
+    assert Outline.of(None).completed({"when": arrow_type, "ill": "bool"}, drop=["when"])
+
+
+@pytest.mark.parametrize(
+    ("arrow_type", "storage"),
+    [
+        ("string", Storage.TEXT),
+        ("large_string", Storage.TEXT),
+        ("string_view", Storage.TEXT),
+        ("dictionary<values=int64, indices=int8, ordered=0>", Storage.WHOLE),
+        ("uint8", Storage.WHOLE),
+        ("halffloat", Storage.FLOAT),
+        ("float", Storage.FLOAT),
+        ("decimal128(10, 2)", Storage.FLOAT),
+        ("bool", Storage.TRUTH),
+        ("binary", None),
+        ("duration[ns]", None),
+    ],
+)
+def test_storage_is_told_by_the_type(arrow_type, storage):
+    assert Storage.of(arrow_type) is storage
+
+
+def test_whole_numbers_are_classes_of_a_label_and_numbers_elsewhere():
+    completed = Outline.of({"label": "age"}).completed({"age": "int64", "visits": "int64"})
+    assert [sketch.kind for sketch in completed.columns] == [Categorical, Integer]
+
+
+@pytest.mark.parametrize(
+    ("column", "cuts", "message"),
+    [
+        ({"name": "age", "type": "integer", "min": 0}, None, "categorical, or give label_cuts"),
+        ({"name": "age", "type": "integer", "min": 0}, [5], "declare its type, min and max"),
+        ({"name": "age"}, [5], "declare its type, min and max"),
+        ({"name": "age", "type": "categorical"}, [5], "declare its type, min and max"),
+    ],
+)
+def test_a_numeric_label_is_refused_before_a_row_is_read(column, cuts, message):
+    given = {"label": "age", "columns": [column]} | ({"label_cuts": cuts} if cuts else {})
+    with pytest.raises(SchemaError, match=message):
+        Outline.of(given).completed(TABLE)
+
+
+def test_another_label_loses_the_cuts():
+    first = Outline(label="age", label_cuts=(5.0,))
+    assert first.with_label("ill") == Outline(label="ill")
+    assert first.with_label(None) is first
+    assert first.with_label("age") is first
+
+
+def test_what_is_bought_is_marked_and_what_is_public_is_not():
+    age = Sketch("age", Integer, {"min": 0}).filled(max=95)
+    bmi = Sketch("bmi").filled(Float, min=1.5, max=2.5, decimals=1)
+    schema = Schema((age, bmi))
+    assert schema.fields_bought == ("age.max", "bmi.type", "bmi.min", "bmi.max", "bmi.decimals")
+    assert schema.fields_from_data == ()
+    assert Schema.from_dict(schema.to_dict()) == schema
+
+
+def test_a_column_without_a_type_can_not_be_filled():
+    with pytest.raises(SchemaError, match="neither declared nor bought"):
+        Sketch("age").filled(min=0)

@@ -74,6 +74,6 @@ def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
 def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
     exact = categories.told_above
     monkeypatch.setattr(
-        measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 12 * chance, length)
+        measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 20 * chance, length)
     )
     assert alarms(told(neighbours))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tabpe import _validate
+from tabpe.buying import planned_item
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT, VOTES
@@ -21,6 +22,7 @@ from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource, calibrate,
 from tabpe.privacy.accounting import SMALLEST_DELTA, check_promise, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 from tabpe.privacy.slack import delta_slack, exact_delta
+from tabpe.schema import Outline
 
 T = TypeVar("T")
 
@@ -31,6 +33,8 @@ FINE_GRID = 4.0
 # Sizes the share of the counts while delta still depends on them. The bill is composed at the
 # delta that is promised in the end, so this moves a split and no promise.
 _PROVISIONAL_DELTA = 1e-6
+# Which part of delta pays for values of a bought schema that one row alone may hold.
+TOLD_SHARE = 0.05
 # How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
 _ROOM = 1.02
 
@@ -134,11 +138,18 @@ def count_name(request: Request) -> str:
     return USER_COUNT if request.neighbours.of_users else ROW_COUNT
 
 
-def agree_on_counts(request: Request, classes: int, account: Account) -> None:
-    """Put the counts on the bill."""
+def count_items(request: Request, classes: int) -> dict[str, BillItem]:
+    """Return the counts to buy by name, as items of the bill."""
     bought = counts_to_buy(request, classes)
-    for name in bought:
-        account.agree(BillItem(name, _sigma_of_counts(request, len(bought)), times=1))
+    return {
+        name: BillItem(name, _sigma_of_counts(request, len(bought)), times=1) for name in bought
+    }
+
+
+def schema_price(request: Request, delta: float) -> dict[str, float]:
+    """Return what a schema may cost: a loss, and a part of delta for values that are told."""
+    loss = gaussian_mu(request.epsilon, _known_delta(request) or _PROVISIONAL_DELTA) ** 2
+    return {"loss": request.schema_budget * loss, "chance": TOLD_SHARE * delta}
 
 
 def establish_facts(request: Request, bought: Mapping[str, Measured]) -> Facts:
@@ -180,7 +191,7 @@ def agree_on_votes(
 
 
 def planned_bill(
-    request: Request, classes: int, rounds: int, noise: NoiseSource
+    request: Request, classes: int, rounds: int, noise: NoiseSource, outline: Outline | None = None
 ) -> tuple[BillItem, ...]:
     """Return what a run will cost at most, before a row is read.
 
@@ -188,7 +199,13 @@ def planned_bill(
     """
     delta = _known_delta(request) or RowCount.declared(FEWEST_ROWS).calibration_delta
     account = Account()
-    agree_on_counts(request, classes, account)
+    for item in count_items(request, classes).values():
+        account.agree(item)
+    if outline is not None:
+        price = schema_price(request, delta)
+        schema = planned_item(outline, **price, neighbours=request.neighbours)
+        if schema is not None:
+            account.agree(schema)
     agree_on_votes(request, Facts(None, (), delta, delta), rounds, account, noise)
     return account.agreed
 

@@ -7,6 +7,7 @@ import platform
 from typing import Any
 
 from tabpe.budget import Facts, Request, spent_epsilon, spent_slack
+from tabpe.buying import ASSUMED_PUBLIC
 from tabpe.evolve import Evolution
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
@@ -39,6 +40,7 @@ def certify(
     noise: NoiseSource,
     unit: str | None,
     created: str,
+    notes: tuple[str, ...],
 ) -> Certificate:
     """Return the certificate of a finished run."""
     epsilon = spent_epsilon(request, facts, account, noise)
@@ -58,13 +60,13 @@ def certify(
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=(),
+        bought=schema.fields_bought,
         assumed_public=_assumed_public(request, schema),
         configuration=_configuration(config, size),
         seed_policy=SEED_POLICY,
         versions=_versions(),
         created=created,
-        notes=_notes(request, facts, account, schema, unit),
+        notes=(*_notes(request, facts, account, schema, unit), *notes),
     )
 
 
@@ -84,6 +86,8 @@ def _delta_rows(request: Request, facts: Facts) -> RowCount | None:
 
 def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:
     facts = ["the schema"]
+    if schema.fields_bought:
+        facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
     if request.rows is not None:
         of = "users" if request.neighbours.of_users else "rows"
         facts.append(f"the number of {of}, {request.rows:,}")

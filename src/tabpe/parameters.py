@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tabpe import _validate
+from tabpe.budget import normalised_shares
 from tabpe.charge import Charge
 from tabpe.errors import NoBudgetWarning, NotPrivateWarning, ParameterError, SchemaError
+from tabpe.io import Source
 from tabpe.privacy import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.privacy.ledger import Ledger
-from tabpe.schema import Schema
+from tabpe.schema import Outline, Schema
 
 NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
 ROWS_A_USER = 10
@@ -30,9 +34,9 @@ def neighbours_of(adjacency: str | Adjacency, unit: str | None, max_rows: int | 
     return Neighbours(relation, ROWS_A_USER if max_rows is None else max_rows)
 
 
-def check_unit(unit: str | None, schema: Schema) -> None:
+def check_unit(unit: str | None, schema: Schema | Outline) -> None:
     """Refuse a column of user ids that would be synthesised."""
-    if unit is not None and unit in schema.names:
+    if unit is not None and unit in [column.name for column in schema.columns]:
         raise ParameterError(
             f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
             f"of the schema."
@@ -56,6 +60,34 @@ def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) 
             stacklevel=4,
         )
     return charge
+
+
+def buys_schema(given: str) -> bool:
+    """Return whether what the schema lacks is bought."""
+    if not isinstance(given, str):
+        raise ParameterError(
+            f"schema: {type(given).__name__}: expected 'declared' or 'private'. The schema itself "
+            f"is for fit(data, schema=...)."
+        )
+    return _validate.one_of("schema", given, ["declared", "private"]) == "private"
+
+
+def outline_of(
+    given: Schema | str | Path | None, label: str | None, source: Source, drop: Sequence[str]
+) -> Schema | Outline:
+    """Return what is declared of a table, with every column of it; whole if nothing is missing."""
+    outline = Outline.of(given).with_label(label)
+    completed = outline.completed(source.form.arrow_types, drop=drop)
+    return completed if completed.missing else completed.filled({})
+
+
+def shares_of(
+    given: Mapping[Any, float] | None, schema: Schema | Outline
+) -> tuple[float, ...] | None:
+    """Return the declared shares; those of classes that are not known yet count as one."""
+    if isinstance(schema, Schema):
+        return normalised_shares(given, schema.class_names)
+    return None if given is None else (1.0,)
 
 
 def schema_of(given: Schema | str | Path | None) -> Schema:
@@ -97,9 +129,9 @@ def is_visible(verbose: int) -> bool:
     )
 
 
-def warn_of_schema(schema: Schema) -> None:
+def warn_of_schema(schema: Schema | Outline) -> None:
     """Warn if fields of the schema were read off the data."""
-    if schema.fields_from_data:
+    if isinstance(schema, Schema) and schema.fields_from_data:
         warnings.warn(
             f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
             f"not covered by the promise: put in what is publicly known, then mark the columns "

@@ -8,71 +8,32 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from tabpe import measure
 from tabpe._home import secret_key
-from tabpe.budget import (
-    Facts,
-    Request,
-    agree_on_counts,
-    agree_on_votes,
-    count_name,
-    counts_to_buy,
-    establish_facts,
-    planned_bill,
-)
+from tabpe.budget import Facts, Request, agree_on_votes, establish_facts, planned_bill
 from tabpe.certify import certify
-from tabpe.charge import Charge, WatchedSource
+from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder, Records
 from tabpe.engines import Engine, LocalEngine, StreamEngine
 from tabpe.engines.users import Users, bounded
 from tabpe.errors import TabpeError, ThinVotesWarning
-from tabpe.evolve import Evolution, Evolved, apportion, evolve
+from tabpe.evolve import Evolved, apportion, evolve
+from tabpe.ground import buy_counts, lay_ground
 from tabpe.io import Source
 from tabpe.journal import Journal
-from tabpe.measure.histograms import CLASS_COUNTS, VOTES
-from tabpe.privacy import Account, Certificate, NoiseSource
-from tabpe.resources import Resources
+from tabpe.measure.histograms import VOTES
+from tabpe.privacy import Account, Certificate
 from tabpe.rows import EncodedRows, fingerprint, user_ids
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
+from tabpe.settings import Settings
 
 SHARE_EVOLVED = 0.1
 THIN_SHARE = 0.2
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run needs beside the table.
-
-    Args:
-        schema: What is public about the table.
-        request: What is asked for and declared.
-        config: The settings of the evolution.
-        noise: The source of noise.
-        resources: What the run may use of the machine.
-        unit: The column of user ids, if the promise is to users.
-        seed: Seed of the search; None for a random one.
-        run_dir: The folder that remembers the run, if it shall survive a crash.
-        charge: The ledger that it is charged to, if any.
-        on_round: Called with the number of rounds done.
-    """
-
-    schema: Schema
-    request: Request
-    config: Evolution
-    noise: NoiseSource
-    resources: Resources
-    unit: str | None
-    seed: int | None
-    run_dir: Path | None
-    charge: Charge | None
-    on_round: Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +84,8 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
             folder.forget()
         return not source.was_read
 
-    request, noise, classes = settings.request, settings.noise, len(settings.schema.class_names)
-    bill = planned_bill(request, classes, settings.config.rounds, noise)
+    request, noise, rounds = settings.request, settings.noise, settings.config.rounds
+    bill = planned_bill(request, settings.classes, rounds, noise, settings.outline)
     with settings.charge.reserved(
         begun.id, bill, request.neighbours, noise.slack, give_back
     ) as entry:
@@ -135,24 +96,29 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
 
 def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Settings) -> Outcome:
     if folder is not None:
-        folder.check_fingerprint(fingerprint(source, _columns(settings), secret_key()))
+        folder.check_fingerprint(fingerprint(source, settings.columns, secret_key()))
     journal = Journal(Account(), folder)
     users = _users(source, begun, settings)
-    encoder = Encoder(settings.schema)
+    ground = lay_ground(source, users, journal, settings)
+    encoder = Encoder(ground.schema)
     rows = EncodedRows(source, encoder, None if users is None else users.kept)
     with closing(_engine_for(rows, users, settings)) as engine:
         engine.prepare(rows)
-        evolved, facts, size = _evolve(engine, journal, encoder, begun.seed, settings)
+        classes = encoder.class_count if settings.outline is None else settings.classes
+        counts = buy_counts(engine, ground, classes, journal, settings)
+        facts = establish_facts(ground.request, counts)
+        evolved = _evolve(engine, journal, facts, encoder, settings, seed=begun.seed)
     certificate = certify(
-        settings.request,
+        ground.request,
         facts,
         journal.account,
         schema=encoder.schema,
         config=settings.config,
-        size=size,
+        size=sum(len(part) for part in evolved.classes),
         noise=settings.noise,
         unit=settings.unit,
         created=begun.started,
+        notes=ground.notes,
     )
     return Outcome(evolved, certificate, encoder.schema, begun.seed)
 
@@ -160,34 +126,27 @@ def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Setting
 def _evolve(
     engine: Engine,
     journal: Journal,
+    facts: Facts,
     encoder: Encoder,
-    seed: int,
     settings: Settings,
-) -> tuple[Evolved, Facts, int]:
-    request, noise, account = settings.request, settings.noise, journal.account
-    classes, counted = encoder.class_count, count_name(request)
-    counting: dict[str, Callable[[], measure.Measured]] = {
-        counted: lambda: measure.row_count(engine, account, noise, counted),
-        CLASS_COUNTS: lambda: measure.class_counts(engine, classes, account, noise),
-    }
-    agree_on_counts(request, classes, account)
-    bought = {name: journal.once(name, counting[name]) for name in counts_to_buy(request, classes)}
-    facts = establish_facts(request, bought)
-    size = _size(request, facts, classes)
-    agree_on_votes(request, facts, settings.config.rounds, account, noise)
+    *,
+    seed: int,
+) -> Evolved:
+    account, noise, config = journal.account, settings.noise, settings.config
+    size = _size(settings.request, facts, encoder.class_count)
+    agree_on_votes(settings.request, facts, config.rounds, account, noise)
 
     def vote(population: Sequence[Records]) -> measure.Measured:
         return journal.once(VOTES, lambda: measure.votes(engine, population, account, noise))
 
-    evolved = evolve(
+    return evolve(
         encoder.spaces,
         apportion(size, facts.weights),
-        settings.config,
+        config,
         vote,
         seed=seed,
         on_round=settings.on_round,
     )
-    return evolved, facts, size
 
 
 def _users(source: Source, begun: Run, settings: Settings) -> Users | None:
@@ -220,30 +179,9 @@ def _run_folder(settings: Settings) -> Iterator[RunFolder | None]:
     if settings.run_dir is None:
         yield None
         return
-    identity = {
-        "configuration": _configuration(settings),
-        "schema": settings.schema.digest,
-        "version of tabpe": code_digest(),
-    }
+    identity = settings.identity | {"version of tabpe": code_digest()}
     with closing(RunFolder(settings.run_dir, Run.begin(settings.seed), identity)) as folder:
         yield folder
-
-
-def _configuration(settings: Settings) -> dict[str, Any]:
-    request = dataclasses.asdict(settings.request)
-    request["neighbours"]["adjacency"] = settings.request.neighbours.adjacency.value
-    return {
-        "request": request,
-        "evolution": dataclasses.asdict(settings.config),
-        "noise": settings.noise.name,
-        "unit": settings.unit,
-        "random_state": settings.seed,
-    }
-
-
-def _columns(settings: Settings) -> list[str]:
-    """Return every column that the run reads."""
-    return [*settings.schema.names, *([] if settings.unit is None else [settings.unit])]
 
 
 def _size(request: Request, facts: Facts, classes: int) -> int:

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def round_bar(rounds: int, classes: int, *, visible: bool) -> Iterator[Callable[[int], None]]:
+def round_bar(
+    rounds: int, classes: int | None, *, visible: bool
+) -> Iterator[Callable[[int], None]]:
     """Show a bar in a terminal; yields a function to call with the number of rounds done.
 
-    It knows nothing of the data but what the schema says: rounds and classes.
+    It knows nothing of the data but what the schema says: rounds and classes, if they are declared.
     """
     if not visible or not sys.stderr.isatty():
         yield lambda _: None
@@ -19,11 +21,11 @@ def round_bar(rounds: int, classes: int, *, visible: bool) -> Iterator[Callable[
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    over = f"{classes} classes" if classes > 1 else "1 class"
+    over = "" if classes is None else f" over {classes} class{'es' if classes > 1 else ''}"
     with Progress(
         TextColumn("evolving"),
         BarColumn(bar_width=None),
-        TextColumn("round {task.completed}/{task.total} over " + over),
+        TextColumn("round {task.completed}/{task.total}" + over),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

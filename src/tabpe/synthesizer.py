@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,28 +11,33 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tabpe import _validate
-from tabpe.budget import Request, check_noise, normalised_shares
+from tabpe.budget import Request, check_noise
 from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
+from tabpe.ground import check_size
 from tabpe.io import open_source
 from tabpe.parameters import (
     NOISES,
+    buys_schema,
     charge_of,
     check_unit,
     is_visible,
     neighbours_of,
     noise_of,
+    outline_of,
     schema_of,
     seed_of,
+    shares_of,
     warn_of_schema,
 )
-from tabpe.pipeline import Settings, run
+from tabpe.pipeline import run
 from tabpe.privacy import Adjacency, Certificate, NoiseSource
 from tabpe.progress import round_bar
 from tabpe.release import Release
 from tabpe.resources import Resources
-from tabpe.schema import Schema
+from tabpe.schema import Outline, Schema
+from tabpe.settings import Settings, classes_of
 
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
@@ -59,6 +64,10 @@ class TabPE:
         n_samples: How many rows to evolve; None for a tenth of the private rows.
         preset: `paper`, `reference` or an `Evolution`.
         adjacency: `add-remove` or `replace-one`.
+        schema: `declared` if `fit` is given a whole schema; `private` to buy what it lacks of
+            types, bounds and values, or all of that.
+        schema_budget: Which part of the budget a bought schema takes.
+        drop: With a bought schema: columns to leave out, such as names and ids.
         unit: The column of user ids, if a user may have several rows: the promise is to users
             then. None for a promise to rows.
         max_rows_per_user: The most rows of a user that count, chosen at random; None for 10.
@@ -105,6 +114,9 @@ class TabPE:
         n_samples: int | None = None,
         preset: str | Evolution = "paper",
         adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
+        schema: str = "declared",
+        schema_budget: float = 0.05,
+        drop: Sequence[str] = (),
         unit: str | None = None,
         max_rows_per_user: int | None = None,
         public_shares: Mapping[Any, float] | None = None,
@@ -127,6 +139,9 @@ class TabPE:
         self.n_samples = n_samples
         self.preset = preset
         self.adjacency = adjacency
+        self.schema = schema
+        self.schema_budget = schema_budget
+        self.drop = drop
         self.unit = unit
         self.max_rows_per_user = max_rows_per_user
         self.public_shares = public_shares
@@ -149,18 +164,19 @@ class TabPE:
         Args:
             data: A pandas, polars or pyarrow frame, a `pyarrow.dataset.Dataset`, or the path of
                 CSV, Parquet or Arrow files: one, a folder of them, or a pattern. Columns that
-                the schema does not declare are left out.
-            schema: What is public about the table, or the path of a schema file.
+                the schema does not declare are left out, if it is not bought.
+            schema: What is public about the table, or the path of a schema file, which may have
+                gaps if they are bought.
 
         Returns:
             The fitted model.
         """
-        declared = schema_of(schema).with_label(self.label)
-        settings = self._settings(declared)
-        warn_of_schema(declared)
+        settings = self._settings(self._domain(data, schema))
+        warn_of_schema(settings.schema)
         source = open_source(data)
-        rounds, classes = settings.config.rounds, len(declared.class_names)
-        with round_bar(rounds, classes, visible=is_visible(self.verbose)) as on_round:
+        rounds, visible = settings.config.rounds, is_visible(self.verbose)
+        classes = settings.classes if settings.outline is None else None
+        with round_bar(rounds, classes, visible=visible) as on_round:
             outcome = run(source, replace(settings, on_round=on_round))
         self.release_ = Release.of(outcome, source.form)
         return self
@@ -239,15 +255,25 @@ class TabPE:
         )
         return f"TabPE({', '.join(changed)})"
 
-    def _settings(self, schema: Schema) -> Settings:
+    def _domain(self, data: Any, schema: Schema | str | Path | None) -> Schema | Outline:
+        """Return what is declared: all of a schema, or an outline with gaps to buy."""
+        if buys_schema(self.schema):
+            left_out = [*self.drop, *([] if self.unit is None else [self.unit])]
+            return outline_of(schema, self.label, open_source(data), left_out)
+        if self.drop:
+            raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
+        return schema_of(schema).with_label(self.label)
+
+    def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""
         config, noise = Evolution.of(self.preset), noise_of(self.noise)
         charge = charge_of(self.ledger, self.dataset, self.unit)
         request = self._request(schema, charge)
         check_unit(self.unit, schema)
-        check_noise(request, len(schema.class_names), config.rounds, noise)
+        check_noise(request, classes_of(schema), config.rounds, noise)
         return Settings(
             schema=schema,
+            shares=self.public_shares,
             request=request,
             config=config,
             noise=noise,
@@ -259,23 +285,19 @@ class TabPE:
             on_round=lambda _: None,
         )
 
-    def _request(self, schema: Schema, charge: Charge | None) -> Request:
-        names = schema.class_names
+    def _request(self, schema: Schema | Outline, charge: Charge | None) -> Request:
         request = Request(
             epsilon=self.epsilon,
             delta=self._delta(charge),
             neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
-            schema_budget=0.0,
+            schema_budget=0.0 if isinstance(schema, Schema) else self.schema_budget,
             rows=self.public_rows,
-            shares=normalised_shares(self.public_shares, names),
+            shares=shares_of(self.public_shares, schema),
             size=self.n_samples,
         )
-        if request.size is not None and request.size < len(names):
-            raise ParameterError(
-                f"n_samples={request.size}: expected at least one row for each of the "
-                f"{len(names)} classes of {schema.label!r}."
-            )
+        if isinstance(schema, Schema):
+            check_size(request, schema)
         return request
 
     def _delta(self, charge: Charge | None) -> float | None:

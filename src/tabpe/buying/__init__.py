@@ -9,6 +9,7 @@ reads as, then for the bounds of numbers and the values of the rest.
 - `wanted`: what is wanted of a column, and the column that comes of it
 """
 
+from tabpe.buying.desk import Plain
 from tabpe.buying.purchase import (
     ASSUMED_PUBLIC,
     Bought,
@@ -17,4 +18,4 @@ from tabpe.buying.purchase import (
     planned_item,
 )
 
-__all__ = ["ASSUMED_PUBLIC", "Bought", "buy_schema", "most_histograms", "planned_item"]
+__all__ = ["ASSUMED_PUBLIC", "Bought", "Plain", "buy_schema", "most_histograms", "planned_item"]

@@ -33,7 +33,7 @@ def demo(
         hospital_schema().save(schema_file, comment="What is public about the made-up table.")
         say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
         say("public", f"{schema_file}: what everybody may know about them")
-    synth.synth(str(private), schema_file, output, epsilon=epsilon, seed=0, force=True)
+    synth.synth(str(private), output, schema_file, epsilon=epsilon, seed=0, force=True)
     with reported():
         _compare(real, output)
         readable = folder / "certificate.txt"

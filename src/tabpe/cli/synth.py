@@ -16,7 +16,6 @@ from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate, WrittenTable
 from tabpe.privacy.guarantee import round_up
-from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
 
 Data = Annotated[
@@ -26,7 +25,8 @@ Data = Annotated[
     ),
 ]
 SchemaFile = Annotated[
-    Path, typer.Option("--schema", "-s", help="What is public about it (see 'tabpe schema init').")
+    Path | None,
+    typer.Option("--schema", "-s", help="What is public about it (see 'tabpe schema init')."),
 ]
 Label = Annotated[
     str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
@@ -64,6 +64,16 @@ Dataset = Annotated[
 ]
 LedgerFile = Annotated[
     Path | None, typer.Option("--ledger", help="The ledger; one in your data folder if left out.")
+]
+PrivateSchema = Annotated[
+    bool, typer.Option("--private-schema", help="Buy what the schema lacks, or all of it.")
+]
+SchemaBudget = Annotated[
+    float, typer.Option("--schema-budget", help="Part of the budget that buying it takes.")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", help="A column to leave out of a bought schema; may be repeated."),
 ]
 PublicRows = Annotated[
     int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
@@ -103,8 +113,11 @@ Escape = Annotated[
 
 def synth(
     data: Data,
-    schema: SchemaFile,
     output: Output,
+    schema: SchemaFile = None,
+    private_schema: PrivateSchema = False,
+    schema_budget: SchemaBudget = 0.05,
+    drop: Drop = None,
     label: Label = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = None,
@@ -137,7 +150,8 @@ def synth(
     with reported():
         beside = certificate_path(output)
         check_suffix(output)
-        check_free(output, beside, force=force, inputs=[*files_of(data), schema])
+        check_free(output, beside, force=force, inputs=[*files_of(data), *filter(None, [schema])])
+        _check_schema(schema, private=private_schema)
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
         model = TabPE(
@@ -147,6 +161,9 @@ def synth(
             n_samples=rows if evolve is None else evolve,
             preset=preset,
             adjacency=adjacency,
+            schema="private" if private_schema else "declared",
+            schema_budget=schema_budget,
+            drop=drop or (),
             unit=unit,
             max_rows_per_user=max_rows_per_user,
             public_rows=public_rows,
@@ -161,11 +178,19 @@ def synth(
             ledger=ledger,
             random_state=seed,
             verbose=0 if quiet else 1,
-        ).fit(data, Schema.load(schema))
+        ).fit(data, schema)
         table = model.sample(rows)
         _write(table, output, model.certificate, escape_formulas=escape_formulas)
         if not quiet:
             _report(model.certificate, table, output, time.perf_counter() - started)
+
+
+def _check_schema(schema: Path | None, *, private: bool) -> None:
+    if schema is None and not private:
+        raise ParameterError(
+            "--schema: needed: 'tabpe schema init' drafts one. Or pass --private-schema to buy it "
+            "with a part of the budget."
+        )
 
 
 def certificate_path(output: Path) -> Path:

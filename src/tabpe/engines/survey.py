@@ -54,6 +54,14 @@ class Survey:
 
     def __init__(self, source: Source, users: Users | None = None) -> None:
         self._source, self._users = source, users
+        self.scale = 1 if users is None else users.scale
+
+    def row_count(self) -> Whole:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
+        if self._users is not None:
+            return np.array([self._users.count * self.scale])
+        first = self._source.names[:1]
+        return np.array([sum(batch.table.num_rows for batch in self._source.batches(first))])
 
     def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many cells of each column are of each kind (`tabpe.domain.kinds`)."""
@@ -86,8 +94,7 @@ class Survey:
         return {name: tallies[name].total(size) for name, (size, _) in asked.items()}
 
     def _tallied(self, asked: Mapping[str, Cells]) -> dict[str, _Tally]:
-        length = 1 if self._users is None else self._users.scale
-        tallies = {name: _Tally(length) for name in asked}
+        tallies = {name: _Tally(self.scale) for name in asked}
         for table, owners in self._rows(list(asked)):
             for name, cells in asked.items():
                 tallies[name].add(cells(_decoded(table[name])), owners)

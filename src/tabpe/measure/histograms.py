@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines import Engine
+from tabpe.engines import Engine, Survey
 from tabpe.errors import TabpeError
 from tabpe.privacy import Account, BillItem, NoiseSource
 
@@ -66,7 +66,7 @@ def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSou
 
 
 def row_count(
-    engine: Engine, account: Account, noise: NoiseSource, name: str = ROW_COUNT
+    engine: Engine | Survey, account: Account, noise: NoiseSource, name: str = ROW_COUNT
 ) -> Measured:
     """Return the noisy number of private rows, or of users; `name` is its item on the bill."""
     return _measure(name, 1, engine.row_count, engine=engine, account=account, noise=noise)
@@ -77,7 +77,7 @@ def _measure(
     cells: int,
     count: Callable[[], NDArray[np.int64]],
     *,
-    engine: Engine,
+    engine: Engine | Survey,
     account: Account,
     noise: NoiseSource,
 ) -> Measured:

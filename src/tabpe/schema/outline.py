@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -249,6 +250,11 @@ class Outline:
                 f"label={sketch.name!r} is a number: declare its column categorical, or give "
                 f"label_cuts (the values at which a new class begins)."
             )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the outline."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -1,0 +1,120 @@
+"""What a run stands on before its first round: the schema and the counts, declared or bought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from tabpe import measure
+from tabpe.budget import (
+    Request,
+    count_items,
+    count_name,
+    establish_facts,
+    normalised_shares,
+    schema_price,
+)
+from tabpe.buying import Bought, buy_schema
+from tabpe.engines import Engine, Survey
+from tabpe.engines.users import Users
+from tabpe.errors import ParameterError
+from tabpe.io import Source
+from tabpe.journal import Journal
+from tabpe.measure import Measured
+from tabpe.measure.histograms import CLASS_COUNTS
+from tabpe.schema import Outline, Schema
+from tabpe.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What is known before rows are encoded; all of it is public.
+
+    Args:
+        schema: The schema, without gaps.
+        request: What was asked for, with the declared shares of the classes of this schema.
+        counts: The counts that were bought so far.
+        notes: What a reader of the certificate should know.
+    """
+
+    schema: Schema
+    request: Request
+    counts: Mapping[str, Measured]
+    notes: tuple[str, ...]
+
+
+def lay_ground(source: Source, users: Users | None, journal: Journal, settings: Settings) -> Ground:
+    """Return the schema of a table, with its gaps bought.
+
+    Privacy: rows are read by `tabpe.measure` alone, and what it measures is charged to the account
+    of the journal. The part of delta that telling values takes must be known before, so a noisy
+    number of rows is bought first if delta follows it.
+    """
+    if settings.outline is None:
+        bought, counts = Bought(_complete(settings.schema)), dict[str, Measured]()
+    else:
+        bought, counts = _buy(settings.outline, source, users, journal, settings)
+    names = bought.schema.class_names
+    request = replace(settings.request, shares=normalised_shares(settings.shares, names))
+    check_size(request, bought.schema)
+    return Ground(bought.schema, request, counts, bought.notes)
+
+
+def buy_counts(
+    engine: Engine, ground: Ground, classes: int, journal: Journal, settings: Settings
+) -> dict[str, Measured]:
+    """Return all counts that were neither declared nor needless, buying those that are missing."""
+    account, noise, counted = journal.account, settings.noise, count_name(ground.request)
+    cells = len(ground.schema.class_names)
+    ask: dict[str, Callable[[], Measured]] = {
+        counted: lambda: measure.row_count(engine, account, noise, counted),
+        CLASS_COUNTS: lambda: measure.class_counts(engine, cells, account, noise),
+    }
+    bought = dict(ground.counts)
+    for name, item in count_items(ground.request, classes).items():
+        if name not in bought:
+            account.agree(item)
+            bought[name] = journal.once(name, ask[name])
+    return bought
+
+
+def check_size(request: Request, schema: Schema) -> None:
+    """Refuse to evolve fewer rows than there are classes."""
+    classes = len(schema.class_names)
+    if request.size is not None and request.size < classes:
+        raise ParameterError(
+            f"n_samples={request.size}: expected at least one row for each of the {classes} "
+            f"classes of {schema.label!r}."
+        )
+
+
+def _buy(
+    outline: Outline, source: Source, users: Users | None, journal: Journal, settings: Settings
+) -> tuple[Bought, dict[str, Measured]]:
+    request, account, noise = settings.request, journal.account, settings.noise
+    counted = count_name(request)
+    item = count_items(request, settings.classes).get(counted)
+    counts: dict[str, Measured] = {}
+    if item is not None:
+        account.agree(item)
+        survey = Survey(source, users)
+        counts[counted] = journal.once(
+            counted, lambda: measure.row_count(survey, account, noise, counted)
+        )
+    bought = buy_schema(
+        outline,
+        source,
+        **schema_price(request, establish_facts(request, counts).calibration_delta),
+        account=account,
+        noise=noise,
+        neighbours=request.neighbours,
+        users=users,
+        once=journal.answered,
+    )
+    return bought, counts
+
+
+def _complete(schema: Schema | Outline) -> Schema:
+    if isinstance(schema, Outline):
+        raise TypeError("an outline is bought first")
+    return schema

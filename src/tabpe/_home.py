@@ -14,19 +14,27 @@ _KEY_BYTES = 32
 
 
 def data_folder() -> Path:
-    """Return the folder for data of this user, which is made if it does not exist.
+    """Return the folder for data of this user; it need not exist.
 
-    `TABPE_HOME` names another one.
+    Example:
+        >>> data_folder().name
+        'tabpe'
     """
-    folder = Path(os.environ.get("TABPE_HOME") or _usual_folder())
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
+        return _folder_for_all() / "tabpe"
+    except RuntimeError:
         raise OutputError(
-            f"{folder}: can not make the folder ({error.strerror}): set TABPE_HOME to one that you "
-            f"may write to."
+            "this user has no home folder: set XDG_DATA_HOME, or name a file or a folder."
         ) from None
-    return folder
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that its user alone can enter; leave one that is there."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
 
 
 def secret_key() -> bytes:
@@ -37,9 +45,9 @@ def secret_key() -> bytes:
     """
     path = data_folder() / "fingerprint.key"
     if not path.exists():
-        fresh = secrets.token_bytes(_KEY_BYTES)
+        make_private_folder(path.parent)
         try:
-            _atomic.create(path, _atomic.filler(fresh))
+            _atomic.create(path, _atomic.filler(secrets.token_bytes(_KEY_BYTES)))
         except OutputError:
             if not path.exists():  # else another process made one in this moment
                 raise
@@ -49,9 +57,15 @@ def secret_key() -> bytes:
     return key
 
 
-def _usual_folder() -> Path:
+def _folder_for_all() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tabpe"
+        return _named("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "tabpe"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "tabpe"
+        return Path.home() / "Library" / "Application Support"
+    return _named("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+
+
+def _named(variable: str) -> Path | None:
+    """Return the folder that a variable of the environment names; a relative one is none."""
+    folder = Path(os.environ.get(variable, ""))
+    return folder if folder.is_absolute() else None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tabpe import _atomic
+from tabpe._home import make_private_folder
 from tabpe.archive import Archive
 from tabpe.errors import ArchiveError, OutputError, ParameterError
 from tabpe.measure import Measured
@@ -68,7 +70,7 @@ class RunFolder:
 
     def __init__(self, path: Path, run: Run, identity: Mapping[str, Any]) -> None:
         self._path = path
-        _make(path)
+        make_private_folder(path)
         with _locked(path) as lock:
             for left_over in path.glob(".*.measured.*"):  # by a killed process, on some systems
                 left_over.unlink()
@@ -117,7 +119,8 @@ class RunFolder:
         self._lock.close()
 
     def _file(self, name: str, place: int) -> Path:
-        return self._path / f"{name.replace(' ', '-')}-{place:03}.measured"
+        plain = "-".join(re.findall("[a-z]+", name))
+        return self._path / f"{plain}-{place:03}.measured"
 
     def _read_head(self) -> dict[str, Any] | None:
         path = self._path / _HEAD
@@ -178,15 +181,6 @@ def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
             f"run_dir={str(path)!r}: the run there began with another {' and '.join(changed)}: "
             f"repeat the command that began it, or begin in a new folder."
         )
-
-
-def _make(path: Path) -> None:
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"run_dir={str(path)!r}: can not make the folder ({error.strerror})."
-        ) from None
 
 
 def _locked(path: Path) -> contextlib.ExitStack:

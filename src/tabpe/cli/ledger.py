@@ -152,7 +152,8 @@ def _show_entry(entry: Entry) -> None:
     certificate = "-" if entry.certificate_sha256 is None else entry.certificate_sha256[:8]
     head = f"  {time}  {entry.state:<8}  {certificate:<8}  "
     items = [f"{item.times} x {item.name} (sigma {item.sigma:.4g})" for item in entry.bill]
-    # An item stays in one line if it can.
+    # An item stays in one line.
     joined = ", ".join(item.replace(" ", _NO_BREAK) for item in items)
-    for place, line in enumerate(textwrap.wrap(joined, _WIDTH - len(head))):
+    lines = textwrap.wrap(joined, _WIDTH - len(head), break_long_words=False)
+    for place, line in enumerate(lines):
         typer.echo((" " * len(head) if place else head) + line.replace(_NO_BREAK, " "))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tabpe.privacy import reading
+from tabpe.privacy.accounting import told_chance
 from tabpe.privacy.adjacency import Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
@@ -169,10 +170,13 @@ class Certificate:
         lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
         lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
         lines += _entry("neighbours", self._neighbours_in_words())
+        width = max(len(item.name) for item in self.bill)
         for place, item in enumerate(self.bill):
             noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
-            row = f"{item.name:<13} {noise}{self.share(item):>7.1%}"
+            row = f"{item.name:<{width}} {noise}{self.share(item):>7.1%}"
             lines += _entry("" if place else "bill", row)
+        if self.told:
+            lines += _entry("told", self._told_in_words())
         if self.delta_slack:
             lines += _entry("slack", self._slack_in_words())
         lines += _entry("accountant", self.accountant)
@@ -198,6 +202,18 @@ class Certificate:
         if most is None:
             return meaning
         return f"{meaning}; a user is a value of {self.unit!r}, with {most} rows at most"
+
+    @property
+    def told(self) -> float:
+        """The part of delta that is the chance to tell a value that one row alone holds."""
+        return told_chance(self.bill, self.neighbours)
+
+    def _told_in_words(self) -> str:
+        whose = "one user" if self.neighbours.of_users else "one row"
+        return (
+            f"{round_up(self.told, 3):g} of delta is the chance that a value is told that {whose} "
+            f"alone holds"
+        )
 
     def _slack_in_words(self) -> str:
         parts = [f"{round_up(self.slack(item), 2):g} for {item.name}" for item in self.bill]

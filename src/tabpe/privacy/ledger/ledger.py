@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tabpe._home import make_private_folder
 from tabpe.errors import BudgetError, LedgerError
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import BillItem
@@ -18,7 +19,7 @@ from tabpe.privacy.ledger.chain import NO_EVENT, Event
 from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon
 from tabpe.privacy.ledger.entries import Budget, Entry, check_bill, digest_of, plain_bill, printable
 from tabpe.privacy.ledger.file import FORMAT, EventFile
-from tabpe.privacy.ledger.place import default_path, make_private_folder
+from tabpe.privacy.ledger.place import default_path
 from tabpe.privacy.ledger.status import Status, status_of
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.errors import LedgerError
+from tabpe.errors import OutputError
 from tabpe.privacy.ledger import Ledger, default_path
 
 
@@ -46,12 +46,12 @@ def test_a_user_without_a_home_has_to_name_a_file(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
-    with pytest.raises(LedgerError, match="Name a file"):
+    with pytest.raises(OutputError, match="name a file"):
         Ledger()
 
 
 def test_a_data_folder_that_can_not_be_made_is_named(on, tmp_path):
     (tmp_path / "file").write_text("")
     on("linux", XDG_DATA_HOME=tmp_path / "file")
-    with pytest.raises(LedgerError, match="can not make the folder"):
+    with pytest.raises(OutputError, match="can not make the folder"):
         Ledger().set_budget("patients", epsilon=1, delta=1e-6)

@@ -2,6 +2,7 @@
 
 - `app`: the commands
 - `console`: how results, warnings and errors reach people
+- `options`: those of `tabpe synth`
 - `synth`, `schema`, `verify`, `ledger`, `audit`, `demo`: one module a command
 """
 

@@ -4,111 +4,50 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import pyarrow as pa
-import typer
 
 from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.options import (
+    Adjacent,
+    ClassShare,
+    Data,
+    Dataset,
+    Delta,
+    Drop,
+    EngineName,
+    Epsilon,
+    Escape,
+    Evolve,
+    Force,
+    Jobs,
+    Label,
+    LedgerFile,
+    MaxRows,
+    MemoryLimit,
+    Noise,
+    NoSpill,
+    Output,
+    Preset,
+    PrivateSchema,
+    PublicRows,
+    Quiet,
+    Rows,
+    RunDir,
+    SchemaBudget,
+    SchemaFile,
+    Seed,
+    SpillFolder,
+    Unit,
+)
 from tabpe.errors import ParameterError
 from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate, WrittenTable
 from tabpe.privacy.guarantee import round_up
 from tabpe.synthesizer import TabPE
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="The private table: a CSV, Parquet or Arrow file, a folder, a pattern."
-    ),
-]
-SchemaFile = Annotated[
-    Path | None,
-    typer.Option("--schema", "-s", help="What is public about it (see 'tabpe schema init')."),
-]
-Label = Annotated[
-    str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
-]
-Epsilon = Annotated[
-    float, typer.Option("--epsilon", "-e", help="The privacy budget; smaller is more private.")
-]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
-]
-Delta = Annotated[
-    float | None,
-    typer.Option("--delta", help="Chance that the promise fails; 1/(n ln n) if left out."),
-]
-Rows = Annotated[
-    int | None,
-    typer.Option("--rows", "-n", help="Rows to write; a tenth of the table if left out."),
-]
-Evolve = Annotated[
-    int | None, typer.Option("--evolve", help="Rows to evolve, if other than --rows.")
-]
-Preset = Annotated[str, typer.Option("--preset", help="'paper' or 'reference'.")]
-Adjacent = Annotated[str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")]
-Unit = Annotated[
-    str | None, typer.Option("--unit", help="The column of user ids: protects users, not rows.")
-]
-MaxRows = Annotated[
-    int | None, typer.Option("--max-rows-per-user", help="Rows of a user that count; 10.")
-]
-RunDir = Annotated[
-    Path | None, typer.Option("--run-dir", help="A folder to go on from after a crash.")
-]
-Dataset = Annotated[
-    str | None, typer.Option("--dataset", help="Its name in a ledger, to which it is charged.")
-]
-LedgerFile = Annotated[
-    Path | None, typer.Option("--ledger", help="The ledger; one in your data folder if left out.")
-]
-PrivateSchema = Annotated[
-    bool, typer.Option("--private-schema", help="Buy what the schema lacks, or all of it.")
-]
-SchemaBudget = Annotated[
-    float, typer.Option("--schema-budget", help="Part of the budget that buying it takes.")
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", help="A column to leave out of a bought schema; may be repeated."),
-]
-PublicRows = Annotated[
-    int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
-]
-ClassShare = Annotated[
-    list[str] | None,
-    typer.Option("--class-share", help="CLASS=SHARE, if publicly known; once for each class."),
-]
-Noise = Annotated[
-    str, typer.Option("--noise", help="'opendp' is exact; 'table' is faster, and all but exact.")
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", help="Seed of the search; the noise takes none.")
-]
-EngineName = Annotated[
-    str, typer.Option("--engine", help="'local' in memory, 'stream' from disk, or 'auto'.")
-]
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        "--memory-limit", help="Stream above this, like 2GB; half the memory if left out."
-    ),
-]
-SpillFolder = Annotated[
-    Path | None, typer.Option("--spill-dir", help="Where to stream from; the temporary folder.")
-]
-NoSpill = Annotated[
-    bool, typer.Option("--no-spill", help="Stream from the table itself, in every round.")
-]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores if left out.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
-Escape = Annotated[
-    bool, typer.Option("--escape-formulas", help="Defuse CSV text that a spreadsheet would run.")
-]
 
 
 def synth(
@@ -154,6 +93,8 @@ def synth(
         _check_schema(schema, private=private_schema)
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
+        if not quiet:
+            _say_resumed(run_dir)
         model = TabPE(
             epsilon=epsilon,
             delta=delta,
@@ -183,6 +124,14 @@ def synth(
         _write(table, output, model.certificate, escape_formulas=escape_formulas)
         if not quiet:
             _report(model.certificate, table, output, time.perf_counter() - started)
+
+
+def _say_resumed(run_dir: Path | None) -> None:
+    made = 0 if run_dir is None else len(list(run_dir.glob("*.measured")))
+    if made:
+        say(
+            "resumes", f"{run_dir}: {made} measurements were made before, and are not charged again"
+        )
 
 
 def _check_schema(schema: Path | None, *, private: bool) -> None:

@@ -3,7 +3,7 @@
     python -m bench.private_schema [--seeds 5] [--out bench/results/private_schema.json]
 
 Both runs have the same epsilon in total. One declares the schema of the published data set, the
-other declares the name of the label alone and buys the rest with 5% of the budget. The accuracy is
+other declares the label and its classes, and buys the rest with 5% of the budget. The accuracy is
 that of gradient boosting, trained on synthetic rows and tested on real ones. As in the paper,
 the number of rows and class shares are taken as public, and the preset is `paper`. Reads the data
 from $TABPE_DATA, or else from ../shared/data.

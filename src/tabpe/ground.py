@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tabpe import measure
 from tabpe.budget import (
@@ -11,7 +11,6 @@ from tabpe.budget import (
     count_items,
     count_name,
     establish_facts,
-    normalised_shares,
     schema_price,
 )
 from tabpe.buying import Bought, buy_schema
@@ -32,13 +31,11 @@ class Ground:
 
     Args:
         schema: The schema, without gaps.
-        request: What was asked for, with the declared shares of the classes of this schema.
         counts: The counts that were bought so far.
         notes: What a reader of the certificate should know.
     """
 
     schema: Schema
-    request: Request
     counts: Mapping[str, Measured]
     notes: tuple[str, ...]
 
@@ -50,28 +47,28 @@ def lay_ground(source: Source, users: Users | None, journal: Journal, settings: 
     of the journal. The part of delta that telling values takes must be known before, so a noisy
     number of rows is bought first if delta follows it.
     """
-    if settings.outline is None:
-        bought, counts = Bought(_complete(settings.schema)), dict[str, Measured]()
+    counts: dict[str, Measured] = {}
+    if isinstance(settings.schema, Schema):
+        bought = Bought(settings.schema)
     else:
-        bought, counts = _buy(settings.outline, source, users, journal, settings)
-    names = bought.schema.class_names
-    request = replace(settings.request, shares=normalised_shares(settings.shares, names))
-    check_size(request, bought.schema)
-    return Ground(bought.schema, request, counts, bought.notes)
+        counts = _count_first(source, users, journal, settings)
+        bought = _buy(settings.schema, source, users, journal, settings=settings, counts=counts)
+    check_size(settings.request, bought.schema)
+    return Ground(bought.schema, counts, bought.notes)
 
 
 def buy_counts(
     engine: Engine, ground: Ground, classes: int, journal: Journal, settings: Settings
 ) -> dict[str, Measured]:
     """Return all counts that were neither declared nor needless, buying those that are missing."""
-    account, noise, counted = journal.account, settings.noise, count_name(ground.request)
+    account, noise, counted = journal.account, settings.noise, count_name(settings.request)
     cells = len(ground.schema.class_names)
     ask: dict[str, Callable[[], Measured]] = {
         counted: lambda: measure.row_count(engine, account, noise, counted),
         CLASS_COUNTS: lambda: measure.class_counts(engine, cells, account, noise),
     }
     bought = dict(ground.counts)
-    for name, item in count_items(ground.request, classes).items():
+    for name, item in count_items(settings.request, classes).items():
         if name not in bought:
             account.agree(item)
             bought[name] = journal.once(name, ask[name])
@@ -88,33 +85,38 @@ def check_size(request: Request, schema: Schema) -> None:
         )
 
 
+def _count_first(
+    source: Source, users: Users | None, journal: Journal, settings: Settings
+) -> dict[str, Measured]:
+    """Return the noisy number of rows or users, if it is needed and not declared."""
+    name, account = count_name(settings.request), journal.account
+    item = count_items(settings.request, settings.classes).get(name)
+    if item is None:
+        return {}
+    account.agree(item)
+    survey = Survey(source, users)
+    return {
+        name: journal.once(name, lambda: measure.row_count(survey, account, settings.noise, name))
+    }
+
+
 def _buy(
-    outline: Outline, source: Source, users: Users | None, journal: Journal, settings: Settings
-) -> tuple[Bought, dict[str, Measured]]:
-    request, account, noise = settings.request, journal.account, settings.noise
-    counted = count_name(request)
-    item = count_items(request, settings.classes).get(counted)
-    counts: dict[str, Measured] = {}
-    if item is not None:
-        account.agree(item)
-        survey = Survey(source, users)
-        counts[counted] = journal.once(
-            counted, lambda: measure.row_count(survey, account, noise, counted)
-        )
-    bought = buy_schema(
+    outline: Outline,
+    source: Source,
+    users: Users | None,
+    journal: Journal,
+    *,
+    settings: Settings,
+    counts: Mapping[str, Measured],
+) -> Bought:
+    request = settings.request
+    return buy_schema(
         outline,
         source,
         **schema_price(request, establish_facts(request, counts).calibration_delta),
-        account=account,
-        noise=noise,
+        account=journal.account,
+        noise=settings.noise,
         neighbours=request.neighbours,
         users=users,
         once=journal.answered,
     )
-    return bought, counts
-
-
-def _complete(schema: Schema | Outline) -> Schema:
-    if isinstance(schema, Outline):
-        raise TypeError("an outline is bought first")
-    return schema

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from tabpe import _validate
-from tabpe.budget import normalised_shares
 from tabpe.charge import Charge
 from tabpe.errors import NoBudgetWarning, NotPrivateWarning, ParameterError, SchemaError
 from tabpe.io import Source
@@ -74,20 +73,17 @@ def buys_schema(given: str) -> bool:
 
 def outline_of(
     given: Schema | str | Path | None, label: str | None, source: Source, drop: Sequence[str]
-) -> Schema | Outline:
-    """Return what is declared of a table, with every column of it; whole if nothing is missing."""
+) -> Outline:
+    """Return what is declared of a table, with every column of it."""
     outline = Outline.of(given).with_label(label)
-    completed = outline.completed(source.form.arrow_types, drop=drop)
-    return completed if completed.missing else completed.filled({})
+    return outline.completed(source.form.arrow_types, drop=drop)
 
 
-def shares_of(
-    given: Mapping[Any, float] | None, schema: Schema | Outline
-) -> tuple[float, ...] | None:
-    """Return the declared shares; those of classes that are not known yet count as one."""
-    if isinstance(schema, Schema):
-        return normalised_shares(given, schema.class_names)
-    return None if given is None else (1.0,)
+def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:
+    """Return an outline whose classes are declared if their shares are; whole if it has no gap."""
+    if isinstance(shares, Mapping) and outline.label is not None:
+        outline = outline.with_values(outline.label, tuple(shares))
+    return outline if outline.missing else outline.filled({})
 
 
 def schema_of(given: Schema | str | Path | None) -> Schema:

@@ -106,10 +106,10 @@ def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Setting
         engine.prepare(rows)
         classes = encoder.class_count if settings.outline is None else settings.classes
         counts = buy_counts(engine, ground, classes, journal, settings)
-        facts = establish_facts(ground.request, counts)
+        facts = establish_facts(settings.request, counts)
         evolved = _evolve(engine, journal, facts, encoder, settings, seed=begun.seed)
     certificate = certify(
-        ground.request,
+        settings.request,
         facts,
         journal.account,
         schema=encoder.schema,

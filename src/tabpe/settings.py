@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ class Settings:
 
     Args:
         schema: What is public about the table: all of it, or an outline whose gaps are bought.
-        shares: The declared share of each class by its name, or None.
         request: What is asked for and declared.
         config: The settings of the evolution.
         noise: The source of noise.
@@ -35,7 +34,6 @@ class Settings:
     """
 
     schema: Schema | Outline
-    shares: Mapping[Any, float] | None
     request: Request
     config: Evolution
     noise: NoiseSource
@@ -69,7 +67,6 @@ class Settings:
         request["neighbours"]["adjacency"] = self.request.neighbours.adjacency.value
         configuration = {
             "request": request,
-            "shares": None if self.shares is None else {str(k): v for k, v in self.shares.items()},
             "evolution": dataclasses.asdict(self.config),
             "noise": self.noise.name,
             "unit": self.unit,

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tabpe import _validate
-from tabpe.budget import Request, check_noise
+from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
@@ -28,8 +28,8 @@ from tabpe.parameters import (
     outline_of,
     schema_of,
     seed_of,
-    shares_of,
     warn_of_schema,
+    with_classes,
 )
 from tabpe.pipeline import run
 from tabpe.privacy import Adjacency, Certificate, NoiseSource
@@ -259,7 +259,8 @@ class TabPE:
         """Return what is declared: all of a schema, or an outline with gaps to buy."""
         if buys_schema(self.schema):
             left_out = [*self.drop, *([] if self.unit is None else [self.unit])]
-            return outline_of(schema, self.label, open_source(data), left_out)
+            outline = outline_of(schema, self.label, open_source(data), left_out)
+            return with_classes(outline, self.public_shares)
         if self.drop:
             raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
         return schema_of(schema).with_label(self.label)
@@ -273,7 +274,6 @@ class TabPE:
         check_noise(request, classes_of(schema), config.rounds, noise)
         return Settings(
             schema=schema,
-            shares=self.public_shares,
             request=request,
             config=config,
             noise=noise,
@@ -293,7 +293,7 @@ class TabPE:
             class_budget=self.class_budget,
             schema_budget=0.0 if isinstance(schema, Schema) else self.schema_budget,
             rows=self.public_rows,
-            shares=shares_of(self.public_shares, schema),
+            shares=normalised_shares(self.public_shares, schema.class_names),
             size=self.n_samples,
         )
         if isinstance(schema, Schema):

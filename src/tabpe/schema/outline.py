@@ -251,6 +251,22 @@ class Outline:
                 f"label_cuts (the values at which a new class begins)."
             )
 
+    def with_values(self, name: str, values: tuple[Any, ...]) -> Outline:
+        """Return the outline with the values of a column declared, if they are missing."""
+        sketches = (
+            dataclasses.replace(c, kind=Categorical, fields={"values": values}, open=False)
+            if c.name == name and c.missing
+            else c
+            for c in self.columns
+        )
+        return dataclasses.replace(self, columns=tuple(sketches))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What each class of the label is called, if its values are declared."""
+        labels = [c for c in self.columns if c.name == self.label and not c.missing]
+        return Schema((labels[0].filled(),), self.label).class_names if labels else ()
+
     @property
     def digest(self) -> str:
         """SHA-256 of the outline."""

@@ -23,7 +23,14 @@ from tabpe.audit.channel import Channel
 from tabpe.audit.game import Game
 
 ROOT = Path(__file__).resolve().parents[1]
-QUICK = Effort(Channel(2**12), Channel(2**8, 2), Game(20), Places(100), Edges(20, 100))
+QUICK = Effort(
+    Channel(2**12),
+    Channel(2**8, 2),
+    Channel(2**8, 8, rows_a_user=4),
+    Game(20),
+    Places(100),
+    Edges(20, 100),
+)
 
 
 def attack(epsilon: float, effort: Effort) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 
 from tabpe.audit import Effort
 from tabpe.audit.bounds import Errors, by_gaussian_errors
-from tabpe.audit.broken import BROKEN
+from tabpe.audit.broken import BROKEN, BROKEN_FOR_USERS
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
 from tabpe.audit.game import Game
@@ -24,7 +24,7 @@ from tabpe.audit.report import Claim
 from tabpe.audit.system import SHIPPED
 from tabpe.privacy import TableNoise, calibrate
 
-SYSTEMS = {system.name: system for system in BROKEN}
+SYSTEMS = {system.name: system for system in (*BROKEN, *BROKEN_FOR_USERS)}
 EPSILONS = (1.0, 4.0, 10.0)
 FIGURES = Path(__file__).parents[2] / "bench" / "results" / "audit.json"
 each_epsilon = pytest.mark.parametrize("epsilon", EPSILONS)
@@ -56,6 +56,14 @@ NOTICED = {
 def test_what_is_broken_shows_in_the_votes(name, epsilon):
     findings = Channel().audit(SYSTEMS[name], Claim(epsilon, 1e-5), "votes")
     assert NOTICED[name] in refuting(findings)
+
+
+@each_epsilon
+def test_the_votes_of_users_keep_the_promise_and_a_vote_for_each_row_does_not(epsilon):
+    channel, claim = Effort().user_channel, Claim(epsilon, 1e-5)
+    assert refuting(channel.audit(SHIPPED, claim, "users")) == set()
+    broken = channel.audit(SYSTEMS["a vote for each row of a user"], claim, "users")
+    assert "Gaussian DP" in refuting(broken)
 
 
 def test_noise_that_repeats_is_seen_by_the_test_of_repetition_alone():

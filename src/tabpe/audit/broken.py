@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabpe.audit.system import System
 from tabpe.encode import Records
-from tabpe.engines import Engine
+from tabpe.engines import Engine, Users
 from tabpe.io import draft_schema
 from tabpe.privacy import FakeNoise, TableNoise
 from tabpe.schema import Schema
@@ -100,6 +101,11 @@ def _drafted(_: Schema, table: pa.Table) -> Schema:
     return draft_schema(table)
 
 
+def _apart(users: Users) -> Users:
+    """Take every row for a user of its own."""
+    return replace(users, owners=np.arange(len(users.owners)))
+
+
 BROKEN = (
     System("votes twice", noise=TableNoise, engine=VotesTwice, table=_doubled),
     System("sigma / sqrt 2", noise=NarrowNoise),
@@ -108,3 +114,4 @@ BROKEN = (
     System("no noise", noise=_silent),
     System("bounds from data", noise=TableNoise, schema=_drafted),
 )
+BROKEN_FOR_USERS = (System("a vote for each row of a user", users=_apart),)

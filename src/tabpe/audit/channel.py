@@ -6,6 +6,9 @@ candidates, by chance, sits one private row; on the others none. So every histog
 under noise of its own. The score of a candidate is the sum of its noisy votes over all rounds,
 which no other score beats if the noise is Gaussian and independent.
 
+For a promise to users, a user has rows on several candidates, in several classes, or none at
+all. The score is the sum over all of these, and a user is one sample.
+
 What that sum can not see is noise that repeats: between rounds, where it would cancel out of a
 difference, or between runs. So the noise of a cell, which is its votes less their mean over cells
 alike, must be uncorrelated between rounds, and with that of a second run.
@@ -24,10 +27,10 @@ from tabpe.audit.report import Claim, Finding, Repetition
 from tabpe.audit.scores import likeness, shown
 from tabpe.audit.system import System
 from tabpe.encode import Records
-from tabpe.engines import LocalEngine
+from tabpe.engines import LocalEngine, Users
 from tabpe.evolve import Evolution
 from tabpe.measure.histograms import VOTES
-from tabpe.privacy import Account, BillItem, calibrate
+from tabpe.privacy import Account, BillItem, Neighbours, calibrate
 
 # Candidates of a class: few, so that votes are quick in numpy too, and a power of two, so that
 # float32 holds their places.
@@ -44,10 +47,17 @@ class Channel:
     Args:
         cells: How many candidates: a power of two.
         rounds: How many histograms the promise is over.
+        rows_a_user: How many rows a user has, a power of two; None for a promise to rows.
     """
 
     cells: int = 2**18
     rounds: int = Evolution().rounds
+    rows_a_user: int | None = None
+
+    @property
+    def samples(self) -> int:
+        """How many rows or users are there or not."""
+        return self.cells // (self.rows_a_user or 1)
 
     def audit(self, system: System, claim: Claim, label: str) -> list[Finding]:
         """Return what the votes of a system show.
@@ -57,34 +67,54 @@ class Channel:
             claim: What it promises over all rounds.
             label: How findings call the channel.
         """
-        occupied = np.random.default_rng().permutation(self.cells) < self.cells // 2
-        sigma = calibrate(claim.epsilon, claim.delta, self.rounds)
+        occupied = np.random.default_rng().permutation(self.samples) < self.samples // 2
+        sigma = calibrate(claim.epsilon, claim.delta, self.rounds, self._neighbours)
         noisy = self._votes(system, sigma, occupied, self.rounds)
         again = self._votes(system, sigma, occupied, 1)
         scores = noisy.sum(axis=0)
         noise, other_noise = _centred(noisy, occupied), _centred(again, occupied)
         return [
             *shown(label, scores[occupied], scores[~occupied], claim),
-            Repetition(f"{label}: noise over rounds", likeness(noise), self.cells),
+            Repetition(f"{label}: noise over rounds", likeness(noise), self.samples),
             Repetition(
                 f"{label}: noise over runs",
                 likeness(np.stack([noise[0], other_noise[0]])),
-                self.cells,
+                self.samples,
             ),
         ]
 
+    @property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(max_rows=self.rows_a_user)
+
     def _votes(self, system: System, sigma: float, occupied: NDArray[Any], calls: int) -> Votes:
-        """Return the noisy votes of the first rounds of a run, one row a round."""
+        """Return the noisy votes of the first rounds of a run for each sample, one row a round."""
+        copies = self.rows_a_user or 1
+        taken = np.tile(occupied, copies)
         length = min(self.cells, LINE)
         line = np.arange(length)[:, None] / length
         candidates = Records(line, np.empty((length, 0), dtype=np.uint8))
         population = [candidates] * (self.cells // length)
         account, noise = Account(), system.noise()
         account.agree(BillItem(VOTES, sigma=sigma, times=self.rounds))
-        engine = system.engine(LocalEngine(classes=len(population), category_weight=1.0))
-        engine.prepare([_rows_on(population, occupied)])
+        engine = system.engine(
+            LocalEngine(
+                classes=len(population), category_weight=1.0, users=self._users(system, taken)
+            )
+        )
+        engine.prepare([_rows_on(population, taken)])
         measured = (measure.votes(engine, population, account, noise) for _ in range(calls))
-        return np.stack([np.concatenate(one.values) for one in measured])
+        votes = np.stack([np.concatenate(one.values) for one in measured])
+        added: Votes = votes.reshape(calls, copies, self.samples).sum(axis=1)
+        return added
+
+    def _users(self, system: System, taken: NDArray[Any]) -> Users | None:
+        """Return whose the rows are: one on the same place of each part of all candidates."""
+        if self.rows_a_user is None:
+            return None
+        owners = np.tile(np.arange(self.samples), self.rows_a_user)[taken]
+        scale = self._neighbours.scale
+        return system.users(Users(taken, owners, len(np.unique(owners)), scale))
 
 
 def _rows_on(population: list[Records], occupied: NDArray[Any]) -> tuple[Records, Votes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from tabpe.audit.broken import BROKEN
+from tabpe.audit.broken import BROKEN, BROKEN_FOR_USERS
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
 from tabpe.audit.game import Game
@@ -28,6 +28,7 @@ class Effort:
     Args:
         channel: The votes under noise that is quick to draw.
         exact_channel: The votes under OpenDP's noise, which is a hundred times slower to draw.
+        user_channel: The votes of users, for which a table of noise does not serve.
         game: Many small runs.
         places: One run, with canaries that are near to synthetic rows or not.
         edges: Runs with canaries at the bounds of columns.
@@ -35,6 +36,7 @@ class Effort:
 
     channel: Channel = field(default_factory=Channel)
     exact_channel: Channel = field(default_factory=lambda: Channel(cells=2**15, rounds=8))
+    user_channel: Channel = field(default_factory=lambda: Channel(2**15, 8, rows_a_user=16))
     game: Game = field(default_factory=Game)
     places: Places = field(default_factory=Places)
     edges: Edges = field(default_factory=Edges)
@@ -60,15 +62,17 @@ def audit(
         on_test: Called with the name of each test before it begins.
 
     Example:
-        >>> few = Effort(Channel(2**10), Channel(2**6, 2), Game(20), Places(20), Edges(5, 10))
+        >>> votes = Channel(2**10), Channel(2**6, 2), Channel(2**8, 2, rows_a_user=4)
+        >>> few = Effort(*votes, Game(20), Places(20), Edges(5, 10))
         >>> report = audit(epsilon=1.0, effort=few)
         >>> report.holds, len(report.findings)
-        (True, 14)
+        (True, 18)
     """
     effort, claim = effort or Effort(), _claim(epsilon, delta)
     on_test("votes, opendp")
     exact = replace(SHIPPED, noise=OpenDPNoise)
     findings = effort.exact_channel.audit(exact, claim, "votes, opendp")
+    findings += _user_channel(SHIPPED, claim, effort, on_test)
     by_table = replace(SHIPPED, noise=TableNoise)
     findings += _channel(by_table, claim, effort, on_test, "votes, table")
     findings += _pipeline(SHIPPED, claim, effort, on_test)
@@ -103,6 +107,9 @@ def audit_broken(
         findings = _channel(system, claim, effort, announce)
         findings += _pipeline(system, claim, effort, announce)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
+    for system in BROKEN_FOR_USERS:
+        findings = _user_channel(system, claim, effort, on_test)
+        reports.append(AuditReport(system.name, claim, tuple(findings)))
     return tuple(reports)
 
 
@@ -122,6 +129,11 @@ def _channel(
 ) -> list[Finding]:
     on_test(label)
     return effort.channel.audit(system, claim, label)
+
+
+def _user_channel(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+    on_test("votes of users")
+    return effort.user_channel.audit(system, claim, "votes of users")
 
 
 def _pipeline(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:

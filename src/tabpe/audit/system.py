@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tabpe.audit.report import Claim
-from tabpe.engines import Engine
+from tabpe.engines import Engine, Users
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolve import Evolution
 from tabpe.privacy import NoiseSource, OpenDPNoise
@@ -27,6 +27,7 @@ class System:
         name: What the report calls it.
         noise: Makes the source of noise of one run.
         engine: Takes the shipped engine, and returns the one that is asked.
+        users: Takes whose the rows are, and returns whose the engine takes them for.
         table: Takes a private table, and returns the one that is fitted.
         schema: Takes the declared schema and the table, and returns the one that is used.
     """
@@ -34,6 +35,7 @@ class System:
     name: str = "as shipped"
     noise: Callable[[], NoiseSource] = OpenDPNoise
     engine: Callable[[Engine], Engine] = lambda engine: engine
+    users: Callable[[Users], Users] = lambda users: users
     table: Callable[[pa.Table], pa.Table] = lambda table: table
     schema: Callable[[Schema, pa.Table], Schema] = lambda declared, _: declared
 

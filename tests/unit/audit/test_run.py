@@ -4,33 +4,43 @@ import numpy as np
 import pytest
 
 from tabpe.audit import Effort, audit, audit_broken
-from tabpe.audit.broken import BROKEN, NarrowNoise, ReusedNoise
+from tabpe.audit.broken import BROKEN, BROKEN_FOR_USERS, NarrowNoise, ReusedNoise
 from tabpe.audit.canaries import Edges, Places
-from tabpe.audit.channel import Channel
+from tabpe.audit.channel import LINE, Channel
 from tabpe.audit.game import Game
 from tabpe.audit.report import Claim
 from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
 from tabpe.evolve import Evolution
 from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.privacy.adjacency import FIXED_POINT
 
-FEW = Effort(Channel(2**10, 3), Channel(2**6, 2), Game(8), Places(20), Edges(5, 10))
+FEW = Effort(
+    Channel(2**10, 3),
+    Channel(2**6, 2),
+    Channel(2**8, 4, rows_a_user=4),
+    Game(8),
+    Places(20),
+    Edges(5, 10),
+)
 
 
 def test_both_sources_of_noise_and_the_whole_pipeline_are_attacked():
     names = []
     report = audit(epsilon=2.0, delta=1e-6, effort=FEW, on_test=names.append)
     attacked = {finding.test.split(":")[0] for finding in report.findings}
-    assert attacked == {"votes, opendp", "votes, table", "many runs", "canaries"}
-    assert len(names) == 5
+    votes = {"votes, opendp", "votes, table", "votes of users"}
+    assert attacked == {*votes, "many runs", "canaries"}
+    assert len(names) == 6
     assert report.claim == Claim(2.0, 1e-6)
     assert all(f.claim.epsilon == 2.0 for f in report.findings if hasattr(f, "claim"))
 
 
 def test_every_broken_system_goes_through_the_same_tests():
     reports = audit_broken(epsilon=2.0, effort=FEW)
-    assert [report.system for report in reports] == [system.name for system in BROKEN]
-    assert {len(report.findings) for report in reports} == {10}
+    broken = (*BROKEN, *BROKEN_FOR_USERS)
+    assert [report.system for report in reports] == [system.name for system in broken]
+    assert [len(report.findings) for report in reports] == [10] * len(BROKEN) + [4]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.001, 21.0, float("nan"), "one"])
@@ -45,6 +55,7 @@ def test_what_is_shipped_is_not_replaced():
     assert SHIPPED.noise is OpenDPNoise
     assert SHIPPED.engine(engine) is engine
     assert SHIPPED.table(table) is table
+    assert SHIPPED.users(table) is table
     assert SHIPPED.schema(schema, table) is schema
 
 
@@ -74,6 +85,15 @@ def test_a_channel_without_noise_returns_who_is_there():
     occupied = np.arange(2**8) % 3 == 0
     votes = channel._votes(silent, 5.0, occupied, 3)
     assert (votes == occupied).all()
+
+
+def test_a_channel_of_users_returns_who_is_there_in_all_classes():
+    """Four rows on four lines weigh a half each; without noise the sum over them is two."""
+    channel = Channel(4 * LINE, 3, rows_a_user=4)
+    silent = System("silent", noise=lambda: FakeNoise(strength=0))
+    occupied = np.arange(LINE) % 3 == 0
+    votes = channel._votes(silent, 5.0, occupied, 3)
+    assert (votes == 2 * FIXED_POINT * occupied).all()
 
 
 def test_wrong_guesses_end_the_search_at_the_bounds_at_once():

@@ -61,6 +61,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m bench.voting
 	$(BIN)/python -m bench.streaming
 	$(BIN)/python -m bench.audit
+	$(BIN)/python -m bench.private_schema
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist

@@ -297,7 +297,11 @@ def _known_delta(request: Request) -> float | None:
 
 
 def _check_sigma(sigma: float, request: Request, noise: NoiseSource) -> None:
-    sigma *= request.neighbours.scale
+    if request.neighbours.of_users and sigma * request.neighbours.scale > noise.largest_sigma:
+        raise ParameterError(
+            "noise: votes of users are counted on a grid that is finer than this source draws. "
+            "Use noise='opendp'."
+        )
     if sigma > noise.largest_sigma:
         raise ParameterError(
             f"noise: this promise needs a sigma of about {sigma:.3g}, and the source draws up to "

@@ -13,6 +13,7 @@ from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
 from tabpe.schema import Schema
 
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
@@ -97,3 +98,11 @@ def test_the_speeds_are_those_of_the_committed_results():
         passes = cases[key]["stages"]["R"]["passes"]
         figures = " | ".join(f"{passes[system]['best_ms']:,.0f}" for system in SYSTEMS)
         assert f"| {table} | {figures} |" in README
+
+
+def test_a_bought_schema_costs_no_accuracy_as_it_says():
+    """The certified epsilon of both runs is within the same request, and neither scores worse."""
+    found = json.loads((RESULTS / "private_schema.json").read_text())
+    assert "costs no accuracy" in README
+    assert found["drop"] <= 0.0
+    assert found["results"]["bought"]["epsilon"] <= 1.0

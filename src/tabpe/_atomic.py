@@ -115,22 +115,31 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
 
 def _create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     try:
-        handle = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
+        _create_unnamed(path, fill)
+    except FileExistsError:
+        raise
     except (AttributeError, OSError):  # another system, or a file system without such files
-        temporary = _hidden(path)
-        try:
-            _fill(temporary, fill)
-            temporary.chmod(0o600)
-            os.link(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return
+        _create_hidden(path, fill)
+
+
+def _create_unnamed(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    handle = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
     with os.fdopen(handle, "wb") as file:
         fill(file)
         file.flush()
         os.fsync(handle)
         # Only with a folder given does os.link follow the link in /proc to the file itself.
         os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+
+
+def _create_hidden(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    temporary = _hidden(path)
+    try:
+        _fill(temporary, fill)
+        temporary.chmod(0o600)
+        os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -156,3 +156,49 @@ def test_permissions_follow_the_umask(tmp_path, mask, mode):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+@pytest.fixture(params=["as it is", "without unnamed files", "without /proc"])
+def system(request, monkeypatch):
+    """A system that has what it takes for a file without a name, or lacks a part of it."""
+    if request.param == "without unnamed files":
+        monkeypatch.delattr("os.O_TMPFILE", raising=False)
+    if request.param == "without /proc":
+        link = os.link
+
+        def no_proc(source, target, **options):
+            if str(source).startswith("/proc"):
+                raise FileNotFoundError
+            link(source, target, **options)
+
+        monkeypatch.setattr("os.link", no_proc)
+
+
+@pytest.mark.usefixtures("system")
+def test_a_new_file_is_whole_and_for_its_owner_alone(tmp_path):
+    path = tmp_path / "new"
+    atomic.create(path, atomic.filler(b"hello"))
+    assert path.read_bytes() == b"hello"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("system")
+def test_a_new_file_never_takes_the_place_of_another(tmp_path):
+    path = tmp_path / "old"
+    path.write_text("old")
+    with pytest.raises(OutputError, match="exists already"):
+        atomic.create(path, atomic.filler(b"new"))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("system")
+def test_a_new_file_that_can_not_be_filled_leaves_nothing(tmp_path):
+    def fail(file):
+        file.write(b"half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        atomic.create(tmp_path / "new", fail)
+    assert list(tmp_path.iterdir()) == []

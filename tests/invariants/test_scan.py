@@ -7,6 +7,7 @@ with variants that leak on purpose.
 
 import base64
 import itertools
+import os
 import signal
 from pathlib import Path
 
@@ -17,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from planted import COUNTS, DECIMAL, MARKED, RARE, ROWS, SCHEMA, STRICT, WARDS, table
-from scene import Scene
 from searching import files_of
 from tabpe.archive import Archive
 from tabpe.errors import DataError, TabpeError
@@ -27,11 +27,6 @@ from tabpe.rows import fingerprint
 from tabpe.run_folder import measured_of
 
 LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
-
-
-@pytest.fixture
-def scene(tmp_path, monkeypatch, capfd):
-    return Scene(tmp_path, monkeypatch, capfd)
 
 
 FITS = {
@@ -107,7 +102,9 @@ def test_a_parquet_file_of_pandas_hands_nothing_on(scene):
     assert scene.leaks() == []
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_a_terminal_shows_nothing(scene, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     with scene.terminal(monkeypatch) as shown:
         assert scene.synth(*LEDGER) == 0
     assert b"round" in b"".join(shown)
@@ -148,6 +145,8 @@ def test_a_cell_outside_the_schema_is_not_shown(scene, kind, data, engine):
     spoil(scene, name, cell)
     words = (*words, *REMEMBERED, "--engine", engine)
     assert scene.synth(*words, data=data, schema=schema) == 2, scene.evidence()["stderr"]
+    if schema is not None:
+        scene.tabpe("schema", "check", scene.private / schema, scene.private / data)
     assert scene.leaks() == []
 
 
@@ -208,6 +207,18 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
     target, breaks = PLACES[place]
     monkeypatch.setattr(target, breaks(MemoryError))
     assert isinstance(scene.fit(table(), run_dir="run"), TabpeError)
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError])
+def test_a_fit_that_stops_in_the_middle_leaves_nothing_behind(scene, monkeypatch, kind):
+    def fail():
+        raise kind
+
+    monkeypatch.setattr("tabpe.evolve.loop.select", at_the_end_of_round(5, fail))
+    machine = {"engine": "stream", "spill": "spill", "run_dir": "run"}
+    assert isinstance(scene.fit(table(), **machine), kind)
+    assert list(Path("spill").iterdir()) == []
     assert scene.leaks() == []
 
 

@@ -10,18 +10,12 @@ import numpy as np
 import pytest
 
 from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, table
-from scene import Scene
 from tabpe.archive import Archive
 from tabpe.engines import LocalEngine
 from tabpe.errors import DataError
 from tabpe.evolve import loop
 from tabpe.rows import EncodedRows
 from tabpe.run_folder import archive_of
-
-
-@pytest.fixture
-def scene(tmp_path, monkeypatch, capfd):
-    return Scene(tmp_path, monkeypatch, capfd)
 
 
 def telling(tell):

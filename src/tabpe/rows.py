@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabpe._arrow import is_text
 from tabpe.encode import Encoder, Records
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
@@ -79,11 +80,22 @@ def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
     if column not in source.names:
         raise DataError(f"unit: the table has no {column!r}: {did_you_mean(column, source.names)}")
     for batch in source.batches([column]):
-        missing = pc.is_null(batch.table[column], nan_is_null=True)
+        missing = _without_id(batch.table[column])
         if pc.any(missing).as_py():
             first = int(pc.index(missing, value=True).as_py()) + 1
             raise missing_value(column, first).at(batch.file, batch.first_row)
         yield batch.table[column]
+
+
+def _without_id(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which rows have no user id. Nobody is called by blanks: a CSV has them for no id."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    missing = pc.is_null(cells, nan_is_null=True)
+    if not is_text(cells.type):
+        return missing
+    blank = pc.equal(pc.utf8_trim_whitespace(cells.cast(pa.large_string())), "")
+    return pc.or_kleene(missing, blank)
 
 
 def fingerprint(source: Source, names: Sequence[str], key: bytes) -> str:

@@ -1,14 +1,9 @@
-"""Nothing of the private table gets out: not in errors, logs, history, certificate or files.
+"""No error quotes the private table, whatever is wrong with it, and no model keeps it.
 
-Markers are planted where nothing but a leak can bring them out again: rare numbers clamped by the
-schema, texts that map to `other`, and counts that noise makes very unlikely to appear.
+What runs say and leave behind is searched in `test_scan`.
 """
 
-import json
-import logging
 import traceback
-import warnings
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -18,6 +13,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
+from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.encode import Encoder
 from tabpe.engines import LocalEngine, StreamEngine
@@ -69,109 +65,15 @@ def printed(error):
     return "\n".join(said)
 
 
-def carried(error):
-    """What a tool that collects errors can find in one: every error behind it, hidden or not."""
-    said = []
-    while error is not None:
-        said += [str(error), repr(error), *getattr(error, "__notes__", [])]
-        error = error.__cause__ or error.__context__
-    return "\n".join(said)
-
-
 def assert_clean(text, markers=MARKERS):
     found = [marker for marker in markers if marker in text]
     assert not found, f"{found} in: {text[:2000]}"
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A real run on a table full of markers, and all that it said meanwhile."""
-    heard = []
-
-    class Listener(logging.Handler):
-        def emit(self, record):
-            heard.append(self.format(record))
-
-    root, listener = logging.getLogger(), Listener()
-    level = root.level
-    root.addHandler(listener)
-    root.setLevel(logging.DEBUG)
-    model = TabPE(epsilon=1, n_samples=100, random_state=0, verbose=1)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.fit(pa.table(columns()), SCHEMA)
-    finally:
-        root.removeHandler(listener)
-        root.setLevel(level)
-    path = tmp_path_factory.mktemp("leaks") / "model.tabpe"
-    model.save(path)
-    return model, [*heard, *(str(warning.message) for warning in caught)], path
-
-
-def unfolded(path):
-    """Every byte of an archive, and of the archives in it."""
-    parts = []
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            content = archive.read(name)
-            parts.append(content)
-            if name.endswith(".npz"):
-                with archive.open(name) as inner, zipfile.ZipFile(inner) as arrays:
-                    parts += [arrays.read(entry) for entry in arrays.namelist()]
-    return b"\n".join(parts)
-
-
-def test_logs_and_warnings_hold_no_marker(run):
-    assert_clean("\n".join(run[1]))
-
-
-def test_the_history_and_the_certificate_hold_no_marker(run):
-    model = run[0]
-    said = json.dumps(model.history_) + model.certificate.to_json() + str(model.certificate)
-    assert_clean(said + repr(model) + repr(model.release_))
-
-
-def test_the_saved_file_holds_no_marker(run):
-    content = unfolded(run[2])
-    binary = [
-        np.array([value], dtype=kind).tobytes()
-        for value in (NUMBER, DECIMAL)
-        for kind in (np.float64, np.float32, np.int64)
-    ]
-    assert not [marker for marker in (*map(str.encode, MARKERS), *binary) if marker in content]
-
-
-def test_the_synthetic_rows_hold_no_marker(run):
-    assert_clean(str(run[0].sample(1000).to_pylist()))
-
-
-def values(plain):
-    """Every number in a nest of plain values."""
-    if isinstance(plain, dict):
-        return [number for entry in plain.values() for number in values(entry)]
-    if isinstance(plain, (list, tuple)):
-        return [number for entry in plain for number in values(entry)]
-    return [plain] if isinstance(plain, (int, float)) else []
-
-
-def test_no_exact_count_stands_in_the_history_or_the_certificate():
-    """Under noise of sigma 50 and more, five runs do not all show the same exact count."""
-    exact = {*COUNTS, sum(COUNTS)}
-    shown = []
-    for seed in range(5):
-        model = TabPE(epsilon=0.5, delta=1e-6, n_samples=100, random_state=seed, verbose=0)
-        model.fit(pa.table(columns()), SCHEMA)
-        plain = [model.history_, model.certificate.to_dict()]
-        shown.append(exact & {round(number) for number in values(plain)})
-        text = json.dumps(plain)
-        shown[-1] |= {count for count in exact if f"{count:,}" in text}
-    assert set.intersection(*shown) == set()
-
-
-def test_a_fitted_model_holds_no_private_row(run):
+def test_a_fitted_model_holds_no_private_row():
     """Only what is released is kept: nothing reachable from the model has the private length."""
-    model = run[0]
+    model = TabPE(epsilon=1, n_samples=100, random_state=0, verbose=0)
+    model.fit(pa.table(columns()), SCHEMA)
     waiting, seen = [model], set()
     while waiting:
         one = waiting.pop()
@@ -224,7 +126,7 @@ def test_errors_about_cells_name_the_column(kind):
     assert BAD[kind][0] in str(error_of(spoilt(kind)))
 
 
-@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("look", [printed, chain_of])
 @pytest.mark.parametrize("kind", BAD)
 def test_errors_about_cells_never_show_a_cell(kind, look, capfd):
     assert_clean(look(error_of(spoilt(kind))) + "".join(capfd.readouterr()))
@@ -245,7 +147,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("look", [printed, chain_of])
 @pytest.mark.parametrize("kind", FILES)
 def test_errors_about_files_never_show_a_cell(kind, look, tmp_path, capfd):
     path = tmp_path / "rows.csv"
@@ -279,7 +181,7 @@ def test_errors_about_stored_cells_never_show_a_cell(
     monkeypatch.setattr(batches, "ROWS_A_BATCH", 500)
     error = error_of(store(spoilt(kind), tmp_path), **machine)
     assert BAD[kind][0] in str(error)
-    assert_clean(carried(error) + printed(error) + "".join(capfd.readouterr()))
+    assert_clean(chain_of(error) + printed(error) + "".join(capfd.readouterr()))
     assert error.__context__ is None
 
 
@@ -291,7 +193,7 @@ def test_errors_about_damaged_files_never_show_a_cell(store, cut, tmp_path, capf
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * cut)])
     error = error_of(path)
-    assert_clean(carried(error) + "".join(capfd.readouterr()))
+    assert_clean(chain_of(error) + "".join(capfd.readouterr()))
     assert error.__context__ is None
 
 
@@ -311,13 +213,13 @@ FRAMES = {
 }
 
 
-@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("look", [printed, chain_of])
 @pytest.mark.parametrize("kind", FRAMES)
 def test_errors_about_frames_never_show_a_cell(kind, look):
     assert_clean(look(error_of(FRAMES[kind]())))
 
 
-@pytest.mark.parametrize("look", [printed, carried])
+@pytest.mark.parametrize("look", [printed, chain_of])
 @pytest.mark.parametrize("kind", ["all null", "null", "lists"])
 def test_errors_of_a_draft_never_show_a_cell(kind, look):
     with pytest.raises(TabpeError) as caught:
@@ -331,7 +233,7 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
     for _ in range(6):
         with pytest.raises(TabpeError, match="public_rows") as caught:
             TabPE(epsilon=1, random_state=0, verbose=0).fit(small, SCHEMA)
-        assert_clean(carried(caught.value))
+        assert_clean(chain_of(caught.value))
         said.add(str(caught.value))
     assert len(said) > 1
 
@@ -352,7 +254,7 @@ def test_running_out_of_memory_tells_no_size(monkeypatch, where, what):
     model = TabPE(delta=1e-6, n_samples=100, verbose=0, engine=engine)
     with pytest.raises(TabpeError, match="out of memory") as caught:
         model.fit(pa.table(columns()), SCHEMA)
-    assert_clean(carried(caught.value), [str(COUNTS[0])])
+    assert_clean(chain_of(caught.value), [str(COUNTS[0])])
 
 
 @pytest.mark.parametrize("problem", ["gone", "full", "changed"])
@@ -379,7 +281,7 @@ def test_errors_of_streaming_tell_no_size(problem, monkeypatch, tmp_path):
         )
     error = error_of(tmp_path / "t.parquet", **machine)
     sizes = [str(count + more) for count in (*COUNTS, sum(COUNTS)) for more in (-1, 0, 1)]
-    assert_clean(carried(error).replace(f"after {COUNTS[0]}", ""), sizes)
+    assert_clean(chain_of(error).replace(f"after {COUNTS[0]}", ""), sizes)
     assert error.__context__ is None
 
 
@@ -388,5 +290,5 @@ def test_a_column_that_is_not_declared_leaves_no_trace(tmp_path, library):
     table = library(columns() | {TEXT: [0] * sum(COUNTS)})
     model = TabPE(delta=1e-6, n_samples=100, verbose=0).fit(table, SCHEMA)
     model.save(tmp_path / "model.tabpe")
-    assert TEXT.encode() not in unfolded(tmp_path / "model.tabpe")
+    assert_clean(str(files_of(tmp_path)))
     assert_clean(repr(model.release_) + model.certificate.to_json() + str(model.sample()))

@@ -12,7 +12,7 @@ import pytest
 from tabpe.encode import Encoder
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
-from tabpe.rows import EncodedRows
+from tabpe.rows import EncodedRows, user_ids
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SECRET = "Secret-Cell-4711"
@@ -176,3 +176,31 @@ def test_the_size_is_that_of_the_encoded_rows(tmp_path):
 def test_a_label_alone_takes_no_bytes():
     alone = Encoder(Schema((Boolean("ill"),), label="ill"))
     assert alone.bytes_a_row == 0
+
+
+NO_ID = {
+    "null": pa.array([*"abcde", None]),
+    "empty": pa.array([*"abcde", ""]),
+    "blank": pa.array([*"abcde", " \t"], pa.large_string()),
+    "dictionary": pa.array([*"abcde", ""]).dictionary_encode(),
+    "nan": pa.array([1.0, 2.0, 3.0, 4.0, 5.0, float("nan")]),
+}
+
+
+@pytest.mark.parametrize("kind", NO_ID)
+def test_a_row_without_a_user_is_refused(kind):
+    """All rows without an id would pass for one user, who are many."""
+    with pytest.raises(CellError, match="column 'user' has no value in row 6"):
+        list(user_ids(open_source(pa.table({"user": NO_ID[kind]})), "user"))
+
+
+def test_a_csv_file_has_blanks_for_users_that_are_missing(tmp_path):
+    (tmp_path / "rows.csv").write_text("user,age\na,1\n,2\n")
+    with pytest.raises(CellError, match=r"rows\.csv: column 'user' has no value in row 2"):
+        list(user_ids(open_source(tmp_path / "rows.csv"), "user"))
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "a"], [0, 1, 0]])
+def test_user_ids_come_as_they_are(ids):
+    (batch,) = user_ids(open_source(pa.table({"user": ids})), "user")
+    assert batch.to_pylist() == ids

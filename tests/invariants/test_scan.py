@@ -1,0 +1,287 @@
+"""All that a run says and leaves behind is searched for markers planted in the private table.
+
+Not found may be: a rare text or number, an exact count, a part of an exact histogram, an encoded
+row, or a digest of the table that anyone can make. That the search finds such things is tested
+with variants that leak on purpose.
+"""
+
+import base64
+import itertools
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from planted import COUNTS, DECIMAL, MARKED, RARE, ROWS, SCHEMA, STRICT, WARDS, table
+from searching import files_of
+from tabpe.archive import Archive
+from tabpe.errors import DataError, TabpeError
+from tabpe.evolve.select import select as _select
+from tabpe.io import open_source
+from tabpe.rows import fingerprint
+from tabpe.run_folder import measured_of
+
+LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
+
+
+FITS = {
+    "declared": {},
+    "delta from a noisy count": {"delta": None, "n_samples": None},
+    "bought": {"schema": "private", "label": "ill", "drop": ["person"]},
+    "users": {"unit": "person", "max_rows_per_user": 2, "noise": "opendp", "n_samples": 150},
+    "remembered and charged": {"run_dir": "run", "ledger": "ledger.db", "dataset": "patients"},
+    "streamed": {"engine": "stream", "spill": "spill", "adjacency": "replace-one"},
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_a_fit_leaks_nothing(scene, kind):
+    declared = None if "schema" in FITS[kind] else SCHEMA
+    model = scene.fit(table(), declared, verbose=1, **FITS[kind])
+    assert model.certificate.private
+    assert scene.leaks() == []
+
+
+COMMANDS = {
+    "plain": (),
+    "quiet": ("--quiet", "--escape-formulas"),
+    "remembered and charged": (*LEDGER, "--run-dir", "run", "-o", "out.parquet"),
+    "bought": ("--private-schema", "--label", "ill", "--drop", "person", "--run-dir", "run"),
+    "streamed": ("--engine", "stream", "--spill-dir", "spill", *LEDGER),
+    "users, bought": (
+        *("--private-schema", "--label", "ill", "--unit", "person", "--run-dir", "run"),
+        *("--noise", "opendp", "--rows", 150, *LEDGER),
+    ),
+}
+
+
+@pytest.mark.parametrize("data", ["table.csv", "table.parquet"])
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_command_leaks_nothing(scene, kind, data):
+    schema = None if "--private-schema" in COMMANDS[kind] else "schema.yaml"
+    assert scene.synth(*COMMANDS[kind], data=data, schema=schema) == 0, scene.evidence()["stderr"]
+    output = "out.parquet" if "out.parquet" in COMMANDS[kind] else "out.csv"
+    assert scene.tabpe("verify", "out.certificate.json", output) == 0
+    if "--ledger" in COMMANDS[kind]:
+        for words in ("show", "patients"), ("show", "--json"), ("verify",), ("export",):
+            assert scene.tabpe("ledger", *words, "--ledger", "ledger.db") == 0
+    assert scene.leaks() == []
+
+
+def _pandas_in_arrow():
+    """Arrow keeps what pandas says of its index: how many rows there are."""
+    return pa.Table.from_pandas(table().to_pandas())
+
+
+FRAMES = {
+    "pandas": lambda: table().to_pandas(),
+    "pandas categories": lambda: table().to_pandas().astype({"ward": "category"}),
+    "pandas index": lambda: table().to_pandas().set_index("person"),
+    "polars": lambda: pl.from_arrow(table()),
+    "polars enumeration": lambda: pl.from_arrow(table()).cast({"ward": pl.Enum([*WARDS])}),
+    "polars categories": lambda: pl.from_arrow(table()).cast({"ward": pl.Categorical}),
+    "pandas in arrow": _pandas_in_arrow,
+    "arrow dictionary": lambda: table().set_column(4, "ward", table()["ward"].dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_no_frame_carries_more_than_its_rows(scene, kind):
+    assert scene.fit(FRAMES[kind]()).certificate.private
+    assert scene.leaks() == []
+
+
+def test_a_parquet_file_of_pandas_hands_nothing_on(scene):
+    pq.write_table(_pandas_in_arrow(), scene.private / "table.parquet")
+    assert scene.synth("-o", "out.parquet", data="table.parquet") == 0
+    assert scene.leaks() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_a_terminal_shows_nothing(scene, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    with scene.terminal(monkeypatch) as shown:
+        assert scene.synth(*LEDGER) == 0
+    assert b"round" in b"".join(shown)
+    assert scene.leaks() == []
+
+
+# How the private table is spoilt, what is declared of it, and how it is read then.
+SPOILT = {
+    "text in numbers": ("age", RARE, "schema.yaml", ()),
+    "text in decimals": ("weight", f"{DECIMAL}{RARE}", "schema.yaml", ()),
+    "text in truths": ("ill", RARE, "schema.yaml", ()),
+    "no value": ("height", None, "schema.yaml", ()),
+    "unknown category": ("ward", RARE, "strict.yaml", ()),
+    "no user": ("person", None, "schema.yaml", ("--unit", "person", "--noise", "opendp")),
+    "a gap after the purchase": (
+        *("height", None, None),
+        ("--private-schema", "--label", "ill", "--drop", "person"),
+    ),
+    "ids to buy": ("height", "150", None, ("--private-schema", "--label", "ill")),
+}
+REMEMBERED = (*LEDGER, "--run-dir", "run")
+
+
+def spoil(scene, name, cell):
+    """Put a cell into the marked row, in a column of text."""
+    private = table()
+    cells = [str(one).lower() for one in private[name].to_pylist()]
+    cells[MARKED] = cell
+    place = private.schema.get_field_index(name)
+    scene.store(private.set_column(place, name, pa.array(cells, pa.string())))
+    STRICT.save(scene.private / "strict.yaml")
+
+
+@pytest.mark.parametrize(("data", "engine"), [("table.csv", "local"), ("table.parquet", "stream")])
+@pytest.mark.parametrize("kind", SPOILT)
+def test_a_cell_outside_the_schema_is_not_shown(scene, kind, data, engine):
+    name, cell, schema, words = SPOILT[kind]
+    spoil(scene, name, cell)
+    words = (*words, *REMEMBERED, "--engine", engine)
+    assert scene.synth(*words, data=data, schema=schema) == 2, scene.evidence()["stderr"]
+    if schema is not None:
+        scene.tabpe("schema", "check", scene.private / schema, scene.private / data)
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPOILT if SPOILT[kind][2]])
+def test_an_error_about_a_cell_has_nothing_behind_it(scene, kind):
+    name, cell, schema, words = SPOILT[kind]
+    spoil(scene, name, cell)
+    unit = {"unit": "person", "noise": "opendp"} if words else {}
+    error = scene.fit(scene.private / "table.csv", scene.private / schema, **unit)
+    assert isinstance(error, DataError)
+    assert name in str(error)
+    assert scene.leaks() == []
+
+
+def quoting(kind):
+    """Return what fails with words that quote the table, as those of other libraries may."""
+
+    def fail(*_, **__):
+        raise kind(f"{RARE} in an array of shape ({ROWS}, {COUNTS[1]})")
+
+    return fail
+
+
+def at_the_end_of_round(number, fail):
+    """Return a selection that fails in some round."""
+    calls = itertools.count(1)
+
+    def select(*given, **options):
+        # Both classes select once a round.
+        return fail() if next(calls) == 2 * number else _select(*given, **options)
+
+    return select
+
+
+PLACES = {
+    "engine": ("tabpe.engines.LocalEngine.votes", quoting),
+    "noise": ("tabpe.privacy.table.TableNoise.draw", quoting),
+    "encoder": ("tabpe.encode.Encoder.encode", quoting),
+    "select": ("tabpe.evolve.loop.select", lambda kind: at_the_end_of_round(5, quoting(kind))),
+    "certificate": ("tabpe.pipeline.certify", quoting),
+    "output": ("tabpe.cli.synth.table_writer", quoting),
+}
+KINDS = {MemoryError: 1, RuntimeError: 1, KeyError: 1, KeyboardInterrupt: 2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", PLACES)
+def test_what_fails_within_a_run_is_not_quoted(scene, monkeypatch, place, kind):
+    target, breaks = PLACES[place]
+    with monkeypatch.context() as patch:
+        patch.setattr(target, breaks(kind))
+        assert scene.synth(*REMEMBERED, "--engine", "local") == KINDS[kind]
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("place", ["engine", "noise", "encoder", "select", "certificate"])
+def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeypatch, place):
+    target, breaks = PLACES[place]
+    monkeypatch.setattr(target, breaks(MemoryError))
+    assert isinstance(scene.fit(table(), run_dir="run"), TabpeError)
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError])
+def test_a_fit_that_stops_in_the_middle_leaves_nothing_behind(scene, monkeypatch, kind):
+    def fail():
+        raise kind
+
+    monkeypatch.setattr("tabpe.evolve.loop.select", at_the_end_of_round(5, fail))
+    machine = {"engine": "stream", "spill": "spill", "run_dir": "run"}
+    assert isinstance(scene.fit(table(), **machine), kind)
+    assert list(Path("spill").iterdir()) == []
+    assert scene.leaks() == []
+
+
+def interrupt(scene, monkeypatch):
+    """Begin a run that stops in the middle."""
+    with monkeypatch.context() as patch:
+        patch.setattr("tabpe.evolve.loop.select", at_the_end_of_round(5, quoting(OSError)))
+        assert scene.synth(*REMEMBERED, "--seed", 1) == 1
+
+
+def test_a_run_that_goes_on_leaks_nothing(scene, monkeypatch):
+    interrupt(scene, monkeypatch)
+    assert scene.synth(*REMEMBERED, "--seed", 1) == 0
+    assert scene.leaks() == []
+
+
+def test_a_table_that_changed_is_refused_without_saying_how(scene, monkeypatch):
+    interrupt(scene, monkeypatch)
+    scene.store(table().slice(1))
+    assert scene.synth(*REMEMBERED, "--seed", 1) == 2
+    assert b"not the one" in scene.evidence()["stderr"]
+    assert scene.leaks() == []
+
+
+def test_a_refused_budget_tells_nothing_of_the_table(scene):
+    budget = ("--epsilon", 0.5, "--delta", 1e-6, "--ledger", "ledger.db")
+    assert scene.tabpe("ledger", "set-budget", "patients", *budget) == 0
+    assert scene.synth(*REMEMBERED) == 3
+    assert scene.witness.exact == []
+    assert scene.leaks() == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_process_leaves_nothing_of_the_table_behind(scene):
+    words = (*REMEMBERED, "--engine", "stream", "--spill-dir", "spill", "--seed", 1)
+    assert scene.killed_synth(*words) == -signal.SIGKILL
+    assert len(list(Path("run").glob("votes-*.measured"))) == 5
+    assert scene.leaks() == []
+    assert scene.synth(*words) == 0
+    assert scene.leaks() == []
+
+
+def test_what_a_run_remembers_is_under_the_noise_that_was_charged(scene):
+    assert scene.synth(*REMEMBERED) == 0
+    exact = [answer for answer in scene.witness.exact if len(answer) >= 300]
+    stored = [measured_of(Archive.load(path)) for path in sorted(Path("run").glob("votes-*"))]
+    assert len(exact) == len(stored) == 15
+    for true, measured in zip(exact, stored, strict=True):
+        added = np.concatenate(measured.values) - true
+        assert 0.7 < added.std() / measured.item.sigma < 1.3
+
+
+def test_a_fingerprint_tells_nothing_without_the_key_which_stays_at_home(scene, monkeypatch):
+    fingerprints = {}
+    for home, run in ("first", "a"), ("first", "b"), ("second", "c"):
+        monkeypatch.setenv("XDG_DATA_HOME", str(scene.public / home))
+        assert scene.synth("--run-dir", run) == 0
+        fingerprints[run] = Path(run, "fingerprint").read_text()
+    assert fingerprints["a"] == fingerprints["b"] != fingerprints["c"]
+    source, columns = open_source(scene.private / "table.csv"), list(SCHEMA.names)
+    key = (scene.public / "first" / "tabpe" / "fingerprint.key").read_bytes()
+    assert fingerprint(source, columns, key) == fingerprints["a"]
+    assert fingerprint(source, columns, b"") not in fingerprints.values()
+    keys = [key, key.hex().encode(), base64.b64encode(key)]
+    seen = b"".join(files_of(scene.public / "work").values())
+    assert not [one for one in keys if one in seen]

@@ -1,0 +1,172 @@
+"""The search of `test_scan` finds leaks: each of these variants leaks on purpose, and is caught."""
+
+import hashlib
+import logging
+import os
+import tempfile
+import warnings
+
+import numpy as np
+import pytest
+
+from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, table
+from tabpe.archive import Archive
+from tabpe.engines import LocalEngine
+from tabpe.errors import DataError
+from tabpe.evolve import loop
+from tabpe.rows import EncodedRows
+from tabpe.run_folder import archive_of
+
+
+def telling(tell):
+    """Return votes that tell what they are."""
+    votes = LocalEngine.votes
+
+    def heard(self, population):
+        answer = votes(self, population)
+        tell(np.concatenate(answer))
+        return answer
+
+    return heard
+
+
+def history_with_exact_totals(scene, patch):
+    honest = loop._record
+
+    def record(*given):
+        return honest(*given) | {"votes": sum(scene.witness.exact[-1])}
+
+    patch.setattr(loop, "_record", record)
+    scene.fit(table())
+
+
+def certificate_with_the_number_of_rows(scene, patch):
+    patch.setattr("tabpe.certify._notes", lambda *_: (f"made of {ROWS:,} rows",))
+    assert scene.synth() == 0
+
+
+def error_that_quotes_a_cell(scene, patch):
+    def encoded(self, batch):
+        raise DataError(f"column 'ward': {RARE!r} is not listed.")
+
+    patch.setattr(EncodedRows, "_encoded", encoded)
+    scene.fit(table(), STRICT)
+
+
+def error_with_another_behind_it(scene, patch):
+    def encoded(self, batch):
+        try:
+            float(RARE)
+        except ValueError:
+            raise DataError("column 'ward': not listed.") from None
+
+    patch.setattr(EncodedRows, "_encoded", encoded)
+    scene.fit(table(), STRICT)
+
+
+def folder_with_exact_votes(scene, patch):
+    def archive(measured):
+        honest = archive_of(measured)
+        exact = np.array(scene.witness.exact[-1], dtype=np.uint16)
+        return Archive(honest.text, honest.arrays | {"exact": exact})
+
+    patch.setattr("tabpe.journal.archive_of", archive)
+    scene.fit(table(), run_dir="run")
+
+
+def without_noise(patch):
+    def draw(self, size, sigma):
+        return np.zeros(size, dtype=np.int64)
+
+    patch.setattr("tabpe.privacy.table.TableNoise.draw", draw)
+
+
+def no_noise_in_the_folder(scene, patch):
+    without_noise(patch)
+    scene.fit(table(), run_dir="run")
+
+
+def no_noise_in_the_history(scene, patch):
+    without_noise(patch)
+    scene.fit(table())
+
+
+def no_noise_in_a_purchase(scene, patch):
+    patch.setattr("tabpe.measure.domain._noisy", lambda exact, item, terms: exact)
+    scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
+
+
+def purchase_that_tells_all_values(scene, patch):
+    patch.setattr("tabpe.measure.domain.told_above", lambda *_: -1e9)
+    scene.fit(table(), None, schema="private", label="ill", drop=["person"])
+
+
+def votes_in_a_log(scene, patch):
+    tell = logging.getLogger("tabpe").debug
+    patch.setattr(LocalEngine, "votes", telling(lambda votes: tell("votes: %s", votes.tolist())))
+    scene.fit(table())
+
+
+def count_in_a_warning(scene, patch):
+    tell = telling(lambda votes: warnings.warn(f"{votes.sum()} votes", UserWarning, stacklevel=2))
+    patch.setattr(LocalEngine, "votes", tell)
+    scene.fit(table())
+
+
+def votes_from_compiled_code(scene, patch):
+    tell = telling(lambda votes: os.write(2, " ".join(map(str, votes)).encode()))
+    patch.setattr(LocalEngine, "votes", tell)
+    assert scene.synth("--engine", "local") == 0
+
+
+def file_of_rows_with_a_name(scene, patch):
+    def named(**given):
+        return tempfile.NamedTemporaryFile(**given, delete=False)
+
+    patch.setattr("tabpe.engines.spill.tempfile.TemporaryFile", named)
+    assert scene.synth("--engine", "stream") == 0
+
+
+def fingerprint_without_a_key(scene, patch):
+    content = (scene.private / "table.csv").read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    patch.setattr("tabpe.pipeline.fingerprint", lambda *_: digest)
+    assert scene.synth("--run-dir", "run") == 0
+
+
+def cell_in_the_ledger(scene, patch):
+    assert scene.synth("--ledger", "ledger.db", "--dataset", NOTE) == 0
+
+
+def cells_in_parquet(scene, patch):
+    sample = table().select(SCHEMA.names)
+    patch.setattr("tabpe.release.Release.sample", lambda self, size: sample)
+    assert scene.synth("-o", "out.parquet") == 0
+
+
+CAUGHT = {
+    history_with_exact_totals: f"the exact count {ROWS:,} in words",
+    certificate_with_the_number_of_rows: f"the exact count {ROWS:,} in work/out.certificate.json",
+    error_that_quotes_a_cell: f"{RARE} in words",
+    error_with_another_behind_it: f"{RARE} in words",
+    folder_with_exact_votes: "an exact histogram, in figures, in work/run/votes-001.measured",
+    no_noise_in_the_folder: "an exact histogram in work/run/votes-001.measured",
+    no_noise_in_the_history: f"the exact count {ROWS:,} in words",
+    no_noise_in_a_purchase: "an exact histogram, in figures, in work/run/bounds",
+    purchase_that_tells_all_values: f"{RARE} in words",
+    votes_in_a_log: "an exact histogram, in figures, in words",
+    count_in_a_warning: f"the exact count {ROWS:,} in words",
+    votes_from_compiled_code: "an exact histogram, in figures, in stderr",
+    file_of_rows_with_a_name: "an encoded row in temp/",
+    fingerprint_without_a_key: "sha256 of table.csv in work/run/fingerprint",
+    cell_in_the_ledger: f"{NOTE} in work/ledger.db as text",
+    cells_in_parquet: f"{DECIMAL} in work/out.parquet as text",
+}
+
+
+@pytest.mark.parametrize("leak", CAUGHT, ids=lambda leak: leak.__name__)
+def test_a_leak_is_caught(scene, monkeypatch, leak):
+    with monkeypatch.context() as patch:
+        leak(scene, patch)
+    found = scene.leaks()
+    assert any(one.startswith(CAUGHT[leak]) for one in found), found

@@ -1,0 +1,154 @@
+"""A table with markers planted where nothing but a leak can bring them out again.
+
+Texts that no schema lists, numbers out of their bounds, a decimal that nobody would draw, and
+counts that stand out. All declared numbers are below 1000, so no synthetic cell looks like a count.
+"""
+
+import functools
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe import Boolean, Categorical, Float, Integer, Schema
+from tabpe.encode import Encoder
+from tabpe.engines import LocalEngine, StreamEngine, Survey
+from tabpe.journal import Journal
+from tabpe.measure import Measured
+
+RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
+LARGE, DECIMAL = 7_366_931_517, 73.190582
+ROWS, ILL, PEOPLE = 4_937, 1_811, 2_003
+WARDS = {"heart": 2_741, "lung": 1_487, "eye": 706, RARE: 3}
+COUNTS = (ROWS, ILL, ROWS - ILL, PEOPLE, WARDS["heart"], WARDS["lung"])
+MARKED = 1_234  # a row with a rare cell in every column
+
+WARD = Categorical("ward", ("heart", "lung", "eye", "else"), other="else")
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 100),
+        Float("weight", 30.0, 200.0),
+        Float("height", 100.0, 220.0),
+        WARD,
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+STRICT = Schema((*SCHEMA.columns[:3], Categorical("ward", WARD.values), Boolean("ill")), "ill")
+
+
+@functools.cache
+def table():
+    """The same table every time: `person` and `note` are in no schema."""
+    rng = np.random.default_rng(0)
+    wards = rng.permutation(np.repeat(list(WARDS), list(WARDS.values())))
+    first = int(np.flatnonzero(wards == RARE)[0])
+    wards[[first, MARKED]] = wards[[MARKED, first]]
+    owners = np.r_[np.arange(PEOPLE), rng.integers(0, PEOPLE, ROWS - PEOPLE)]
+    ages, weights = rng.integers(0, 101, ROWS), rng.uniform(30, 200, ROWS)
+    notes = np.full(ROWS, "fine", dtype=object)
+    ages[MARKED], weights[MARKED], notes[MARKED] = LARGE, DECIMAL, NOTE
+    return pa.table(
+        {
+            "person": [f"{PERSON}{owner:05}" for owner in owners],
+            "age": ages,
+            "weight": weights,
+            "height": rng.uniform(100, 220, ROWS),
+            "ward": wards.tolist(),
+            "note": notes.tolist(),
+            "ill": rng.permutation(np.arange(ROWS) < ILL),
+        }
+    )
+
+
+@functools.cache
+def pieces():
+    """What must not stand anywhere, as bytes, by name; none of it comes about by chance."""
+    numbers = Encoder(SCHEMA).encode(table())[0].numbers[MARKED]
+    texts = (RARE, NOTE, PERSON, str(LARGE), f"{LARGE:,}", "7.366931517e", str(DECIMAL))
+    return {
+        **{text: text.encode() for text in texts},
+        **{f"{text} in UTF-16": text.encode("utf-16-le") for text in (RARE, NOTE, PERSON)},
+        "the large number in binary": LARGE.to_bytes(8, "little"),
+        "the large number as a float": np.float64(LARGE).tobytes(),
+        "the decimal as a float": np.float64(DECIMAL).tobytes(),
+        "an encoded row": numbers.astype(np.float32).tobytes(),
+    }
+
+
+def digests(path):
+    """Digests of a private file that anyone could compare with one of their own."""
+    content = path.read_bytes()
+    return {
+        f"{kind} of {path.name}": hashlib.new(kind, content).hexdigest().encode()
+        for kind in ("sha256", "sha1", "md5", "blake2b")
+    }
+
+
+@dataclass
+class Witness:
+    """Remembers what engines answered exactly, and the noisy numbers that were made of it.
+
+    Args:
+        exact: Each answer as one list of integers.
+        noisy: How often each noisy number came about, whole and per user or row.
+    """
+
+    exact: list[list[int]] = field(default_factory=list)
+    noisy: Counter = field(default_factory=Counter)
+
+    def install(self, monkeypatch):
+        """Listen to all engines, and to the journal, which every noisy number passes."""
+        for kind in (LocalEngine, StreamEngine):
+            for name in ("row_count", "class_counts", "votes"):
+                self._listen(monkeypatch, kind, name, self._hear_exact)
+        for name in ("row_count", "kinds", "magnitudes", "bins", "values"):
+            self._listen(monkeypatch, Survey, name, self._hear_exact)
+        for name in ("once", "answered"):
+            self._listen(monkeypatch, Journal, name, self._hear_noisy)
+
+    def to_json(self):
+        """Return what was seen, for another process to believe."""
+        return json.dumps([self.exact, list(self.noisy.items())])
+
+    def believe(self, text):
+        """Add what the witness of another process has seen."""
+        exact, noisy = json.loads(text)
+        self.exact += exact
+        self.noisy.update(dict(noisy))
+
+    @staticmethod
+    def _listen(monkeypatch, kind, name, hear):
+        ask = getattr(kind, name)
+
+        def heard(self, *given):
+            answer = ask(self, *given)
+            hear(answer)
+            return answer
+
+        monkeypatch.setattr(kind, name, heard)
+
+    def _hear_exact(self, answer):
+        self.exact.append([int(number) for number in flat(answer)])
+
+    def _hear_noisy(self, answer):
+        parts, scale = answer, 1
+        if isinstance(answer, Measured):
+            parts, scale = answer.values, answer.scale
+        numbers = flat(parts)
+        for number in (*numbers, sum(numbers)):
+            self.noisy.update({round(number), round(number / scale)})
+
+
+def flat(answer):
+    """Every number of an answer, in order."""
+    if isinstance(answer, dict):
+        answer = list(answer.values())
+    if isinstance(answer, np.ndarray):
+        return answer.ravel().tolist()
+    if isinstance(answer, (list, tuple)):
+        return [number for entry in answer for number in flat(entry)]
+    return [answer] if isinstance(answer, (int, float)) else []

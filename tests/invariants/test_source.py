@@ -95,7 +95,7 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
     audit = {f"audit/{name}.py" for name in ("system", "channel", "broken")}
     buying = {"buying/desk.py", "buying/purchase.py"}
-    assert outside == {*MEASURING, *buying, "pipeline.py", *audit}
+    assert outside == {*MEASURING, *buying, "ground.py", "pipeline.py", *audit}
 
 
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
@@ -110,11 +110,11 @@ def test_no_room_but_the_command_line_knows_the_audit():
     assert outside == {"cli/audit.py"}
 
 
-def test_buying_makes_a_survey_and_asks_it_nothing():
-    """It hands a survey on to `measure`; no attribute of one is read there."""
+def test_who_buys_makes_a_survey_and_asks_it_nothing():
+    """They hand a survey or an engine on to `measure`; no attribute of one is read there."""
     assert not any(
-        isinstance(node, ast.Attribute) and dotted(node.value).endswith("survey")
-        for name in ("buying/desk.py", "buying/purchase.py")
+        isinstance(node, ast.Attribute) and dotted(node.value).endswith(("survey", "engine"))
+        for name in ("buying/desk.py", "buying/purchase.py", "ground.py")
         for node in ast.walk(TREES[name])
     )
 

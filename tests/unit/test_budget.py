@@ -9,9 +9,9 @@ import pytest
 from tabpe import measure
 from tabpe.budget import (
     Request,
-    agree_on_counts,
     agree_on_votes,
     check_noise,
+    count_items,
     counts_to_buy,
     establish_facts,
     normalised_shares,
@@ -68,7 +68,8 @@ ASKED = Request(
 def established(classes=3, noise=None, **changes):
     request, account = dataclasses.replace(ASKED, **changes), Account()
     engine = CountingEngine()
-    agree_on_counts(request, classes, account)
+    for item in count_items(request, classes).values():
+        account.agree(item)
     source = noise or FakeNoise(strength=0)
     buy = {
         "class counts": lambda: measure.class_counts(engine, classes, account, source),

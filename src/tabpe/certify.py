@@ -64,7 +64,7 @@ def certify(
         assumed_public=_assumed_public(request, schema),
         configuration=_configuration(config, size),
         seed_policy=SEED_POLICY,
-        versions=_versions(),
+        versions=versions(),
         created=created,
         notes=(*_notes(request, facts, account, schema, unit), *notes),
     )
@@ -118,7 +118,8 @@ def _configuration(config: Evolution, size: int) -> dict[str, Any]:
     return {"n_samples": size, **dataclasses.asdict(config)}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what a result depends on."""
     import importlib.metadata
 
     found = {name: importlib.metadata.version(name) for name in _PACKAGES}

@@ -101,7 +101,6 @@ class WatchedSource:
         return self._source.most_rows
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Read the rows."""
-        for batch in self._source.batches(names):
-            self.was_read = True
-            yield batch
+        """Read the rows. One that can not be read as a row was read all the same."""
+        self.was_read = True
+        yield from self._source.batches(names)

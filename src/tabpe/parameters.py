@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from tabpe import _validate
+from tabpe._paths import check_local
 from tabpe.charge import Charge
-from tabpe.errors import NoBudgetWarning, NotPrivateWarning, ParameterError, SchemaError
+from tabpe.errors import (
+    NoBudgetWarning,
+    NotPrivateWarning,
+    OutputError,
+    ParameterError,
+    SchemaError,
+)
 from tabpe.io import Source
 from tabpe.privacy import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.privacy.ledger import Ledger
+from tabpe.rows import check_unit_column
 from tabpe.schema import Outline, Schema
 
 NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
@@ -28,18 +36,30 @@ def neighbours_of(adjacency: str | Adjacency, unit: str | None, max_rows: int | 
                 f"max_rows_per_user={max_rows!r}: needs unit, the column that tells users apart."
             )
         return Neighbours(relation)
-    if not isinstance(unit, str) or not unit:
-        raise ParameterError(f"unit={unit!r}: expected the name of the column of user ids.")
     return Neighbours(relation, ROWS_A_USER if max_rows is None else max_rows)
 
 
 def check_unit(unit: str | None, schema: Schema | Outline) -> None:
     """Refuse a column of user ids that would be synthesised."""
-    if unit is not None and unit in [column.name for column in schema.columns]:
+    if unit is None:
+        return
+    if not isinstance(unit, str) or not unit:
+        raise ParameterError(f"unit={unit!r}: expected the name of the column of user ids.")
+    if unit in [schema.label, *(column.name for column in schema.columns)]:
         raise ParameterError(
             f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
             f"of the schema."
         )
+
+
+def path_of(name: str, given: str | Path | None) -> Path | None:
+    """Return a path on this machine, if one is given."""
+    if given is None:
+        return None
+    if not isinstance(given, (str, Path)) or not str(given):
+        raise ParameterError(f"{name}={given!r}: expected a path.")
+    check_local(given, OutputError)
+    return Path(given)
 
 
 def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) -> Charge | None:
@@ -50,7 +70,7 @@ def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) 
                 f"ledger={str(ledger)!r}: needs dataset, the name of the table in the ledger."
             )
         return None
-    charge = Charge(Ledger(None if ledger is None else Path(ledger)), dataset, unit)
+    charge = Charge(Ledger(path_of("ledger", ledger)), dataset, unit)
     if charge.delta is None:
         warnings.warn(
             f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
@@ -72,16 +92,29 @@ def buys_schema(given: str) -> bool:
 
 
 def outline_of(
-    given: Schema | str | Path | None, label: str | None, source: Source, drop: Sequence[str]
+    given: Schema | str | Path | None,
+    label: str | None,
+    source: Source,
+    *,
+    drop: Sequence[str],
+    unit: str | None,
 ) -> Outline:
     """Return what is declared of a table, with every column of it."""
+    listed = isinstance(drop, Sequence) and not isinstance(drop, str)
+    if not listed or not all(isinstance(name, str) for name in drop):
+        raise ParameterError(f"drop={drop!r}: expected a list of names of columns.")
     outline = Outline.of(given).with_label(label)
-    return outline.completed(source.form.arrow_types, drop=drop)
+    check_unit(unit, outline)
+    left_out = list(drop)
+    if unit is not None:
+        check_unit_column(source, unit)
+        left_out.append(unit)
+    return outline.completed(source.form.arrow_types, drop=left_out)
 
 
 def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:
     """Return an outline whose classes are declared if their shares are; whole if it has no gap."""
-    if isinstance(shares, Mapping) and outline.label is not None:
+    if isinstance(shares, Mapping) and shares and outline.label is not None:
         outline = outline.with_values(outline.label, tuple(shares))
     return outline if outline.missing else outline.filled({})
 
@@ -127,7 +160,7 @@ def is_visible(verbose: int) -> bool:
 
 def warn_of_schema(schema: Schema | Outline) -> None:
     """Warn if fields of the schema were read off the data."""
-    if isinstance(schema, Schema) and schema.fields_from_data:
+    if schema.fields_from_data:
         warnings.warn(
             f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
             f"not covered by the promise: put in what is publicly known, then mark the columns "

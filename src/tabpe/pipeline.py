@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tabpe import measure
 from tabpe._home import secret_key
 from tabpe.budget import Facts, Request, agree_on_votes, establish_facts, planned_bill
-from tabpe.certify import certify
+from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder, Records
 from tabpe.engines import Engine, LocalEngine, StreamEngine
@@ -27,7 +27,8 @@ from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.measure.histograms import VOTES
 from tabpe.privacy import Account, Certificate
-from tabpe.rows import EncodedRows, fingerprint, user_ids
+from tabpe.privacy.ledger import Entry
+from tabpe.rows import EncodedRows, check_unit_column, fingerprint, user_ids
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
 from tabpe.settings import Settings
@@ -59,6 +60,7 @@ def run(source: Source, settings: Settings) -> Outcome:
     Privacy: the rows are read by `tabpe.measure` alone. The outcome keeps the promise of its
     certificate, whose epsilon is at most the one of the request.
     """
+    _check_columns(source, settings)
     outcome = None
     try:
         with _run_folder(settings) as folder:
@@ -74,24 +76,42 @@ def run(source: Source, settings: Settings) -> Outcome:
 
 
 def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Settings) -> Outcome:
-    """Run with what it may cost in the ledger, from before the first read on."""
-    begun = Run.begin(settings.seed) if folder is None else folder.run
-    if settings.charge is None:
-        return _run(source, begun, folder, settings)
+    """Run; one that fails before it has read a row leaves no trace of itself."""
 
-    def give_back() -> bool:
-        if not source.was_read and folder is not None:
+    def is_unread() -> bool:
+        # A run that goes on was begun by a process that may have read all rows.
+        unread = not source.was_read and (folder is None or folder.is_new)
+        if unread and folder is not None:
             folder.forget()
-        return not source.was_read
+        return unread
 
+    begun = Run.begin(settings.seed) if folder is None else folder.run
+    try:
+        with _reserved(begun, settings, is_unread) as entry:
+            outcome = _run(source, begun, folder, settings)
+    except BaseException:
+        is_unread()
+        raise
+    if settings.charge is None or entry is None:
+        return outcome
+    certificate = settings.charge.settled(entry, outcome.certificate)
+    return dataclasses.replace(outcome, certificate=certificate)
+
+
+@contextmanager
+def _reserved(
+    begun: Run, settings: Settings, is_unread: Callable[[], bool]
+) -> Iterator[Entry | None]:
+    """Hold what a run may cost in the ledger, if it is charged to one."""
+    if settings.charge is None:
+        yield None
+        return
     request, noise, rounds = settings.request, settings.noise, settings.config.rounds
     bill = planned_bill(request, settings.classes, rounds, noise, settings.outline)
     with settings.charge.reserved(
-        begun.id, bill, request.neighbours, noise.slack, give_back
+        begun.id, bill, request.neighbours, noise.slack, is_unread
     ) as entry:
-        outcome = _run(source, begun, folder, settings)
-    certificate = settings.charge.settled(entry, outcome.certificate)
-    return dataclasses.replace(outcome, certificate=certificate)
+        yield entry
 
 
 def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Settings) -> Outcome:
@@ -149,6 +169,14 @@ def _evolve(
     )
 
 
+def _check_columns(source: Source, settings: Settings) -> None:
+    """Refuse a table that lacks a column, before it costs anything."""
+    if isinstance(settings.schema, Schema):
+        Encoder(settings.schema).check_names(source.names)
+    if settings.unit is not None:
+        check_unit_column(source, settings.unit)
+
+
 def _users(source: Source, begun: Run, settings: Settings) -> Users | None:
     """Return whose the rows are and which of them count, if the promise is to users."""
     neighbours = settings.request.neighbours
@@ -179,7 +207,10 @@ def _run_folder(settings: Settings) -> Iterator[RunFolder | None]:
     if settings.run_dir is None:
         yield None
         return
-    identity = settings.identity | {"version of tabpe": code_digest()}
+    identity = settings.identity | {
+        "version of tabpe": code_digest(),
+        "version of a package": versions(),
+    }
     with closing(RunFolder(settings.run_dir, Run.begin(settings.seed), identity)) as folder:
         yield folder
 

@@ -16,6 +16,8 @@ from tabpe.encode import Encoder, Records
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
 
+_NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "sparse_union", "dense_union")
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
@@ -56,7 +58,7 @@ class EncodedRows:
         for batch in self.source.batches(self.encoder.schema.names):
             rows, labels = self._encoded(batch)
             if self.kept is not None:
-                counts = _counting(self.kept[first : first + len(rows)], len(rows))
+                counts = batch.counting(self.kept, first)
                 rows, labels = rows.take(counts), labels[counts]
             first += batch.table.num_rows
             yield rows, labels
@@ -69,16 +71,21 @@ class EncodedRows:
         raise found
 
 
-def _counting(counts: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    if len(counts) != length:
-        raise DataError("the table changed while it was read: keep it as it is during a run.")
-    return counts
+def check_unit_column(source: Source, column: str) -> None:
+    """Refuse a table without the column of user ids, or with lists and the like in it."""
+    if column not in source.names:
+        hint = did_you_mean(column, source.names)
+        raise DataError(f"unit={column!r}: the table has no such column: {hint}")
+    kind = source.form.arrow_types[column]
+    if kind.startswith(_NESTED):
+        raise DataError(
+            f"unit={column!r}: the column is of type {kind}: expected text, numbers or dates."
+        )
 
 
 def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
     """Yield the user ids of all rows, batch by batch; none may be missing."""
-    if column not in source.names:
-        raise DataError(f"unit: the table has no {column!r}: {did_you_mean(column, source.names)}")
+    check_unit_column(source, column)
     for batch in source.batches([column]):
         missing = _without_id(batch.table[column])
         if pc.any(missing).as_py():

@@ -63,6 +63,10 @@ class RunFolder:
         run: The run, if it begins now.
         identity: What must be the same for a run to go on, by name. None of it is private.
 
+    Attributes:
+        run: The run of the folder.
+        is_new: Whether it begins now.
+
     Raises:
         ParameterError: If the folder holds a run that differs in any part of `identity`.
         OutputError: If another process works in it, or it can not be written to.
@@ -80,6 +84,7 @@ class RunFolder:
     def _opened(self, run: Run, identity: Mapping[str, Any]) -> Run:
         """Return the run of the folder, which is `run` if it begins now."""
         head = self._read_head()
+        self.is_new = head is None
         if head is None:
             self._write_head(run, identity)
             return run

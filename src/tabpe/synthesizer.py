@@ -26,6 +26,7 @@ from tabpe.parameters import (
     neighbours_of,
     noise_of,
     outline_of,
+    path_of,
     schema_of,
     seed_of,
     warn_of_schema,
@@ -225,6 +226,7 @@ class TabPE:
         try:
             if isinstance(parameters.get("preset"), dict):
                 parameters["preset"] = Evolution(**parameters["preset"])
+            parameters["drop"] = tuple(parameters.get("drop", ()))
             model = cls()
             model.set_params(**parameters)
             model._plain_parameters()  # What can not be saved again was not saved by us.
@@ -258,19 +260,20 @@ class TabPE:
     def _domain(self, data: Any, schema: Schema | str | Path | None) -> Schema | Outline:
         """Return what is declared: all of a schema, or an outline with gaps to buy."""
         if buys_schema(self.schema):
-            left_out = [*self.drop, *([] if self.unit is None else [self.unit])]
-            outline = outline_of(schema, self.label, open_source(data), left_out)
+            source = open_source(data)
+            outline = outline_of(schema, self.label, source, drop=self.drop, unit=self.unit)
             return with_classes(outline, self.public_shares)
         if self.drop:
             raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
-        return schema_of(schema).with_label(self.label)
+        declared = schema_of(schema).with_label(self.label)
+        check_unit(self.unit, declared)
+        return declared
 
     def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""
         config, noise = Evolution.of(self.preset), noise_of(self.noise)
         charge = charge_of(self.ledger, self.dataset, self.unit)
         request = self._request(schema, charge)
-        check_unit(self.unit, schema)
         check_noise(request, classes_of(schema), config.rounds, noise)
         return Settings(
             schema=schema,
@@ -280,20 +283,21 @@ class TabPE:
             resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
             unit=self.unit,
             seed=seed_of(self.random_state),
-            run_dir=None if self.run_dir is None else Path(self.run_dir),
+            run_dir=path_of("run_dir", self.run_dir),
             charge=charge,
             on_round=lambda _: None,
         )
 
     def _request(self, schema: Schema | Outline, charge: Charge | None) -> Request:
+        schema_budget = _validate.real("schema_budget", self.schema_budget, above=0, below=1)
         request = Request(
             epsilon=self.epsilon,
             delta=self._delta(charge),
             neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
-            schema_budget=0.0 if isinstance(schema, Schema) else self.schema_budget,
+            schema_budget=0.0 if isinstance(schema, Schema) else schema_budget,
             rows=self.public_rows,
-            shares=normalised_shares(self.public_shares, schema.class_names),
+            shares=normalised_shares(self.public_shares, schema.class_names or ()),
             size=self.n_samples,
         )
         if isinstance(schema, Schema):
@@ -309,6 +313,7 @@ class TabPE:
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as a file holds them."""
         changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
+        changed["drop"] = [str(name) for name in self.drop]
         if isinstance(self.preset, Evolution):
             changed["preset"] = asdict(self.preset)
         if not isinstance(self.noise, str):

@@ -111,7 +111,7 @@ def test_no_room_but_the_command_line_knows_the_audit():
 
 
 def test_who_buys_makes_a_survey_and_asks_it_nothing():
-    """It hands a survey or an engine on to `measure`; no attribute of one is read there."""
+    """They hand a survey or an engine on to `measure`; no attribute of one is read there."""
     assert not any(
         isinstance(node, ast.Attribute) and dotted(node.value).endswith(("survey", "engine"))
         for name in ("buying/desk.py", "buying/purchase.py", "ground.py")

@@ -43,6 +43,11 @@ FAST = {
 # What it takes for delta to follow a noisy number of rows: a fair amount of noise.
 NOISY_DELTA = {"epsilon": 4.0, "delta": None, "preset": Evolution(rounds=6)}
 
+# A schema that is bought, with a part of the budget that is enough for small tables; and users,
+# whose promise leaves no room for a huge epsilon.
+BOUGHT = {"schema": "private", "schema_budget": 0.2, "label": "ill", "epsilon": 8.0}
+USERS = {"unit": "person", "max_rows_per_user": 4, "epsilon": 8.0}
+
 
 def columns(size=400, seed=0):
     rng = np.random.default_rng(seed)
@@ -61,6 +66,16 @@ def fitted(table, schema=SCHEMA, **changes):
 def fake_fit(table, schema=SCHEMA, **changes):
     with pytest.warns(NotPrivateWarning):
         return fitted(table, schema, **({"noise": FakeNoise(1)} | changes))
+
+
+def buying_fit(table, declared=None, **changes):
+    return TabPE(**(FAST | BOUGHT | changes)).fit(table, declared)
+
+
+def of_people(size=1500, seed=0):
+    """The same with a column of ids: a few people have many rows, and most have a few."""
+    people = (np.random.default_rng(seed + 1).random(size) ** 2 * size / 3).astype(int)
+    return pa.table(columns(size, seed) | {"person": [f"p{number}" for number in people]})
 
 
 def bill(model):

@@ -107,7 +107,7 @@ class Survey:
             if self._users is None:
                 yield batch.table, None
                 continue
-            kept = self._users.kept[row : row + batch.table.num_rows]
+            kept = batch.counting(self._users.kept, row)
             table = batch.table.filter(pa.array(kept))
             yield table, self._users.owners[owner : owner + table.num_rows]
             row, owner = row + batch.table.num_rows, owner + table.num_rows

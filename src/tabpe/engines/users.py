@@ -101,6 +101,8 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:
 
 def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
     """Return a number for each id; a new id gets the next one."""
+    if pa.types.is_dictionary(batch.type):  # which may list ids that no row has
+        batch = batch.cast(batch.type.value_type)
     encoded = batch.combine_chunks().dictionary_encode()
     numbers = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
     found: Whole = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]
@@ -108,7 +110,7 @@ def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
 
 
 def _hashes(known: dict[Any, int], seed: int) -> NDArray[np.uint64]:
-    key = seed.to_bytes(32, "little")
+    key = hashlib.blake2b(str(seed).encode(), digest_size=32).digest()
     digests = [hashlib.blake2b(repr(one).encode(), key=key, digest_size=8) for one in known]
     return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype=np.uint64)
 

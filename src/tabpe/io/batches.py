@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.errors import DataError
 
 ROWS_A_BATCH = 2**18
 BYTES_A_BATCH = 2**28
@@ -24,6 +28,17 @@ class Batch:
     table: pa.Table
     file: str | None
     first_row: int
+
+    def counting(self, kept: NDArray[np.bool_], before: int) -> NDArray[np.bool_]:
+        """Return which rows count, of those of the whole table, after `before` others of it.
+
+        Raises:
+            DataError: If the table has more rows than when it was chosen which of them count.
+        """
+        found = kept[before : before + self.table.num_rows]
+        if len(found) != self.table.num_rows:
+            raise DataError("the table changed while it was read: keep it as it is during a run.")
+        return found
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -60,7 +60,8 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         if self.max_rows is not None:
-            _validate.whole("max_rows_per_user", self.max_rows, least=1)
+            most = _validate.whole("max_rows_per_user", self.max_rows, least=1)
+            object.__setattr__(self, "max_rows", most)
             if self.max_rows > MOST_ROWS_A_USER:
                 raise ParameterError(
                     f"max_rows_per_user={self.max_rows}: expected at most {MOST_ROWS_A_USER:,}: "

@@ -53,7 +53,7 @@ def exact_delta(delta: float, slack: float) -> float:
     if slack > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
         raise ParameterError(
             f"noise: it is not exact, which would take {slack:.2g} of a delta of {delta:.3g}; "
-            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Use "
-            f"noise='opendp', or ask for a smaller epsilon or a larger delta."
+            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
+            f"smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
         )
     return left

@@ -262,20 +262,30 @@ class Outline:
         return dataclasses.replace(self, columns=tuple(sketches))
 
     @property
-    def class_names(self) -> tuple[str, ...]:
-        """What each class of the label is called, if its values are declared."""
-        labels = [c for c in self.columns if c.name == self.label and not c.missing]
-        return Schema((labels[0].filled(),), self.label).class_names if labels else ()
-
-    @property
     def digest(self) -> str:
         """SHA-256 of the outline."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """What each class of the label is called; None if that is to be bought."""
+        labels = [column for column in self.columns if column.name == self.label]
+        if not labels:
+            return ("all",)
+        if labels[0].missing:
+            return None
+        return Schema((labels[0].filled(),), self.label, self.label_cuts).class_names
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """What is to be bought: fields of columns, in the manner of `Schema.fields_bought`."""
         return tuple(f"{column.name}.{name}" for column in self.columns for name in column.missing)
+
+    @property
+    def fields_from_data(self) -> tuple[str, ...]:
+        """Fields that were read off the data instead of being declared public."""
+        drafted = tuple(c.filled() for c in self.columns if c.source is Source.DATA)
+        return Schema(drafted).fields_from_data if drafted else ()
 
     def filled(self, columns: Mapping[str, Column]) -> Schema:
         """Return the schema, with the given columns in the place of those that have gaps."""

@@ -1,0 +1,40 @@
+"""The commands of the pages about users and crashes run as they stand there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from tabpe.cli.app import app
+from tabpe.datasets import hospital_schema, hospital_table
+from tabpe.io import table_writer
+
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    table = hospital_table()
+    ids = pa.array(np.arange(table.num_rows) // 2)
+    for name, rows in (("patients", table), ("visits", table.append_column("patient_id", ids))):
+        with Path(f"{name}.csv").open("wb") as file:
+            table_writer(rows, Path(f"{name}.csv"))(file)
+    hospital_schema().save("schema.yaml")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", ["users", "resume"])
+def test_the_commands_of_a_page_run_and_can_be_repeated(folder, page):
+    text = (PAGES / f"{page}.md").read_text()
+    (command,) = re.findall(r"```sh\ntabpe (.*?)\n```", text)
+    for _ in range(2):
+        result = CliRunner().invoke(app, [*shlex.split(command), "--force"])
+        assert result.exit_code == 0, result.output
+    assert ("resumes" in result.output) == (page == "resume")
+    assert Path("synthetic.csv").exists()

@@ -28,7 +28,6 @@ from tabpe.run_folder import measured_of
 
 LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
 
-
 FITS = {
     "declared": {},
     "delta from a noisy count": {"delta": None, "n_samples": None},

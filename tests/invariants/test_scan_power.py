@@ -5,11 +5,13 @@ import logging
 import os
 import tempfile
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, table
+from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, Witness, table
+from searching import leaks
 from tabpe.archive import Archive
 from tabpe.engines import LocalEngine
 from tabpe.errors import DataError
@@ -170,3 +172,22 @@ def test_a_leak_is_caught(scene, monkeypatch, leak):
         leak(scene, patch)
     found = scene.leaks()
     assert any(one.startswith(CAUGHT[leak]) for one in found), found
+
+
+TOLD = ("4937", "n=4,937.", "[12,4937,5]", '{"rows":4937}', "4937.0", "(4937, 3)", "4937\n")
+NOT_TOLD = ("14937", "4937.5", "0.4937", "4,937,000", "a4937", "pytest-4937", "1,004,937", "49370")
+
+
+@pytest.mark.parametrize(("texts", "tells"), [(TOLD, True), (NOT_TOLD, False)])
+def test_a_count_is_found_where_it_stands_alone(texts, tells):
+    for text in texts:
+        assert bool(leaks({"text": text.encode()}, {}, Witness())) is tells, text
+        assert leaks({"bytes": b"\xff" + text.encode() + b"\xff"}, {}, Witness()) == []
+        long = b"\xff" + text.encode() + b" " * 24 + b"\xff"
+        assert bool(leaks({"bytes": long}, {}, Witness())) is tells, text
+
+
+def test_a_count_that_noise_hit_is_forgiven_and_one_that_it_always_hits_is_not():
+    for hits, found in (3, 0), (4, 1):
+        witness = Witness(noisy=Counter({ROWS: hits}))
+        assert len(leaks({"text": str(ROWS).encode()}, {}, witness)) == found

@@ -20,7 +20,8 @@ from tabpe.journal import Journal
 from tabpe.measure import Measured
 
 RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
-LARGE, DECIMAL = 7_366_931_517, 73.190582
+# Long enough that no part of a random decimal is the same.
+LARGE, DECIMAL = 7_366_931_517_284_095, 73.1905826417395
 ROWS, ILL, PEOPLE = 4_937, 1_811, 2_003
 WARDS = {"heart": 2_741, "lung": 1_487, "eye": 706, RARE: 3}
 COUNTS = (ROWS, ILL, ROWS - ILL, PEOPLE, WARDS["heart"], WARDS["lung"])
@@ -68,7 +69,7 @@ def table():
 def pieces():
     """What must not stand anywhere, as bytes, by name; none of it comes about by chance."""
     numbers = Encoder(SCHEMA).encode(table())[0].numbers[MARKED]
-    texts = (RARE, NOTE, PERSON, str(LARGE), f"{LARGE:,}", "7.366931517e", str(DECIMAL))
+    texts = (RARE, NOTE, PERSON, str(LARGE), f"{LARGE:,}", f"{LARGE:.8e}", str(DECIMAL))
     return {
         **{text: text.encode() for text in texts},
         **{f"{text} in UTF-16": text.encode("utf-16-le") for text in (RARE, NOTE, PERSON)},

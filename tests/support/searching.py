@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 
 from planted import COUNTS
 
-WINDOW = 20  # So many cells of a histogram, of which so many differ, do not come about by chance.
-DIFFERENT = 8
-LUCKY = 3  # More often than that, noise does not hit one count in a run by chance.
+# So many cells of a histogram, of which so many differ, do not come about by chance.
+WINDOW, DIFFERENT = 20, 8
+# More often than that, noise does not hit one count in a run by chance.
+LUCKY = 3
+_WORDS = re.compile(rb"[\n -~]{24,}")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.0+)?(?![\w]|\.\d)")
 
 
@@ -38,7 +40,7 @@ def unfolded(name, content):
 
 
 def _without_journal(content):
-    """The bytes of a database that says no more that it has a file beside it."""
+    """The bytes of a database without the mark that there is a log beside it."""
     return content[:18] + b"\x01\x01" + content[20:]
 
 
@@ -79,17 +81,27 @@ def leaks(evidence, pieces, witness):
     for name, content in evidence.items():
         found += [f"{what} in {name}" for what, piece in pieces.items() if piece in content]
         found += [f"an exact histogram in {name}" for array in arrays if array in content][:1]
-        text = content.decode("utf-8", "replace")
+        text = _text(content)
         found += [f"the exact count {count:,} in {name}" for count in counts if _tells(text, count)]
         if not windows.isdisjoint(_runs(_numbers(text))):
             found.append(f"an exact histogram, in figures, in {name}")
     return found
 
 
+def _text(content):
+    """The text of a file, or in one of bytes what is too long for text by chance."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return b"\n".join(_WORDS.findall(content)).decode()
+
+
 def _tells(text, count):
+    """Whether a text holds a number, not as a part of a longer one."""
     if str(count)[-3:] not in text:
         return False
-    return re.search(rf"(?<![\w.-])({count}|{count:,}|{count:_})(\.0+)?(?!\w|[.,]\d)", text)
+    plain, grouped = rf"{count}(\.0+)?(?!\w|\.\d)", rf"{count:,}(\.0+)?(?!\w|\.\d|,\d)"
+    return re.search(rf"(?<![\w.-])({plain}|{grouped})", text) is not None
 
 
 def _numbers(text):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabpe._arrow import is_text
 from tabpe.encode import Encoder, Records
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
@@ -86,11 +87,21 @@ def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
     """Yield the user ids of all rows, batch by batch; none may be missing."""
     check_unit_column(source, column)
     for batch in source.batches([column]):
-        missing = pc.is_null(batch.table[column], nan_is_null=True)
+        missing = _missing(batch.table[column])
         if pc.any(missing).as_py():
             first = int(pc.index(missing, value=True).as_py()) + 1
             raise missing_value(column, first).at(batch.file, batch.first_row)
         yield batch.table[column]
+
+
+def _missing(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which ids are missing. Text without a letter is: in CSV an empty cell is such text."""
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
+    missing = pc.is_null(ids, nan_is_null=True)
+    if is_text(ids.type):
+        missing = pc.or_kleene(missing, pc.equal(pc.utf8_trim_whitespace(ids), ""))
+    return missing
 
 
 def fingerprint(source: Source, names: Sequence[str], key: bytes) -> str:

@@ -76,7 +76,7 @@ Drop = Annotated[
     typer.Option("--drop", help="A column to leave out of a bought schema; may be repeated."),
 ]
 PublicRows = Annotated[
-    int | None, typer.Option("--public-rows", help="Rows of the table, if publicly known.")
+    int | None, typer.Option("--public-rows", help="Rows, or users with --unit, if publicly known.")
 ]
 ClassShare = Annotated[
     list[str] | None,

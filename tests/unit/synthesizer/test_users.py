@@ -233,13 +233,18 @@ def test_what_can_not_be_promised_to_users_is_refused(people, changes, users, er
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("missing", [None, math.nan])
-def test_an_empty_id_is_named_by_its_row_and_nothing_else(people, missing):
-    numbers = [float(name[1:]) for name in people["person"].to_pylist()]
-    numbers[1234] = missing
+@pytest.mark.parametrize("missing", [None, math.nan, "", "  "])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_an_empty_id_is_named_by_its_row_and_nothing_else(people, missing, dictionary):
+    """Else all rows without an id would be those of one user."""
+    ids = people["person"].to_pylist()
+    if isinstance(missing, float):
+        ids = [float(name[1:]) for name in ids]
+    ids[1234] = missing
+    cells = pa.array(ids).dictionary_encode() if dictionary else pa.array(ids)
     place = people.schema.get_field_index("person")
     with pytest.raises(DataError, match="column 'person' has no value in row 1235") as caught:
-        fitted(people.set_column(place, "person", pa.array(numbers)), **USERS)
+        fitted(people.set_column(place, "person", cells), **USERS)
     assert caught.value.__context__ is None
 
 

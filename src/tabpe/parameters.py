@@ -110,7 +110,7 @@ def outline_of(
     if unit is not None:
         check_unit_column(source, unit)
         left_out.append(unit)
-    completed = outline.completed(source.form.arrow_types, drop=left_out)
+    completed = outline.completed(source.form.stored_types, drop=left_out)
     return completed if completed.missing else completed.filled({})
 
 

@@ -55,7 +55,7 @@ class TabPE:
     Privacy: `fit` reads the private rows only through `tabpe.measure`, under discrete Gaussian
     noise from the operating system; `random_state` does not touch the noise. Everything that
     was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
-    be public.
+    be public, but for what of it is bought.
 
     Args:
         epsilon: The privacy budget; smaller is more private.

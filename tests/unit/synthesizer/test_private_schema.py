@@ -3,6 +3,7 @@
 import datetime
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
@@ -179,6 +180,15 @@ def test_shares_that_are_no_shares_are_refused_before_a_row_is_read(rows, tmp_pa
         with pytest.raises(ParameterError, match="public_shares"):
             buying_fit(cells, public_shares=shares, run_dir=tmp_path / "run")
         assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3], [1.5, None, 2.5], [True, None, False]])
+def test_what_only_its_cells_can_tell_of_a_pandas_column_is_not_taken_for_free(rows, cells):
+    frame = rows.to_pandas()
+    frame["more"] = pd.Series(cells * 1000, dtype=object)
+    with pytest.raises(SchemaError, match=r"column 'more' is of type object: .*convert"):
+        buying_fit(frame)
+    assert "more" not in buying_fit(frame, drop=["more"]).schema_.names
 
 
 @pytest.mark.parametrize("declared", [5, [], {"columns": 3}, {"colums": []}])

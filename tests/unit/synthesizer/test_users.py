@@ -46,7 +46,8 @@ def test_another_user_in_the_place_of_one_takes_more_noise(people):
         assert other.sigma == pytest.approx(math.sqrt(2) * one.sigma, rel=0.01)
 
 
-def test_the_noise_of_a_user_is_that_of_the_bill_times_the_parts_of_a_fixed_point(people):
+@pytest.mark.parametrize("changes", [USERS, USERS | BOUGHT], ids=["declared", "bought"])
+def test_the_noise_is_that_of_the_bill_times_the_parts_of_a_fixed_point(people, changes):
     drawn = []
 
     class Noting(FakeNoise):
@@ -57,7 +58,7 @@ def test_the_noise_of_a_user_is_that_of_the_bill_times_the_parts_of_a_fixed_poin
             drawn.append(sigma)
             return super().draw(size, sigma)
 
-    model = fake_fit(people, **USERS, noise=Noting(1))
+    model = fit_over(people, changes, noise=Noting(1))
     scales = [
         item.sigma * FIXED_POINT for item in model.certificate.bill for _ in range(item.times)
     ]

@@ -4,6 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
@@ -241,3 +242,10 @@ def test_scikit_learn_clones_it(drop):
     assert clone(model).get_params() == model.get_params()
     assert TabPE().set_params(**model.get_params()).get_params() == model.get_params()
     assert TabPE().drop == ()
+
+
+def test_a_lazy_frame_is_collected_once(rows):
+    collected = []
+    lazy = pl.from_arrow(rows).lazy().map_batches(lambda frame: collected.append(1) or frame)
+    assert buying_fit(lazy).schema_.names == ("age", "bmi", "ward", "ill")
+    assert collected == [1]

@@ -113,9 +113,11 @@ def check_noise(request: Request, classes: int, rounds: int, noise: NoiseSource)
     The sigma of the votes is an estimate here, and `agree_on_votes` looks again.
     """
     bought = counts_to_buy(request, classes)
-    delta = _known_delta(request) or 2 * SMALLEST_DELTA
+    known = _known_delta(request)
     slack = delta_slack(noise.slack, rounds + len(bought), request.epsilon, request.neighbours)
-    left = _loss(request, exact_delta(delta, slack), _share_of_votes(request, bought))
+    exact = exact_delta(known or _PROVISIONAL_DELTA, slack)
+    delta = exact if known else 2 * SMALLEST_DELTA
+    left = _loss(request, delta, _share_of_votes(request, bought))
     _check_sigma(_ROOM * math.sqrt(rounds / left), request, noise)
     if bought:
         _check_sigma(_sigma_of_counts(request, len(bought)), request, noise)

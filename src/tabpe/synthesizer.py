@@ -16,7 +16,7 @@ from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
 from tabpe.ground import check_size
-from tabpe.io import open_source
+from tabpe.io import Source, open_source
 from tabpe.parameters import (
     NOISES,
     buys_schema,
@@ -55,7 +55,7 @@ class TabPE:
     Privacy: `fit` reads the private rows only through `tabpe.measure`, under discrete Gaussian
     noise from the operating system; `random_state` does not touch the noise. Everything that
     was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
-    be public.
+    be public, but for what of it is bought.
 
     Args:
         epsilon: The privacy budget; smaller is more private.
@@ -172,9 +172,10 @@ class TabPE:
         Returns:
             The fitted model.
         """
-        settings = self._settings(self._domain(data, schema))
+        opened = open_source(data) if buys_schema(self.schema) else None
+        settings = self._settings(self._domain(opened, schema))
         warn_of_schema(settings.schema)
-        source = open_source(data)
+        source = open_source(data) if opened is None else opened
         rounds, visible = settings.config.rounds, is_visible(self.verbose)
         classes = settings.classes if settings.outline is None else None
         with round_bar(rounds, classes, visible=visible) as on_round:
@@ -257,10 +258,11 @@ class TabPE:
         )
         return f"TabPE({', '.join(changed)})"
 
-    def _domain(self, data: Any, schema: Schema | str | Path | None) -> Schema | Outline:
-        """Return what is declared: all of a schema, or an outline with gaps to buy."""
-        if buys_schema(self.schema):
-            source = open_source(data)
+    def _domain(
+        self, source: Source | None, schema: Schema | str | Path | None
+    ) -> Schema | Outline:
+        """Return what is declared: all of a schema, or an outline with gaps to buy in a table."""
+        if source is not None:
             outline = outline_of(schema, self.label, source, drop=self.drop, unit=self.unit)
             return with_classes(outline, self.public_shares)
         if self.drop:

@@ -15,8 +15,9 @@ ROWS = 400
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `data.csv` and `schema.yaml`, which is the working directory."""
+    """The working directory, with `data.csv` and `schema.yaml`; the data folder is inside too."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     path = tmp_path / "data.csv"
     with path.open("wb") as file:
         table_writer(hospital_table(ROWS), path)(file)

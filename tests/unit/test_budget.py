@@ -15,6 +15,8 @@ from tabpe.budget import (
     counts_to_buy,
     establish_facts,
     normalised_shares,
+    planned_bill,
+    schema_price,
     spent_epsilon,
     spent_slack,
 )
@@ -31,7 +33,8 @@ from tabpe.privacy import (
     calibrate,
     composed_epsilon,
 )
-from tabpe.privacy.accounting import gaussian_mu
+from tabpe.privacy.accounting import gaussian_mu, told_chance
+from tabpe.schema import Outline
 
 
 class CountingEngine:
@@ -378,3 +381,93 @@ def test_a_class_may_be_declared_empty():
 def test_what_can_not_be_shares_is_refused(shares):
     with pytest.raises(ParameterError, match="public_shares"):
         normalised_shares(shares, ("a", "b"))
+
+
+USERS = Neighbours(max_rows=10)
+GAPS = Outline.of(None).completed({"age": "int64", "ward": "string", "bmi": "double"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "bought"),
+    [
+        ({}, ["class counts"]),
+        ({"size": None}, ["user count", "class counts"]),
+        ({"delta": None}, ["user count", "class counts"]),
+        ({"delta": None, "rows": 500}, ["class counts"]),
+        ({"delta": None, "shares": SHARES}, ["user count"]),
+        ({"classes": 1, "size": None}, ["user count"]),
+    ],
+)
+def test_classes_do_not_add_up_to_users(changes, bought):
+    changes = {"classes": 3, "neighbours": USERS} | changes
+    classes = changes.pop("classes")
+    items = count_items(dataclasses.replace(ASKED, **changes), classes)
+    assert list(items) == bought
+    assert all(item.times == 1 for item in items.values())
+
+
+def test_a_schema_that_is_bought_needs_the_number_of_rows_first():
+    request = dataclasses.replace(ASKED, schema_budget=0.05, delta=None)
+    assert counts_to_buy(request, 2) == ("row count", "class counts")
+
+
+@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("changes", [{}, {"size": None}, {"shares": SHARES, "size": None}])
+def test_counts_share_their_part_of_the_budget(neighbours, changes):
+    request = dataclasses.replace(ASKED, neighbours=neighbours, **changes)
+    loss = sum(item.loss for item in count_items(request, 3).values())
+    whole = gaussian_mu(1.0, 1e-6) ** 2
+    assert loss * neighbours.squared_distance == pytest.approx(0.02 * whole)
+
+
+def test_a_schema_costs_its_part_of_the_budget_and_of_delta():
+    price = schema_price(dataclasses.replace(ASKED, schema_budget=0.05), 1e-6)
+    assert price["loss"] == pytest.approx(0.05 * gaussian_mu(1.0, 1e-6) ** 2)
+    assert price["chance"] == pytest.approx(0.05e-6)
+
+
+@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("outline", [None, GAPS])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_plan_is_within_the_request_and_close_to_it(neighbours, outline, epsilon):
+    request = dataclasses.replace(
+        ASKED,
+        epsilon=epsilon,
+        neighbours=neighbours,
+        schema_budget=0.0 if outline is None else 0.05,
+        size=None,
+    )
+    bill = planned_bill(request, 2, 15, OpenDPNoise(), outline)
+    assert 0.99 * epsilon < composed_epsilon(bill, 1e-6, neighbours) <= epsilon
+    assert bill[-1].times == 15
+    if outline is not None:
+        assert told_chance(bill, neighbours) <= 0.05e-6
+
+
+@pytest.mark.parametrize("rows", [20, 10_000, 10**9])
+@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+def test_without_a_delta_the_plan_is_at_least_what_any_table_costs(rows, neighbours):
+    request = dataclasses.replace(ASKED, neighbours=neighbours, delta=None)
+    plan = planned_bill(request, 2, 15, OpenDPNoise())
+    known = dataclasses.replace(request, rows=rows)
+    votes = planned_bill(known, 2, 15, OpenDPNoise())[-1]
+    assert plan[-1].sigma <= votes.sigma * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_a_default_delta_serves_users(epsilon):
+    request = dataclasses.replace(ASKED, neighbours=USERS, delta=None, epsilon=epsilon)
+    check_noise(request, 2, 15, OpenDPNoise())
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_a_table_of_noise_does_not_serve_users(epsilon):
+    request = dataclasses.replace(ASKED, neighbours=USERS, epsilon=epsilon)
+    with pytest.raises(ParameterError, match="noise='opendp'"):
+        check_noise(request, 2, 15, TableNoise())
+
+
+def test_a_budget_that_leaves_nothing_for_the_votes_is_refused():
+    request = dataclasses.replace(ASKED, schema_budget=0.6, class_budget=0.4)
+    with pytest.raises(ParameterError, match="leaves nothing for the votes"):
+        check_noise(request, 2, 15, OpenDPNoise())

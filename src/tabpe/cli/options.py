@@ -121,7 +121,9 @@ Drop = Annotated[
 PublicRows = Annotated[
     int | None,
     typer.Option(
-        "--public-rows", help="Rows of the table, if publicly known.", rich_help_panel=PUBLIC
+        "--public-rows",
+        help="Rows, or users with --unit, if publicly known.",
+        rich_help_panel=PUBLIC,
     ),
 ]
 ClassShare = Annotated[

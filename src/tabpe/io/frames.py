@@ -42,6 +42,21 @@ class FrameLike:
     arrow_types: Mapping[str, str]
     native_types: Mapping[str, str]
 
+    @property
+    def stored_types(self) -> dict[str, str]:
+        """Type of each column, as far as its cells have no say in it.
+
+        What is in a pandas column of objects, only its cells can tell; if all are text it is one.
+        """
+        return {
+            name: "object" if self._is_guessed(name) else kind
+            for name, kind in self.arrow_types.items()
+        }
+
+    def _is_guessed(self, name: str) -> bool:
+        text = self.arrow_types[name] in {"string", "large_string", "null"}
+        return self.native_types.get(name) == "object" and not text
+
     def restore(self, table: pa.Table, categories: Mapping[str, Sequence[Any]]) -> Any:
         """Return `table` as a frame like the one that came in.
 

@@ -229,7 +229,7 @@ class Outline:
         if sketch.missing and storage is None:
             raise SchemaError(
                 f"column {sketch.name!r} is of type {arrow_type}: dates and the like can not be "
-                f"bought; drop the column, or declare its type, and values or bounds."
+                f"bought; convert or drop the column, or declare its type, and values or bounds."
             )
         if sketch.name == self.label:
             self._check_label(sketch)

@@ -1,0 +1,163 @@
+"""`tabpe synth` with a ledger and a folder to go on from, as a person meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tabpe.privacy import Certificate
+from tabpe.privacy.ledger import Ledger
+
+NAMED = ("--ledger", "l.db", "--dataset", "patients")
+
+
+@pytest.fixture
+def ledger(folder):
+    found = Ledger(folder / "l.db")
+    found.set_budget("patients", epsilon=1.2, delta=1e-5)
+    return found
+
+
+def states(ledger):
+    return [entry.state for entry in ledger.entries("patients")]
+
+
+def test_the_ledger_shows_the_certificate_that_was_written(synth, tabpe, folder, ledger):
+    result = synth(*NAMED)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    written = Certificate.from_dict(json.loads((folder / "out.certificate.json").read_text()))
+    shown = json.loads(tabpe("ledger", "show", "patients", "--ledger", "l.db", "--json").stdout)
+    [entry] = ledger.entries("patients")
+    assert written.ledger.entry == entry.id
+    assert entry.certificate_sha256 == written.digest
+    assert written.digest in json.dumps(shown)
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
+
+
+def test_a_refused_budget_is_exit_code_3_with_what_is_left(synth, folder, ledger):
+    assert synth(*NAMED, "-q").exit_code == 0
+    before = (folder / "out.csv").read_bytes()
+    result = synth(*NAMED, "-o", "more.csv")
+    assert result.exit_code == 3
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: data set 'patients'")
+    assert f"{ledger.left('patients'):g} is left" in line
+    assert not (folder / "more.csv").exists()
+    assert (folder / "out.csv").read_bytes() == before
+    assert states(ledger) == ["spent"]
+
+
+def test_what_is_left_can_be_asked_for_in_the_same_folder(synth, ledger):
+    assert synth(*NAMED, "--run-dir", "run", "--epsilon", 2).exit_code == 3
+    assert synth(*NAMED, "--run-dir", "run", "--epsilon", ledger.left("patients")).exit_code == 0
+    assert states(ledger) == ["spent"]
+
+
+def test_without_a_delta_it_is_that_of_the_budget(tabpe, folder, ledger):
+    words = ("--schema", "schema.yaml", "--rows", 40, "-o", "out.csv", *NAMED)
+    assert tabpe("synth", "data.csv", *words).exit_code == 0
+    assert json.loads((folder / "out.certificate.json").read_text())["delta"] == 1e-5
+
+
+def test_without_a_budget_one_line_warns(synth, folder):
+    result = synth("--dataset", "visits")
+    assert result.exit_code == 0
+    [line] = result.stderr.splitlines()
+    assert line.startswith("warning: dataset='visits': has no budget")
+    assert (folder / "home" / "tabpe" / "ledger.db").exists()
+
+
+def test_a_bad_cell_stays_charged_and_a_missing_column_costs_nothing(synth, folder, ledger):
+    text = (folder / "data.csv").read_text()
+    (folder / "data.csv").write_text(text.replace("age", "aeg", 1))
+    assert synth(*NAMED).exit_code == 2
+    assert states(ledger) == []
+    lines = text.splitlines()
+    place = lines[0].split(",").index("age")
+    cells = lines[5].split(",")
+    cells[place] = "s3cr3t"
+    (folder / "data.csv").write_text("\n".join([*lines[:5], ",".join(cells), *lines[6:]]) + "\n")
+    result = synth(*NAMED)
+    assert result.exit_code == 2
+    assert "s3cr3t" not in result.output
+    assert states(ledger) == ["reserved"]
+
+
+@pytest.mark.parametrize("repetition", range(3))
+def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
+    folder, ledger, repetition
+):
+    def start(name):
+        words = ("synth", "data.csv", "-s", "schema.yaml", "--rows", "40", "-q", "-o", name, *NAMED)
+        return subprocess.Popen(
+            [sys.executable, "-m", "tabpe", *words],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    names = ("one.csv", "two.csv")
+    racers = [start(name) for name in names]
+    told = [racer.communicate(timeout=300)[1] for racer in racers]
+    codes = [racer.returncode for racer in racers]
+    assert sorted(codes) == [0, 3], told
+    assert [(folder / name).exists() for name in names] == [code == 0 for code in codes]
+    assert "is left" in told[codes.index(3)]
+    assert states(ledger) == ["spent"]
+    assert ledger.spent("patients") <= 1.2
+
+
+def test_an_interrupted_run_goes_on_and_is_charged_once(synth, folder, ledger, monkeypatch):
+    from tabpe import measure
+
+    votes, asked = measure.votes, []
+
+    def interrupted(*words):
+        asked.append(1)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return votes(*words)
+
+    monkeypatch.setattr(measure, "votes", interrupted)
+    first = synth(*NAMED, "--run-dir", "run", "--seed", 1)
+    assert first.exit_code == 2
+    assert first.stderr == "error: interrupted; nothing was written.\n"
+    assert states(ledger) == ["reserved"]
+    assert synth(*NAMED, "--run-dir", "run", "--seed", 1).exit_code == 0
+    assert len(asked) == 15 + 1
+    written = (folder / "out.csv").read_bytes(), (folder / "out.certificate.json").read_bytes()
+    assert synth(*NAMED, "--run-dir", "run", "--seed", 1, "--force").exit_code == 0
+    assert len(asked) == 15 + 1
+    again = (folder / "out.csv").read_bytes(), (folder / "out.certificate.json").read_bytes()
+    assert again == written
+    assert states(ledger) == ["spent"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--ledger", "l.db"), 2, "needs dataset"),
+        (("--dataset", ""), 2, "dataset=''"),
+        (("--dataset", "a", "--ledger", "s3://a/b"), 2, "a URL"),
+        (("--dataset", "a", "--ledger", "."), 2, "not a file"),
+        (("--dataset", "a", "--ledger", "data.csv"), 2, "data.csv"),
+        (("--run-dir", "s3://a/b"), 2, "a URL"),
+        (("--run-dir", "data.csv"), 2, "data.csv"),
+        (("--run-dir", "."), 2, "holds other files"),
+        ((*NAMED, "--unit", "ward"), 2, "unit='ward'"),
+        ((*NAMED, "--adjacency", "replace-one"), 2, "Pass adjacency='add-remove'"),
+        ((*NAMED, "--epsilon", 3), 3, "is left"),
+    ],
+)
+def test_bad_words_are_one_line(synth, folder, ledger, words, code, said):
+    result = synth(*words)
+    assert result.exit_code == code, result.output
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    assert said in lines[0]
+    assert "Traceback" not in result.output
+    assert not (folder / "out.csv").exists()
+    assert states(ledger) == []

@@ -1,0 +1,117 @@
+"""`tabpe synth` for users and with a bought schema, as a person meets it."""
+
+import json
+
+import pytest
+from pyarrow import csv
+
+from tabpe.datasets import hospital_table
+from tabpe.io import table_writer
+
+# Large enough to tell bounds and values under noise.
+ROWS = 4000
+
+
+@pytest.fixture
+def people(folder):
+    """The same table, larger, with a column of user ids."""
+    path = folder / "data.csv"
+    table = hospital_table(ROWS)
+    table = table.append_column("patient", [[f"p{row % 1300}" for row in range(ROWS)]])
+    with path.open("wb") as file:
+        table_writer(table, path)(file)
+    return table
+
+
+def certificate(folder):
+    return json.loads((folder / "out.certificate.json").read_text())
+
+
+def test_users_are_protected(synth, folder, people):
+    result = synth("--unit", "patient", "--max-rows-per-user", 2, "--epsilon", 2)
+    assert result.exit_code == 0, result.output
+    assert "patient" not in csv.read_csv(folder / "out.csv").schema.names
+    promised = certificate(folder)
+    assert (promised["unit"], promised["max_rows_per_user"]) == ("patient", 2)
+    assert 0.99 * 2 <= promised["epsilon"] <= 2
+
+
+def test_a_schema_is_bought(tabpe, folder, people):
+    words = ("--private-schema", "--drop", "patient", "--label", "ward", "--epsilon", 6)
+    result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    names = [item["name"] for item in certificate(folder)["bill"]]
+    assert names[:2] == ["kinds of columns", "categories"]
+    assert 0.99 * 6 <= certificate(folder)["epsilon"] <= 6
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
+
+
+def test_a_schema_is_bought_for_users(tabpe, folder, people):
+    words = ("--private-schema", "--unit", "patient", "--schema-budget", 0.3, "--epsilon", 8)
+    result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert "patient" not in csv.read_csv(folder / "out.csv").schema.names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--unit", "nobody"), "unit='nobody'"),
+        (("--unit", "ward"), "is a column of the schema too"),
+        (("--max-rows-per-user", 3), "needs unit"),
+        (("--unit", "patient", "--max-rows-per-user", 0), "max_rows_per_user=0"),
+        (("--unit", "patient", "--max-rows-per-user", 10**9), "at most 10,000"),
+        (("--unit", "patient", "--noise", "table"), "noise='opendp'"),
+        (("--drop", "ward"), "schema='private'"),
+        (("--private-schema", "--drop", "wrad"), "did you mean 'ward'"),
+        (("--private-schema", "--schema-budget", 0), "schema_budget=0"),
+        (("--private-schema", "--schema-budget", 1), "schema_budget=1"),
+        (("--private-schema", "--unit", "nobody"), "unit='nobody'"),
+        (("--private-schema", "--unit", "ward"), "is a column of the schema too"),
+    ],
+)
+def test_bad_words_are_one_line(synth, folder, people, words, said):
+    result = synth(*words)
+    assert result.exit_code == 2, result.output
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+    assert result.stdout == ""
+    assert not (folder / "out.csv").exists()
+
+
+def test_ids_can_not_be_bought(tabpe, folder, people):
+    words = ("--private-schema", "--epsilon", 6, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
+    result = tabpe("synth", "data.csv", *words)
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "'patient'" in line
+    assert "drop the column" in line
+    assert "p1299" not in line
+
+
+def test_an_empty_id_is_named_by_its_row(synth, folder, people):
+    lines = (folder / "data.csv").read_text().splitlines()
+    lines[7] = lines[7].rpartition(",")[0] + ","
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    result = synth("--unit", "patient")
+    assert result.exit_code == 2
+    assert "column 'patient' has no value in row 7" in result.stderr
+
+
+def test_without_a_schema_it_says_what_to_do(tabpe, folder):
+    result = tabpe("synth", "data.csv", "-o", "out.csv")
+    assert result.exit_code == 2
+    assert "tabpe schema init" in result.stderr
+    assert "--private-schema" in result.stderr
+
+
+def test_the_help_fits_a_terminal_and_names_all(tabpe, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = tabpe("synth", "--help").stdout
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for word in ("private-schema", "schema-budget", "drop", "unit", "max-rows-per-user"):
+        assert f"--{word} " in text
+    for word in ("run-dir", "dataset", "ledger", "adjacency"):
+        assert f"--{word} " in text
+    assert "…" not in text

@@ -41,20 +41,26 @@ class Journal:
 
     def answered(self, name: str, ask: Callable[[], Plain]) -> Plain:
         """Return the answer to a question about columns, which `ask` gets if it must."""
-        found = None if self._folder is None else self._folder.recall(name, 1)
-        if found is not None:
-            for _ in range(self._agreed_times(name)):
-                self.account.charge(name)
-            return dict(found.text["answer"])
-        answer = ask()
-        if self._folder is not None:
-            self._folder.record(name, 1, Archive({"answer": answer}, {}))
-        return answer
-
-    def _agreed_times(self, name: str) -> int:
-        return sum(item.times for item in self.account.agreed if item.name == name)
+        if self._folder is None:
+            return ask()
+        (item,) = (item for item in self.account.agreed if item.name == name)
+        found = self._folder.recall(name, 1)
+        if found is None:
+            answer = ask()
+            self._folder.record(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
+            return answer
+        for _ in range(item.times):
+            self.account.charge(name)
+        remembered = found.text.get("answer")
+        if found.text.get("item") != item.to_dict() or not isinstance(remembered, dict):
+            raise _another(name)
+        return remembered
 
     def _charged(self, name: str, measured: Measured) -> Measured:
         if (measured.item.name, measured.item.sigma) != (name, self.account.charge(name)):
-            raise ArchiveError(f"{name}: the folder of the run holds another measurement.")
+            raise _another(name)
         return measured
+
+
+def _another(name: str) -> ArchiveError:
+    return ArchiveError(f"{name}: the folder of the run holds another measurement.")

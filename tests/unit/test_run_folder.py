@@ -152,6 +152,34 @@ def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
         Journal(account(), folder).once("votes", list)
 
 
+def asked(sigma=2.5, times=3):
+    opened = Account()
+    opened.agree(BillItem("categories", sigma, times, chance=1e-9))
+    return opened
+
+
+def test_an_answer_is_asked_for_once_and_charged_every_time(folder):
+    answer = {"ward": [["heart", 12.5]]}
+    first, second = asked(), asked()
+    assert Journal(first, folder).answered("categories", lambda: answer) == answer
+    assert Journal(second, folder).answered("categories", list) == answer
+    assert second.spent == second.agreed
+
+
+def test_an_answer_under_other_noise_is_refused(folder):
+    Journal(asked(), folder).answered("categories", dict)
+    for other in (asked(sigma=2.0), asked(times=4)):
+        with pytest.raises(ArchiveError, match="another measurement"):
+            Journal(other, folder).answered("categories", list)
+
+
+def test_a_damaged_answer_is_refused(folder):
+    item = asked().agreed[0].to_dict()
+    folder.record("categories", 1, Archive({"item": item, "answer": [1]}, {}))
+    with pytest.raises(ArchiveError, match="another measurement"):
+        Journal(asked(), folder).answered("categories", list)
+
+
 def test_a_measurement_is_on_the_disk_before_it_is_seen(folder, tmp_path):
     seen = []
     journal = Journal(account(), folder)

@@ -1,6 +1,7 @@
 """Rules that the source keeps, read off its syntax trees."""
 
 import ast
+import functools
 import importlib
 import inspect
 from pathlib import Path
@@ -18,6 +19,7 @@ MEASURING = {"measure/histograms.py", "measure/domain.py"}
 each_file = pytest.mark.parametrize("name", FILES)
 
 
+@functools.cache
 def imports(name):
     """Every module that a file imports, wherever in it, as full names."""
     found = set()
@@ -30,6 +32,7 @@ def imports(name):
     return found
 
 
+@functools.cache
 def importing(module):
     """The files that import `module` or something of it."""
     return {
@@ -39,6 +42,7 @@ def importing(module):
     }
 
 
+@functools.cache
 def calls(name):
     return [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)]
 

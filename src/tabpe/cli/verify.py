@@ -24,6 +24,9 @@ def verify(
     rows: Annotated[
         Path | None, typer.Argument(metavar="[ROWS]", help="The table that it is of.")
     ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="The ledger that the run was charged to.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a certificate, and the table it is of.
@@ -32,7 +35,7 @@ def verify(
     all of it holds, 1 something does not, 2 a file can not be read.
     """
     with reported():
-        found = verified(certificate, rows)
+        found = verified(certificate, rows, ledger)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         else:

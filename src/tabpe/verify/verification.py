@@ -17,13 +17,18 @@ from tabpe.verify.claims import (
     noise_check,
     schema_check,
 )
+from tabpe.verify.entry import existing, ledger_check
 from tabpe.verify.report import OK, Check, Verification
 from tabpe.verify.table import table_checks
 
 LARGEST_CERTIFICATE = 64 * 2**20
 NOT_SIGNED = (
     "The certificate is not signed: whoever can change the file can also change it so that all of "
-    "this agrees. Keep its SHA-256 elsewhere, as a ledger does."
+    "this agrees. A ledger notes what it was: compare with --ledger."
+)
+NOTED = (
+    "The ledger vouches for all of the certificate but release: the table that it names. Whoever "
+    "can change the ledger as well can change both; note its head elsewhere."
 )
 STATEMENTS = (
     "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
@@ -32,22 +37,28 @@ STATEMENTS = (
 )
 
 
-def verify(certificate: str | Path, rows: str | Path | None = None) -> Verification:
-    """Check a certificate, and the table it speaks of if that is given too.
+def verify(
+    certificate: str | Path, rows: str | Path | None = None, ledger: str | Path | None = None
+) -> Verification:
+    """Check a certificate, and what it speaks of if that is given too.
 
     Args:
         certificate: The file that `tabpe synth` wrote beside the table.
         rows: The synthetic table.
+        ledger: The ledger that the run was charged to.
 
     Raises:
         ArchiveError: If the file is not a certificate.
         DataError: If there is no such table.
+        LedgerError: If there is no such ledger.
     """
     plain = read_certificate(Path(certificate))
-    return verify_plain(plain, None if rows is None else Path(rows))
+    return verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
 
 
-def verify_plain(plain: Mapping[str, Any], rows: Path | None = None) -> Verification:
+def verify_plain(
+    plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
+) -> Verification:
     """Check a certificate that was read already."""
     stated = Certificate.from_dict(plain)
     schema, of_schema = schema_check(stated)
@@ -61,6 +72,9 @@ def verify_plain(plain: Mapping[str, Any], rows: Path | None = None) -> Verifica
         *given_checks(stated),
     ]
     not_checked = [STATEMENTS, NOT_SIGNED]
+    if ledger is not None:
+        found.append(ledger_check(stated, existing(ledger)))
+        not_checked = [NOTED]
     if rows is not None:
         found += table_checks(stated.release, schema, rows)
     elif stated.release is not None:

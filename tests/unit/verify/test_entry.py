@@ -4,8 +4,8 @@ import dataclasses
 import json
 
 import pytest
-from certificates import honest
 
+from certificates import honest
 from tabpe.errors import LedgerError
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.ledger import Ledger

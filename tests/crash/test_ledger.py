@@ -101,14 +101,14 @@ def test_whenever_a_process_is_killed_nothing_that_it_was_told_is_missing(tmp_pa
                 seen[word] += 1
             assert ledger.verify() == []
             check_told(told, {entry.id: entry for entry in ledger.entries()}, kill + 1)
-    assert min(seen[word] for word in ("reserved", "extended", "spent", "refunded")) > 10
+    assert min(seen[word] for word in ("reserved", "spent", "refunded")) > 10
 
 
 def check_told(told, entries, kills):
     for entry, words in told.items():
         closed = words & {"spent", "refunded"}
         assert not closed or {entries[entry].state} == closed
-        assert "extended" not in words or len(entries[entry].bill) == 2
+        assert "spent" not in words or len(entries[entry].bill) == 2
     # One a kill may have been on the disk before its process could say so.
     assert told.keys() <= entries.keys()
     assert len(entries) - len(told) <= kills

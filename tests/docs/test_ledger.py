@@ -37,4 +37,4 @@ def test_the_python_example_runs():
     (code,) = blocks("python")
     exec(code, {})
     (entry,) = Ledger(Path("ledger.db")).entries("patients")
-    assert (entry.state, entry.histograms) == ("spent", 20)
+    assert (entry.state, entry.histograms) == ("spent", 15)

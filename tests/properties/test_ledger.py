@@ -19,7 +19,6 @@ SPENT = {"entry": "e", "bill": RESERVED["bill"], "certificate_sha256": "a" * 64}
 KINDS = {
     "budget": BUDGET,
     "reserved": RESERVED,
-    "extended": {"entry": "e", "bill": RESERVED["bill"]},
     "spent": SPENT,
     "refunded": {"entry": "e"},
 }

@@ -51,9 +51,6 @@ def work_for_ever(path: Path) -> None:
     for count in itertools.count():
         entry = ledger.reserve("patients", BILL)
         tell("reserved", entry.id)
-        if count % 3 == 0:
-            ledger.extend(entry.id, MORE)
-            tell("extended", entry.id)
         if count % 3 == 1:
             ledger.refund(entry.id)
             tell("refunded", entry.id)

@@ -12,13 +12,12 @@ from tabpe.privacy.ledger.entries import (
     Bill,
     Budget,
     Entry,
-    check_bill,
     digest_of,
     printable,
     read_bill,
 )
 
-BUDGET, RESERVED, EXTENDED, SPENT, REFUNDED = "budget", "reserved", "extended", "spent", "refunded"
+BUDGET, RESERVED, SPENT, REFUNDED = "budget", "reserved", "spent", "refunded"
 _SHOWN = 8
 
 
@@ -62,7 +61,6 @@ class Book:
         steps = {
             BUDGET: self._set_budget,
             RESERVED: self._reserve,
-            EXTENDED: self._extend,
             SPENT: self._spend,
             REFUNDED: self._refund,
         }
@@ -117,11 +115,6 @@ class Book:
         if budget is not None:
             check_relation(budget, entry)
         self.entries[entry.id] = entry
-
-    def _extend(self, content: dict[str, Any], _: str) -> None:
-        entry, items = self._open(content), read_bill(content["bill"])
-        check_bill(items)
-        self.entries[entry.id] = entry.extended(items)
 
     def _spend(self, content: dict[str, Any], time: str) -> None:
         certificate = digest_of("certificate_sha256", content["certificate_sha256"])

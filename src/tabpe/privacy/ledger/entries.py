@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -161,10 +160,6 @@ class Entry:
             note=plain["note"],
             reserved_at=time,
         )
-
-    def extended(self, items: Bill) -> Entry:
-        """Return the entry with more items on its bill."""
-        return dataclasses.replace(self, bill=(*self.bill, *items))
 
 
 def printable(name: str, value: Any) -> str:

@@ -14,7 +14,7 @@ from tabpe.errors import BudgetError, LedgerError
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import BillItem
 from tabpe.privacy.guarantee import round_up
-from tabpe.privacy.ledger.book import BUDGET, EXTENDED, REFUNDED, RESERVED, SPENT, Book
+from tabpe.privacy.ledger.book import BUDGET, REFUNDED, RESERVED, SPENT, Book
 from tabpe.privacy.ledger.chain import NO_EVENT, Event
 from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon
 from tabpe.privacy.ledger.entries import Budget, Entry, check_bill, digest_of, plain_bill, printable
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class Ledger:
     """Charges to data sets, in a file that is only added to.
 
-    Guarantee: once `reserve` or `extend` has returned, what was reserved is on the disk and counts,
+    Guarantee: once `reserve` has returned, what was reserved is on the disk and counts,
     until it is spent or refunded. The entries of a data set that were let through compose to at
     most its budget, also if several processes reserve at once. A file whose chain of events does
     not hold lets nothing through.
@@ -162,21 +162,6 @@ class Ledger:
                 return [], before
             book, event = self._next(events, RESERVED, entry.to_dict())
             return [event], _checked(book, entry.id)
-
-        return self._change(decide)
-
-    def extend(self, entry_id: str, items: Sequence[BillItem]) -> Entry:
-        """Reserve more for a run whose next measurements follow from the ones it made.
-
-        Raises:
-            BudgetError: If all entries together would exceed the budget.
-        """
-        check_bill(items)
-        content = {"entry": entry_id, "bill": plain_bill(items)}
-
-        def decide(events: list[Event]) -> tuple[list[Event], Entry]:
-            book, event = self._next(events, EXTENDED, content)
-            return [event], _checked(book, entry_id)
 
         return self._change(decide)
 

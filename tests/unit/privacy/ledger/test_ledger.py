@@ -171,20 +171,6 @@ def test_a_reservation_can_be_spent_though_the_total_was_lowered_meanwhile(ledge
         ledger.reserve("patients", run_of(0.01))
 
 
-def test_a_run_can_reserve_more_as_it_goes(ledger):
-    ledger.set_budget("patients", epsilon=1, delta=DELTA)
-    entry = ledger.reserve("patients", [BillItem("row count", 60.0, 1)])
-    more = ledger.extend(entry.id, run_of(0.9))
-    assert [item.name for item in more.bill] == ["row count", "votes"]
-    with pytest.raises(BudgetError):
-        ledger.extend(entry.id, run_of(0.9))
-    assert ledger.entry(entry.id) == more
-    spent = ledger.spend(entry.id, more.bill, DIGEST)
-    with pytest.raises(LedgerError, match="is spent"):
-        ledger.extend(entry.id, [votes()])
-    assert ledger.entry(entry.id) == spent
-
-
 @pytest.mark.parametrize("close", ["spend", "refund"])
 def test_what_is_closed_can_not_be_refunded(ledger, close):
     entry = ledger.reserve("patients", [votes()])
@@ -199,7 +185,7 @@ def test_what_is_closed_can_not_be_refunded(ledger, close):
 
 
 def test_an_unknown_entry_is_refused(ledger):
-    for attempt in (ledger.refund, ledger.entry, lambda entry: ledger.extend(entry, [votes()])):
+    for attempt in (ledger.refund, ledger.entry):
         with pytest.raises(LedgerError, match="entry 'nobody': not in this ledger"):
             attempt("nobody")
 

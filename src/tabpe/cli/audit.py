@@ -68,8 +68,11 @@ def _tried(epsilon: float, delta: float, *, broken: bool, quiet: bool) -> tuple[
 
 def _caught(reports: Sequence[AuditReport]) -> str:
     """Say of each broken system which tests noticed it."""
-    lines = [f"{'broken on purpose':<20}noticed by"]
+    title = "broken on purpose"
+    width = 3 + max(len(name) for name in (title, *(report.system for report in reports)))
+    lines = [f"{title:<{width}}noticed by"]
     for report in reports:
         noticed = report.refuting or ("NOTHING: an audit would not see this",)
-        lines += [f"{report.system:<20}{noticed[0]}", *(f"{'':<20}{test}" for test in noticed[1:])]
+        heads = [report.system, *[""] * (len(noticed) - 1)]
+        lines += [f"{head:<{width}}{test}" for head, test in zip(heads, noticed, strict=True)]
     return "\n".join(lines)

@@ -281,7 +281,8 @@ def test_errors_of_streaming_tell_no_size(problem, monkeypatch, tmp_path):
         )
     error = error_of(tmp_path / "t.parquet", **machine)
     sizes = [str(count + more) for count in (*COUNTS, sum(COUNTS)) for more in (-1, 0, 1)]
-    assert_clean(chain_of(error).replace(f"after {COUNTS[0]}", ""), sizes)
+    said = chain_of(error).replace(f"after {COUNTS[0]}", "").replace(str(tmp_path), "")
+    assert_clean(said, sizes)
     assert error.__context__ is None
 
 

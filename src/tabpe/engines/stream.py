@@ -69,10 +69,14 @@ class StreamEngine:
 
     def row_count(self) -> NDArray[np.int64]:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
+        if self._ballot.users is None:
+            return np.array([self._sizes.sum()])
         return self._ballot.row_count(self._stored or ())
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
+        if self._ballot.users is None:  # counted while the rows were taken in
+            return self._sizes.copy()
         return self._ballot.class_counts(self._stored or ())
 
     def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:

@@ -132,10 +132,12 @@ class Scene:
 
     def evidence(self):
         """All that was said, and every file that is there, as bytes by name."""
-        said = "\n".join(self.said), *self._capfd.readouterr()
-        spoken = dict(zip(("words", "stdout", "stderr"), map(str.encode, said), strict=True))
+        # The number of a temporary folder may be any.
+        spoken = ("\n".join(self.said), *self._capfd.readouterr())
+        said = [text.replace(str(self.public.parent), "") for text in spoken]
         self.said = ["\n".join(said)]
-        return spoken | files_of(self.public)
+        named = zip(("words", "stdout", "stderr"), map(str.encode, said), strict=True)
+        return dict(named) | files_of(self.public)
 
     def leaks(self):
         """What of the private table is in sight, a line each."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tabpe.archive import Archive
 from tabpe.buying import Plain
-from tabpe.errors import ArchiveError
+from tabpe.errors import ArchiveError, BudgetError
 from tabpe.measure import Measured
 from tabpe.privacy import Account
 from tabpe.run_folder import RunFolder, archive_of, measured_of
@@ -21,11 +21,15 @@ class Journal:
     Args:
         account: What the measurements are charged to.
         folder: Where they are remembered; None for nowhere.
+        is_closed: Whether the run is spent in a ledger: then nothing more is measured.
     """
 
-    def __init__(self, account: Account, folder: RunFolder | None) -> None:
+    def __init__(
+        self, account: Account, folder: RunFolder | None, *, is_closed: bool = False
+    ) -> None:
         self.account = account
         self._folder = folder
+        self._is_closed = is_closed
         self._places: dict[str, int] = {}
 
     def once(self, name: str, measure: Callable[[], Measured]) -> Measured:
@@ -34,6 +38,7 @@ class Journal:
         found = None if self._folder is None else self._folder.recall(name, place)
         if found is not None:
             return self._charged(name, measured_of(found))
+        self._check_open(name)
         measured = measure()
         if self._folder is not None:
             self._folder.record(name, place, archive_of(measured))
@@ -46,6 +51,7 @@ class Journal:
         (item,) = (item for item in self.account.agreed if item.name == name)
         found = self._folder.recall(name, 1)
         if found is None:
+            self._check_open(name)
             answer = ask()
             self._folder.record(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
             return answer
@@ -55,6 +61,13 @@ class Journal:
         if found.text.get("item") != item.to_dict() or not isinstance(remembered, dict):
             raise _another(name)
         return remembered
+
+    def _check_open(self, name: str) -> None:
+        if self._is_closed:
+            raise BudgetError(
+                f"{name}: the run is spent in the ledger, and its folder lacks a measurement: "
+                f"nothing more is read for it. Begin in a new folder."
+            )
 
     def _charged(self, name: str, measured: Measured) -> Measured:
         if (measured.item.name, measured.item.sigma) != (name, self.account.charge(name)):

@@ -88,7 +88,9 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
     begun = Run.begin(settings.seed) if folder is None else folder.run
     try:
         with _reserved(begun, settings, is_unread) as entry:
-            outcome = _run(source, begun, folder, settings)
+            is_closed = entry is not None and entry.state == "spent"
+            journal = Journal(Account(), folder, is_closed=is_closed)
+            outcome = _run(source, begun, folder, journal, settings)
     except BaseException:
         is_unread()
         raise
@@ -114,10 +116,11 @@ def _reserved(
         yield entry
 
 
-def _run(source: Source, begun: Run, folder: RunFolder | None, settings: Settings) -> Outcome:
+def _run(
+    source: Source, begun: Run, folder: RunFolder | None, journal: Journal, settings: Settings
+) -> Outcome:
     if folder is not None:
         folder.check_fingerprint(fingerprint(source, settings.columns, secret_key()))
-    journal = Journal(Account(), folder)
     users = _users(source, begun, settings)
     ground = lay_ground(source, users, journal, settings)
     encoder = Encoder(ground.schema)

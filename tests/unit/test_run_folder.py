@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabpe.archive import Archive
-from tabpe.errors import ArchiveError, OutputError, ParameterError
+from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.privacy import Account, BillItem
@@ -136,6 +136,17 @@ def test_a_journal_measures_once_and_charges_every_time(folder):
     assert Journal(first, folder).once("votes", measure).values[0].tolist() == [5]
     assert Journal(second, folder).once("votes", never).values[0].tolist() == [5]
     assert second.spent == first.spent == (BillItem("votes", 2.5, 1),)
+
+
+def test_a_journal_of_a_spent_run_measures_nothing(folder):
+    """A folder that lost a measurement, or an old copy of one, would be charged for nothing."""
+    read = []
+    journal = Journal(account(), folder, is_closed=True)
+    with pytest.raises(BudgetError, match="is spent in the ledger"):
+        journal.once("votes", lambda: read.append(1) or measured([5]))
+    with pytest.raises(BudgetError, match="is spent in the ledger"):
+        Journal(asked(), folder, is_closed=True).answered("categories", lambda: read.append(1))
+    assert read == []
 
 
 def test_a_journal_remembers_rounds_in_their_order(folder):

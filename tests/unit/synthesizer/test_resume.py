@@ -100,6 +100,19 @@ def test_a_finished_run_is_the_same_again_and_costs_nothing(
     assert ledger.head() == head
 
 
+@pytest.mark.parametrize("lost", ["votes-002.measured", "class-counts-001.measured"])
+def test_a_spent_run_whose_folder_lost_a_measurement_measures_nothing(
+    table, tmp_path, ledger, asked, lost
+):
+    remembered = {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
+    fake_fit(table, random_state=0, **remembered)
+    (tmp_path / "run" / lost).unlink()
+    asked.clear()
+    with pytest.raises(BudgetError, match="is spent in the ledger"):
+        fake_fit(table, random_state=0, **remembered)
+    assert asked == []
+
+
 OTHER = {
     "configuration": [
         {"epsilon": 40.0},

@@ -249,3 +249,28 @@ def test_a_large_delta_fits_into_modest_memory(call):
     )
     assert done.returncode == 0, done.stderr[-500:]
     assert float(done.stdout) >= 0
+
+
+@pytest.mark.parametrize(
+    "neighbours", [ROWS, REPLACED, Neighbours(max_rows=3), Neighbours(Adjacency.REPLACE_ONE, 3)]
+)
+def test_the_chance_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell(neighbours):
+    told = BillItem("categories", 40.0, 4, chance=1e-8)
+    silent = BillItem("categories", 40.0, 4)
+    left = 1e-6 - 4 * neighbours.cells * 1e-8
+    found = composed_epsilon([told], 1e-6, neighbours)
+    assert found == pytest.approx(composed_epsilon([silent], left, neighbours), rel=1e-9)
+    assert found > composed_epsilon([silent], 1e-6, neighbours)
+
+
+def test_calibration_leaves_room_for_the_chance_to_tell_a_rare_value():
+    told = BillItem("categories", 40.0, 4, chance=1e-7)
+    silent = BillItem("categories", 40.0, 4)
+    sigma = calibrate(1.0, 1e-6, 15, besides=[told])
+    assert sigma > calibrate(1.0, 1e-6, 15, besides=[silent])
+    assert composed_epsilon([silent, BillItem("votes", sigma, 15)], 6e-7) <= 1.0
+
+
+def test_a_chance_that_takes_all_of_delta_is_refused():
+    with pytest.raises(ParameterError, match="larger delta"):
+        composed_epsilon([BillItem("categories", 40.0, 100, chance=1e-8)], 1e-6)

@@ -8,6 +8,7 @@ import pytest
 
 from tabpe import measure
 from tabpe.budget import (
+    TOLD_SHARE,
     Request,
     agree_on_votes,
     check_noise,
@@ -471,3 +472,19 @@ def test_a_budget_that_leaves_nothing_for_the_votes_is_refused():
     request = dataclasses.replace(ASKED, schema_budget=0.6, class_budget=0.4)
     with pytest.raises(ParameterError, match="leaves nothing for the votes"):
         check_noise(request, 2, 15, OpenDPNoise())
+
+
+def test_class_counts_of_users_are_not_taken_for_their_number():
+    request = dataclasses.replace(ASKED, neighbours=Neighbours(max_rows=3))
+    counts = measure.Measured([np.array([7, 5])], BillItem("class counts", 3.0, 1))
+    assert establish_facts(request, {"class counts": counts}).rows is None
+
+
+def test_the_plan_of_a_run_has_a_place_for_what_its_schema_costs():
+    request = dataclasses.replace(ASKED, schema_budget=0.05)
+    outline = Outline.of(None).completed({"age": "int64", "ward": "string"})
+    bill = planned_bill(request, 1, 15, FakeNoise(), outline)
+    (schema,) = (item for item in bill if item.name == "schema")
+    assert schema.loss == pytest.approx(0.05 * gaussian_mu(1.0, 1e-6) ** 2)
+    assert schema.times * schema.chance == pytest.approx(TOLD_SHARE * 1e-6)
+    assert composed_epsilon(bill, 1e-6) <= 1.0

@@ -317,3 +317,17 @@ def test_the_ledger_of_the_user_is_private(tmp_path, monkeypatch):
     assert ledger.path.parent.stat().st_mode & 0o777 == 0o700
     assert ledger.path.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in ledger.path.parent.iterdir()] == ["ledger.db"]
+
+
+def test_a_run_with_a_name_is_reserved_once(ledger):
+    first = ledger.reserve("patients", [votes()], entry_id="a run")
+    assert ledger.reserve("patients", [votes()], entry_id="a run") == first
+    assert len(ledger.entries()) == 1
+
+
+def test_a_refunded_run_is_not_taken_for_a_reserved_one(ledger):
+    """Else it would read without a charge."""
+    ledger.reserve("patients", [votes()], entry_id="a run")
+    ledger.refund("a run")
+    with pytest.raises(LedgerError, match="there already"):
+        ledger.reserve("patients", [votes()], entry_id="a run")

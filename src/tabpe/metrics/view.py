@@ -1,0 +1,246 @@
+"""`View`: a table as arrays that metrics read, column by column, by a schema.
+
+Unlike what the synthesizer makes of private rows, nothing is clamped, refused or filled in: a null
+is a null, a number beyond its bounds stays where it is, and a category that is not declared gets a
+name of its own. What is wrong with a table is what a metric is there to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe._arrow import attempt, is_text
+from tabpe.encode.cells import comparable
+from tabpe.errors import DataError, SchemaError, did_you_mean
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+
+NULL = -1
+_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+_TRUTHS = {"true": "True", "t": "True", "yes": "True", "y": "True", "1": "True"} | {
+    "false": "False", "f": "False", "no": "False", "n": "False", "0": "False"
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers.
+
+    Args:
+        column: What the schema says of it.
+        values: The cells; NaN for a null.
+    """
+
+    column: Integer | Float
+    values: NDArray[np.float64]
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where the cell is null."""
+        return np.isnan(self.values)
+
+    @property
+    def present(self) -> NDArray[np.float64]:
+        """The cells that are not null."""
+        return self.values[~self.missing]
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """The cells, with the declared bounds at 0 and 1; 0 for a constant column."""
+        width = self.column.max - self.column.min
+        return (self.values - self.column.min) / (width or 1.0)
+
+    def take(self, which: NDArray[Any]) -> Numbers:
+        """Return the cells at the given places, or where a mask is true."""
+        return Numbers(self.column, self.values[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column of categories.
+
+    Args:
+        column: What the schema says of it.
+        names: What each code stands for: the declared values in order, then those that some table
+            holds without their being declared.
+        codes: The cells; `NULL` for a null.
+    """
+
+    column: Categorical | Boolean
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where the cell is null."""
+        where: NDArray[np.bool_] = self.codes == NULL
+        return where
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """The codes of the cells that are not null."""
+        return self.codes[~self.missing]
+
+    def take(self, which: NDArray[Any]) -> Labels:
+        """Return the cells at the given places, or where a mask is true."""
+        return Labels(self.column, self.names, self.codes[which])
+
+
+Cells = Numbers | Labels
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A table as arrays.
+
+    Args:
+        schema: The schema.
+        columns: The cells of each column, in the order of the schema.
+
+    Example:
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> table = pa.table({"age": [25, None], "ill": [True, False]})
+        >>> view, = views(schema, [table])
+        >>> view["age"].scaled, view["ill"].codes
+        (array([0.25,  nan]), array([1, 0]))
+    """
+
+    schema: Schema
+    columns: tuple[Cells, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0].missing)
+
+    def __iter__(self) -> Iterator[Cells]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Cells:
+        return self.columns[self.schema.names.index(name)]
+
+    @property
+    def label(self) -> Cells | None:
+        """The cells of the label, if there is one."""
+        return None if self.schema.label is None else self[self.schema.label]
+
+    @property
+    def features(self) -> tuple[Cells, ...]:
+        """All columns but the label."""
+        return tuple(cells for cells in self.columns if cells.name != self.schema.label)
+
+    def take(self, which: NDArray[Any]) -> View:
+        """Return the rows at the given places, or where a mask is true."""
+        return View(self.schema, tuple(cells.take(which) for cells in self.columns))
+
+    def sampled(self, rows: int, rng: np.random.Generator) -> View:
+        """Return at most `rows` of the rows, drawn without replacement, in their order."""
+        if len(self) <= rows:
+            return self
+        return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
+
+
+def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
+    """Return the tables as arrays in which the same code means the same category.
+
+    Raises:
+        DataError: If a table lacks a declared column, or holds text where numbers are declared.
+
+    Example:
+        >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
+        >>> one, two = views(schema, [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})])
+        >>> one["ward"].codes, two["ward"].codes, one["ward"].names
+        (array([1]), array([2]), ('heart', 'eye', 'skin'))
+    """
+    for table in tables:
+        _check_names(schema, table)
+    columns = [_column(schema, name, tables) for name in schema.names]
+    return [View(schema, tuple(cells)) for cells in zip(*columns, strict=True)]
+
+
+def _check_names(schema: Schema, table: pa.Table) -> None:
+    for name in schema.names:
+        if name not in table.schema.names:
+            hint = did_you_mean(name, table.schema.names)
+            raise DataError(f"the table has no column {name!r}: {hint}")
+
+
+def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
+    column, arrays = schema[name], [_plain(table[name]) for table in tables]
+    if isinstance(column, (Integer, Float)):
+        return [Numbers(column, _numbers(name, array)) for array in arrays]
+    if not isinstance(column, (Categorical, Boolean)):
+        raise SchemaError(f"column {name!r} is of a type that is not measured.")
+    texts = [_texts(column, array) for array in arrays]
+    names = _names(column, texts)
+    known = pa.array(names, pa.string())
+    return [Labels(column, names, _codes(text, known)) for text in texts]
+
+
+def _plain(cells: pa.ChunkedArray) -> pa.Array:
+    array = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
+    if is_text(array.type):
+        trimmed = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
+        array = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+    values = attempt(lambda: array.cast(pa.float64(), safe=False))
+    if values is None:
+        raise DataError(f"column {name!r} is declared a number and holds something else.")
+    numbers: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    if np.isinf(numbers).any():
+        raise DataError(f"column {name!r} holds an infinite number: correct it.")
+    return numbers
+
+
+def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
+    """Return cells as the names of their categories; null for a null."""
+    if isinstance(column, Boolean):
+        return _truths(array)
+    kind = _VALUE_TYPES[type(column.values[0])]
+    as_declared = comparable(array, kind)
+    by_name = pc.take(
+        pa.array([str(value) for value in column.values], pa.string()),
+        pc.index_in(as_declared, value_set=pa.array(column.values, type=kind)),
+    )
+    missing = pc.is_null(array, nan_is_null=True)
+    as_text = comparable(array, pa.string())
+    return pc.if_else(missing, None, pc.coalesce(by_name, as_text))
+
+
+def _truths(array: pa.Array) -> pa.Array:
+    missing = pc.is_null(array, nan_is_null=True)
+    text = comparable(array, pa.string())
+    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    place = pc.index_in(lowered, value_set=pa.array(list(_TRUTHS)))
+    named = pc.take(pa.array(list(_TRUTHS.values())), place)
+    missing = pc.or_(missing, pc.equal(lowered, ""))
+    return pc.if_else(missing, None, pc.coalesce(named, text))
+
+
+def _names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tuple[str, ...]:
+    declared = [str(value) for value in column.values]
+    found = {value for text in texts for value in pc.unique(text).to_pylist() if value is not None}
+    return (*declared, *sorted(found.difference(declared)))
+
+
+def _codes(text: pa.Array, known: pa.Array) -> NDArray[np.int64]:
+    places = pc.fill_null(pc.index_in(text, value_set=known), NULL)
+    codes: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes

@@ -1,0 +1,103 @@
+"""Everything a report holds, as values: what is measured is apart from how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tabpe.metrics.association import Association
+from tabpe.metrics.closeness import Closeness
+from tabpe.metrics.columns import ColumnView
+from tabpe.metrics.order import Order
+from tabpe.metrics.projection import Projection
+from tabpe.metrics.representation import Representation
+from tabpe.metrics.scores import Quality
+from tabpe.metrics.utility import Utility
+from tabpe.metrics.wasserstein import KWay
+from tabpe.privacy import Certificate
+
+
+@dataclass(frozen=True)
+class Bought:
+    """Measures of the real rows that were bought under differential privacy.
+
+    Args:
+        certificate: What the purchase promises, with its bill.
+        total_epsilon: Epsilon of the synthetic table and these measures together; None without a
+            certificate of the table.
+        total_delta: Delta of the two together.
+        rows: Noisy number of rows, and half the width of its 95% interval.
+        accuracy: Noisy accuracy on the real rows of a predictor trained on the synthetic ones, and
+            half the width of its 95% interval; None without a label with classes.
+        majority: Noisy share of the most common class of the real rows.
+        notes: What a reader should know.
+    """
+
+    certificate: Certificate
+    total_epsilon: float | None
+    total_delta: float | None
+    rows: tuple[float, float]
+    accuracy: tuple[float, float] | None
+    majority: float | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Everything a report holds. A part that was not measured is None or empty.
+
+    Args:
+        mode: `custodian`: holds statistics that are not private. `public`: holds nothing but what
+            follows from outputs of differential privacy.
+        title: What is evaluated.
+        rows: Number of rows by table: `real`, `synthetic`, `test`. Only `synthetic` if public.
+        label: The label, if there is one.
+        columns: Each column by itself.
+        quality: SDMetrics' scores.
+        association: How strongly columns go together.
+        wasserstein: k-way Wasserstein distances, synthetic against real.
+        wasserstein_floor: The same, real against other real rows: what sampling alone gives.
+        variation: k-way total variation, synthetic against real.
+        variation_floor: The same, real against other real rows.
+        utility: Trained on synthetic, tested on real.
+        order: Order of correlation.
+        representation: Precision and recall, synthetic against real.
+        closeness: Distances to the nearest real row.
+        projection: Rows as points of a plane.
+        sample: Some synthetic rows, as text by column; no real ones.
+        certificate: What was promised.
+        history: What each round of the run did.
+        audit: Result of an audit, as `tabpe audit --json` prints it.
+        bought: Measures that were bought under differential privacy.
+        notes: What a reader should know: columns left out, sections left out and why.
+        seconds: How long each section took.
+        versions: Versions of the software.
+        created: When, in UTC.
+    """
+
+    mode: Literal["custodian", "public"]
+    title: str
+    rows: Mapping[str, int]
+    label: str | None
+    columns: tuple[ColumnView, ...]
+    sample: Mapping[str, Sequence[str]]
+    quality: Quality | None = None
+    association: Association | None = None
+    wasserstein: tuple[KWay, ...] = ()
+    wasserstein_floor: tuple[KWay, ...] = ()
+    variation: tuple[KWay, ...] = ()
+    variation_floor: tuple[KWay, ...] = ()
+    utility: Utility | None = None
+    order: Order | None = None
+    representation: Representation | None = None
+    closeness: Closeness | None = None
+    projection: Projection | None = None
+    certificate: Certificate | None = None
+    history: Sequence[Mapping[str, Any]] = ()
+    audit: Mapping[str, Any] | None = None
+    bought: Bought | None = None
+    notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""

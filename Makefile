@@ -7,7 +7,7 @@ JOBS ?= 2
 # Environments of their own: with sanitizers in the compiled part, and without a compiled part.
 SANITIZED := build/sanitized
 PURE := build/pure
-# For make bench: name a build without CUDA, which would be several gigabytes.
+# For make bench and CI: name a build without CUDA, which would be several gigabytes.
 TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
@@ -15,20 +15,20 @@ BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 .PHONY: help demo test test-pure sanitize lint format bench wheel clean
 
 help:
-	@echo "make demo       synthesise the embedded example, into tabpe-demo/"
+	@echo "make demo       synthesise the embedded example and report on it, into tabpe-demo/"
 	@echo "make test       run all tests, with coverage"
 	@echo "make test-pure  run all tests without the compiled part"
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
-	@echo "make bench      the paper's core figures, ablations, the speed of votes and the audit, into bench/results/"
+	@echo "make bench      the paper's core figures, ablations, votes, the audit and the metrics, into bench/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
 
 demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.browser
 	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
 
 test-pure: $(PURE)/.dev
@@ -62,6 +62,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m bench.streaming
 	$(BIN)/python -m bench.audit
 	$(BIN)/python -m bench.private_schema
+	$(BIN)/python -m bench.wasserstein
+	$(BIN)/python -m bench.quality
+	$(BIN)/python -m bench.order
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist
@@ -80,9 +83,18 @@ $(VENV)/.core: $(VENV)/bin/python $(BUILD)
 	$(INSTALL) -e .
 	@touch $@
 
+# CI tests the part that uses torch as well; elsewhere torch is yours to install, see TORCH.
 $(VENV)/.dev: $(VENV)/bin/python $(BUILD)
 	$(INSTALL) -e '.[dev]'
+	$(if $(CI),$(INSTALL) $(TORCH))
 	@touch $@ $(VENV)/.core
+
+# The report is tested in a browser: Debian's chromium is installed if there is none and that can be.
+$(VENV)/.browser: $(VENV)/bin/python
+	@for name in chromium chromium-browser google-chrome; do command -v $$name && exit; done; \
+		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } || \
+		echo "no chromium: the tests of the report in a browser are skipped; install it to run them"
+	@touch $@
 
 $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 	$(INSTALL) -e '.[dev]' -C wheel.cmake=false

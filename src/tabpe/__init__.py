@@ -3,6 +3,7 @@
 - `TabPE`: fit a private table, sample a synthetic one, read its certificate
 - `Schema`, `Categorical`, `Integer`, `Float`, `Boolean`: what is public about a table
 - `draft_schema`: a first schema from a table, to be checked
+- `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
 - `Evolution`: the settings of the algorithm, for other than the presets
 - `Adjacency`, `Certificate`: what is promised
 """
@@ -10,6 +11,7 @@
 from tabpe.evolve import Evolution
 from tabpe.io import draft_schema
 from tabpe.privacy import Adjacency, Certificate
+from tabpe.report import Report, evaluate, evaluate_public
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 from tabpe.synthesizer import TabPE
 
@@ -22,8 +24,11 @@ __all__ = [
     "Evolution",
     "Float",
     "Integer",
+    "Report",
     "Schema",
     "TabPE",
     "__version__",
     "draft_schema",
+    "evaluate",
+    "evaluate_public",
 ]

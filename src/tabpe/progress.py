@@ -44,3 +44,31 @@ def step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
         yield status.update
+
+
+@contextmanager
+def section_bar(sections: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
+    """Show a bar in a terminal; yields a function to call with the name of what begins."""
+    if not visible or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("measuring"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.completed}/{task.total} {task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=sections)
+        begun = -1
+
+        def begin(name: str) -> None:
+            nonlocal begun
+            begun += 1
+            bar.update(task, completed=begun, description=name)
+
+        yield begin

@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import audit, demo, ledger, schema, synth, verify
+from tabpe.cli import audit, demo, evaluate, ledger, schema, synth, verify
 
 HELP = """\
 Turn a table that must not leave the building into a synthetic one that may.
 
 Start with 'tabpe demo'. For your own table: 'tabpe schema init' drafts what is \
 public about it, you check and correct that, and 'tabpe synth' makes the \
-synthetic table and its certificate. 'tabpe verify' checks that certificate.
+synthetic table and its certificate. 'tabpe evaluate' shows how good it is, \
+'tabpe verify' checks the certificate.
 
 Exit codes: 0 done, 1 failed, 2 wrong use or bad input, 3 budget refused.
 """
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("synth")(synth.synth)
+app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
 app.add_typer(schema.app, name="schema")

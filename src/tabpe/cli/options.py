@@ -182,6 +182,10 @@ Jobs = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", help="Keep the run, to sample from or evaluate: .tabpe."),
+]
 Escape = Annotated[
     bool,
     typer.Option(

@@ -36,6 +36,7 @@ from tabpe.cli.options import (
     Quiet,
     Rows,
     RunDir,
+    Save,
     SchemaBudget,
     SchemaFile,
     Seed,
@@ -78,6 +79,7 @@ def synth(
     run_dir: RunDir = None,
     dataset: Dataset = None,
     ledger: LedgerFile = None,
+    save: Save = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
@@ -89,7 +91,8 @@ def synth(
     with reported():
         beside = certificate_path(output)
         check_suffix(output)
-        check_free(output, beside, force=force, inputs=[*files_of(data), *filter(None, [schema])])
+        written = [output, beside, *filter(None, [save])]
+        check_free(*written, force=force, inputs=[*files_of(data), *filter(None, [schema])])
         _check_schema(schema, private=private_schema)
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
@@ -122,6 +125,8 @@ def synth(
         ).fit(data, schema)
         table = model.sample(rows)
         _write(table, output, model.certificate, escape_formulas=escape_formulas)
+        if save is not None:
+            model.save(save)
         if not quiet:
             _report(model.certificate, table, output, time.perf_counter() - started)
 

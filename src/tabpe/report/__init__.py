@@ -1,10 +1,19 @@
 """The report: all measures of a synthetic table in one place, for people and for programs.
 
+- `evaluate`: `evaluate`, which measures all of it, for the custodian
+- `public`: `evaluate_public`, which shows what may be released
+- `inputs`: tables, schema and certificate, from whatever form they come in
 - `contents`: `Contents`, everything a report holds, as values
-- `evaluate`: `evaluate`, which measures all of it
-- `report`: `Report`: HTML, JSON, data frames, plots
+- `report`: `Report`, the same as a page, as JSON, as data frames and as plots
 - `verdict`: what the numbers mean, in words
 - `promise`: what a certificate promises, for a reader in a hurry
 - `charts`: pictures as SVG
 - `html`: the page
+- `frames`, `plain`: data frames and plain values
 """
+
+from tabpe.report.evaluate import evaluate
+from tabpe.report.public import evaluate_public
+from tabpe.report.report import Report
+
+__all__ = ["Report", "evaluate", "evaluate_public"]

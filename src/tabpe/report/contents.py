@@ -16,6 +16,7 @@ from tabpe.metrics.scores import Quality
 from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy import Certificate
+from tabpe.verify import Verification
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Contents:
         projection: Rows as points of a plane.
         sample: Some synthetic rows, as text by column; no real ones.
         certificate: What was promised.
+        verification: Whether the certificate holds, and is of these very rows; None if that could
+            not be looked at.
         history: What each round of the run did.
         audit: Result of an audit, as `tabpe audit --json` prints it.
         bought: Measures that were bought under differential privacy.
@@ -94,6 +97,7 @@ class Contents:
     closeness: Closeness | None = None
     projection: Projection | None = None
     certificate: Certificate | None = None
+    verification: Verification | None = None
     history: Sequence[Mapping[str, Any]] = ()
     audit: Mapping[str, Any] | None = None
     bought: Bought | None = None

@@ -1,0 +1,235 @@
+"""`tabpe evaluate`: how good a synthetic table is, as a page to look at."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tabpe import _atomic
+from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.options import Force, Quiet
+from tabpe.cli.synth import certificate_path
+from tabpe.errors import OutputError, ParameterError
+from tabpe.io.folders import files_of
+from tabpe.report import Report, evaluate_public
+from tabpe.report import evaluate as evaluated
+
+PUBLIC, MEASURES = "A report that may be released", "What is measured"
+_WIDTH = 80
+NONE = "-"
+
+Real = Annotated[
+    str, typer.Argument(metavar="REAL", help="The real table: a file, a folder, a pattern.")
+]
+Synthetic = Annotated[str, typer.Argument(metavar="SYN", help="The synthetic table.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The page: .html.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")]
+TestTable = Annotated[
+    str | None, typer.Option("--test", "-t", help="Real rows that the synthesizer has not seen.")
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", "-s", help="The schema; that of the certificate if left out."),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate", "-c", help="What was promised; SYN.certificate.json if left out."
+    ),
+]
+RunFile = Annotated[
+    Path | None, typer.Option("--run", help="What 'tabpe synth --save' wrote: shows its rounds.")
+]
+AuditFile = Annotated[Path | None, typer.Option("--audit", help="What 'tabpe audit --json' wrote.")]
+Learners = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--learner",
+        help="'gradient boosting', 'extra trees', 'nearest neighbours', 'tabicl' or 'tabpfn'; "
+        "may be repeated.",
+        rich_help_panel=MEASURES,
+    ),
+]
+Categories = Annotated[
+    str,
+    typer.Option(
+        "--categories",
+        help="Wasserstein by 'codes', as the paper, or by 'mismatch'.",
+        rich_help_panel=MEASURES,
+    ),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of all subsamples.", rich_help_panel=MEASURES)
+]
+Public = Annotated[
+    bool,
+    typer.Option(
+        "--public",
+        help="Show nothing but outputs of differential privacy.",
+        rich_help_panel=PUBLIC,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", "-l", help="The column to predict; that of the schema if left out."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", help="Threads; all cores if left out.", rich_help_panel=MEASURES),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta", help="Its delta; that of the certificate if left out.", rich_help_panel=PUBLIC
+    ),
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        "--dataset", help="The name in a ledger that pays for them.", rich_help_panel=PUBLIC
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger", help="The ledger; one in your data folder if left out.", rich_help_panel=PUBLIC
+    ),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="Buy measures of the real rows with this budget.",
+        rich_help_panel=PUBLIC,
+    ),
+]
+
+
+def evaluate(
+    real: Real,
+    synthetic: Synthetic,
+    output: Output = Path("report.html"),
+    json_file: JsonFile = None,
+    test: TestTable = None,
+    schema: SchemaFile = None,
+    label: Label = None,
+    certificate: CertificateFile = None,
+    run: RunFile = None,
+    audit: AuditFile = None,
+    learner: Learners = None,
+    categories: Categories = "codes",
+    public: Public = False,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    dataset: Dataset = None,
+    ledger: LedgerFile = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Measure how good a synthetic table is, and write a page to look at.
+
+    The page holds statistics of the real rows and must not be released. One with --public may: REAL
+    is not read then (it may be '-'), or, with --epsilon, under differential privacy alone.
+    """
+    with reported():
+        began = time.perf_counter()
+        given = [certificate, schema, run, audit]
+        inputs = [*_files(real, public=public), *files_of(synthetic), *filter(None, given)]
+        _check_suffix("--output", output, ".html")
+        _check_suffix("--json", json_file, ".json")
+        check_free(*filter(None, [output, json_file]), force=force, inputs=inputs)
+        shared: dict[str, Any] = {
+            "schema": schema,
+            "label": label,
+            "certificate": certificate or _beside(synthetic),
+            "run": run,
+            "audit": audit,
+            "random_state": seed,
+            "verbose": 0 if quiet else 1,
+        }
+        if public:
+            _refuse("--public", {"--test": test, "--learner": learner})
+            bought: dict[str, Any] = {
+                "epsilon": epsilon,
+                "delta": delta,
+                "dataset": dataset,
+                "ledger": ledger,
+            }
+            read = None if epsilon is None or real == NONE else real
+            report = evaluate_public(synthetic, real=read, **bought, **shared)
+        else:
+            _refuse_unless_public(epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
+            report = evaluated(
+                real,
+                synthetic,
+                test=test,
+                learners=learner or ("gradient boosting",),
+                categories=categories,
+                jobs=jobs,
+                **shared,
+            )
+        _write(report, output, json_file)
+        if not quiet:
+            _tell(report, output, json_file, time.perf_counter() - began)
+
+
+def _files(real: str, *, public: bool) -> list[Path]:
+    if real != NONE:
+        return files_of(real)
+    if not public:
+        raise ParameterError(f"REAL {NONE}: only with --public can there be no real table.")
+    return []
+
+
+def _check_suffix(option: str, path: Path | None, suffix: str) -> None:
+    if path is not None and path.suffix != suffix:
+        raise OutputError(f"{option} {path}: expected a file that ends in {suffix}.")
+
+
+def _beside(synthetic: str) -> Path | None:
+    """Return the certificate that 'tabpe synth' writes beside a table, if it is there."""
+    path = certificate_path(Path(synthetic))
+    return path if path.is_file() else None
+
+
+def _refuse(option: str, others: dict[str, Any]) -> None:
+    for other, value in others.items():
+        if value:
+            raise ParameterError(f"{other}: not together with {option}.")
+
+
+def _refuse_unless_public(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(f"--{name}: for --public, where measures are bought.")
+
+
+def _write(report: Report, output: Path, json_file: Path | None) -> None:
+    contents = {output: _atomic.text_filler(report.to_html())}
+    if json_file is not None:
+        contents[json_file] = _atomic.text_filler(report.to_json())
+    _atomic.write_together(contents)
+
+
+def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:
+    for card in report.cards:
+        typer.echo(f"{card.grade:<9} {card.title}: {card.figure}")
+    _say_wrapped("verdict", report.verdict)
+    for note in report.contents.notes:
+        _say_wrapped("note", note)
+    for path in filter(None, [output, json_file]):
+        say("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
+    if report.contents.mode == "custodian":
+        say("careful", "it holds statistics of the real rows that are not private")
+
+
+def _say_wrapped(title: str, words: str) -> None:
+    below = " " * 10
+    typer.echo(textwrap.fill(words, _WIDTH, initial_indent=f"{title:<9} ", subsequent_indent=below))

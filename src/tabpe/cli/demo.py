@@ -11,12 +11,14 @@ import typer
 
 from tabpe import _atomic
 from tabpe._paths import check_local
-from tabpe.cli import synth
+from tabpe.cli import evaluate, synth
 from tabpe.cli.console import reported, say
 from tabpe.datasets.hospital import hospital_schema, hospital_table, pattern_holds
 from tabpe.errors import OutputError
 from tabpe.io import read_table, table_writer
 from tabpe.privacy import Certificate
+
+UNSEEN_ROWS = 2000
 
 
 def demo(
@@ -26,21 +28,24 @@ def demo(
     """Synthesise a made-up hospital table and look at what comes out."""
     with reported():
         private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
-        output = folder / "synthetic.csv"
+        output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
         real = hospital_table()
         _make(folder)
         _atomic.write(private, table_writer(real, private))
+        _atomic.write(unseen, table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
         hospital_schema().save(schema_file, comment="What is public about the made-up table.")
         say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
         say("public", f"{schema_file}: what everybody may know about them")
-    synth.synth(str(private), output, schema_file, epsilon=epsilon, seed=0, force=True)
+    saved, page = folder / "run.tabpe", folder / "report.html"
+    synth.synth(str(private), output, schema_file, epsilon=epsilon, seed=0, save=saved, force=True)
     with reported():
         _compare(real, output)
         readable = folder / "certificate.txt"
         _atomic.write_text(readable, f"{_certificate(output)}\n")
-        say("next", f"less {readable}")
-        say("", f"tabpe verify {synth.certificate_path(output)} {output}")
-        say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
+    evaluate.evaluate(str(private), str(output), page, test=str(unseen), run=saved, force=True)
+    say("next", f"open {page} in a browser")
+    say("", f"tabpe verify {synth.certificate_path(output)} {output}")
+    say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
 
 
 def _certificate(output: Path) -> Certificate:

@@ -17,6 +17,7 @@ from tabpe.errors import OutputError, ParameterError
 from tabpe.io.folders import files_of
 from tabpe.report import Report, evaluate_public
 from tabpe.report import evaluate as evaluated
+from tabpe.verify import FAILED
 
 PUBLIC, MEASURES = "A report that may be released", "What is measured"
 _WIDTH = 80
@@ -162,7 +163,9 @@ def evaluate(
                 "dataset": dataset,
                 "ledger": ledger,
             }
-            read = None if epsilon is None or real == NONE else real
+            if epsilon is not None and real == NONE:
+                raise ParameterError("--epsilon: buys measures of a real table: name it, not '-'.")
+            read = None if epsilon is None else real
             report = evaluate_public(synthetic, real=read, **bought, **shared)
         else:
             _refuse_unless_public(epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
@@ -176,6 +179,7 @@ def evaluate(
                 **shared,
             )
         _write(report, output, json_file)
+        _warn(report)
         if not quiet:
             _tell(report, output, json_file, time.perf_counter() - began)
 
@@ -216,6 +220,14 @@ def _write(report: Report, output: Path, json_file: Path | None) -> None:
     if json_file is not None:
         contents[json_file] = _atomic.text_filler(report.to_json())
     _atomic.write_together(contents)
+
+
+def _warn(report: Report) -> None:
+    """Say aloud, whatever else is silent, that a certificate is not to be relied on."""
+    checked = report.contents.verification
+    if checked is not None and not checked.holds:
+        failed = "; ".join(check.words for check in checked.checks if check.outcome == FAILED)
+        typer.echo(f"warning: the certificate does not hold: {failed}", err=True)
 
 
 def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:

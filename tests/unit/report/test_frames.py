@@ -1,0 +1,96 @@
+"""Reports as data frames and as plain values."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from contents import custodian, minimal, public
+
+from tabpe.errors import OutputError, ParameterError
+from tabpe.report import Report
+from tabpe.report.frames import PARTS
+from tabpe.report.plain import plain_value
+
+REPORTS = {"custodian": custodian, "public": public, "minimal": minimal}
+
+
+@pytest.fixture(params=REPORTS)
+def report(request):
+    return Report(REPORTS[request.param]())
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    ("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
+)
+def test_every_part_is_a_frame_of_every_library(report, part, library, kind):
+    assert isinstance(report.to_frame(part, library=library), kind)
+
+
+def test_a_frame_is_pandas_where_that_is_installed():
+    assert isinstance(Report(custodian()).to_frame(), pd.DataFrame)
+
+
+def test_columns_hold_one_row_each():
+    report = Report(custodian())
+    frame = report.to_frame("columns")
+    assert list(frame["column"]) == [column.name for column in report.contents.columns]
+    scores = {score.column: score.score for score in report.contents.quality.columns}
+    assert dict(zip(frame["column"], frame["score"], strict=True)) == pytest.approx(scores)
+
+
+def test_all_figures_are_one_long_frame():
+    report = Report(custodian())
+    frame = report.to_frame()
+    assert list(frame.columns) == ["part", "of", "measure", "value"]
+    assert np.isfinite(frame["value"]).all()
+    assert {"columns", "pairs", "k-way", "utility", "representation"} <= set(frame["part"])
+    wanted = report.contents.wasserstein[0].distance
+    row = frame[(frame["part"] == "k-way") & (frame["measure"] == "synthetic")].iloc[0]
+    assert row["value"] == wanted
+
+
+def test_a_part_that_does_not_exist_is_named():
+    with pytest.raises(ParameterError, match="did you mean 'columns'"):
+        Report(minimal()).to_frame("colums")
+    with pytest.raises(ParameterError, match="library='dask'"):
+        Report(minimal()).to_frame(library="dask")
+
+
+def test_json_holds_everything_and_no_odd_number(report):
+    plain = json.loads(report.to_json(), parse_constant=lambda name: pytest.fail(name))
+    assert plain["format"] == "tabpe report 1"
+    assert plain["mode"] == report.contents.mode
+    assert ("warning" in plain) == (report.contents.mode == "custodian")
+    assert len(plain["columns"]) == len(report.contents.columns)
+    assert plain["verdict"] == report.verdict
+
+
+def test_plain_values_of_odd_things():
+    odd = {"a": (1, math.nan, -math.inf), 2: np.int64(3), "b": np.array([[True]]), "c": None}
+    assert plain_value(odd) == {"a": [1, None, None], "2": 3, "b": [[True]], "c": None}
+
+
+def test_it_is_saved_by_its_suffix(tmp_path, report):
+    page = report.save(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert json.loads(report.save(tmp_path / "r.json").read_text())["mode"] == report.contents.mode
+    with pytest.raises(OutputError, match=r"r\.pdf: a report ends in \.html or \.json"):
+        report.save(tmp_path / "r.pdf")
+
+
+def test_it_tells_what_it_found(report):
+    text = repr(report)
+    assert report.verdict in text
+    assert all(card.figure in text for card in report.cards)
+
+
+def test_in_a_notebook_it_is_a_frame_of_its_own(report):
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "<script" not in shown
+    assert 'sandbox="allow-scripts"' in shown

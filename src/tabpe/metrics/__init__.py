@@ -6,6 +6,8 @@ privacy instead.
 
 - `view`: `View`, a table as arrays, by a schema
 - `columns`: each column by itself: histograms, bars, nulls
+- `correlation`: Pearson correlation of many columns at once
+- `contingency`: how often codes of two columns occur together
 - `scores`: the scores of SDMetrics, by their names
 - `association`: how strongly columns go together, pair by pair
 - `subsets`: which sets of columns are measured

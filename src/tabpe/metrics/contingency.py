@@ -31,6 +31,11 @@ class Contingency:
         """Number of rows of data."""
         return int(self.counts.sum())
 
+    def without_first(self) -> Contingency:
+        """Return the table without its first row and its first column."""
+        rest = (self.keys >= self.width) & (self.keys % self.width > 0)
+        return Contingency(self.keys[rest], self.counts[rest], self.width)
+
     def phi_squared(self) -> tuple[float, int, int]:
         """Return chi squared divided by the number of rows; the rows and columns of the table.
 

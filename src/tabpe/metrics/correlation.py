@@ -28,7 +28,7 @@ def pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
                [ 1.,  1., nan],
                [nan, nan, nan]])
     """
-    products, sums, squares, counts = _moments([_standardised(column) for column in columns])
+    products, sums, squares, counts = _moments([standardised(column) for column in columns])
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = squares - sums**2 / counts
         covariances = products - sums * sums.T / counts
@@ -41,8 +41,18 @@ def pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return matrix
 
 
-def _standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cells with mean 0 and of size 1 at most: sums of them are exact enough."""
+def standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cells with mean 0, the largest of size 1; all 0 if they do not vary.
+
+    Sums of squares of them neither overflow nor lose their digits.
+
+    Args:
+        column: The cells; NaN for a null.
+
+    Example:
+        >>> standardised(np.array([1e200, 3e200, np.nan]))
+        array([-1.,  1., nan])
+    """
     present = column[~np.isnan(column)]
     if not len(present) or present.min() == present.max():
         return column * 0.0
@@ -74,6 +84,6 @@ def _moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _of_pair(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
     both = ~(np.isnan(one) | np.isnan(two))
-    first, second = _standardised(one[both]), _standardised(two[both])
+    first, second = standardised(one[both]), standardised(two[both])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     return float(first @ second / size) if size > 0 else np.nan

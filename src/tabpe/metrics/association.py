@@ -120,13 +120,19 @@ def correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int64]) -> 
         >>> correlation_ratio(np.array([1.0, 1, 5, 5]), np.array([0, 0, 1, 1]))
         1.0
     """
-    both = ~np.isnan(values) & (codes >= 0)
-    deviations, present = standardised(values[both]), codes[both]
-    total = float(deviations @ deviations)
-    counts = np.bincount(present)
+    return _explained(standardised(values), codes)
+
+
+def _explained(deviations: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    """Return the correlation ratio of numbers that are standardised over the whole column."""
+    both = ~np.isnan(deviations) & (codes >= 0)
+    if not both.all():
+        deviations, codes = standardised(deviations[both]), codes[both]
+    total = float(np.square(deviations).sum())
+    counts = np.bincount(codes)
     if total == 0 or np.count_nonzero(counts) == 1:
         return math.nan
-    sums = np.bincount(present, weights=deviations)
+    sums = np.bincount(codes, weights=deviations)
     explained = float((sums**2 / np.maximum(counts, 1)).sum())
     return math.sqrt(min(1.0, explained / total))
 
@@ -136,8 +142,9 @@ def _matrix(view: View) -> Matrix:
     labels = {at: cells.codes for at, cells in enumerate(view) if isinstance(cells, Labels)}
     matrix = np.full((len(view.columns), len(view.columns)), np.nan)
     matrix[np.ix_(list(numbers), list(numbers))] = pearson(list(numbers.values()))
+    deviations = {at: standardised(values) for at, values in numbers.items()}
     for one, two in product(numbers, labels):
-        matrix[one, two] = matrix[two, one] = correlation_ratio(numbers[one], labels[two])
+        matrix[one, two] = matrix[two, one] = _explained(deviations[one], labels[two])
     for one, two in combinations(labels, 2):
         matrix[one, two] = matrix[two, one] = _cramers_v(labels[one], labels[two])
     for at, codes in labels.items():

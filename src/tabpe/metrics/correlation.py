@@ -53,15 +53,17 @@ def standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
         >>> standardised(np.array([1e200, 3e200, np.nan]))
         array([-1.,  1., nan])
     """
-    present = column[~np.isnan(column)]
+    known = ~np.isnan(column)
+    present = column[known]
     if not len(present) or present.min() == present.max():
         return column * 0.0
     # A power of two: no digit is lost, and no sum overflows.
     _, exponent = np.frexp(np.abs(present).max())
-    scaled = np.ldexp(column, -exponent)
-    centred = scaled - np.nanmean(scaled)
-    centred -= np.nanmean(centred)
-    deviations: NDArray[np.float64] = centred / np.nanmax(np.abs(centred))
+    centred = np.ldexp(present, -exponent)
+    for _ in range(2):  # the first mean of numbers far from 0 is rounded
+        centred -= centred.mean()
+    deviations = np.full(len(column), np.nan)
+    deviations[known] = centred / np.abs(centred).max()
     return deviations
 
 

@@ -5,7 +5,10 @@ what they return must not be released. `tabpe.appraise` buys a few measures unde
 privacy instead.
 
 - `view`: `View`, a table as arrays, by a schema
+- `bins`: into which bins numbers are put
 - `columns`: each column by itself: histograms, bars, nulls
+- `correlation`: Pearson correlation of many columns at once
+- `contingency`: how often codes of two columns occur together
 - `scores`: the scores of SDMetrics, by their names
 - `association`: how strongly columns go together, pair by pair
 - `subsets`: which sets of columns are measured

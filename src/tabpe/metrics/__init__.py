@@ -12,6 +12,8 @@ privacy instead.
 - `scores`: the scores of SDMetrics, by their names
 - `association`: how strongly columns go together, pair by pair
 - `subsets`: which sets of columns are measured
+- `joint`: several columns as one number a row
+- `axes`: columns as axes of a space, and the distance of rows in it
 - `transport`: the exact cost of moving one set of rows onto another
 - `wasserstein`: k-way Wasserstein distances
 - `variation`: k-way total variation

@@ -17,8 +17,11 @@ privacy instead.
 - `transport`: the exact cost of moving one set of rows onto another
 - `wasserstein`: k-way Wasserstein distances
 - `variation`: k-way total variation
-- `learners`: predictors by name
+- `examples`: rows whose label is known
+- `features`: their other columns as arrays of numbers
+- `learners`, `pretrained`: predictors by name
 - `utility`: trained on synthetic rows, tested on real ones
+- `information`: total correlation of a few columns
 - `order`: whether the data needs a method that sees many columns at once
 - `embedding`: rows as points of a learned space
 - `manifold`: precision, recall, density and coverage

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.metrics.features import Coding, Features
+from tabpe.metrics.coding import Coding, Features
 
 HIDDEN = 96
 BATCH = 256

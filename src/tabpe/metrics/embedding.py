@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tabpe import _validate
 from tabpe.errors import ParameterError
-from tabpe.metrics.features import Coding, Features, learned
+from tabpe.metrics.coding import Coding, Features, learned
 from tabpe.metrics.sameness import row_ids
 from tabpe.metrics.view import View
 

@@ -1,6 +1,6 @@
 """Rows as points of a plane, for a picture.
 
-The plane is the one in which the real rows lie furthest apart. `tabpe.metrics.features` says what a
+The plane is the one in which the real rows lie furthest apart. `tabpe.metrics.coding` says what a
 row is as a vector: a cell far out, beyond its bounds or not, counts for at most so much, so that
 one of them can not squeeze all other points together.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tabpe import _validate
 from tabpe.metrics.embedding import principal
-from tabpe.metrics.features import learned
+from tabpe.metrics.coding import learned
 from tabpe.metrics.view import Labels, View
 
 POINTS = 1500

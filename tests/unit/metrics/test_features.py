@@ -1,93 +1,54 @@
-"""Rows as vectors: each column weighs alike, and a row does not depend on others."""
+"""Features as arrays of numbers."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from corner_tables import CORNERS, corner, mixed_table, mixed_views
-from tabpe.metrics import features
-from tabpe.metrics.features import FURTHEST, WIDTH, learned
-from tabpe.metrics.view import views
-from tabpe.schema import Categorical, Integer, Schema
+from tables import view_of
+from tabpe import Categorical, Float, Schema
+from tabpe.metrics.features import coded, filled, is_listed, placed
+
+MANY = tuple(f"v{place}" for place in range(300))
 
 
-def dense(tables, which=0, **options):
-    coding = learned(tables, **options)
-    return coding.dense(coding(tables[which]))
+def features(values, names, listed=("a", "b")):
+    schema = Schema((Float("x", 0, 10), Categorical("c", listed)))
+    return view_of(schema, {"x": values, "c": names}).columns
 
 
-@pytest.mark.parametrize("name", CORNERS)
-def test_every_corner_gives_finite_vectors_of_the_same_width(name):
-    tables = corner(name)
-    vectors = [dense(tables, which) for which in (0, 1)]
-    assert vectors[0].shape[1] == vectors[1].shape[1] == learned(tables).width
-    assert all(np.isfinite(part).all() for part in vectors)
+def test_trees_see_nulls_apart_from_all_values():
+    cells = features([0.0, 10.0, None], ["a", None, "b"])
+    assert np.isnan(coded(cells)).tolist() == [[False, False], [False, True], [True, False]]
+    assert filled(cells).tolist() == [[0, 0], [1, -1], [-1, 1]]
 
 
-def test_numbers_are_in_deviations_from_the_mean_of_the_first_table():
-    real, made = mixed_views(mixed_table(500, 1), mixed_table(500, 2))
-    numbers = learned([real, made])(real).numbers
-    assert numbers.mean(axis=0) == pytest.approx(0, abs=1e-5)
-    assert numbers.std(axis=0) == pytest.approx(1, abs=1e-5)
-    assert learned([real, made]).means.tolist() == learned([real]).means.tolist()
+def test_a_row_is_encoded_alone():
+    cells = features([1.0, None, 1e300], ["a", "z", None])
+    for encode in (coded, filled, placed):
+        one = encode([each.take(np.array([1])) for each in cells])
+        np.testing.assert_array_equal(encode(cells)[1:2], one)
 
 
-def test_a_row_by_itself_gets_the_same_vector():
-    (view,) = mixed_views(mixed_table(50, 1, nulls=0.2))
-    coding = learned([view])
-    alone = [coding.dense(coding(view.take(np.array([row])))) for row in range(50)]
-    assert np.array_equal(np.vstack(alone), coding.dense(coding(view)))
+@pytest.mark.parametrize("encode", [filled, placed])
+def test_nothing_is_infinite(encode):
+    cells = features([1e308, -1e308, None], ["a", None, "z"])
+    assert np.isfinite(encode(cells).astype(np.float32)).all()
 
 
-def test_rows_that_differ_have_vectors_that_differ_null_included():
-    (view,) = views(
-        Schema((Integer("age", 0, 10), Categorical("ward", ("a", "b")))),
-        [pa.table({"age": [2, 8, 5, None, 5, 5], "ward": ["a", "a", "a", "a", None, "c"]})],
-    )
-    assert len(np.unique(dense([view]), axis=0)) == 6  # a null counts as the mean, and is marked
+def test_a_distance_counts_what_differs():
+    rows = placed(features([0.0, 10.0, 0.0, None], ["a", "a", "b", "z"])).astype(float)
+    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squares[0], [0, 1, 1, 1 + 1 + 0.25], atol=1e-6)
 
 
-def test_a_cell_far_out_is_far_out_and_no_further():
-    schema = Schema((Integer("age", 0, 100),))
-    tables = [pa.table({"age": [49, 51] * 50}), pa.table({"age": [10**15, -(10**15), 50]})]
-    vectors = dense(views(schema, tables), 1)
-    assert vectors[:, 0].tolist() == [FURTHEST, -FURTHEST, 0]
+def test_places_stay_few_for_many_categories():
+    many = [f"c{place}" for place in range(200)]
+    schema = Schema(tuple(Categorical(name, MANY) for name in many))
+    cells = view_of(schema, {name: ["v1", "v299"] for name in many}).columns
+    assert placed(cells).shape[1] <= 2 * 4096
+    assert not np.array_equal(*placed(cells))
 
 
-def test_one_cell_far_out_does_not_hide_how_the_others_differ():
-    schema = Schema((Integer("age", 0, 100),))
-    (view,) = views(schema, [pa.table({"age": [*range(100), 10**15]})])
-    assert np.ptp(dense([view])[:100]) > 2
-
-
-@pytest.mark.parametrize(("columns", "size"), [(1, 63), (1, 10_000), (400, 5), (300, 1000)])
-def test_wide_tables_stay_narrow_and_no_two_names_are_alike(columns, size):
-    names = [f"c{place}" for place in range(columns)]
-    schema = Schema(tuple(Categorical(name, tuple(range(size))) for name in names))
-    (view,) = views(schema, [pa.table(dict.fromkeys(names, pa.array(range(size))))])
-    coding = learned([view])
-    most = max(WIDTH, columns * 2 * int(np.ceil(np.log2(size + 1))))
-    assert coding.width <= most
-    assert len(np.unique(coding(view).digits, axis=0)) == size
-
-
-def test_a_category_weighs_the_same_however_many_digits_it_takes():
-    few, many = Categorical("few", ("a", "b")), Categorical("many", tuple(range(5000)))
-    table = pa.table({"few": ["a", "b"], "many": [0, 4999]})
-    (view,) = views(Schema((few, many)), [table])
-    coding = learned([view])
-    rows = coding.dense(coding(view))
-    assert np.square(rows[0] - rows[1]).sum() == pytest.approx(4)  # 2 for each column
-    assert coding.weights.sum() == pytest.approx(2)
-
-
-def test_columns_can_be_chosen():
-    (view,) = mixed_views(mixed_table(20))
-    assert learned([view], columns=("age",)).width == 1
-
-
-def test_the_number_of_places_is_as_large_as_the_width_allows(monkeypatch):
-    (view,) = mixed_views(mixed_table(20))
-    assert learned([view]).places == 4  # three wards and null
-    monkeypatch.setattr(features, "WIDTH", 7)
-    assert learned([view]).places == 2
+def test_only_short_lists_are_split_as_sets():
+    number, short = features([1.0], ["a"])
+    assert [is_listed(number), is_listed(short)] == [False, True]
+    assert not is_listed(features([1.0], ["v1"], MANY)[1])

@@ -1,0 +1,232 @@
+"""Predictors, behind one name each.
+
+Three are always there: `gradient boosting`, `extra trees` and `nearest neighbours`. Two are
+networks that were trained beforehand, and their weights must be on the disk: `tabicl` and `tabpfn`.
+Nothing is downloaded while a table is measured; `docs/how-to/learners.md` says how to get them.
+
+A fit of the first three takes one thread, so that nothing that comes out depends on how many there
+are; `together` makes several fits at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._validate import one_of
+from tabpe.errors import ParameterError
+from tabpe.metrics import pretrained
+from tabpe.metrics.examples import Examples
+from tabpe.metrics.features import coded, filled, is_listed, placed
+from tabpe.metrics.view import Cells
+from tabpe.resources import usable_cores
+
+T = TypeVar("T")
+Model = Any
+Make = Callable[[Examples, int | None], Model]
+Encode = Callable[[Sequence[Cells]], NDArray[Any]]
+MOST_TREES = 1500
+NEIGHBOURS = 5
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A predictor.
+
+    Args:
+        encode: Makes an array of the features of each row.
+        classifier: Makes a model that predicts classes, for examples and a seed.
+        regressor: The same for numbers; None if there is none.
+        lacking: Says what must be done before it can be used; None if nothing.
+        most_rows: Rows that it is trained on at most.
+        most_features: Features that it can see at most.
+        most_classes: Classes that it can tell apart at most.
+        threads: How many it takes; None for as many as it likes, and other roundings with them.
+    """
+
+    encode: Encode
+    classifier: Make
+    regressor: Make | None = None
+    lacking: Callable[[Examples], str | None] = lambda _: None
+    most_rows: int | None = None
+    most_features: int | None = None
+    most_classes: int | None = None
+    threads: int | None = 1
+
+
+def learner_names() -> tuple[str, ...]:
+    """Return the names of all predictors, installed or not.
+
+    Example:
+        >>> learner_names()
+        ('gradient boosting', 'extra trees', 'nearest neighbours', 'tabicl', 'tabpfn')
+    """
+    return tuple(_LEARNERS)
+
+
+def lacking(name: str, train: Examples) -> str | None:
+    """Return why a predictor can not be used here and what to do, or None if it can.
+
+    Raises:
+        ParameterError: If there is no predictor of that name.
+    """
+    learner = _learner(name)
+    if train.classes is None and learner.regressor is None:
+        return f"{name} predicts classes and no numbers: name another learner."
+    most = learner.most_features
+    if most is not None and len(train.features) > most:
+        return f"{name} sees at most {most} features, and there are {len(train.features)}."
+    most = learner.most_classes
+    if most is not None and train.classes is not None and len(train.present) > most:
+        return f"{name} tells at most {most} classes apart, and there are {len(train.present)}."
+    return learner.lacking(train)
+
+
+def predicted(
+    name: str, train: Examples, test: Examples, *, random_state: int | None = 0
+) -> NDArray[np.float64]:
+    """Return what a predictor that was trained on some rows says about others.
+
+    Args:
+        name: Its name, of `learner_names()`.
+        train: At least one row, with at least one feature.
+        test: The rows to predict; their targets are not looked at.
+        random_state: Seed of all that is random.
+
+    Returns:
+        Of a number: one prediction a row. Of classes: a row of probabilities, one for each class
+        that `train` may hold.
+
+    Raises:
+        ParameterError: If there is no such predictor, or it can not be used.
+    """
+    reason = lacking(name, train)
+    if reason is not None:
+        raise ParameterError(f"learner={name!r}: {reason}")
+    learner = _learner(name)
+    train = train.sampled(learner.most_rows, np.random.default_rng(random_state))
+    make = learner.classifier if train.classes is not None else learner.regressor
+    assert make is not None  # noqa: S101  # `lacking` has seen to it
+    return answered(
+        make,
+        train,
+        test,
+        random_state=random_state,
+        encode=learner.encode,
+        threads=learner.threads,
+    )
+
+
+def answered(
+    make: Make,
+    train: Examples,
+    test: Examples,
+    *,
+    random_state: int | None,
+    encode: Encode = coded,
+    threads: int | None = 1,
+) -> NDArray[np.float64]:
+    """Make a model, fit it and return what it says, as `predicted` does."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    seen = [not cells.missing.all() for cells in train.features]
+    train, test = train.only(seen), test.only(seen)
+    if not any(seen) or (train.classes is not None and len(train.present) == 1):
+        return uninformed(train, len(test))
+    model = make(train, random_state)
+    with threadpool_limits(threads, user_api="openmp"):
+        model.fit(encode(train.features), train.target)
+        if train.classes is None:
+            return np.asarray(model.predict(encode(test.features)), dtype=np.float64)
+        chances = np.zeros((len(test), train.classes))
+        chances[:, model.classes_] = model.predict_proba(encode(test.features))
+    return chances
+
+
+def uninformed(train: Examples, rows: int) -> NDArray[np.float64]:
+    """Return what is said by whoever knows nothing but how the target is distributed."""
+    if train.classes is None:
+        return np.full(rows, train.target.mean())
+    shares = np.bincount(train.target, minlength=train.classes) / len(train)
+    return np.tile(shares, (rows, 1))
+
+
+def together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
+    """Return what each task returns, in their order; `jobs` of them at once, None for all cores."""
+    with ThreadPoolExecutor(jobs or usable_cores()) as pool:
+        return [future.result() for future in [pool.submit(task) for task in tasks]]
+
+
+def boosted_trees(train: Examples, random_state: int | None, **settings: Any) -> Model:
+    """Return gradient boosting that splits categories as such, as far as it can.
+
+    Without regularization the steps for rare classes are so large that dozens of classes are never
+    learned; a penalty of 1 is what XGBoost has too. Stopping early would set rows aside, and fail
+    where a class has but one.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = (
+        HistGradientBoostingRegressor if train.classes is None else HistGradientBoostingClassifier
+    )
+    listed = [is_listed(cells) for cells in train.features]
+    return kind(
+        l2_regularization=1.0,
+        early_stopping=False,
+        categorical_features=listed,
+        random_state=random_state,
+        **settings,
+    )
+
+
+def _boosting(train: Examples, random_state: int | None) -> Model:
+    """Take a hundred steps; fewer and larger ones if each of them is a tree for many classes."""
+    trees = 1 if train.classes is None else len(train.present)
+    steps = min(100, max(10, MOST_TREES // trees))
+    return boosted_trees(train, random_state, max_iter=steps, learning_rate=min(0.3, 10 / steps))
+
+
+def _extra_trees(train: Examples, random_state: int | None) -> Model:
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    kind = ExtraTreesRegressor if train.classes is None else ExtraTreesClassifier
+    return kind(100, random_state=random_state, n_jobs=1)
+
+
+def _neighbours(train: Examples, random_state: int | None) -> Model:  # noqa: ARG001
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    kind = KNeighborsRegressor if train.classes is None else KNeighborsClassifier
+    return kind(min(NEIGHBOURS, len(train)), algorithm="brute")
+
+
+def _learner(name: str) -> Learner:
+    return _LEARNERS[one_of("learner", name, learner_names())]
+
+
+_LEARNERS = {
+    "gradient boosting": Learner(coded, _boosting, _boosting),
+    "extra trees": Learner(filled, _extra_trees, _extra_trees),
+    "nearest neighbours": Learner(placed, _neighbours, _neighbours),
+    "tabicl": Learner(
+        coded,
+        lambda _, seed: pretrained.tabicl(seed, regression=False),
+        lambda _, seed: pretrained.tabicl(seed, regression=True),
+        lambda train: pretrained.tabicl_lacking(regression=train.classes is None),
+        threads=None,
+    ),
+    "tabpfn": Learner(
+        coded,
+        lambda _, seed: pretrained.tabpfn(seed),
+        lacking=lambda _: pretrained.tabpfn_lacking(),
+        most_rows=1000,
+        most_features=100,
+        most_classes=10,
+        threads=None,
+    ),
+}

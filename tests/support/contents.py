@@ -1,10 +1,11 @@
 """Contents of reports for tests: made up, and looking like real ones."""
 
 import dataclasses
+import itertools
 
 import numpy as np
-from certificates import SCHEMA, honest
 
+from certificates import SCHEMA, honest
 from tabpe.metrics.association import Association
 from tabpe.metrics.closeness import Closeness
 from tabpe.metrics.columns import ColumnView, Shape
@@ -40,7 +41,7 @@ HOSTILE = (
     " ",
 )
 # What no cleaning changes: a page must hold it letter by letter.
-VERBATIM = tuple(text for text in HOSTILE[:9]) + (HOSTILE[10], HOSTILE[13], HOSTILE[15])
+VERBATIM = (*HOSTILE[:9], HOSTILE[10], HOSTILE[13], HOSTILE[15])
 
 
 def custodian(columns=NUMBERS + CATEGORIES, **changes):
@@ -178,7 +179,7 @@ def quality(views):
     ]
     pairs = [
         PairScore((one.name, two.name), "ContingencySimilarity", 0.93 - one.difference)
-        for one, two in zip(views, views[1:], strict=False)
+        for one, two in itertools.pairwise(views)
     ]
     return Quality(tuple(scores), tuple(pairs))
 

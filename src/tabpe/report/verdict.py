@@ -20,7 +20,7 @@ from tabpe.report.text import number, percent, short
 
 Grade = Literal["good", "fair", "poor", "unknown"]
 SCORES = ("AUC", "accuracy", "R2")  # the first that is there decides
-_NAME = 40
+_NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,14 @@ def _measured(found: Iterable[Card]) -> str:
     by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
     for card in found:
         by_grade.get(card.grade, []).append(card.title.lower())
-    told = [f"{grade}: {_listed(titles)}" for grade, titles in by_grade.items() if titles]
+    told = [
+        f"{_listed(titles)} {'are' if len(titles) > 1 else 'is'} {grade}"
+        for grade, titles in by_grade.items()
+        if titles
+    ]
     if not told:
         return "No measure was taken."
-    return f"Held against the real rows: {'; '.join(told)}."
+    return f"Measured against real rows, {'; '.join(told)}."
 
 
 def _listed(titles: list[str]) -> str:
@@ -147,9 +151,15 @@ def _columns(contents: Contents) -> Card | None:
     mean, worst = sum(known.values()) / len(known), min(known, key=lambda name: known[name])
     words = (
         f"Single columns agree to {percent(mean)} on average ({what}); the worst is "
-        f"{short(worst, _NAME)} with {percent(known[worst])}. Good from 95%, fair from 85%."
+        f"{_named(worst)} with {percent(known[worst])}. Good from 95%, fair from 85%."
     )
     return Card("Columns", percent(mean), _at_least(mean, 0.95, 0.85), words, "columns")
+
+
+def _named(name: str) -> str:
+    """Return a name that leaves the direction of the words after it alone."""
+    shown = short(name, _NAME)
+    return shown if shown.isascii() else shown + _LEFT_TO_RIGHT
 
 
 def _pairs(contents: Contents) -> Card | None:
@@ -158,7 +168,7 @@ def _pairs(contents: Contents) -> Card | None:
     mean = contents.quality.column_pair_trends
     known = [pair for pair in contents.quality.pairs if not math.isnan(pair.score)]
     worst = min(known, key=lambda pair: pair.score)
-    names = " with ".join(short(name, _NAME) for name in worst.columns)
+    names = " with ".join(_named(name) for name in worst.columns)
     words = (
         f"Pairs of columns go together as they should to {percent(mean)} on average (SDMetrics' "
         f"Column Pair Trends); the worst is {names}, {percent(worst.score)}. "
@@ -196,14 +206,16 @@ def _utility(utility: Utility) -> Card | None:
     if found is None:
         return None
     learner, score, (lower, value, upper) = found
-    told = f"{learner.capitalize()} trained on synthetic rows reaches {score} {value:.3f}; trained on real rows "
-    told += f"{upper:.3f}, knowing nothing {lower:.3f}. "
+    told = (
+        f"{learner[:1].upper()}{learner[1:]} trained on synthetic rows reaches {score} "
+        f"{value:.3f}; trained on real rows {upper:.3f}, knowing nothing {lower:.3f}. "
+    )
     if upper - lower < 0.01:  # noqa: PLR2004
         words = told + "Real rows teach all but nothing, so there is nothing to lose."
         return Card("Utility", f"{value:.3f}", "unknown", words, "utility")
     way = (value - lower) / (upper - lower)
     words = told + f"That is {percent(way, 0)} of the way. Good from 90%, fair from 70%."
-    figure = f"{percent(max(0.0, way), 0)} of the way"
+    figure = f"{percent(max(0.0, way), 0)} of real"
     return Card("Utility", figure, _at_least(way, 0.9, 0.7), words, "utility")
 
 
@@ -259,7 +271,7 @@ def _closeness(contents: Contents) -> Card | None:
         f"picture, no proof of privacy."
     )
     grade = _at_most(excess, 0.01, 0.05)
-    return Card("Copies", percent(closeness.copies), grade, words, "closeness")
+    return Card("Closeness", f"{percent(closeness.copies)} copies", grade, words, "closeness")
 
 
 def _at_least(value: float, good: float, fair: float) -> Grade:

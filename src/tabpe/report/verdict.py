@@ -1,13 +1,26 @@
-"""What the numbers mean, in words: the cards at the head of a report."""
+"""What the numbers mean, in words: the cards at the head of a report.
+
+Every card says the rule that gave its grade. The rules are judgements and no theorems: they
+are there so that a reader knows where to look first.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from tabpe.report.contents import Contents
+from tabpe.metrics.utility import Utility
+from tabpe.metrics.wasserstein import KWay
+from tabpe.privacy.guarantee import round_up
+from tabpe.report.contents import Bought, Contents
+from tabpe.report.promise import Promise
+from tabpe.report.text import number, percent, short
 
 Grade = Literal["good", "fair", "poor", "unknown"]
+SCORES = ("AUC", "accuracy", "R2")  # the first that is there decides
+_NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
 
 @dataclass(frozen=True)
@@ -30,10 +43,244 @@ class Card:
 
 
 def cards(contents: Contents) -> tuple[Card, ...]:
-    """Return the findings, the promise first."""
-    raise NotImplementedError
+    """Return the findings, the promise first; none for what was not measured.
+
+    Example:
+        >>> from tabpe.report.contents import Contents
+        >>> only, = cards(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        >>> only.title, only.figure, only.grade
+        ('Promise', 'no certificate', 'unknown')
+    """
+    found = (
+        _promise(contents),
+        _columns(contents),
+        _pairs(contents),
+        _high_order(contents),
+        _utility(contents.utility) if contents.utility else None,
+        _bought_utility(contents.bought) if contents.bought else None,
+        _closeness(contents),
+    )
+    return tuple(card for card in found if card is not None)
 
 
 def verdict(contents: Contents) -> str:
-    """Return all of it in one or two sentences."""
-    raise NotImplementedError
+    """Return all of it in one or two sentences.
+
+    Example:
+        >>> from tabpe.report.contents import Contents
+        >>> verdict(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        'What is promised is unknown: no certificate was given. No measure was taken.'
+    """
+    return f"{_promised(contents)} {_measured(cards(contents)[1:])}"
+
+
+def _promised(contents: Contents) -> str:
+    certificate = contents.certificate
+    if certificate is None:
+        return "What is promised is unknown: no certificate was given."
+    if not certificate.private:
+        return "NOT PRIVATE: the noise was fake, and nothing is promised. Do not release."
+    if certificate.fields_from_data:
+        read_off = len(certificate.fields_from_data)
+        beyond = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
+        return f"{total_promise(contents).words} This does not cover {beyond} read off the data."
+    return total_promise(contents).words
+
+
+def _measured(found: Iterable[Card]) -> str:
+    by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
+    for card in found:
+        by_grade.get(card.grade, []).append(card.title.lower())
+    told = [
+        f"{_listed(titles)} {'are' if len(titles) > 1 else 'is'} {grade}"
+        for grade, titles in by_grade.items()
+        if titles
+    ]
+    if not told:
+        return "No measure was taken."
+    return f"Measured against real rows, {'; '.join(told)}."
+
+
+def _listed(titles: list[str]) -> str:
+    return " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
+
+
+def total_promise(contents: Contents) -> Promise:
+    """Return the promise of the table and of what was bought for the report, together.
+
+    There must be a certificate.
+    """
+    assert contents.certificate is not None  # noqa: S101
+    promise = Promise.of(contents.certificate)
+    bought = contents.bought
+    if bought is None or bought.total_epsilon is None or bought.total_delta is None:
+        return promise
+    return Promise(bought.total_epsilon, bought.total_delta, promise.neighbours, promise.unit)
+
+
+def _promise(contents: Contents) -> Card:
+    certificate = contents.certificate
+    if certificate is None:
+        words = "Without a certificate nobody can say what is promised to the people in the table."
+        return Card("Promise", "no certificate", "unknown", words, "privacy")
+    if not certificate.private:
+        words = "The noise was fake, for tests. Nothing is promised. Do not release."
+        return Card("Promise", "NOT PRIVATE", "poor", words, "privacy")
+    promise = total_promise(contents)
+    grade = _at_most(promise.epsilon, 1.0, 5.0)
+    words = f"{promise.words} Good up to epsilon 1, fair up to 5."
+    if certificate.fields_from_data:
+        grade = "fair" if grade == "good" else grade
+        words += " Fields of the schema were read off the data and are not covered: fair at best."
+    return Card("Promise", f"epsilon {round_up(promise.epsilon, 3):g}", grade, words, "privacy")
+
+
+def _columns(contents: Contents) -> Card | None:
+    known = {
+        view.name: 1 - view.difference for view in contents.columns if view.difference is not None
+    }
+    what = (
+        "1 less total variation, noisy" if contents.mode == "public" else "1 less total variation"
+    )
+    if contents.quality is not None:
+        known = {one.column: one.score for one in contents.quality.columns}
+        what = "SDMetrics' Column Shapes"
+    known = {name: score for name, score in known.items() if not math.isnan(score)}
+    if not known:
+        return None
+    mean, worst = sum(known.values()) / len(known), min(known, key=lambda name: known[name])
+    words = (
+        f"Single columns agree to {percent(mean)} on average ({what}); the worst is "
+        f"{_named(worst)} with {percent(known[worst])}. Good from 95%, fair from 85%."
+    )
+    return Card("Columns", percent(mean), _at_least(mean, 0.95, 0.85), words, "columns")
+
+
+def _named(name: str) -> str:
+    """Return a name that leaves the direction of the words after it alone."""
+    shown = short(name, _NAME)
+    return shown if shown.isascii() else shown + _LEFT_TO_RIGHT
+
+
+def _pairs(contents: Contents) -> Card | None:
+    if contents.quality is None or math.isnan(contents.quality.column_pair_trends):
+        return None
+    mean = contents.quality.column_pair_trends
+    known = [pair for pair in contents.quality.pairs if not math.isnan(pair.score)]
+    worst = min(known, key=lambda pair: pair.score)
+    names = " with ".join(_named(name) for name in worst.columns)
+    words = (
+        f"Pairs of columns go together as they should to {percent(mean)} on average (SDMetrics' "
+        f"Column Pair Trends); the worst is {names}, {percent(worst.score)}. "
+        f"Good from 90%, fair from 80%."
+    )
+    return Card("Pairs", percent(mean), _at_least(mean, 0.9, 0.8), words, "pairs")
+
+
+def _high_order(contents: Contents) -> Card | None:
+    if not contents.wasserstein:
+        return None
+    furthest = max(contents.wasserstein, key=lambda way: way.order)
+    floor = _of_order(contents.wasserstein_floor, furthest.order)
+    what = f"{furthest.order} columns at once"
+    if floor is None or not floor.distance > 0:
+        words = f"Over {what} the Wasserstein distance is {number(furthest.distance)}; no floor is "
+        words += "known to hold it against."
+        return Card("High order", number(furthest.distance), "unknown", words, "high-order")
+    ratio = furthest.distance / floor.distance
+    words = (
+        f"Over {what} synthetic rows are {ratio:.2g} times as far from the real ones as other real "
+        f"rows are (Wasserstein {number(furthest.distance)} against {number(floor.distance)}). "
+        f"Good up to 1.5 times, fair up to 3."
+    )
+    grade = _at_most(ratio, 1.5, 3.0)
+    return Card("High order", f"{ratio:.2g}\u00d7 floor", grade, words, "high-order")
+
+
+def _of_order(ways: Iterable[KWay], order: int) -> KWay | None:
+    return next((way for way in ways if way.order == order), None)
+
+
+def _utility(utility: Utility) -> Card | None:
+    found = main_scores(utility)
+    if found is None:
+        return None
+    learner, score, (lower, value, upper) = found
+    told = (
+        f"{learner[:1].upper()}{learner[1:]} trained on synthetic rows reaches {score} "
+        f"{value:.3f}; trained on real rows {upper:.3f}, knowing nothing {lower:.3f}. "
+    )
+    if upper - lower < 0.01:  # noqa: PLR2004
+        words = told + "Real rows teach all but nothing, so there is nothing to lose."
+        return Card("Utility", f"{value:.3f}", "unknown", words, "utility")
+    way = (value - lower) / (upper - lower)
+    words = told + f"That is {percent(way, 0)} of the way. Good from 90%, fair from 70%."
+    figure = f"{percent(max(0.0, way), 0)} of real"
+    return Card("Utility", figure, _at_least(way, 0.9, 0.7), words, "utility")
+
+
+def main_scores(utility: Utility) -> tuple[str, str, tuple[float, float, float]] | None:
+    """Return the learner that is best on real rows, the score that counts, and its three values.
+
+    The values are the lower bound, that of the synthetic rows, and the upper bound.
+    """
+    for score in SCORES:
+        by_origin: dict[str, dict[str, float]] = {"real": {}, "synthetic": {}, "nothing": {}}
+        for one in utility.scores:
+            if not math.isnan(one.scores.get(score, math.nan)):
+                by_origin[one.trained_on][one.learner] = one.scores[score]
+        both = {
+            name: value
+            for name, value in by_origin["real"].items()
+            if name in by_origin["synthetic"]
+        }
+        if both and by_origin["nothing"]:
+            best = max(both, key=lambda name: both[name])
+            lower = max(by_origin["nothing"].values())
+            return best, score, (lower, by_origin["synthetic"][best], both[best])
+    return None
+
+
+def _bought_utility(bought: Bought) -> Card | None:
+    if bought.accuracy is None:
+        return None
+    accuracy, half = bought.accuracy
+    words = (
+        f"A predictor trained on the synthetic rows is right for {percent(accuracy)} of the real "
+    )
+    words += f"rows, give or take {percent(half)} (bought under noise)."
+    grade: Grade = "unknown"
+    if bought.majority is not None:
+        words += f" Saying the most common class is right for {percent(bought.majority)}."
+        if accuracy - half <= bought.majority:
+            grade = "poor"
+            words += " Poor, because it is not surely better than that."
+        else:
+            words += " Better than that, and no upper bound is known to hold it against."
+    return Card("Utility", percent(accuracy), grade, words, "utility")
+
+
+def _closeness(contents: Contents) -> Card | None:
+    closeness = contents.closeness
+    if closeness is None:
+        return None
+    excess = closeness.copies - closeness.other_copies
+    words = (
+        f"{percent(closeness.copies)} of the synthetic rows equal a real row; of other real rows "
+        f"{percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. A sanity "
+        f"picture, no proof of privacy."
+    )
+    grade = _at_most(excess, 0.01, 0.05)
+    return Card("Closeness", f"{percent(closeness.copies)} copies", grade, words, "closeness")
+
+
+def _at_least(value: float, good: float, fair: float) -> Grade:
+    return _at_most(-value, -good, -fair)
+
+
+def _at_most(value: float, good: float, fair: float) -> Grade:
+    if math.isnan(value):
+        return "unknown"
+    if value <= good:
+        return "good"
+    return "fair" if value <= fair else "poor"

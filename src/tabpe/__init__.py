@@ -8,12 +8,18 @@
 - `Adjacency`, `Certificate`: what is promised
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from tabpe.evolve import Evolution
 from tabpe.io import draft_schema
 from tabpe.privacy import Adjacency, Certificate
-from tabpe.report import Report, evaluate, evaluate_public
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 from tabpe.synthesizer import TabPE
+
+if TYPE_CHECKING:
+    from tabpe.report import Report, evaluate, evaluate_public
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,3 +38,12 @@ __all__ = [
     "evaluate",
     "evaluate_public",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the rooms of reports when one of their names is asked for, and not before."""
+    if name in {"Report", "evaluate", "evaluate_public"}:
+        from tabpe import report
+
+        return getattr(report, name)
+    raise AttributeError(f"module 'tabpe' has no attribute {name!r}")

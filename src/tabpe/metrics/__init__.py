@@ -23,9 +23,11 @@ privacy instead.
 - `utility`: trained on synthetic rows, tested on real ones
 - `information`: total correlation of a few columns
 - `order`: whether the data needs a method that sees many columns at once
-- `embedding`: rows as points of a learned space
+- `coding`: rows as vectors, for what learns from them or draws them
+- `embedding`, `autoencoder`: rows as points of a learned space
 - `manifold`: precision, recall, density and coverage
 - `representation`: the same for two tables
+- `sameness`: which rows equal one another
 - `closeness`: distances to the nearest real row
 - `projection`: rows as points of a plane
 """

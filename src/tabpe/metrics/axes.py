@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from tabpe.metrics.joint import Digits
 from tabpe.metrics.view import Cells, Labels, Numbers, View
@@ -59,6 +58,8 @@ def distances(
     axes: Sequence[Axis], some: NDArray[np.int64], others: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the distance of each of some rows from each of others."""
+    from scipy.spatial.distance import cdist
+
     straight = [axis for axis in axes if axis.straight]
     if len(straight) == len(axes):
         return np.asarray(cdist(_points(axes, some), _points(axes, others)))

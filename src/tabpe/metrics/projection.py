@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _validate
-from tabpe.metrics.embedding import principal
 from tabpe.metrics.coding import learned
+from tabpe.metrics.embedding import principal
 from tabpe.metrics.view import Labels, View
 
 POINTS = 1500

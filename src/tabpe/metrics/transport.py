@@ -19,7 +19,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from tabpe.errors import TabpeError
 from tabpe.metrics.joint import Digits
@@ -90,6 +89,8 @@ def transport(
 def _assigned(
     costs: NDArray[np.float64], supply: NDArray[np.int64], demand: NDArray[np.int64]
 ) -> float:
+    from scipy.optimize import linear_sum_assignment
+
     if supply.max() > 1:
         costs = np.repeat(costs, supply, axis=0)
     if demand.max() > 1:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,10 @@ from tabpe.metrics.transport import along_a_line, surplus, transport
 from tabpe.metrics.view import View
 from tabpe.resources import usable_cores
 
-__all__ = ["ROWS", "SUBSETS", "KWay", "wasserstein"]
+__all__ = ["CATEGORIES", "ROWS", "SUBSETS", "KWay", "wasserstein"]
 
 ROWS, SUBSETS = 1000, 24
-_CATEGORIES = ("codes", "mismatch")
+CATEGORIES = ("codes", "mismatch")
 _REAL, _SYNTHETIC = 0, 1
 
 
@@ -43,7 +42,7 @@ def wasserstein(
     *,
     rows: int | None = ROWS,
     subsets: int | None = SUBSETS,
-    categories: Literal["codes", "mismatch"] = "codes",
+    categories: str = "codes",
     random_state: int | None = 0,
     jobs: int | None = None,
 ) -> tuple[KWay, ...]:
@@ -75,7 +74,7 @@ def wasserstein(
         >>> [round(found.distance, 4) for found in wasserstein(*views(schema, [real, made]))]
         [0.275, 0.55]
     """
-    _validate.one_of("categories", categories, _CATEGORIES)
+    _validate.one_of("categories", categories, CATEGORIES)
     most_rows = _validate.optional(_validate.whole, "rows", rows, least=1)
     most = _validate.optional(_validate.whole, "subsets", subsets, least=1)
     threads = _validate.optional(_validate.whole, "jobs", jobs, least=1) or usable_cores()

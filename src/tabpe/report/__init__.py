@@ -1,6 +1,6 @@
 """The report: all measures of a synthetic table in one place, for people and for programs.
 
-- `evaluate`: `evaluate`, which measures all of it, for the custodian
+- `custodian`: `evaluate`, which measures all of it, for the custodian
 - `public`: `evaluate_public`, which shows what may be released
 - `inputs`: tables, schema and certificate, from whatever form they come in
 - `contents`: `Contents`, everything a report holds, as values
@@ -12,7 +12,7 @@
 - `frames`, `plain`: data frames and plain values
 """
 
-from tabpe.report.evaluate import evaluate
+from tabpe.report.custodian import evaluate
 from tabpe.report.public import evaluate_public
 from tabpe.report.report import Report
 

@@ -5,8 +5,8 @@ import pytest
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.metrics import autoencoder
-from tabpe.metrics.embedding import chosen, embed
 from tabpe.metrics.coding import learned
+from tabpe.metrics.embedding import chosen, embed
 from tabpe.metrics.representation import representation
 
 torch = pytest.importorskip("torch", reason="the autoencoder needs torch: pip install tabpe[torch]")

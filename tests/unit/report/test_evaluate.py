@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from facade import SCHEMA, columns, fitted
 
+from facade import SCHEMA, columns, fitted
 from tabpe import Boolean, Integer, Schema, evaluate
 from tabpe.errors import DataError, ParameterError
 

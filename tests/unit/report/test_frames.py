@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from contents import custodian, minimal, public
 
+from contents import custodian, minimal, public
 from tabpe.errors import OutputError, ParameterError
 from tabpe.report import Report
 from tabpe.report.frames import PARTS
@@ -62,7 +62,7 @@ def test_a_part_that_does_not_exist_is_named():
 
 
 def test_json_holds_everything_and_no_odd_number(report):
-    plain = json.loads(report.to_json(), parse_constant=lambda name: pytest.fail(name))
+    plain = json.loads(report.to_json(), parse_constant=pytest.fail)
     assert plain["format"] == "tabpe report 1"
     assert plain["mode"] == report.contents.mode
     assert ("warning" in plain) == (report.contents.mode == "custodian")
@@ -77,7 +77,7 @@ def test_plain_values_of_odd_things():
 
 def test_it_is_saved_by_its_suffix(tmp_path, report):
     page = report.save(tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert page.startswith(("<!doctype html>", "<!DOCTYPE html>"))
     assert json.loads(report.save(tmp_path / "r.json").read_text())["mode"] == report.contents.mode
     with pytest.raises(OutputError, match=r"r\.pdf: a report ends in \.html or \.json"):
         report.save(tmp_path / "r.pdf")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tabpe.errors import TabpeError
 from tabpe.metrics.association import association
 from tabpe.metrics.closeness import closeness
 from tabpe.metrics.columns import column_views
+from tabpe.metrics.learners import learner_names
 from tabpe.metrics.order import order
 from tabpe.metrics.projection import projection
 from tabpe.metrics.representation import representation
@@ -25,7 +26,7 @@ from tabpe.metrics.scores import quality
 from tabpe.metrics.utility import utility
 from tabpe.metrics.variation import total_variation
 from tabpe.metrics.view import View
-from tabpe.metrics.wasserstein import wasserstein
+from tabpe.metrics.wasserstein import CATEGORIES, wasserstein
 from tabpe.progress import section_bar
 from tabpe.report.contents import Contents
 from tabpe.report.inputs import Run, Tables, audit_of, open_tables, schema_for
@@ -87,6 +88,9 @@ def evaluate(
         'TVComplement'
     """
     seed = _validate.whole("random_state", random_state, least=0)
+    _validate.one_of("categories", categories, CATEGORIES)
+    for learner in learners:
+        _validate.one_of("learners", learner, learner_names())
     choices = Choices(tuple(learners), categories, seed, jobs)
     made_by = Run.of(run, certificate, history, synthetic)
     audited = audit_of(audit)
@@ -130,7 +134,7 @@ class Choices:
     """
 
     learners: tuple[str, ...]
-    categories: Literal["codes", "mismatch"]
+    categories: str
     seed: int
     jobs: int | None
 

@@ -158,7 +158,8 @@ def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
     """Return the tables as arrays in which the same code means the same category.
 
     Raises:
-        DataError: If a table lacks a declared column, or holds text where numbers are declared.
+        DataError: If a table lacks a declared column or has it twice, or holds text where numbers
+            are declared, or lists and the like, or bytes that are no text.
 
     Example:
         >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
@@ -177,10 +178,12 @@ def _check_names(schema: Schema, table: pa.Table) -> None:
         if name not in table.schema.names:
             hint = did_you_mean(name, table.schema.names)
             raise DataError(f"the table has no column {name!r}: {hint}")
+        if table.schema.names.count(name) > 1:
+            raise DataError(f"the table has more than one column {name!r}: rename the others.")
 
 
 def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
-    column, arrays = schema[name], [_plain(table[name]) for table in tables]
+    column, arrays = schema[name], [_plain(name, table[name]) for table in tables]
     if isinstance(column, (Integer, Float)):
         return [Numbers(column, _numbers(name, array)) for array in arrays]
     if not isinstance(column, (Categorical, Boolean)):
@@ -191,9 +194,13 @@ def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[C
     return [Labels(column, names, _codes(text, known)) for text in texts]
 
 
-def _plain(cells: pa.ChunkedArray) -> pa.Array:
+def _plain(name: str, cells: pa.ChunkedArray) -> pa.Array:
     array = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_nested(array.type) or pa.types.is_run_end_encoded(array.type):
+        raise DataError(f"column {name!r} holds lists or the like: expected plain values.")
+    return array
 
 
 def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
@@ -212,7 +219,7 @@ def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
 def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     """Return cells as the names of their categories; null for a null."""
     if isinstance(column, Boolean):
-        return _truths(array)
+        return _truths(column.name, array)
     kind = _VALUE_TYPES[type(column.values[0])]
     as_declared = comparable(array, kind)
     by_name = pc.take(
@@ -220,13 +227,19 @@ def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
         pc.index_in(as_declared, value_set=pa.array(column.values, type=kind)),
     )
     missing = pc.is_null(array, nan_is_null=True)
-    as_text = comparable(array, pa.string())
-    return pc.if_else(missing, None, pc.coalesce(by_name, as_text))
+    return pc.if_else(missing, None, pc.coalesce(by_name, _as_text(column.name, array)))
 
 
-def _truths(array: pa.Array) -> pa.Array:
-    missing = pc.is_null(array, nan_is_null=True)
+def _as_text(name: str, array: pa.Array) -> pa.Array:
     text = comparable(array, pa.string())
+    if text.null_count > array.null_count:
+        raise DataError(f"column {name!r} holds bytes that are not UTF-8 text: correct them.")
+    return text
+
+
+def _truths(name: str, array: pa.Array) -> pa.Array:
+    missing = pc.is_null(array, nan_is_null=True)
+    text = _as_text(name, array)
     lowered = pc.utf8_lower(pc.utf8_trim_whitespace(text))
     place = pc.index_in(lowered, value_set=pa.array(list(_TRUTHS)))
     named = pc.take(pa.array(list(_TRUTHS.values())), place)

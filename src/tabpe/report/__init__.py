@@ -9,7 +9,7 @@
 - `promise`: what a certificate promises, for a reader in a hurry
 - `charts`: pictures as SVG
 - `html`: the page
-- `frames`, `plain`: data frames and plain values
+- `frames`, `plots`, `plain`: data frames, pictures and plain values
 """
 
 from tabpe.report.custodian import evaluate

@@ -163,7 +163,7 @@ def audit_of(given: Any) -> Mapping[str, Any] | None:
         plain, where = given, "audit"
     else:
         plain, where = _json(Path(given)), str(given)
-    return None if plain is None else asdict(_plain.read(_Audit, plain, where=where))
+    return None if plain is None else _without_nones(_plain.read(_Audit, plain, where=where))
 
 
 def schema_for(given: Any, certificate: Certificate | None) -> Schema | None:
@@ -233,6 +233,13 @@ def _verified(certificate: Certificate | None, synthetic: Any) -> Verification |
         return None
     is_named = isinstance(synthetic, (str, Path)) and certificate.release is not None
     return verify_plain(certificate.to_dict(), Path(synthetic) if is_named else None)
+
+
+def _without_nones(audit: _Audit) -> dict[str, Any]:
+    def present(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if value is not None}
+
+    return asdict(audit, dict_factory=present)
 
 
 def _json(path: Path) -> Any:

@@ -9,10 +9,12 @@ from typing import Any
 
 from tabpe import _atomic
 from tabpe.errors import OutputError
-from tabpe.report import frames, html, plain
+from tabpe.report import frames, html, plain, plots
 from tabpe.report.contents import Contents
+from tabpe.report.plots import Plot
 from tabpe.report.verdict import Card, cards, verdict
 
+SUFFIXES = (".html", ".json")
 _NOTEBOOK_HEIGHT = 720
 
 
@@ -70,6 +72,16 @@ class Report:
         """
         return frames.frame_of(self.contents, part, library)
 
+    def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
+        """Return pictures of a part of the report, which show in a notebook.
+
+        Args:
+            part: `columns`, `pairs`, `k-way`, `order`, `utility`, `nearest rows`, `map`, `promise`
+                or `history`.
+            column: Of `columns`: one column alone.
+        """
+        return plots.plot_of(self.contents, part, column)
+
     def save(self, path: str | Path) -> Path:
         """Write the report: a page if the path ends in .html, JSON if it ends in .json."""
         path = Path(path)
@@ -90,6 +102,3 @@ class Report:
             f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" width="100%" '
             f'height="{_NOTEBOOK_HEIGHT}" style="border: 0"></iframe>'
         )
-
-
-SUFFIXES = (".html", ".json")

@@ -11,7 +11,7 @@ import pytest
 
 from contents import custodian, minimal, public
 from tabpe.errors import OutputError, ParameterError
-from tabpe.report import Report
+from tabpe.report import Report, plots
 from tabpe.report.frames import PARTS
 from tabpe.report.plain import plain_value
 
@@ -94,3 +94,32 @@ def test_in_a_notebook_it_is_a_frame_of_its_own(report):
     assert shown.startswith("<iframe srcdoc=")
     assert "<script" not in shown
     assert 'sandbox="allow-scripts"' in shown
+
+
+@pytest.mark.parametrize("part", plots.PARTS)
+def test_every_part_has_pictures(part):
+    assert "<svg" in Report(custodian()).plot(part)._repr_html_()
+
+
+@pytest.mark.parametrize("part", set(plots.PARTS) - {"columns"})
+def test_a_part_that_was_not_measured_has_none(part):
+    with pytest.raises(ParameterError, match="this report holds none"):
+        Report(minimal()).plot(part)
+
+
+def test_one_column_alone_can_be_saved(tmp_path):
+    report = Report(custodian())
+    name = report.contents.columns[0].name
+    alone = report.plot(column=name)
+    assert [title for title, _ in alone.pictures] == [name]
+    assert alone.save(tmp_path / "one.svg").read_text().startswith("<svg")
+    with pytest.raises(OutputError, match=r"\.svg"):
+        report.plot().save(tmp_path / "all.svg")
+    with pytest.raises(ParameterError, match="column='nope'"):
+        report.plot(column="nope")
+
+
+def test_the_worst_column_comes_first():
+    report = Report(custodian())
+    worst = max(report.contents.columns, key=lambda column: column.difference)
+    assert report.plot().pictures[0][0] == worst.name

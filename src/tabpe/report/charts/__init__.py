@@ -13,7 +13,7 @@ from tabpe.report.charts.columns import column, distances
 from tabpe.report.charts.lines import depths, orders, quantities, rounds
 from tabpe.report.charts.pairs import heat
 from tabpe.report.charts.scatter import class_key, classes, cloud
-from tabpe.report.charts.svg import Chart
+from tabpe.report.charts.svg import Chart, tag
 
 __all__ = [
     "Chart",
@@ -33,4 +33,5 @@ __all__ = [
     "rounds",
     "stacked",
     "swatch",
+    "tag",
 ]

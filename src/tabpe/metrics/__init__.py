@@ -15,6 +15,9 @@ privacy instead.
 - `learners`: predictors by name
 - `utility`: trained on synthetic rows, tested on real ones
 - `order`: whether the data needs a method that sees many columns at once
+- `sameness`: which rows are equal
+- `features`: rows as vectors of numbers
+- `autoencoder`: two small networks that carry rows through a narrow passage and back
 - `embedding`: rows as points of a learned space
 - `manifold`: precision, recall, density and coverage
 - `representation`: the same for two tables

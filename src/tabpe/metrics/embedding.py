@@ -86,10 +86,10 @@ def embed(
     rows = coding(real.sampled(max(most, 1), rng))
     size = min(SIZE, len(coding.means) + sum(coding.lengths) * (coding.places - 1))
     encode = (_linear if name == "linear" else _autoencoder)(coding, rows, size, rng)
-    ids = row_ids(tables)
-    _, first, where = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
+    ids = np.concatenate(row_ids(tables))
+    _, first = np.unique(ids, return_index=True)
     points = _encoded(encode, coding, _stacked([coding(table) for table in tables]).take(first))
-    return np.split(points[where], np.cumsum([len(table) for table in tables])[:-1])
+    return np.split(points[ids], np.cumsum([len(table) for table in tables])[:-1])
 
 
 def principal(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.metrics import autoencoder
@@ -53,6 +54,36 @@ def test_the_number_of_threads_does_not_matter(few_steps, threads):
     threads(4)
     assert np.array_equal(points(2000), one)
     assert torch.get_num_threads() == 4
+
+
+def test_training_runs_in_one_thread_because_sums_may_round_by_their_number(threads, monkeypatch):
+    seen, loss = set(), autoencoder._loss
+
+    def noted(*args):
+        seen.add(torch.get_num_threads())
+        return loss(*args)
+
+    threads(2)
+    monkeypatch.setattr(autoencoder, "STEPS", 3)
+    monkeypatch.setattr(autoencoder, "_loss", noted)
+    points()
+    assert seen == {1}
+
+
+@pytest.mark.parametrize("encoder", ["autoencoder", "linear"])
+def test_the_number_of_threads_of_numpy_does_not_matter(encoder, few_steps):
+    views = mixed_views(mixed_table(1500, 1, nulls=0.1), mixed_table(1500, 2))
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            found.append(representation(*views, encoder=encoder))
+    assert found[0] == found[1]
+
+
+def test_another_default_device_does_not_matter(few_steps):
+    plain = points()
+    with torch.device("meta"):  # a device that holds no numbers at all
+        assert np.array_equal(points(), plain)
 
 
 def test_nothing_of_torch_is_left_changed(few_steps, threads, monkeypatch):

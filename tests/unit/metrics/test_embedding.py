@@ -31,6 +31,17 @@ def test_equal_rows_are_equal_points_wherever_they_stand():
     assert np.array_equal(here[order[:77]], there)
 
 
+def test_equal_rows_are_encoded_once_because_products_of_matrices_may_round_by_place(monkeypatch):
+    def by_place(*_):
+        return lambda vectors: np.arange(len(vectors), dtype=np.float64)[:, None]
+
+    monkeypatch.setattr(embedding, "_linear", by_place)
+    (view,) = mixed_views(mixed_table(30, 1))
+    here, there = embed(view, [view, view.take(np.array([4, 29, 4]))], encoder="linear")
+    assert np.array_equal(here[[4, 29, 4]], there)
+    assert len(np.unique(here)) == 30
+
+
 def test_squared_distances_are_exact():
     (view,) = mixed_views(mixed_table(50, 1))
     (points,) = embed(view, [view], encoder="linear")
@@ -99,6 +110,12 @@ def test_of_equal_loadings_the_first_is_positive():
     yes = np.random.default_rng(0).random(500) < 0.3
     directions = principal(np.column_stack([yes, ~yes]) * 1.0, 1, np.random.default_rng(0))[1]
     assert directions[:, 0] == pytest.approx([np.sqrt(0.5), -np.sqrt(0.5)])
+
+
+def test_rounding_does_not_choose_among_equal_loadings():
+    half = np.sqrt(0.5)
+    for first, second in ((half, half - 1e-12), (half - 1e-12, half)):
+        assert embedding._signs(np.array([[-first], [second]])).tolist() == [-1]
 
 
 def test_rows_that_do_not_differ_have_no_share_of_variance():

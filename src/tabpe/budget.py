@@ -79,6 +79,20 @@ class Request:
         for name, value in accepted.items():
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def of_measures(cls, epsilon: float, delta: float, neighbours: Neighbours) -> Request:
+        """Return a request for measures of a table, of which nothing is evolved."""
+        return cls(
+            epsilon,
+            delta,
+            neighbours,
+            class_budget=0.5,  # of counts that are not bought
+            schema_budget=0.0,
+            rows=None,
+            shares=None,
+            size=None,
+        )
+
     @property
     def evolved_size(self) -> int:
         """The number of rows to evolve, where the number of private rows is not known."""
@@ -172,22 +186,29 @@ def agree_on_votes(
     request: Request, facts: Facts, rounds: int, account: Account, noise: NoiseSource
 ) -> BillItem:
     """Put the votes on the bill, with all that is left of the budget."""
-    histograms = rounds + sum(item.times for item in account.agreed)
+    return agree_on_rest(request, facts, account, noise, name=VOTES, times=rounds)
+
+
+def agree_on_rest(
+    request: Request, facts: Facts, account: Account, noise: NoiseSource, *, name: str, times: int
+) -> BillItem:
+    """Put so many histograms on the bill, with all that is left of the budget."""
+    histograms = times + sum(item.times for item in account.agreed)
     slack = delta_slack(noise.slack, histograms, request.epsilon, request.neighbours)
     sigma = calibrate(
         request.epsilon,
         exact_delta(facts.calibration_delta, slack),
-        rounds,
+        times,
         request.neighbours,
         besides=account.agreed,
     )
-    if sigma * math.sqrt(rounds) < FINE_GRID and facts.calibration_delta < facts.delta:
+    if sigma * math.sqrt(times) < FINE_GRID and facts.calibration_delta < facts.delta:
         raise ParameterError(
             f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
             f"noisy number of rows. Give delta, or public_rows if the number of rows is public."
         )
     _check_sigma(sigma, request, noise)
-    item = BillItem(VOTES, sigma, rounds)
+    item = BillItem(name, sigma, times)
     account.agree(item)
     return item
 
@@ -301,7 +322,7 @@ def _known_delta(request: Request) -> float | None:
 def _check_sigma(sigma: float, request: Request, noise: NoiseSource) -> None:
     if request.neighbours.of_users and sigma * request.neighbours.scale > noise.largest_sigma:
         raise ParameterError(
-            "noise: votes of users are counted on a grid that is finer than this source draws. "
+            "noise: rows of users are counted on a grid that is finer than this source draws. "
             "Use noise='opendp'."
         )
     if sigma > noise.largest_sigma:

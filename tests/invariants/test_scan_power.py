@@ -94,7 +94,7 @@ def no_noise_in_the_history(scene, patch):
 
 
 def no_noise_in_a_purchase(scene, patch):
-    patch.setattr("tabpe.measure.domain._noisy", lambda exact, item, terms: exact)
+    patch.setattr("tabpe.measure.domain.noisy", lambda exact, item, terms: exact)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
 
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tabpe import measure
-from tabpe.encode import Records
-from tabpe.privacy import Account, BillItem, OpenDPNoise
+from tabpe.encode import Marginal, Records
+from tabpe.encode.axes import ListAxis
+from tabpe.measure import Terms
+from tabpe.privacy import ROWS, Account, BillItem, OpenDPNoise
 
 SIGMA = 3.3
 COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
@@ -33,6 +35,10 @@ class KnownEngine:
     def class_counts(self):
         """Return the counts."""
         return self.cells
+
+    def counts(self, asked):
+        """Return the counts, marginal by marginal."""
+        return np.split(self.cells, np.cumsum([marginal.size for marginal in asked])[:-1])
 
 
 def agreed(name, sigma, times=1):
@@ -68,12 +74,37 @@ def added_to_row_counts(sigma, times):
     return np.array(drawn) - COUNTS[:3].sum()
 
 
+MARGINALS = [Marginal((ListAxis("x", 0, tuple(range(100))),) * 2)] * 2
+
+
+def added_to_marginals(sigma):
+    terms = Terms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROWS)
+    found = measure.marginals(KnownEngine(COUNTS), MARGINALS, terms)
+    return np.concatenate([counts.ravel() for counts in found]).astype(np.int64) - COUNTS
+
+
 def test_votes_get_noise_of_the_agreed_sigma(fit):
     assert fit.accepts(added_to_votes(SIGMA)[0], SIGMA)
 
 
 def test_class_counts_get_noise_of_the_agreed_sigma(fit):
     assert fit.accepts(added_to_class_counts(SIGMA), SIGMA)
+
+
+def test_marginals_get_noise_of_the_agreed_sigma(fit):
+    assert fit.accepts(added_to_marginals(SIGMA), SIGMA)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_marginals_under_noise_ten_percent_off_are_rejected(fit, factor):
+    assert not fit.accepts(added_to_marginals(SIGMA * factor), SIGMA)
+
+
+def test_noise_of_two_marginals_is_independent(uncorrelated):
+    drawn = added_to_marginals(SIGMA)
+    assert uncorrelated(drawn[:10_000], drawn[10_000:])
+    assert uncorrelated(drawn[:-1], drawn[1:])
+    assert uncorrelated(drawn, COUNTS)
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])

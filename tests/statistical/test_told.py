@@ -9,6 +9,7 @@ from tabpe.domain import categories
 from tabpe.engines import Survey
 from tabpe.engines.users import bounded
 from tabpe.io import open_source
+from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, TableNoise
 
@@ -33,7 +34,7 @@ def told(neighbours, chance=CHANCE):
     account.agree(BillItem(measure.VALUES, SIGMA, 1, chance))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
     noise = Rounded() if neighbours.of_users else TableNoise()
-    found = measure.values(survey, {"id": int}, measure.Terms(account, noise, neighbours))
+    found = measure.values(survey, {"id": int}, Terms(account, noise, neighbours))
     return len(found["id"])
 
 

@@ -17,6 +17,7 @@ from tabpe.domain.categories import Rows, listed, told_above
 from tabpe.domain.evidence import MISLED, threshold
 from tabpe.engines import Survey
 from tabpe.errors import ParameterError
+from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import BillItem, Neighbours
 from tabpe.schema import Column, Sketch
@@ -44,7 +45,7 @@ class Desk:
     """
 
     survey: Survey
-    terms: measure.Terms
+    terms: Terms
     label: str | None
     once: Once
     notes: list[str] = field(default_factory=list)

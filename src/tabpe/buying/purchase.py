@@ -9,7 +9,7 @@ from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
 from tabpe.buying.wanted import declared
 from tabpe.engines import Survey, Users
 from tabpe.io import Source
-from tabpe.measure import domain as measure
+from tabpe.measure import Terms
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
 from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch
 
@@ -109,7 +109,7 @@ def buy_schema(
     """
     _validate.real("loss", loss, above=0)
     _validate.real("chance", chance, above=0, below=1)
-    terms = measure.Terms(account, noise, neighbours)
+    terms = Terms(account, noise, neighbours)
     desk = Desk(Survey(source, users), terms, outline.label, once)
     gaps = _gaps(outline)
     unknown = [sketch for sketch in gaps if sketch.kind is None]

@@ -2,10 +2,12 @@
 
 - `records`: `Records`, rows as scaled numbers and category codes; `Space`, where rows may lie
 - `encoder`: `Encoder`, which turns a table into records and records into a table
+- `axes`: `Marginal`, into which cell of a table of counts a row falls
 - `cells`: how the cells of one column become numbers or codes
 """
 
+from tabpe.encode.axes import Marginal
 from tabpe.encode.encoder import Encoder
 from tabpe.encode.records import Records, Space
 
-__all__ = ["Encoder", "Records", "Space"]
+__all__ = ["Encoder", "Marginal", "Records", "Space"]

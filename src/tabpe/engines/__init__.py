@@ -5,6 +5,7 @@
 - `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
 - `spill`: the file without a name in which `StreamEngine` keeps encoded rows
 - `survey`: `Survey`, which counts raw cells where there is no schema to encode rows by
+- `tables`: `Tables`, which counts encoded rows in the cells of marginals
 - `users`: which rows of a user count, and how they become one vector
 - `votes`: rows in segments, and the votes of a segment, for all engines
 - `nearest`: the nearest candidates, natively or in numpy
@@ -17,6 +18,7 @@ from tabpe.engines.engine import Engine
 from tabpe.engines.local import LocalEngine
 from tabpe.engines.stream import StreamEngine
 from tabpe.engines.survey import Survey
+from tabpe.engines.tables import Tables
 from tabpe.engines.users import Users
 
-__all__ = ["Engine", "LocalEngine", "StreamEngine", "Survey", "Users"]
+__all__ = ["Engine", "LocalEngine", "StreamEngine", "Survey", "Tables", "Users"]

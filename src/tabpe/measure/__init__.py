@@ -6,8 +6,12 @@ else.
 
 - `histograms`: `votes`, `class_counts`, `row_count`
 - `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
+- `tables`: `marginals`, rows in the cells of tables of counts
+- `terms`: `Terms`, on which rows are read: what is charged, and the noise
 """
 
 from tabpe.measure.histograms import Measured, class_counts, row_count, votes
+from tabpe.measure.tables import marginals
+from tabpe.measure.terms import Terms
 
-__all__ = ["Measured", "class_counts", "row_count", "votes"]
+__all__ = ["Measured", "Terms", "class_counts", "marginals", "row_count", "votes"]

@@ -9,7 +9,6 @@ which values occur, where enough rows hold them: see there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from tabpe.domain.bounds import Bins
 from tabpe.domain.categories import told_above
 from tabpe.engines import Survey
 from tabpe.errors import TabpeError
-from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource
+from tabpe.measure.terms import Terms, charged, noisy
+from tabpe.privacy import BillItem
 
 KINDS = "kinds of columns"
 MAGNITUDES = "bounds, powers of two"
@@ -29,36 +29,21 @@ VALUES = "categories"
 Counts = dict[str, NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """On which terms rows are read.
-
-    Args:
-        account: Is charged.
-        noise: The source of noise.
-        neighbours: The neighbouring relation.
-    """
-
-    account: Account
-    noise: NoiseSource
-    neighbours: Neighbours
-
-
 def kinds(survey: Survey, names: Sequence[str], terms: Terms) -> Counts:
     """Return the noisy number of cells of each kind (`tabpe.domain.kinds`), for each column."""
-    item = _charged(terms.account, KINDS, len(names))
+    item = charged(terms.account, KINDS, len(names))
     return _under_noise(survey.kinds(names), item, terms)
 
 
 def magnitudes(survey: Survey, names: Sequence[str], terms: Terms) -> Counts:
     """Return the noisy number of numbers of each sign and power of two, for each column."""
-    item = _charged(terms.account, MAGNITUDES, len(names))
+    item = charged(terms.account, MAGNITUDES, len(names))
     return _under_noise(survey.magnitudes(names), item, terms)
 
 
 def bins(survey: Survey, asked: Mapping[str, Bins], terms: Terms) -> Counts:
     """Return the noisy number of numbers in each of the bins of each column."""
-    item = _charged(terms.account, BINS, len(asked))
+    item = charged(terms.account, BINS, len(asked))
     return _under_noise(survey.bins(asked), item, terms)
 
 
@@ -76,34 +61,19 @@ def values(survey: Survey, asked: Mapping[str, type], terms: Terms) -> dict[str,
         asked: The columns, and whether their values are `str`, `int` or `float`.
         terms: On which terms rows are read.
     """
-    item = _charged(terms.account, VALUES, len(asked))
+    item = charged(terms.account, VALUES, len(asked))
     if not item.chance:
         raise TabpeError(f"{VALUES}: without a chance that a value is told there is no threshold.")
     length = terms.neighbours.scale
     above = told_above(item.sigma * length, item.chance, length)
     found = {}
     for name, counts in survey.values(asked).items():
-        noisy = _noisy(np.array(list(counts.values()), dtype=np.int64), item, terms)
-        told = zip(counts, noisy.tolist(), strict=True)
+        counted = noisy(np.array(list(counts.values()), dtype=np.int64), item, terms)
+        told = zip(counts, counted.tolist(), strict=True)
         found[name] = dict(sorted((v, count / length) for v, count in told if count > above))
     return found
 
 
-def _charged(account: Account, name: str, times: int) -> BillItem:
-    """Charge for all columns of a question, and return the item that they have in the bill."""
-    for _ in range(times):
-        account.charge(name)
-    return next(item for item in account.agreed if item.name == name)
-
-
 def _under_noise(exact: Mapping[str, NDArray[np.int64]], item: BillItem, terms: Terms) -> Counts:
     scale = terms.neighbours.scale
-    return {name: _noisy(counts, item, terms) / scale for name, counts in exact.items()}
-
-
-def _noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.int64]:
-    added = terms.noise.draw(len(exact), item.sigma * terms.neighbours.scale)
-    # Broadcasting would put one draw on many cells.
-    if added.shape != exact.shape:
-        raise TabpeError("noise: its size differs from the number of cells asked for.")
-    return exact + added
+    return {name: noisy(counts, item, terms) / scale for name, counts in exact.items()}

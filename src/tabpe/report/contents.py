@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tabpe.appraise import Bought
 from tabpe.metrics.association import Association
 from tabpe.metrics.closeness import Closeness
 from tabpe.metrics.columns import ColumnView
@@ -17,31 +18,6 @@ from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy import Certificate
 from tabpe.verify import Verification
-
-
-@dataclass(frozen=True)
-class Bought:
-    """Measures of the real rows that were bought under differential privacy.
-
-    Args:
-        certificate: What the purchase promises, with its bill.
-        total_epsilon: Epsilon of the synthetic table and these measures together; None without a
-            certificate of the table.
-        total_delta: Delta of the two together.
-        rows: Noisy number of rows, and half the width of its 95% interval.
-        accuracy: Noisy accuracy on the real rows of a predictor trained on the synthetic ones, and
-            half the width of its 95% interval; None without a label with classes.
-        majority: Noisy share of the most common class of the real rows.
-        notes: What a reader should know.
-    """
-
-    certificate: Certificate
-    total_epsilon: float | None
-    total_delta: float | None
-    rows: tuple[float, float]
-    accuracy: tuple[float, float] | None
-    majority: float | None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

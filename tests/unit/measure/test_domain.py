@@ -6,6 +6,7 @@ import pytest
 from tabpe.domain.bounds import Bins
 from tabpe.domain.categories import told_above
 from tabpe.errors import BudgetError, TabpeError
+from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import ROWS, Account, BillItem, FakeNoise, Neighbours
 
@@ -74,7 +75,7 @@ def agreed(name, times=2, sigma=4.0):
 
 def ask(name, survey, account, noise, neighbours=ROWS):
     function, asked = ASKING[name]
-    return function(survey, asked, measure.Terms(account, noise, neighbours))
+    return function(survey, asked, Terms(account, noise, neighbours))
 
 
 @each_measurement

@@ -1,0 +1,42 @@
+"""On which terms rows are read: what is charged, and the noise on every cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.errors import TabpeError
+from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """On which terms rows are read.
+
+    Args:
+        account: Is charged.
+        noise: The source of noise.
+        neighbours: The neighbouring relation.
+    """
+
+    account: Account
+    noise: NoiseSource
+    neighbours: Neighbours
+
+
+def charged(account: Account, name: str, times: int) -> BillItem:
+    """Charge for all histograms of a question, and return the item that they have in the bill."""
+    for _ in range(times):
+        account.charge(name)
+    return next(item for item in account.agreed if item.name == name)
+
+
+def noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.int64]:
+    """Return exact counts under the noise that was charged for, a draw of its own on each cell."""
+    added = terms.noise.draw(len(exact), item.sigma * terms.neighbours.scale)
+    # Broadcasting would put one draw on many cells.
+    if added.shape != exact.shape:
+        raise TabpeError("noise: its size differs from the number of cells asked for.")
+    return exact + added

@@ -1,0 +1,123 @@
+"""Marginals under noise: charge first, noise on every cell, nothing exact outside."""
+
+import numpy as np
+import pytest
+
+from tabpe import measure
+from tabpe.encode import Marginal
+from tabpe.encode.axes import ListAxis
+from tabpe.errors import BudgetError, TabpeError
+from tabpe.measure import Terms
+from tabpe.measure.tables import MARGINALS
+from tabpe.privacy import ROWS, Account, BillItem, FakeNoise, Neighbours
+
+USERS = Neighbours(max_rows=3)
+WARD, ILL = ListAxis("ward", 0, (0, 1, 2)), ListAxis("ill", None, (0, 1))
+ASKED = [Marginal((WARD,)), Marginal((ILL, WARD))]
+
+
+class RecordingTables:
+    """Answers with known counts, and remembers what it was asked."""
+
+    def __init__(self, scale=1, account=None):
+        self.calls, self.scale, self.account = 0, scale, account
+
+    def counts(self, asked):
+        """Return 0, 1, 2, ... for the cells of each marginal."""
+        self.calls += 1
+        if self.account is not None:
+            assert self.account.spent == self.account.agreed
+        return [self.scale * np.arange(marginal.size) for marginal in asked]
+
+
+class ConstantNoise(FakeNoise):
+    """Adds the same number to every cell, and remembers how it was drawn."""
+
+    def __init__(self, shift=1000):
+        self.shift, self.drawn = shift, []
+
+    def draw(self, size, sigma):
+        """Return the same number for every cell."""
+        self.drawn.append((size, sigma))
+        return np.full(size, self.shift)
+
+
+def agreed(times=2, name=MARGINALS):
+    account = Account()
+    account.agree(BillItem(name, 4.0, times))
+    return account
+
+
+@pytest.mark.parametrize("account", [Account(), agreed(1)], ids=["nothing", "too little"])
+def test_nothing_is_read_or_drawn_unless_every_marginal_is_paid_for(account):
+    tables, noise = RecordingTables(), ConstantNoise()
+    with pytest.raises(BudgetError):
+        measure.marginals(tables, ASKED, Terms(account, noise, ROWS))
+    assert (tables.calls, noise.drawn) == (0, [])
+
+
+def test_the_account_is_charged_for_every_marginal_before_the_rows_are_read():
+    account = agreed()
+    terms = Terms(account, ConstantNoise(), ROWS)
+    measure.marginals(RecordingTables(account=account), ASKED, terms)
+    with pytest.raises(BudgetError, match="used up"):
+        measure.marginals(RecordingTables(), ASKED, terms)
+
+
+def test_every_cell_gets_noise_of_the_agreed_sigma():
+    noise = ConstantNoise()
+    found = measure.marginals(RecordingTables(), ASKED, Terms(agreed(), noise, ROWS))
+    assert [counts.tolist() for counts in found] == [
+        [1000, 1001, 1002],
+        [[1000, 1001, 1002], [1003, 1004, 1005]],
+    ]
+    assert noise.drawn == [(3, 4.0), (6, 4.0)]
+
+
+def test_counts_of_users_get_noise_on_their_scale():
+    noise = ConstantNoise(USERS.scale)
+    terms = Terms(agreed(1), noise, USERS)
+    (found,) = measure.marginals(RecordingTables(USERS.scale), ASKED[:1], terms)
+    assert found.tolist() == [1, 2, 3]
+    assert noise.drawn == [(3, 4.0 * USERS.scale)]
+
+
+@pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROWS)])
+def test_rows_that_are_counted_for_another_promise_are_not_read(scale, neighbours):
+    tables, account = RecordingTables(scale), agreed()
+    with pytest.raises(TabpeError, match="another promise"):
+        measure.marginals(tables, ASKED, Terms(account, ConstantNoise(), neighbours))
+    assert (tables.calls, account.spent) == (0, ())
+
+
+def test_several_items_may_be_on_one_bill():
+    account = agreed(1, "columns")
+    account.agree(BillItem("pairs", 9.0, 1))
+    terms = Terms(account, ConstantNoise(), ROWS)
+    for marginal, name in zip(ASKED, ("columns", "pairs"), strict=True):
+        measure.marginals(RecordingTables(), [marginal], terms, name)
+    assert terms.noise.drawn == [(3, 4.0), (6, 9.0)]
+
+
+def test_no_question_costs_nothing():
+    tables = RecordingTables()
+    assert measure.marginals(tables, [], Terms(Account(), ConstantNoise(), ROWS)) == []
+    assert tables.calls == 0
+
+
+def test_one_draw_is_never_shared_by_many_cells():
+    class Short(FakeNoise):
+        def draw(self, size, sigma):
+            return np.zeros(1, dtype=np.int64)
+
+    with pytest.raises(TabpeError, match="size"):
+        measure.marginals(RecordingTables(), ASKED, Terms(agreed(), Short(), ROWS))
+
+
+def test_counts_of_other_cells_than_were_asked_about_are_refused():
+    class Other(RecordingTables):
+        def counts(self, asked):
+            return [np.arange(2) for _ in asked]
+
+    with pytest.raises(TabpeError, match="cells asked for"):
+        measure.marginals(Other(), ASKED, Terms(agreed(), ConstantNoise(), ROWS))

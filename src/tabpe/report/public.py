@@ -16,12 +16,16 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe import _validate
+from tabpe.appraise import appraise
 from tabpe.certify import versions
 from tabpe.errors import ParameterError
 from tabpe.metrics.association import association
 from tabpe.metrics.columns import column_views
 from tabpe.metrics.projection import projection
 from tabpe.metrics.view import views
+from tabpe.parameters import charge_of, noise_of
+from tabpe.privacy import NoiseSource
+from tabpe.progress import step_line
 from tabpe.report.contents import Contents
 from tabpe.report.inputs import Run, audit_of, drafted, opened, sampled, schema_for
 from tabpe.report.report import Report
@@ -44,6 +48,7 @@ def evaluate_public(
     audit: Any = None,
     dataset: str | None = None,
     ledger: str | Path | None = None,
+    noise: str | NoiseSource = "opendp",
     title: str | None = None,
     random_state: int = 0,
     verbose: int = 1,
@@ -52,29 +57,71 @@ def evaluate_public(
 
     Privacy: without `epsilon` the real rows are not read, and the report costs nothing. With it,
     histograms of the real rows are bought, and the report is (epsilon, delta)-differentially
-    private; its certificate says so, and states the total of it and of the synthetic table.
+    private beside what the synthetic table promises; its certificate says so, and states the total
+    of the two.
+
+    Args:
+        synthetic: The synthetic table: a frame, or a path.
+        real: The real table, if measures of it are bought.
+        epsilon: The budget of these measures.
+        delta: Their delta; None for that of the certificate, or of the budget of `dataset`.
+        schema: The schema or its file; None for that of the certificate, or else one that is read
+            off the synthetic rows.
+        label: The column to predict; None for the label of the schema.
+        certificate: What was promised for the synthetic table, or its file.
+        run: A saved run (`TabPE.save`), which holds certificate and history.
+        history: What each round did (`TabPE.history_`).
+        audit: What `tabpe audit --json` found, or its file.
+        dataset: The name of the table in a ledger, which is charged before a row is read.
+        ledger: The file of the ledger; None for the one in the data folder of the user.
+        noise: `opendp` or `table`, as for `TabPE`.
+        title: What the page is called.
+        random_state: Seed of subsamples and of the predictor. It never seeds the noise.
+        verbose: 0 for silence, 1 for a line in a terminal that says what is going on.
+
+    Example:
+        >>> table = pa.table({"age": [20, 70, 40] * 20, "ill": [False, True, False] * 20})
+        >>> evaluate_public(table, verbose=0).contents.rows
+        {'synthetic': 60}
     """
     seed = _validate.whole("random_state", random_state, least=0)
     if (real is None) != (epsilon is None):
-        raise ParameterError("real and epsilon: measures are bought with both, or with neither.")
+        raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
     made_by = Run.of(run, certificate, history, synthetic)
-    table = opened("synthetic", synthetic)
+    table, audited = opened("synthetic", synthetic), audit_of(audit)
     declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
     (view,) = views(declared, [table])
+    appraisal = None
+    if real is not None:
+        unit = None if made_by.certificate is None else made_by.certificate.unit
+        with step_line(visible=verbose > 0) as on_step:
+            on_step("measuring the real rows under noise")
+            appraisal = appraise(
+                real,
+                synthetic,
+                declared,
+                epsilon=epsilon,
+                delta=delta,
+                certificate=made_by.certificate,
+                charge=charge_of(ledger, dataset, unit),
+                noise=noise_of(noise),
+                random_state=seed,
+            )
     return Report(
         Contents(
             mode="public",
             title=title or _title(synthetic),
             rows={"synthetic": len(view)},
             label=declared.label,
-            columns=column_views(None, view),
+            columns=column_views(None, view) if appraisal is None else appraisal.columns,
             sample=sampled(table.select(list(declared.names))),
             association=association(None, view),
             projection=projection(None, view, random_state=seed),
             certificate=made_by.certificate,
             verification=made_by.verification,
             history=made_by.history,
-            audit=audit_of(audit),
+            audit=audited,
+            bought=None if appraisal is None else appraisal.bought,
             notes=notes,
             versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),

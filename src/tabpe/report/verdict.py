@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from tabpe.appraise import Bought
 from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy.guarantee import round_up
-from tabpe.report.contents import Bought, Contents
+from tabpe.report.contents import Contents
 from tabpe.report.promise import Promise
 from tabpe.report.text import number, percent, short
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,14 +128,19 @@ def _explained(deviations: NDArray[np.float64], codes: NDArray[np.int64]) -> flo
     """Return the correlation ratio of numbers that are standardised over the whole column."""
     both = ~np.isnan(deviations) & (codes >= 0)
     if not both.all():
-        deviations, codes = standardised(deviations[both]), codes[both]
+        rows = np.flatnonzero(both)
+        deviations, codes = deviations[rows], codes[rows]
+        deviations = deviations - deviations.mean() if _varies(deviations) else 0.0 * deviations
     total = float(np.square(deviations).sum())
-    counts = np.bincount(codes)
-    if total == 0 or np.count_nonzero(counts) == 1:
+    if total == 0 or not _varies(codes):
         return math.nan
-    sums = np.bincount(codes, weights=deviations)
+    counts, sums = np.bincount(codes), np.bincount(codes, weights=deviations)
     explained = float((sums**2 / np.maximum(counts, 1)).sum())
     return math.sqrt(min(1.0, explained / total))
+
+
+def _varies(cells: NDArray[Any]) -> bool:
+    return bool(len(cells) and cells.min() < cells.max())
 
 
 def _matrix(view: View) -> Matrix:
@@ -148,7 +154,7 @@ def _matrix(view: View) -> Matrix:
     for one, two in combinations(labels, 2):
         matrix[one, two] = matrix[two, one] = _cramers_v(labels[one], labels[two])
     for at, codes in labels.items():
-        matrix[at, at] = 1.0 if len(np.unique(codes[codes >= 0])) > 1 else np.nan
+        matrix[at, at] = 1.0 if _varies(codes[codes >= 0]) else np.nan
     return matrix
 
 

@@ -132,3 +132,9 @@ def test_the_most_changed_pairs_come_first():
     assert [change.columns for change in changes] == [("b", "c"), ("a", "c")]
     assert [change.difference for change in changes] == pytest.approx([0.8, 0.5])
     assert math.isnan(changes[1].real)
+
+
+def test_numbers_that_vary_only_where_the_category_is_null_have_no_ratio():
+    values, codes = np.array([0.1, 0.1, 0.1, 7.0, 9.0]), np.array([0, 1, 1, -1, -1])
+    assert math.isnan(correlation_ratio(values, codes))
+    assert math.isnan(correlation_ratio(np.array([1.0, 2.0, np.nan]), np.array([0, 0, 1])))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tabpe.metrics import correlation
-from tabpe.metrics.correlation import pearson
+from tabpe.metrics.correlation import pearson, standardised
 
 
 def pair_by_pair(columns):
@@ -86,3 +86,8 @@ def test_without_cells_there_is_nothing(columns):
     matrix = pearson(columns)
     assert matrix.shape == (len(columns), len(columns))
     assert np.isnan(matrix).all()
+
+
+def test_numbers_a_few_roundings_apart_are_centred_all_the_same():
+    apart = 1 + np.finfo(float).eps * np.random.default_rng(5).integers(0, 4, 101)
+    assert abs(standardised(apart).mean()) < 1e-12

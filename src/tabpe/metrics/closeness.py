@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _validate
-from tabpe.metrics.sameness import row_ids
+from tabpe.metrics.sameness import refuse_empty, row_ids
 from tabpe.metrics.view import Cells, Labels, View
 
 BINS, COLUMNS = 24, 60
@@ -76,6 +76,7 @@ def closeness(
         random_state: Seed of what is drawn.
 
     Raises:
+        DataError: If a table has no rows.
         ParameterError: If `rows` is not a whole number of at least 1.
 
     Example:
@@ -90,6 +91,7 @@ def closeness(
     """
     _validate.whole("rows", rows, least=1)
     rows = math.ceil(rows * min(1.0, math.sqrt(COLUMNS / len(real.columns))))
+    refuse_empty([real, synthetic, *([] if test is None else [test])])
     rng = np.random.default_rng(random_state)
     near, other = _halves(real, rows, rng) if test is None else (real, test)
     near, other = near.sampled(rows, rng), other.sampled(rows, rng)

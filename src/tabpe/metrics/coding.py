@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.metrics.sameness import refuse_empty
 from tabpe.metrics.view import Cells, Labels, Numbers, View
 
 WIDTH = 4096
@@ -120,7 +121,11 @@ def learned(tables: Sequence[View], *, columns: Sequence[str] | None = None) -> 
     """Return how rows of the tables become vectors, by the mean and spread of the first table.
 
     Of the others it matters only which numbers have a null in them.
+
+    Raises:
+        DataError: If a table has no rows.
     """
+    refuse_empty(tables)
     first = tables[0]
     names = tuple(first.schema.names if columns is None else columns)
     cells = [first[name] for name in names]

@@ -26,7 +26,7 @@ SIZE = 16
 _TRAINED_ON, _CELLS_TRAINED_ON = 20_000, 20_000_000
 _GRID = 2.0**-16
 _ROWS_AT_ONCE = 2048
-_EXACT_WIDTH = 1024
+_EXACT_WIDTH, _SPARE, _ITERATIONS = 1024, 10, 8
 
 Encode = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
@@ -68,6 +68,7 @@ def embed(
         random_state: Seed or source of the sample and of what the autoencoder starts from.
 
     Raises:
+        DataError: If a table has no rows.
         ParameterError: If the encoder is not known, or not installed.
 
     Example:
@@ -121,11 +122,12 @@ def principal(
 def _leading(
     centred: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from sklearn.utils.extmath import randomized_svd
-
-    seed = int(rng.integers(2**31))
-    _, values, vectors = randomized_svd(centred, min(count, *centred.shape), random_state=seed)
-    return values**2, vectors.T
+    """Return the largest eigenvalues of a wide matrix's products, and vectors, by iteration."""
+    basis = rng.normal(size=(centred.shape[1], count + _SPARE))
+    for _ in range(_ITERATIONS):
+        basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
+    _, values, turned = np.linalg.svd(centred @ basis, full_matrices=False)
+    return values[:count] ** 2, basis @ turned[:count].T
 
 
 def _signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

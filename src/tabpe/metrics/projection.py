@@ -62,6 +62,7 @@ def projection(
         random_state: Seed of what is drawn.
 
     Raises:
+        DataError: If a table has no rows.
         ParameterError: If `points` is not a whole number of at least 1.
 
     Example:

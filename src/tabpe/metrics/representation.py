@@ -64,6 +64,7 @@ def representation(
         random_state: Seed of everything that is drawn.
 
     Raises:
+        DataError: If a table has no rows.
         ParameterError: If a parameter is outside what it allows, or the encoder not installed.
 
     Example:

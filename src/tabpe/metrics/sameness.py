@@ -1,4 +1,4 @@
-"""Which rows are equal, cell by cell."""
+"""Whether there are rows, and which of them are equal, cell by cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.errors import DataError
 from tabpe.metrics.view import Cells, Numbers, View
+
+
+def refuse_empty(tables: Sequence[View]) -> None:
+    """Refuse tables without rows, of which nothing can be said.
+
+    Raises:
+        DataError: If a table has no rows.
+    """
+    if not all(len(table) for table in tables):
+        raise DataError("a table has no rows: there is nothing to compare; give at least one row.")
 
 
 def row_ids(tables: Sequence[View]) -> list[NDArray[np.int64]]:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
-from tabpe.errors import ParameterError
+from tabpe.errors import DataError, ParameterError
 from tabpe.metrics import closeness as module
 from tabpe.metrics.closeness import closeness, nearest
 from tabpe.metrics.view import Numbers, views
@@ -124,3 +124,10 @@ def test_it_says_that_it_is_no_proof_of_privacy():
 def test_wrong_rows_are_refused():
     with pytest.raises(ParameterError, match="rows=0"):
         closeness(*corner("one row"), rows=0)
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
+def test_a_table_without_rows_is_refused(lengths):
+    tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
+    with pytest.raises(DataError, match="no rows"):
+        closeness(*tables)

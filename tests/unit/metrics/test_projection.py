@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corner_tables import CORNERS, MIXED, corner, mixed_table, mixed_views
-from tabpe.errors import ParameterError
+from tabpe.errors import DataError, ParameterError
 from tabpe.metrics.projection import MOST_CLASSES, OTHERS, projection
 from tabpe.metrics.view import views
 from tabpe.schema import Categorical, Float, Integer, Schema
@@ -111,3 +111,10 @@ def test_one_cell_far_out_does_not_squeeze_the_others_together():
 def test_wrong_points_are_refused():
     with pytest.raises(ParameterError, match="points=0"):
         projection(*corner("one row"), points=0)
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
+def test_a_table_without_rows_is_refused(lengths):
+    tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
+    with pytest.raises(DataError, match="no rows"):
+        projection(*tables)

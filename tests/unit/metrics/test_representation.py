@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
-from tabpe.errors import ParameterError
+from tabpe.errors import DataError, ParameterError
 from tabpe.metrics.embedding import embed
 from tabpe.metrics.manifold import overlap
 from tabpe.metrics.representation import Representation, representation
@@ -81,3 +81,10 @@ def test_wrong_parameters_are_refused_by_name(wrong, message):
     views = mixed_views(mixed_table(5, 1), mixed_table(5, 2))
     with pytest.raises(ParameterError, match=message):
         representation(*views, **{"encoder": "linear", **wrong})
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
+def test_a_table_without_rows_is_refused(lengths):
+    tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
+    with pytest.raises(DataError, match="no rows"):
+        representation(*tables, encoder="linear")

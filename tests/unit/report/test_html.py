@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ import contents as made
 from certificates import DRAFTED, KINDS, honest
 from tabpe.errors import ParameterError
 from tabpe.metrics.columns import ColumnView, Shape
+from tabpe.metrics.order import Order
 from tabpe.metrics.utility import Utility
+from tabpe.report.contents import Bought
 from tabpe.report.html import CUSTODIAN_ONLY, page
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
@@ -199,9 +202,30 @@ def test_corners_of_other_parts():
 
 
 def test_gains_are_shown_where_they_were_measured():
-    @dataclasses.dataclass(frozen=True)
-    class Deeper(type(made.custodian().order)):
-        gains: tuple[float, ...] = (0.1234, 0.25)
+    class Deeper(Order):
+        gains = (SimpleNamespace(words="age and <ill> tell 0.1 bits about one another."),)
 
     order = Deeper("y", (2, 3), (0.7, 0.8), "high")
-    assert "0.123" in page(made.custodian(order=order))
+    assert "age and &lt;ill&gt; tell 0.1 bits" in page(made.custodian(order=order))
+
+
+def test_bought_differences_are_shown_with_what_noise_alone_gives():
+    class More(Bought):
+        macro_f1 = 0.71
+        differences = (SimpleNamespace(names=("a<b",), estimate=0.2, floor=0.05, margin=0.01),)
+        differences_by_label = ()
+
+    bought = More(**vars(made.public().bought))
+    html = page(made.public(bought=bought))
+    assert "a&lt;b" in html
+    assert "5.0%" in html
+    assert "0.710" in html
+
+
+def test_the_ends_of_a_histogram_that_are_open_are_marked():
+    class Open(ColumnView):
+        open_ends = (False, True)
+
+    view = Open(**vars(made.custodian().columns[0]))
+    assert "\u2265 120" in page(made.custodian(columns=(view,)))
+    assert "\u2265 120" not in page(made.custodian())

@@ -44,27 +44,27 @@ HOSTILE = (
 VERBATIM = (*HOSTILE[:9], HOSTILE[10], HOSTILE[13], HOSTILE[15])
 
 
-def custodian(columns=NUMBERS + CATEGORIES, **changes):
+def custodian(names=NUMBERS + CATEGORIES, **changes):
     """A report with every part."""
     rng = np.random.default_rng(5)
-    views = tuple(view(name, rng, real=True) for name in columns)
+    views = tuple(view(name, rng, real=True) for name in names)
     return dataclasses.replace(
         Contents(
             mode="custodian",
             title="Patients of the heart ward, 2019 to 2024",
             rows={"real": 48_842, "synthetic": 10_000, "test": 16_281},
-            label=columns[-1],
+            label=names[-1],
             columns=views,
-            sample=sample(columns, rng),
+            sample=sample(names, rng),
             quality=quality(views),
-            association=association(columns, rng, real=True),
-            wasserstein=ways(columns, 0.021, 0.034),
-            wasserstein_floor=ways(columns, 0.012, 0.029),
-            variation=ways(columns, 0.03, 0.05)[:3],
-            variation_floor=ways(columns, 0.01, 0.04)[:3],
-            utility=utility(columns[-1]),
+            association=association(names, rng, real=True),
+            wasserstein=ways(names, 0.021, 0.034),
+            wasserstein_floor=ways(names, 0.012, 0.029),
+            variation=ways(names, 0.03, 0.05)[:3],
+            variation_floor=ways(names, 0.01, 0.04)[:3],
+            utility=utility(names[-1]),
             order=Order(
-                columns[-1], (2, 3, 4, 5, 6, 7), (0.781, 0.803, 0.811, 0.815, 0.816, 0.815), "some"
+                names[-1], (2, 3, 4, 5, 6, 7), (0.781, 0.803, 0.811, 0.815, 0.816, 0.815), "some"
             ),
             representation=Representation("autoencoder", 5, (5000, 5000), 0.913, 0.842, 0.97, 0.88),
             closeness=closeness(),
@@ -81,7 +81,7 @@ def custodian(columns=NUMBERS + CATEGORIES, **changes):
     )
 
 
-def public(columns=NUMBERS + CATEGORIES, **changes):
+def public(names=NUMBERS + CATEGORIES, **changes):
     """What may be released, with measures that were bought."""
     rng = np.random.default_rng(5)
     bought = Bought(
@@ -98,10 +98,10 @@ def public(columns=NUMBERS + CATEGORIES, **changes):
             mode="public",
             title="Patients of the heart ward, 2019 to 2024",
             rows={"synthetic": 10_000},
-            label=columns[-1],
-            columns=tuple(view(name, rng, real=True, band=0.008) for name in columns),
-            sample=sample(columns, rng),
-            association=association(columns, rng, real=False),
+            label=names[-1],
+            columns=tuple(view(name, rng, real=True, band=0.008) for name in names),
+            sample=sample(names, rng),
+            association=association(names, rng, real=False),
             projection=projection(rng, real=False),
             certificate=honest(),
             history=history(),

@@ -158,7 +158,6 @@ def _environment() -> Environment:
         "charts": charts,
         "tables": tables,
         "bill_parts": tables.bill_parts,
-        "gains_of": tables.gains_of,
         "total_promise": verdict.total_promise,
         "common": promise.COMMON,
     }

@@ -16,6 +16,7 @@ PRIORS = (0.01, 0.1, 0.5)
 FALSE_ALARMS = 0.05
 # Evidence so many times as likely as delta: delta adds a thousandth to the factor of the odds.
 COMMON = 1000
+_LARGEST = 700.0  # of epsilon, for a factor that is a float: beyond, nothing is promised anyway
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def sure(chance: float) -> str:
 
 def _moved(prior: float, factor: float) -> float:
     odds = factor * prior / (1 - prior)
-    return 1.0 if math.isinf(odds) else odds / (1 + odds)
+    return odds / (1 + odds)
 
 
 def _exp(epsilon: float) -> float:
-    return math.exp(epsilon) if epsilon < 700 else math.inf  # noqa: PLR2004
+    return math.exp(min(epsilon, _LARGEST))

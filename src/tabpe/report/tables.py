@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tabpe.metrics.association import Association
 from tabpe.metrics.columns import ColumnView
-from tabpe.metrics.order import Order
 from tabpe.metrics.scores import ColumnScore, Quality
 from tabpe.metrics.utility import Utility
 from tabpe.privacy import Certificate
@@ -165,15 +164,3 @@ def _score(utility: Utility, name: str, trained_on: str, learner: str | None) ->
 def bill_parts(certificate: Certificate) -> list[tuple[str, float]]:
     """Return the items of a bill with their shares."""
     return [(item.name, certificate.share(item)) for item in certificate.bill]
-
-
-def gains_of(order: Order) -> list[tuple[object, float]]:
-    """Return what each number of columns adds, if it was measured.
-
-    Example:
-        >>> gains_of(Order("ill", (2, 3), (0.7, 0.8), "some"))
-        []
-    """
-    gains = getattr(order, "gains", None) or {}
-    pairs = gains.items() if isinstance(gains, Mapping) else enumerate(gains, start=2)
-    return [(k, float(gain)) for k, gain in pairs]

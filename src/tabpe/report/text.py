@@ -63,9 +63,11 @@ def number(value: float | None) -> str:
         >>> number(float("nan")) == ABSENT
         True
     """
+    if isinstance(value, int):
+        return f"{value:,}"
     if value is None or math.isnan(value):
         return ABSENT
-    if isinstance(value, int) or (abs(value) >= _THOUSAND and math.isfinite(value)):
+    if abs(value) >= _THOUSAND and math.isfinite(value):
         return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3g}"  # noqa: PLR2004
     if 0 < abs(value) < _SMALL:
         return f"{value:.3g}".replace("e-0", "e-")

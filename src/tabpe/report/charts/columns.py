@@ -69,7 +69,7 @@ def _histogram(view: ColumnView) -> Chart:
         {"fill": "none"} if view.real is not None else {"fill": SYNTHETIC, "fill_opacity": "0.2"}
     )
     parts.append(_steps(view.edges, view.synthetic.shares, x, y, **fill, **_OUTLINE))
-    parts += _ends(view.edges, right)
+    parts += _ends(view, right)
     if has_nulls:
         parts += _null_bars(view, y)
     return svg.picture(_WIDTH, _HEIGHT, _title(view), parts)
@@ -104,11 +104,15 @@ def _step(x: Scale, y: Scale, start: float, end: float, share: float) -> str:
     return f"{at(x(start), y(share))}H{at(x(end), 0).split()[0]}"
 
 
-def _ends(edges: Sequence[float], right: float) -> list[Markup]:
+def _ends(view: ColumnView, right: float) -> list[Markup]:
+    """Return the ends and the middle of the bins; an end that also holds what is beyond says so."""
+    low, high = view.edges[0], view.edges[-1]
+    below, beyond = getattr(view, "open_ends", (False, False))
+    y = _BOTTOM + 16
     return [
-        svg.text(_LEFT, _BOTTOM + 16, number(edges[0])),
-        svg.text((_LEFT + right) / 2, _BOTTOM + 16, number((edges[0] + edges[-1]) / 2), "middle"),
-        svg.text(right, _BOTTOM + 16, number(edges[-1]), "end"),
+        svg.text(_LEFT, y, ("\u2264 " if below else "") + number(low)),
+        svg.text((_LEFT + right) / 2, y, number(low / 2 + high / 2), "middle"),
+        svg.text(right, y, ("\u2265 " if beyond else "") + number(high), "end"),
     ]
 
 

@@ -169,8 +169,8 @@ class Scale:
 
     def __call__(self, value: float) -> float:
         """Return where a value is."""
-        width = self.high - self.low
-        share = 0.5 if width <= 0 else (value - self.low) / width
+        half = self.high / 2 - self.low / 2  # so that the range of floats does not overflow
+        share = 0.5 if half <= 0 else (value / 2 - self.low / 2) / half
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> tuple[float, ...]:

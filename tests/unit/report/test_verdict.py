@@ -1,0 +1,124 @@
+"""Grades follow the rules that the cards state."""
+
+import dataclasses
+
+import pytest
+
+import contents as made
+from certificates import DRAFTED, honest
+from tabpe.metrics.scores import ColumnScore, Quality
+from tabpe.metrics.utility import LearnerScore, Utility
+from tabpe.report.verdict import cards, main_scores, verdict
+
+
+def card(title, contents):
+    return next(one for one in cards(contents) if one.title == title)
+
+
+def test_there_is_a_card_for_each_part_and_none_for_what_is_not_there():
+    titles = [one.title for one in cards(made.custodian())]
+    assert titles == ["Promise", "Columns", "Pairs", "High order", "Utility", "Closeness"]
+    assert [one.title for one in cards(made.public())] == ["Promise", "Columns", "Utility"]
+    assert [one.title for one in cards(made.minimal())] == ["Promise"]
+
+
+@pytest.mark.parametrize(("epsilon", "grade"), [(0.5, "good"), (3.0, "fair"), (9.0, "poor")])
+def test_a_promise_is_graded_by_its_epsilon(epsilon, grade):
+    assert card("Promise", made.minimal(certificate=honest(epsilon))).grade == grade
+
+
+def test_what_was_bought_counts_in_the_promise():
+    bought = dataclasses.replace(made.public().bought, total_epsilon=6.0)
+    found = card("Promise", made.public(bought=bought))
+    assert (found.figure, found.grade) == ("epsilon 6", "poor")
+
+
+def test_fake_noise_is_never_good():
+    contents = made.custodian(certificate=honest(private=False))
+    found = card("Promise", contents)
+    assert (found.figure, found.grade) == ("NOT PRIVATE", "poor")
+    assert verdict(contents).startswith("NOT PRIVATE")
+
+
+def test_a_schema_read_off_the_data_is_fair_at_best():
+    contents = made.custodian(certificate=honest(schema=DRAFTED))
+    assert card("Promise", contents).grade == "fair"
+    assert "not cover" in verdict(contents)
+
+
+def test_without_a_certificate_the_promise_is_unknown():
+    assert card("Promise", made.minimal()).grade == "unknown"
+
+
+@pytest.mark.parametrize(("score", "grade"), [(0.97, "good"), (0.9, "fair"), (0.5, "poor")])
+def test_columns_are_graded_by_their_mean_score(score, grade):
+    scores = (
+        ColumnScore("age", "KSComplement", score),
+        ColumnScore("x", "KSComplement", float("nan")),
+    )
+    found = card("Columns", made.custodian(quality=Quality(scores, ())))
+    assert (found.figure, found.grade) == (f"{score:.1%}", grade)
+    assert "age" in found.words
+
+
+@pytest.mark.parametrize(("start", "grade"), [(0.012, "good"), (0.024, "fair"), (0.1, "poor")])
+def test_high_order_is_held_against_the_floor(start, grade):
+    ways = made.ways(("age",), start, 0.0)
+    floor = made.ways(("age",), 0.012, 0.0)
+    contents = made.custodian(wasserstein=ways, wasserstein_floor=floor)
+    assert card("High order", contents).grade == grade
+
+
+def test_high_order_without_a_floor_is_unknown():
+    assert card("High order", made.custodian(wasserstein_floor=())).grade == "unknown"
+
+
+def scored(synthetic, real=0.9, lower=0.5):
+    return Utility(
+        "ill",
+        "classification",
+        9,
+        False,
+        (
+            LearnerScore("majority", "nothing", {"accuracy": lower}),
+            LearnerScore("trees", "real", {"accuracy": real}),
+            LearnerScore("trees", "synthetic", {"accuracy": synthetic}),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "grade"),
+    [(0.95, "good"), (0.88, "good"), (0.8, "fair"), (0.6, "poor"), (0.4, "poor")],
+)
+def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
+    assert card("Utility", made.custodian(utility=scored(synthetic))).grade == grade
+
+
+def test_where_real_rows_teach_nothing_there_is_no_grade():
+    assert card("Utility", made.custodian(utility=scored(0.5, real=0.5))).grade == "unknown"
+
+
+def test_the_learner_that_is_best_on_real_rows_counts():
+    assert main_scores(made.utility("outcome"))[:2] == ("gradient boosting", "AUC")
+    assert main_scores(Utility("ill", "classification", 9, False, ())) is None
+
+
+def test_bought_accuracy_that_is_not_surely_above_the_majority_is_poor():
+    bought = dataclasses.replace(made.public().bought, accuracy=(0.62, 0.02), majority=0.61)
+    assert card("Utility", made.public(bought=bought)).grade == "poor"
+
+
+@pytest.mark.parametrize(("copies", "grade"), [(0.0, "good"), (0.04, "fair"), (0.3, "poor")])
+def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
+    close = dataclasses.replace(made.closeness(), copies=copies)
+    found = card("Closeness", made.custodian(closeness=close))
+    assert found.grade == grade
+    assert "no proof of privacy" in found.words
+
+
+def test_the_verdict_names_what_is_poor():
+    close = dataclasses.replace(made.closeness(), copies=0.3)
+    told = verdict(made.custodian(closeness=close))
+    assert told.endswith("high order and utility are good; closeness is poor.")
+    assert "No measure was taken" in verdict(made.minimal())

@@ -20,9 +20,12 @@ import pytest
 from planted import COUNTS, DECIMAL, MARKED, RARE, ROWS, SCHEMA, STRICT, WARDS, table
 from searching import files_of
 from tabpe.archive import Archive
+from tabpe.charge import Charge
 from tabpe.errors import DataError, TabpeError
 from tabpe.evolve.select import select as _select
 from tabpe.io import open_source
+from tabpe.privacy import Adjacency, Neighbours, TableNoise
+from tabpe.privacy.ledger import Ledger
 from tabpe.rows import fingerprint
 from tabpe.run_folder import measured_of
 
@@ -160,6 +163,45 @@ def test_an_error_about_a_cell_has_nothing_behind_it(scene, kind):
     assert scene.leaks() == []
 
 
+def charged():
+    """The ledger of the scene."""
+    ledger = Ledger("ledger.db")
+    ledger.set_budget("patients", epsilon=2, delta=1e-6)
+    return Charge(ledger, "patients", None)
+
+
+APPRAISALS = {
+    "rows": dict,
+    "noise from a table": lambda: {"noise": TableNoise()},
+    "replace-one": lambda: {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+    "users": lambda: {"neighbours": Neighbours(max_rows=2), "unit": "person"},
+    "charged": lambda: {"charge": charged()},
+    "next to no promise": lambda: {"epsilon": 8},
+}
+
+
+@pytest.mark.parametrize("kind", APPRAISALS)
+@pytest.mark.parametrize("data", ["frame", "table.csv", "table.parquet"])
+def test_an_appraisal_leaks_nothing(scene, kind, data):
+    found = scene.appraise(
+        table() if data == "frame" else scene.private / data, **APPRAISALS[kind]()
+    )
+    assert found.bought.certificate.private
+    assert scene.tabpe("verify", "measures.certificate.json") == 0
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPOILT if SPOILT[kind][2]])
+def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
+    name, cell, schema, words = SPOILT[kind]
+    spoil(scene, name, cell)
+    users = {"neighbours": Neighbours(max_rows=2), "unit": "person"} if words else {}
+    error = scene.appraise(scene.private / "table.csv", scene.private / schema, **users)
+    assert isinstance(error, DataError)
+    assert name in str(error)
+    assert scene.leaks() == []
+
+
 def quoting(kind):
     """Return what fails with words that quote the table, as those of other libraries may."""
 
@@ -206,6 +248,15 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
     target, breaks = PLACES[place]
     monkeypatch.setattr(target, breaks(MemoryError))
     assert isinstance(scene.fit(table(), run_dir="run"), TabpeError)
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize(
+    "target", ["tabpe.engines.Tables.counts", "tabpe.privacy.OpenDPNoise.draw"]
+)
+def test_an_appraisal_that_runs_out_of_memory_hides_sizes(scene, monkeypatch, target):
+    monkeypatch.setattr(target, quoting(MemoryError))
+    assert isinstance(scene.appraise(table(), charge=charged()), TabpeError)
     assert scene.leaks() == []
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, Witness, table
 from searching import leaks
+from tabpe.appraise import purchase
 from tabpe.archive import Archive
 from tabpe.engines import LocalEngine
 from tabpe.errors import DataError
@@ -103,6 +104,21 @@ def purchase_that_tells_all_values(scene, patch):
     scene.fit(table(), None, schema="private", label="ill", drop=["person"])
 
 
+def no_noise_in_an_appraisal(scene, patch):
+    patch.setattr("tabpe.measure.tables.noisy", lambda exact, item, terms: exact)
+    scene.appraise(table())
+
+
+def exact_counts_in_an_appraisal(scene, patch):
+    honest = purchase._notes
+
+    def notes(*given):
+        return (*honest(*given), f"cells: {scene.witness.exact[-1]}")
+
+    patch.setattr(purchase, "_notes", notes)
+    scene.appraise(table())
+
+
 def votes_in_a_log(scene, patch):
     tell = logging.getLogger("tabpe").debug
     patch.setattr(LocalEngine, "votes", telling(lambda votes: tell("votes: %s", votes.tolist())))
@@ -156,6 +172,8 @@ CAUGHT = {
     no_noise_in_the_history: f"the exact count {ROWS:,} in words",
     no_noise_in_a_purchase: "an exact histogram, in figures, in work/run/bounds",
     purchase_that_tells_all_values: f"{RARE} in words",
+    no_noise_in_an_appraisal: f"the exact count {ROWS:,} in words",
+    exact_counts_in_an_appraisal: "an exact histogram, in figures, in words",
     votes_in_a_log: "an exact histogram, in figures, in words",
     count_in_a_warning: f"the exact count {ROWS:,} in words",
     votes_from_compiled_code: "an exact histogram, in figures, in stderr",

@@ -101,7 +101,8 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
     audit = {f"audit/{name}.py" for name in ("system", "channel", "broken")}
     buying = {"buying/desk.py", "buying/purchase.py"}
-    assert outside == {*MEASURING, *buying, "ground.py", "pipeline.py", *audit}
+    rooms = {"ground.py", "pipeline.py", "appraise/purchase.py"}
+    assert outside == {*MEASURING, *buying, *rooms, *audit}
 
 
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
@@ -123,6 +124,14 @@ def test_who_buys_makes_a_survey_and_asks_it_nothing():
         for name in ("buying/desk.py", "buying/purchase.py", "ground.py")
         for node in ast.walk(TREES[name])
     )
+
+
+def test_an_appraisal_hands_its_engine_on_at_once():
+    """What counts exactly has no name there, so that nothing but `measure` can ask it."""
+    made = [call for call in calls("appraise/purchase.py") if dotted(call.func) == "Tables"]
+    asked = [call for call in calls("appraise/purchase.py") if made[0] in call.args]
+    assert len(made) == 1
+    assert [dotted(call.func) for call in asked] == ["measure.marginals"]
 
 
 def test_the_pipeline_asks_an_engine_nothing():

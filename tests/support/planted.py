@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from tabpe import Boolean, Categorical, Float, Integer, Schema
+from tabpe import Boolean, Categorical, Float, Integer, Schema, measure
 from tabpe.encode import Encoder
-from tabpe.engines import LocalEngine, StreamEngine, Survey
+from tabpe.engines import LocalEngine, StreamEngine, Survey, Tables
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 
@@ -66,6 +66,21 @@ def table():
 
 
 @functools.cache
+def made_up():
+    """A synthetic table, in which nothing comes from the private one."""
+    rng = np.random.default_rng(1)
+    return pa.table(
+        {
+            "age": rng.integers(0, 101, 300),
+            "weight": rng.uniform(30, 200, 300),
+            "height": rng.uniform(100, 220, 300),
+            "ward": rng.choice(WARD.values, 300).tolist(),
+            "ill": rng.integers(0, 2, 300) > 0,
+        }
+    )
+
+
+@functools.cache
 def pieces():
     """What must not stand anywhere, as bytes, by name; none of it comes about by chance."""
     numbers = Encoder(SCHEMA).encode(table())[0].numbers[MARKED]
@@ -102,14 +117,16 @@ class Witness:
     noisy: Counter = field(default_factory=Counter)
 
     def install(self, monkeypatch):
-        """Listen to all engines, and to the journal, which every noisy number passes."""
+        """Listen to all engines, and wherever noisy numbers come from: journal and marginals."""
         for kind in (LocalEngine, StreamEngine):
             for name in ("row_count", "class_counts", "votes"):
                 self._listen(monkeypatch, kind, name, self._hear_exact)
         for name in ("row_count", "kinds", "magnitudes", "bins", "values"):
             self._listen(monkeypatch, Survey, name, self._hear_exact)
+        self._listen(monkeypatch, Tables, "counts", self._hear_exact)
         for name in ("once", "answered"):
             self._listen(monkeypatch, Journal, name, self._hear_noisy)
+        self._listen(monkeypatch, measure, "marginals", self._hear_noisy)
 
     def to_json(self):
         """Return what was seen, for another process to believe."""

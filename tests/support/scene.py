@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from planted import SCHEMA, Witness, digests, pieces, table
+from planted import SCHEMA, Witness, digests, made_up, pieces, table
 from searching import chain_of, files_of, leaks
 from tabpe import TabPE
+from tabpe.appraise import appraise
 from tabpe.cli.app import app
+from tabpe.privacy import OpenDPNoise
 
 QUICK = {"epsilon": 1, "delta": 1e-6, "n_samples": 300, "noise": "table", "random_state": 0}
 
@@ -97,6 +99,20 @@ class Scene:
         self.said.append(str(list(getattr(sample, "dtypes", ()))))
         self.said.append(str(pa.table(sample).schema) + str(pa.table(sample).to_pydict()))
         return model
+
+    def appraise(self, data, declared=SCHEMA, **changes):
+        """Buy measures of the private table and keep all that is told; return an error if any."""
+        usual = {"epsilon": 1, "delta": 1e-6, "noise": OpenDPNoise(), "random_state": 0}
+        with self.listening():
+            try:
+                found = appraise(data, made_up(), declared, **(usual | changes))
+            except (Exception, KeyboardInterrupt) as error:
+                self.said.append(chain_of(error))
+                return error
+        certificate = found.bought.certificate
+        Path("measures.certificate.json").write_text(certificate.to_json())
+        self.said += [f"{found!s}\n{found!r}", f"{certificate!s}\n{certificate!r}"]
+        return found
 
     @contextlib.contextmanager
     def listening(self):

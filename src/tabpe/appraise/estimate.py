@@ -99,7 +99,8 @@ def accuracy_of(mistakes: Floats, total: Total, sigma: float) -> tuple[float, fl
 
     Args:
         mistakes: Noisy counts by class and predicted class; or of wrong and right ones.
-        total: The number of rows that were predicted.
+        total: The number of rows that were predicted, by tables of which this is one. So noise
+            on a right prediction is in both, by the weight that `total_of` gave it.
         sigma: Scale of the noise.
 
     Example:
@@ -108,7 +109,8 @@ def accuracy_of(mistakes: Floats, total: Total, sigma: float) -> tuple[float, fl
     """
     right = np.diag(mistakes) if mistakes.ndim > 1 else mistakes[1:]
     value = float(np.clip(right.sum() / total.value, 0.0, 1.0))
-    variance = len(right) * sigma**2 + (value * total.deviation) ** 2
+    shared = total.deviation**2 * len(right) / mistakes.size
+    variance = len(right) * sigma**2 - 2 * value * shared + (value * total.deviation) ** 2
     return value, min(_Z * math.sqrt(variance) / total.value, 1.0)
 
 

@@ -1,0 +1,105 @@
+"""What a synthetic table and a purchase promise together."""
+
+import dataclasses
+
+import pytest
+
+from certificates import KINDS, USERS, honest
+from tabpe.appraise.terms import offer_of
+from tabpe.appraise.together import promised_together
+from tabpe.privacy import (
+    ROWS,
+    Adjacency,
+    BillItem,
+    FakeNoise,
+    Neighbours,
+    OpenDPNoise,
+    TableNoise,
+    composed_epsilon,
+)
+
+BILL = (BillItem("marginals", 40.0, 20),)
+
+
+def together(certificate, bill=BILL, **changes):
+    usual = {"epsilon": 1.0, "delta": 1e-6, "neighbours": None, "unit": None, "charge": None}
+    offer = offer_of(certificate=certificate, **({"noise": OpenDPNoise()} | usual | changes))
+    return promised_together(offer, bill)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_bills_are_composed_whatever_the_certificate(kind):
+    certificate = honest(**KINDS[kind])
+    found = together(certificate, delta=None)
+    assert found.note == ""
+    items = (*certificate.bill, *BILL)
+    delta = certificate.accounted_delta - certificate.delta_slack * 2
+    both = composed_epsilon(items, delta, certificate.neighbours)
+    assert found.epsilon == pytest.approx(both, rel=2e-3)
+    assert certificate.epsilon < found.epsilon
+    assert found.delta == certificate.delta
+
+
+def test_the_larger_delta_is_that_of_both():
+    certificate = honest()
+    assert together(certificate, delta=1e-5).delta == 1e-5
+    assert together(certificate, delta=1e-7).delta == 1e-6
+    small, large = (together(certificate, delta=delta).epsilon for delta in (1e-7, 1e-5))
+    assert large < small
+
+
+def test_a_noisy_delta_is_composed_at_the_smaller_and_stated_as_the_larger():
+    certificate = honest(**KINDS["a noisy delta"])
+    found = together(certificate, delta=None)
+    both = composed_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
+    assert found.epsilon >= both
+    assert found.delta == certificate.delta > certificate.accounted_delta
+
+
+def test_noise_that_is_not_exact_takes_its_part_of_delta():
+    certificate = honest(epsilon=30.0, noise=TableNoise)
+    found = together(certificate, noise=TableNoise())
+    exact = composed_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
+    assert found.epsilon >= exact
+
+
+NONE = {
+    "no certificate": (None, {}, "no certificate"),
+    "a fake certificate": (honest(private=False), {}, "fake"),
+    "fake measures": (honest(), {"noise": FakeNoise()}, "fake"),
+    "unknown noise": (dataclasses.replace(honest(), noise="dice"), {}, "unknown source"),
+    "another relation": (
+        honest(),
+        {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+        "to others",
+    ),
+    "rows after users": (honest(neighbours=USERS), {"neighbours": ROWS}, "to others"),
+    "other users": (honest(neighbours=USERS), {"neighbours": USERS, "unit": "doctor"}, "to others"),
+}
+
+
+@pytest.mark.parametrize("kind", NONE)
+def test_what_does_not_add_up_is_no_promise_and_says_why(kind):
+    certificate, changes, words = NONE[kind]
+    found = together(certificate, **changes)
+    assert (found.epsilon, found.delta) == (None, None)
+    assert words in found.note
+
+
+def test_a_bill_that_no_ledger_could_hold_is_no_promise():
+    odd = dataclasses.replace(honest(), bill=(BillItem("votes", 1e9, 1),))
+    found = together(odd)
+    assert found.epsilon is None
+    assert "do not add up" in found.note
+
+
+def test_bills_that_take_all_of_delta_are_no_promise():
+    told = dataclasses.replace(honest(), bill=(BillItem("categories", 10.0, 1, 9e-7),) * 2)
+    assert "all of delta" in together(told).note
+
+
+def test_users_with_other_numbers_of_rows_add_up():
+    certificate = honest(neighbours=USERS)
+    more = Neighbours(USERS.adjacency, max_rows=9)
+    found = together(certificate, neighbours=more, unit=certificate.unit)
+    assert found.epsilon > certificate.epsilon

@@ -5,18 +5,18 @@ import dataclasses
 import hashlib
 import re
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import contents as made
 from certificates import DRAFTED, KINDS, honest
+from tabpe.appraise import Difference
 from tabpe.errors import ParameterError
 from tabpe.metrics.columns import ColumnView, Shape
+from tabpe.metrics.information import Gain
 from tabpe.metrics.order import Order
 from tabpe.metrics.utility import Utility
-from tabpe.report.contents import Bought
 from tabpe.report.html import CUSTODIAN_ONLY, page
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
@@ -202,20 +202,13 @@ def test_corners_of_other_parts():
 
 
 def test_gains_are_shown_where_they_were_measured():
-    class Deeper(Order):
-        gains = (SimpleNamespace(words="age and <ill> tell 0.1 bits about one another."),)
-
-    order = Deeper("y", (2, 3), (0.7, 0.8), "high")
-    assert "age and &lt;ill&gt; tell 0.1 bits" in page(made.custodian(order=order))
+    order = Order("y", (2, 3), (0.7, 0.8), "high", gains=(Gain(("age", "<ill>"), 0.1),))
+    assert "age and &lt;ill&gt; tell 0.1" in page(made.custodian(order=order))
 
 
 def test_bought_differences_are_shown_with_what_noise_alone_gives():
-    class More(Bought):
-        macro_f1 = 0.71
-        differences = (SimpleNamespace(names=("a<b",), estimate=0.2, floor=0.05, margin=0.01),)
-        differences_by_label = ()
-
-    bought = More(**vars(made.public().bought))
+    found = Difference(("a<b",), estimate=0.2, floor=0.05, margin=0.01)
+    bought = dataclasses.replace(made.public().bought, macro_f1=0.71, differences=(found,))
     html = page(made.public(bought=bought))
     assert "a&lt;b" in html
     assert "5.0%" in html
@@ -223,9 +216,6 @@ def test_bought_differences_are_shown_with_what_noise_alone_gives():
 
 
 def test_the_ends_of_a_histogram_that_are_open_are_marked():
-    class Open(ColumnView):
-        open_ends = (False, True)
-
-    view = Open(**vars(made.custodian().columns[0]))
+    view = dataclasses.replace(made.custodian().columns[0], open_ends=(False, True))
     assert "\u2265 120" in page(made.custodian(columns=(view,)))
     assert "\u2265 120" not in page(made.custodian())

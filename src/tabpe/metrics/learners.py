@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ Make = Callable[[Examples, int | None], Model]
 Encode = Callable[[Sequence[Cells]], NDArray[Any]]
 MOST_TREES = 1500
 NEIGHBOURS = 5
+_ALONE = Lock()  # networks draw from a generator that all threads share
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Learner:
         most_rows: Rows that it is trained on at most.
         most_features: Features that it can see at most.
         most_classes: Classes that it can tell apart at most.
-        threads: How many it takes; None for as many as it likes, and other roundings with them.
+        threads: How many it takes; None for as many as it likes while no other of its kind runs.
     """
 
     encode: Encode
@@ -139,7 +141,7 @@ def answered(
     if not any(seen) or (train.classes is not None and len(train.present) == 1):
         return uninformed(train, len(test))
     model = make(train, random_state)
-    with threadpool_limits(threads, user_api="openmp"):
+    with _ALONE if threads is None else threadpool_limits(threads, user_api="openmp"):
         model.fit(encode(train.features), train.target)
         if train.classes is None:
             return np.asarray(model.predict(encode(test.features)), dtype=np.float64)

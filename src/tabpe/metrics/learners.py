@@ -10,6 +10,7 @@ are; `together` makes several fits at once.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -160,8 +161,10 @@ def uninformed(train: Examples, rows: int) -> NDArray[np.float64]:
 
 def together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
     """Return what each task returns, in their order; `jobs` of them at once, None for all cores."""
-    with ThreadPoolExecutor(jobs or usable_cores()) as pool:
-        return [future.result() for future in [pool.submit(task) for task in tasks]]
+    with warnings.catch_warnings(), ThreadPoolExecutor(jobs or usable_cores()) as pool:
+        # scikit-learn doubts that many classes are classes. The schema says so.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        return list(pool.map(lambda task: task(), tasks))
 
 
 def boosted_trees(train: Examples, random_state: int | None, **settings: Any) -> Model:

@@ -10,9 +10,11 @@ are; `together` makes several fits at once.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ Make = Callable[[Examples, int | None], Model]
 Encode = Callable[[Sequence[Cells]], NDArray[Any]]
 MOST_TREES = 1500
 NEIGHBOURS = 5
+_ALONE = Lock()  # networks draw from a generator that all threads share
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Learner:
         most_rows: Rows that it is trained on at most.
         most_features: Features that it can see at most.
         most_classes: Classes that it can tell apart at most.
-        threads: How many it takes; None for as many as it likes, and other roundings with them.
+        threads: How many it takes; None for as many as it likes while no other of its kind runs.
     """
 
     encode: Encode
@@ -139,7 +142,7 @@ def answered(
     if not any(seen) or (train.classes is not None and len(train.present) == 1):
         return uninformed(train, len(test))
     model = make(train, random_state)
-    with threadpool_limits(threads, user_api="openmp"):
+    with _ALONE if threads is None else threadpool_limits(threads, user_api="openmp"):
         model.fit(encode(train.features), train.target)
         if train.classes is None:
             return np.asarray(model.predict(encode(test.features)), dtype=np.float64)
@@ -158,8 +161,10 @@ def uninformed(train: Examples, rows: int) -> NDArray[np.float64]:
 
 def together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
     """Return what each task returns, in their order; `jobs` of them at once, None for all cores."""
-    with ThreadPoolExecutor(jobs or usable_cores()) as pool:
-        return [future.result() for future in [pool.submit(task) for task in tasks]]
+    with warnings.catch_warnings(), ThreadPoolExecutor(jobs or usable_cores()) as pool:
+        # scikit-learn doubts that many classes are classes. The schema says so.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        return list(pool.map(lambda task: task(), tasks))
 
 
 def boosted_trees(train: Examples, random_state: int | None, **settings: Any) -> Model:

@@ -5,6 +5,7 @@ Nothing here goes to the network. `docs/how-to/learners.md` says how to get the 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from pathlib import Path
@@ -16,13 +17,14 @@ TABICL = {
     True: "tabicl-regressor-v2-20260212.ckpt",
 }
 TABPFN = Path("models_diff", "prior_diff_real_checkpoint_n_0_epoch_42.cpkt")
+BEYOND = {"tabpfn": (0, 2), "torch": (2, 6), "scikit-learn": (1, 8)}
 _HOW = "docs/how-to/learners.md says how to get it"
 
 
 def tabicl_lacking(*, regression: bool) -> str | None:
     """Return what must be done before TabICL can be used; None if nothing."""
     if importlib.util.find_spec("tabicl") is None:
-        return "the package tabicl is not installed: pip install tabicl."
+        return f"the package tabicl is not installed: {_HOW}."
     name = TABICL[regression]
     if _tabicl_weights(name) is None:
         return f"{name} is neither in ${FOLDER} nor in the cache of Hugging Face: {_HOW}."
@@ -49,14 +51,20 @@ def _tabicl_weights(name: str) -> Path | None:
 
 def tabpfn_lacking() -> str | None:
     """Return what must be done before TabPFN can be used; None if nothing."""
-    spec = importlib.util.find_spec("tabpfn")
-    if spec is None:
-        return "the package tabpfn is not installed: pip install tabpfn==0.1.11."
-    if importlib.util.find_spec("tabpfn.scripts") is None:
-        return "another version of tabpfn is installed: pip install tabpfn==0.1.11."
+    if importlib.util.find_spec("tabpfn") is None:
+        return f"the package tabpfn is not installed: {_HOW}."
+    for name, (major, minor) in BEYOND.items():
+        if _version(name) >= (major, minor):
+            return f"it does not work with this version of {name}: {_HOW}."
     if _tabpfn_folder() is None:
         return f"{TABPFN.name} is neither in ${FOLDER} nor with the package: {_HOW}."
     return None
+
+
+def _version(name: str) -> tuple[int, ...]:
+    from importlib import metadata
+
+    return tuple(int(part) for part in metadata.version(name).split(".")[:2])
 
 
 def tabpfn(random_state: int | None) -> Any:

@@ -1,5 +1,8 @@
 """Predictors, behind one name each."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -15,6 +18,13 @@ ALWAYS = ("gradient boosting", "extra trees", "nearest neighbours")
 
 def rows_of(rule=total, rows=600, **how):
     return examples(ruled(rule, rows, **how), "y")
+
+
+def put_weights(folder):
+    """Leave empty files where weights are looked for."""
+    for name in (*pretrained.TABICL.values(), pretrained.TABPFN):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
 
 
 @pytest.mark.parametrize("name", ALWAYS)
@@ -116,9 +126,9 @@ def test_an_unknown_name_is_told_the_known_ones():
 def test_what_is_not_installed_says_what_to_do(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     rows = rows_of(rows=10)
-    assert "pip install tabicl" in lacking("tabicl", rows)
-    assert "pip install tabpfn==0.1" in lacking("tabpfn", rows)
-    with pytest.raises(ParameterError, match=r"learner='tabicl'.*pip install tabicl"):
+    for name in ("tabicl", "tabpfn"):
+        assert f"{name} is not installed: docs/how-to/learners.md" in lacking(name, rows)
+    with pytest.raises(ParameterError, match=r"learner='tabicl': the package .* not installed"):
         predicted("tabicl", rows, rows)
 
 
@@ -133,13 +143,56 @@ def test_what_has_no_weights_says_where_to_put_them(name, tmp_path, monkeypatch)
         origin = str(tmp_path / "package" / "__init__.py")
 
     monkeypatch.setattr("importlib.util.find_spec", lambda _: Spec)
-    monkeypatch.setattr("importlib.import_module", lambda _: Hub)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", Hub)
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.1.11")
     monkeypatch.setenv(pretrained.FOLDER, str(tmp_path))
     assert "$TABPE_WEIGHTS" in lacking(name, rows_of(rows=10))
-    for weights in (*pretrained.TABICL.values(), pretrained.TABPFN):
-        (tmp_path / weights).parent.mkdir(exist_ok=True)
-        (tmp_path / weights).touch()
+    put_weights(tmp_path)
     assert lacking(name, rows_of(rows=10)) is None
+
+
+@pytest.mark.parametrize("package", ["tabpfn", "torch", "scikit-learn"])
+def test_versions_that_do_not_go_together_are_told(package, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
+    newest = {package: "9.13.0+cpu"}
+    monkeypatch.setattr("importlib.metadata.version", lambda name: newest.get(name, "0.1.11"))
+    assert f"this version of {package}" in lacking("tabpfn", rows_of(rows=10))
+
+
+def test_a_network_is_asked_for_what_the_weights_are_for(tmp_path, monkeypatch):
+    """What stands in for the packages learns nothing, and records how it was made."""
+    made = []
+
+    class Network:
+        def __init__(self, **how):
+            made.append(how)
+
+        def fit(self, features, target):
+            self.classes_ = np.unique(target)
+            made[-1]["rows"] = len(features)
+
+        def predict_proba(self, features):
+            return np.full((len(features), len(self.classes_)), 0.5)
+
+        def predict(self, features):
+            return np.zeros(len(features))
+
+    tabicl = SimpleNamespace(TabICLClassifier=Network, TabICLRegressor=Network)
+    monkeypatch.setitem(sys.modules, "tabicl", tabicl)
+    monkeypatch.setitem(sys.modules, "tabpfn", SimpleNamespace(TabPFNClassifier=Network))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.1.11")
+    monkeypatch.setenv(pretrained.FOLDER, str(tmp_path))
+    put_weights(tmp_path)
+    classes, numbers = rows_of(rows=1500), examples(ruled(total, 20), "x0")
+    for name, rows in (("tabicl", classes), ("tabicl", numbers), ("tabpfn", classes)):
+        assert len(predicted(name, rows, rows, random_state=4)) == len(rows)
+    classifier, regressor, tabpfn = made
+    for asked, weights in ((classifier, False), (regressor, True)):
+        assert asked["allow_auto_download"] is False
+        assert asked["model_path"] == tmp_path / pretrained.TABICL[weights]
+        assert asked["random_state"] == 4
+    assert (tabpfn["base_path"], tabpfn["seed"], tabpfn["rows"]) == (tmp_path, 4, 1000)
 
 
 def test_limits_are_told():

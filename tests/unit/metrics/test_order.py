@@ -81,6 +81,11 @@ def test_many_classes_are_taken_together():
     assert found.accuracy[0] > 0.8
 
 
+def test_hundreds_of_columns_are_survived():
+    found = order(ruled(total, 200, columns=300), depths=(2, 3))
+    assert len(found.accuracy) == 2
+
+
 def test_a_class_that_only_the_test_rows_hold_is_missed():
     def thirds(values):
         return np.digitize(values[:, 0], [-0.3, 0.3])

@@ -164,6 +164,15 @@ def test_no_synthetic_rows_leave_the_bounds():
     assert any("No synthetic row" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("rows", [2, 3, 30, 60])
+def test_nearly_as_many_classes_as_rows_are_survived_without_a_warning(rows):
+    names = tuple(f"c{place}" for place in range(40))
+    view = ruled(lambda x: np.arange(len(x)) % 40, rows, classes=names)
+    learners = ("gradient boosting", "extra trees", "nearest neighbours")
+    assert len(utility(view, view, learners=learners).scores) == 7
+    assert len(utility(view, view, view, learners=learners).scores) == 7
+
+
 def test_no_label_gives_nothing():
     schema = Schema((Float("x", 0, 1),))
     view = view_of(schema, {"x": [0.0, 1.0]})

@@ -147,10 +147,10 @@ def _squared_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[An
         return differ
     squared: NDArray[np.float32] = ours - theirs
     squared *= squared
-    np.fmin(squared, 1.0, out=squared)  # 1 also for NaN
+    np.minimum(squared, 1.0, out=squared)
     null, also_null = np.isnan(ours), np.isnan(theirs)
-    if null.any() and also_null.any():
-        squared[null & also_null] = 0.0
+    if null.any() or also_null.any():
+        np.copyto(squared, null != also_null, where=null | also_null)
     return squared
 
 

@@ -6,8 +6,9 @@ cheaper for moving it. What is left is solved as
 
 - a sorted line, if places lie on one;
 - an assignment of single units, if these are not many more than places (shortest augmenting
-  paths, in scipy: where all masses are equal, a third of the time of a network simplex);
-- a transport of masses otherwise (the network simplex of POT).
+  paths, in scipy: where all masses are equal, half the time of a network simplex or less);
+- a transport of masses otherwise (the network simplex of POT, which takes seconds to import and
+  is not imported before).
 
 All three let other threads run.
 """

@@ -7,6 +7,7 @@ import ot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
@@ -22,13 +23,30 @@ def masses(rng, places, units):
 
 
 @pytest.mark.parametrize("places", [(1, 1), (1, 9), (9, 1), (30, 40), (40, 30)])
-@pytest.mark.parametrize("units", [41, 400, 5000, 10**9])
+@pytest.mark.parametrize("units", [41, 400, 5000, 10**6])
 def test_the_cost_is_that_of_pot(places, units):
     rng = np.random.default_rng(units)
     costs = rng.random(places)
     supply, demand = (masses(rng, count, units) for count in places)
     direct = ot.emd2(supply / units, demand / units, costs)
     assert transport(costs, supply, demand) / units == pytest.approx(direct, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e12, 1e300])
+@pytest.mark.parametrize("shape", ["even", "outliers", "mostly equal", "all equal", "zero"])
+def test_costs_may_be_of_any_size_and_shape(scale, shape):
+    rng = np.random.default_rng(1)
+    costs = {
+        "even": rng.random((60, 60)),
+        "outliers": np.where(rng.random((60, 60)) < 0.05, 1e6, 1.0) * rng.random((60, 60)),
+        "mostly equal": 1.0 + (rng.random((60, 60)) < 0.1),
+        "all equal": np.ones((60, 60)),
+        "zero": np.zeros((60, 60)),
+    }[shape]
+    ones = np.ones(60, np.int64)
+    rows, columns = linear_sum_assignment(costs)
+    least = costs[rows, columns].sum()
+    assert transport(costs * scale, ones, ones) == pytest.approx(least * scale, rel=1e-9)
 
 
 @pytest.mark.parametrize("times", [1, 3, 10**6])

@@ -101,10 +101,17 @@ def test_many_columns_and_categories_do_not_overflow(columns):
     names = [f"c{place}" for place in range(columns)]
     values = tuple(f"v{place}" for place in range(3000))
     schema = Schema(tuple(Categorical(name, values) for name in names))
-    one = pa.table({name: ["v1", "v2999", "v7"] for name in names})
-    two = pa.table({name: ["v2999", "v1", "v8"] for name in names})
-    found = total_variation(*views(schema, [one, two]), orders=[columns])[0]
-    assert found.distance == pytest.approx(1 / 3)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3000, (60, columns))
+    here, there = rows[rng.integers(0, 40, 100)], rows[rng.integers(20, 60, 100)]
+    pair = [
+        pa.table(dict(zip(names, np.array(values)[cells.T], strict=True)))
+        for cells in (here, there)
+    ]
+    found = total_variation(*views(schema, pair), orders=[columns])[0]
+    counts = Counter(map(tuple, here.tolist()))
+    counts.subtract(map(tuple, there.tolist()))
+    assert found.distance == pytest.approx(sum(map(abs, counts.values())) / 200)
 
 
 def test_tables_without_rows_have_no_distance():

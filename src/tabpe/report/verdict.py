@@ -91,14 +91,10 @@ def _measured(found: Iterable[Card]) -> str:
     by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
     for card in found:
         by_grade.get(card.grade, []).append(card.title.lower())
-    told = [
-        f"{_listed(titles)} {'are' if len(titles) > 1 else 'is'} {grade}"
-        for grade, titles in by_grade.items()
-        if titles
-    ]
+    told = [f"{grade} in {_listed(titles)}" for grade, titles in by_grade.items() if titles]
     if not told:
         return "No measure was taken."
-    return f"Measured against real rows, {'; '.join(told)}."
+    return f"Against real rows the synthetic table is {'; '.join(told)}."
 
 
 def _listed(titles: list[str]) -> str:

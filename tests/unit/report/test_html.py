@@ -14,9 +14,7 @@ import contents as made
 from certificates import DRAFTED, KINDS, honest
 from tabpe.errors import ParameterError
 from tabpe.metrics.columns import ColumnView, Shape
-from tabpe.metrics.order import Order
 from tabpe.metrics.utility import Utility
-from tabpe.report.contents import Bought
 from tabpe.report.html import CUSTODIAN_ONLY, page
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
@@ -201,21 +199,21 @@ def test_corners_of_other_parts():
     assert "for want of others" in html
 
 
-def test_gains_are_shown_where_they_were_measured():
-    class Deeper(Order):
-        gains = (SimpleNamespace(words="age and <ill> tell 0.1 bits about one another."),)
+def changed(part, **more):
+    """The same values, and more."""
+    return SimpleNamespace(**{**vars(part), **more})
 
-    order = Deeper("y", (2, 3), (0.7, 0.8), "high")
+
+def test_gains_are_shown_where_they_were_measured():
+    gain = SimpleNamespace(words="age and <ill> tell 0.1 bits about one another.")
+    order = changed(made.custodian().order, words="High.", gains=(gain,))
     assert "age and &lt;ill&gt; tell 0.1 bits" in page(made.custodian(order=order))
 
 
 def test_bought_differences_are_shown_with_what_noise_alone_gives():
-    class More(Bought):
-        macro_f1 = 0.71
-        differences = (SimpleNamespace(names=("a<b",), estimate=0.2, floor=0.05, margin=0.01),)
-        differences_by_label = ()
-
-    bought = More(**vars(made.public().bought))
+    one = SimpleNamespace(names=("a<b",), estimate=0.2, floor=0.05, margin=0.01)
+    more = {"macro_f1": 0.71, "differences": (one,), "differences_by_label": ()}
+    bought = changed(made.public().bought, **more)
     html = page(made.public(bought=bought))
     assert "a&lt;b" in html
     assert "5.0%" in html
@@ -223,9 +221,6 @@ def test_bought_differences_are_shown_with_what_noise_alone_gives():
 
 
 def test_the_ends_of_a_histogram_that_are_open_are_marked():
-    class Open(ColumnView):
-        open_ends = (False, True)
-
-    view = Open(**vars(made.custodian().columns[0]))
+    view = changed(made.custodian().columns[0], open_ends=(False, True))
     assert "\u2265 120" in page(made.custodian(columns=(view,)))
     assert "\u2265 120" not in page(made.custodian())

@@ -120,5 +120,5 @@ def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
 def test_the_verdict_names_what_is_poor():
     close = dataclasses.replace(made.closeness(), copies=0.3)
     told = verdict(made.custodian(closeness=close))
-    assert told.endswith("high order and utility are good; closeness is poor.")
+    assert told.endswith("high order and utility; poor in closeness.")
     assert "No measure was taken" in verdict(made.minimal())

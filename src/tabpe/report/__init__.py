@@ -5,6 +5,8 @@
 - `report`: `Report`: HTML, JSON, data frames, plots
 - `verdict`: what the numbers mean, in words
 - `promise`: what a certificate promises, for a reader in a hurry
+- `text`: values as text, the same everywhere
+- `tables`: what the page shows in rows
 - `charts`: pictures as SVG
-- `html`: the page
+- `html`: the page, from `templates`
 """

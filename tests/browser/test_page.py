@@ -185,7 +185,11 @@ def test_print_has_the_stamp_and_no_navigation(visit):
 
 @pytest.mark.parametrize(
     ("contents", "name"),
-    [(made.public(), "public"), (made.custodian(certificate=made.honest(private=False)), "fake")],
+    [
+        (made.public(), "public"),
+        (made.minimal(), "unproven"),
+        (made.custodian(certificate=made.honest(private=False)), "fake"),
+    ],
 )
 def test_every_printed_page_has_the_stamp_of_its_kind(visit, contents, name):
     seen = visit(contents)

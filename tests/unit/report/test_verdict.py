@@ -33,6 +33,15 @@ def test_what_was_bought_counts_in_the_promise():
     assert (found.figure, found.grade) == ("epsilon 6", "poor")
 
 
+def test_what_was_bought_and_can_not_be_added_up_is_told():
+    bought = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
+    contents = made.public(bought=bought)
+    assert card("Promise", contents).figure == "epsilon 1"
+    assert "come on top" in card("Promise", contents).words
+    assert "come on top" in verdict(contents)
+    assert "come on top" not in verdict(made.public())
+
+
 def test_fake_noise_is_never_good():
     contents = made.custodian(certificate=honest(private=False))
     found = card("Promise", contents)

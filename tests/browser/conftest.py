@@ -3,9 +3,10 @@
 import os
 import shutil
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
 
 from tabpe.report.html import page as html_of
 
@@ -25,7 +26,7 @@ ARGUMENTS = (
 class Visit:
     """A page that is open, and what it did."""
 
-    page: Page
+    page: Any
     address: str
     problems: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -46,12 +47,20 @@ class Visit:
         return shown.evaluate_all("found => found.map(one => one.textContent.trim())")
 
 
+def not_tested(why):
+    say = pytest.fail if os.environ.get("TABPE_EXPECT_BROWSER") == "1" else pytest.skip
+    say(f"NOT TESTED in a browser: {why}")
+
+
 @pytest.fixture(scope="session")
 def browser():
     found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if found is None:
-        say = pytest.fail if os.environ.get("TABPE_EXPECT_BROWSER") == "1" else pytest.skip
-        say(f"NOT TESTED in a browser: none of {', '.join(CHROMIUM)} is installed")
+        not_tested(f"none of {', '.join(CHROMIUM)} is installed")
+    if find_spec("playwright") is None:
+        not_tested("playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS))
         yield started

@@ -7,8 +7,10 @@
 - `report`: `Report`, the same as a page, as JSON, as data frames and as plots
 - `verdict`: what the numbers mean, in words
 - `promise`: what a certificate promises, for a reader in a hurry
+- `text`: values as text, the same everywhere
+- `tables`: what the page shows in rows
 - `charts`: pictures as SVG
-- `html`: the page
+- `html`: the page, from `templates`
 - `frames`, `plots`, `plain`: data frames, pictures and plain values
 """
 

@@ -14,6 +14,7 @@ from typing import Literal
 from tabpe.appraise import Bought
 from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
+from tabpe.privacy import Certificate
 from tabpe.privacy.guarantee import round_up
 from tabpe.report.contents import Contents
 from tabpe.report.promise import Promise
@@ -81,39 +82,40 @@ def _promised(contents: Contents) -> str:
         return "What is promised is unknown: no certificate was given."
     if not certificate.private:
         return "NOT PRIVATE: the noise was fake, and nothing is promised. Do not release."
+    words = total_promise(certificate, contents.bought).words + _beyond(contents.bought)
     if certificate.fields_from_data:
         read_off = len(certificate.fields_from_data)
-        beyond = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
-        return f"{total_promise(contents).words} This does not cover {beyond} read off the data."
-    return total_promise(contents).words
+        what = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
+        words += f" This does not cover {what} read off the data."
+    return words
+
+
+def _beyond(bought: Bought | None) -> str:
+    if bought is None or bought.total_epsilon is not None:
+        return ""
+    return " Measures that were bought for this report come on top, and nobody knows by how much."
 
 
 def _measured(found: Iterable[Card]) -> str:
     by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
     for card in found:
         by_grade.get(card.grade, []).append(card.title.lower())
-    told = [
-        f"{_listed(titles)} {'are' if len(titles) > 1 else 'is'} {grade}"
-        for grade, titles in by_grade.items()
-        if titles
-    ]
+    told = [f"{grade} in {_listed(titles)}" for grade, titles in by_grade.items() if titles]
     if not told:
         return "No measure was taken."
-    return f"Measured against real rows, {'; '.join(told)}."
+    return f"Against real rows the synthetic table is {'; '.join(told)}."
 
 
 def _listed(titles: list[str]) -> str:
     return " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
 
 
-def total_promise(contents: Contents) -> Promise:
-    """Return the promise of the table and of what was bought for the report, together.
+def total_promise(certificate: Certificate, bought: Bought | None) -> Promise:
+    """Return the promise of a table and of what was bought for its report, together.
 
-    There must be a certificate.
+    If what they promise together is unknown, it is the promise of the table alone.
     """
-    assert contents.certificate is not None  # noqa: S101
-    promise = Promise.of(contents.certificate)
-    bought = contents.bought
+    promise = Promise.of(certificate)
     if bought is None or bought.total_epsilon is None or bought.total_delta is None:
         return promise
     return Promise(bought.total_epsilon, bought.total_delta, promise.neighbours, promise.unit)
@@ -127,9 +129,9 @@ def _promise(contents: Contents) -> Card:
     if not certificate.private:
         words = "The noise was fake, for tests. Nothing is promised. Do not release."
         return Card("Promise", "NOT PRIVATE", "poor", words, "privacy")
-    promise = total_promise(contents)
+    promise = total_promise(certificate, contents.bought)
     grade = _at_most(promise.epsilon, 1.0, 5.0)
-    words = f"{promise.words} Good up to epsilon 1, fair up to 5."
+    words = f"{promise.words} Good up to epsilon 1, fair up to 5.{_beyond(contents.bought)}"
     if certificate.fields_from_data:
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read off the data and are not covered: fair at best."

@@ -87,6 +87,17 @@ def test_a_public_page_refuses_what_was_not_bought(changes):
         page(made.public(**changes))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"certificate": None}, {"certificate": honest(schema=DRAFTED)}],
+    ids=["none", "draft"],
+)
+def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
+    body = page(made.public(**changes)).split("</style>")[1]
+    assert "May be released" not in body
+    assert "Whether this may be released is not shown" in body
+
+
 def test_fake_noise_is_loud_in_every_mode():
     fake = honest(private=False)
     for contents in (made.custodian(certificate=fake), made.public(certificate=fake)):
@@ -219,3 +230,10 @@ def test_the_ends_of_a_histogram_that_are_open_are_marked():
     view = dataclasses.replace(made.custodian().columns[0], open_ends=(False, True))
     assert "\u2265 120" in page(made.custodian(columns=(view,)))
     assert "\u2265 120" not in page(made.custodian())
+
+
+def test_words_about_odds_name_what_they_cover():
+    together = "the synthetic table and this page together"
+    apart = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
+    assert together in page(made.public())
+    assert together not in page(made.public(bought=apart))

@@ -33,6 +33,15 @@ def test_what_was_bought_counts_in_the_promise():
     assert (found.figure, found.grade) == ("epsilon 6", "poor")
 
 
+def test_what_was_bought_and_can_not_be_added_up_is_told():
+    bought = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
+    contents = made.public(bought=bought)
+    assert card("Promise", contents).figure == "epsilon 1"
+    assert "come on top" in card("Promise", contents).words
+    assert "come on top" in verdict(contents)
+    assert "come on top" not in verdict(made.public())
+
+
 def test_fake_noise_is_never_good():
     contents = made.custodian(certificate=honest(private=False))
     found = card("Promise", contents)
@@ -120,5 +129,5 @@ def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
 def test_the_verdict_names_what_is_poor():
     close = dataclasses.replace(made.closeness(), copies=0.3)
     told = verdict(made.custodian(closeness=close))
-    assert told.endswith("high order and utility are good; closeness is poor.")
+    assert told.endswith("high order and utility; poor in closeness.")
     assert "No measure was taken" in verdict(made.minimal())

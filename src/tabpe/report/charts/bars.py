@@ -94,7 +94,7 @@ def between(rows: Sequence[Bounds], title: str) -> Chart:
         2
     """
     known = [v for row in rows for v in row[1:] if v is not None and math.isfinite(v)]
-    width, left, bottom = 290, 104, 16 + 34 * len(rows)
+    width, left, bottom = 290, 118, 16 + 34 * len(rows)
     x = svg.across(known, left, width - 16, floor=min(0.0, *known) if known else 0.0)
     x = Scale(x.low, max(1.0, x.high), x.start, x.end)
     ticks = [svg.line(x(v), 8, x(v), bottom) for v in x.ticks(2)]

@@ -16,7 +16,7 @@ from tabpe.report.text import number, percent, short
 _WIDTH, _HEIGHT = 290, 160
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 284, 10, 138
 _NULLS = 34  # the place for nulls, at the right
-_NAME, _ROW = 92, 20
+_NAME, _ROW = 102, 20
 
 
 def column(view: ColumnView) -> Chart:
@@ -107,7 +107,7 @@ def _step(x: Scale, y: Scale, start: float, end: float, share: float) -> str:
 def _ends(view: ColumnView, right: float) -> list[Markup]:
     """Return the ends and the middle of the bins; an end that also holds what is beyond says so."""
     low, high = view.edges[0], view.edges[-1]
-    below, beyond = getattr(view, "open_ends", (False, False))
+    below, beyond = view.open_ends
     y = _BOTTOM + 16
     return [
         svg.text(_LEFT, y, ("\u2264 " if below else "") + number(low)),
@@ -129,7 +129,7 @@ def _null_bars(view: ColumnView, y: Scale) -> list[Markup]:
 
 
 def _bars(view: ColumnView) -> Chart:
-    names = [short(name, 14) for name in view.bars] + ["null"]
+    names = [short(name, 13) for name in view.bars] + ["null"]
     synthetic = [*view.synthetic.shares, view.synthetic.nulls]
     real = None if view.real is None else [*view.real.shares, view.real.nulls]
     if not synthetic[-1] and (real is None or not real[-1]):

@@ -80,7 +80,11 @@ def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
     parts = [
         shade,
         svg.left_axis(y, 52, width - 8, 3),
-        svg.bottom_axis(Scale(1, max(2, len(history)), x(1), x(max(2, len(history)))), bottom, 6),
+        Markup().join(
+            svg.text(x(k), bottom + 15, int(k), "middle")
+            for k in Scale(1, max(2, len(history)), 0, 1).ticks(6)
+            if k.is_integer()
+        ),
         _curve(points, x, y, SYNTHETIC),
     ]
     return svg.picture(width, height, f"{name.replace('_', ' ')} by round", parts)

@@ -13,7 +13,7 @@ from tabpe.report.charts import svg
 from tabpe.report.charts.svg import LESS, LINE, SYNTHETIC, Chart
 from tabpe.report.text import number, short
 
-_SIDE, _NAMES = 216, 84
+_SIDE, _NAMES = 210, 90
 _LARGEST_CELL = 27
 _READABLE_CELL = 9.0
 
@@ -65,8 +65,8 @@ def _names(columns: Sequence[str], size: float) -> list[Markup]:
     parts = []
     for place, name in enumerate(columns):
         middle = (place + 0.5) * size + 4
-        parts.append(svg.text(_NAMES - 6, middle + 3.5, short(name, 14), "end", font_size=10))
+        parts.append(svg.text(_NAMES - 6, middle + 3.5, short(name, 13), "end", font_size=10))
         x, y = _NAMES + (place + 0.5) * size + 3, size * len(columns) + 14
         turned = f"rotate(-60 {svg.at(x, y)})"
-        parts.append(svg.text(x, y, short(name, 14), "end", font_size=10, transform=turned))
+        parts.append(svg.text(x, y, short(name, 13), "end", font_size=10, transform=turned))
     return parts

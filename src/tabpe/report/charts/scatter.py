@@ -109,7 +109,7 @@ def _points(points: Points, x: Scale, y: Scale, colour: str, name: str) -> Marku
     finite = points[np.isfinite(points).all(axis=1)]
     commands = [f"M{at(x(a), y(b))}h0" for a, b in finite.tolist()]
     dots = {"stroke": colour, "stroke_width": 3.6, "stroke_linecap": "round", "fill": "none"}
-    return svg.path(commands, **dots, stroke_opacity="0.5", class_=name)
+    return svg.path(commands, **dots, stroke_opacity="0.55", class_=name)
 
 
 def _directions(projection: Projection, left: float, right: float, bottom: float) -> list[Markup]:

@@ -226,17 +226,3 @@ def bottom_axis(scale: Scale, y: float, ticks: int = 5, unit: str = "") -> Marku
 
 def _label(value: float, unit: str) -> str:
     return f"{100 * value:.3g}%" if unit == "%" else number(round(value, 10)) + unit
-
-
-def key(x: float, y: float, names: Sequence[tuple[str, str]]) -> Markup:
-    """Return what each colour stands for, in one line.
-
-    Example:
-        >>> key(0, 0, [("real", REAL)]).count("<rect")
-        1
-    """
-    parts = []
-    for name, colour in names:
-        parts += [box(x, y - 8, 10, 10, rx=2, fill=colour), text(x + 15, y + 1, name)]
-        x += 27 + 6.2 * len(name)
-    return Markup().join(parts)

@@ -6,22 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from appraised import SCHEMA
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import PredictedAxis, RightAxis, axis_of, class_axis
 from tabpe.engines import Tables
 from tabpe.engines.users import bounded
-from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 LENGTH, MOST_ROWS = 2**14, 3
-SCHEMA = Schema(
-    (
-        Integer("age", 0, 100),
-        Float("bmi", 10.0, 60.0),
-        Categorical("ward", ("heart", "lung", "else"), other="else"),
-        Boolean("ill"),
-    ),
-    label="ill",
-)
 ENCODER = Encoder(SCHEMA)
 
 

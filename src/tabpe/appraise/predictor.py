@@ -33,7 +33,7 @@ def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
     features = _features(encoder, rows)
     if len(np.unique(classes)) < 2 or not features.shape[1]:  # noqa: PLR2004
         return _constant(int(np.bincount(classes).argmax()))
-    model = _model(encoder, seed).fit(features, classes)
+    model = _fitted(_model(encoder, seed), features, classes)
 
     def predict(records: Records) -> Whole:
         if not len(records):
@@ -68,6 +68,14 @@ def _model(encoder: Encoder, seed: int) -> Any:
         early_stopping=False,
         random_state=seed % 2**32,
     )
+
+
+def _fitted(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
+    """Fit with one thread: on a busy machine many small steps in two wait for each other."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return model.fit(features, classes)
 
 
 def _features(encoder: Encoder, rows: Records) -> NDArray[np.float64]:

@@ -224,6 +224,16 @@ def test_a_user_with_all_rows_weighs_no_more_than_another():
     assert ward.real.shares == pytest.approx((1 / 101, 100 / 101, 0.0))
 
 
+def test_shares_of_users_are_parts_of_all_their_weights():
+    """Two rows in two cells weigh more in all than two rows in one, so users do not add up."""
+    real = with_users(rows(600, ward=["heart", "lung"] * 300))
+    synthetic = rows(400, seed=1, ward=["heart", "lung"] * 200)
+    found = bought(real, synthetic, neighbours=USERS, unit="person", noise=no_noise())
+    ward = next(one for one in found.bought.differences if one.names == ("ward",))
+    assert found.bought.rows[0] == 300
+    assert ward.estimate == pytest.approx(0, abs=1e-3)
+
+
 def test_noise_never_follows_the_random_state():
     one, two = bought(), bought()
     assert one.bought.rows != two.bought.rows

@@ -140,12 +140,35 @@ def test_a_table_without_a_column_costs_nothing(ledger):
     assert states(ledger) == []
 
 
-def test_users_are_charged_as_users(tmp_path):
+@pytest.fixture
+def user_ledger(tmp_path):
     ledger = Ledger(tmp_path / "users.db")
     ledger.set_budget("patients", epsilon=1.0, delta=1e-6, unit="person")
-    real = REAL.append_column("person", pa.array([row // 2 for row in range(REAL.num_rows)]))
-    bought(ledger, real, "person", neighbours=Neighbours(max_rows=2))
-    (entry,) = entries(ledger)
+    return ledger
+
+
+def test_a_table_without_its_users_costs_nothing(user_ledger):
+    with pytest.raises(DataError, match="person"):
+        bought(user_ledger, REAL, "person", neighbours=Neighbours(max_rows=2))
+    assert states(user_ledger) == []
+
+
+VISITS = REAL.append_column("person", pa.array([row // 2 for row in range(REAL.num_rows)]))
+
+
+def test_ids_of_users_are_rows_that_were_read(user_ledger, monkeypatch):
+    def fail(*_, **__):
+        raise ValueError
+
+    monkeypatch.setattr("tabpe.measure.marginals", fail)
+    with pytest.raises(ValueError):  # noqa: PT011
+        bought(user_ledger, VISITS, "person", neighbours=Neighbours(max_rows=2))
+    assert states(user_ledger) == ["reserved"]
+
+
+def test_users_are_charged_as_users(user_ledger):
+    bought(user_ledger, VISITS, "person", neighbours=Neighbours(max_rows=2))
+    (entry,) = entries(user_ledger)
     assert (entry.state, entry.unit, entry.neighbours.max_rows) == ("spent", "person", 2)
     assert [(item.name, item.times) for item in entry.bill] == [(MARGINALS, 9)]
 

@@ -107,6 +107,8 @@ def test_sides_are_counted_through_the_last_first():
     found = marginal.cells(*rows(ward=["heart", "else"], ill=[True, False]))
     assert (marginal.names, marginal.shape, marginal.size) == (("ward", "ill"), (3, 2), 6)
     assert found.tolist() == [1, 4]
+    turned = Marginal((axis_of(ENCODER, "ill"), axis_of(ENCODER, "ward")))
+    assert turned.cells(*rows(ward=["heart", "else"], ill=[True, False])).tolist() == [3, 2]
 
 
 def test_a_marginal_without_sides_has_one_cell_for_all_rows():

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 from certificates import SCHEMA, honest
+from tabpe.appraise import Bought
 from tabpe.metrics.association import Association
 from tabpe.metrics.closeness import Closeness
 from tabpe.metrics.columns import ColumnView, Shape
@@ -15,7 +16,7 @@ from tabpe.metrics.representation import Representation
 from tabpe.metrics.scores import ColumnScore, PairScore, Quality
 from tabpe.metrics.utility import LearnerScore, Utility
 from tabpe.metrics.wasserstein import KWay
-from tabpe.report.contents import Bought, Contents
+from tabpe.report.contents import Contents
 
 NUMBERS = ("age", "bmi", "blood pressure", "days in hospital", "temperature", "weight")
 CATEGORIES = ("ward", "sex", "insurance", "smoker", "admission", "outcome")

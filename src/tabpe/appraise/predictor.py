@@ -72,7 +72,7 @@ def _model(encoder: Encoder, seed: int) -> Any:
 
 def _fitted(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
     """Fit with one thread: on a busy machine many small steps in two wait for each other."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="openmp"):
         return model.fit(features, classes)

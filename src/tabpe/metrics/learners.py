@@ -135,7 +135,7 @@ def answered(
     threads: int | None = 1,
 ) -> NDArray[np.float64]:
     """Make a model, fit it and return what it says, as `predicted` does."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     seen = [not cells.missing.all() for cells in train.features]
     train, test = train.only(seen), test.only(seen)

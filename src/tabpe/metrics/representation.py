@@ -8,7 +8,7 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.metrics.embedding import chosen, embed
-from tabpe.metrics.manifold import overlap
+from tabpe.metrics.manifold import Overlap, overlap
 from tabpe.metrics.view import View
 
 NEIGHBOURS, ROWS = 5, 5000
@@ -26,6 +26,8 @@ class Representation:
         recall: Share of the real points that lie within the synthetic ones.
         density: How many real neighbourhoods a synthetic point lies in, over k; may exceed 1.
         coverage: Share of the real neighbourhoods that hold a synthetic point.
+        floor: The same for other real rows in the place of the synthetic ones: what can be
+            expected of so many rows; None without them.
     """
 
     encoder: str
@@ -35,11 +37,13 @@ class Representation:
     recall: float
     density: float
     coverage: float
+    floor: Overlap | None = None
 
 
 def representation(
     real: View,
     synthetic: View,
+    other: View | None = None,
     *,
     neighbours: int = NEIGHBOURS,
     rows: int | None = ROWS,
@@ -57,6 +61,7 @@ def representation(
     Args:
         real: The real rows.
         synthetic: The synthetic rows, made by the same call of `views`.
+        other: Other real rows, about as many as synthetic ones: tells what to expect.
         neighbours: The k of the k-th nearest neighbour.
         rows: At most so many rows of each table are compared, drawn at random; None for all.
             The time grows with their square.
@@ -80,9 +85,10 @@ def representation(
     _validate.whole("neighbours", neighbours, least=1)
     _validate.optional(_validate.whole, "rows", rows, least=1)
     rng = np.random.default_rng(random_state)
-    sampled = [table if rows is None else table.sampled(rows, rng) for table in (real, synthetic)]
-    points, made = embed(real, sampled, encoder=encoder, random_state=rng)
-    found = overlap(points, made, neighbours)
+    tables = [real, synthetic, *filter(None, [other])]
+    sampled = [table if rows is None else table.sampled(rows, rng) for table in tables]
+    points, *others = embed(real, sampled, encoder=encoder, random_state=rng)
+    found, *floor = [overlap(points, made, neighbours) for made in others]
     return Representation(
         encoder=chosen(encoder),
         neighbours=neighbours,
@@ -91,4 +97,5 @@ def representation(
         recall=found.recall,
         density=found.density,
         coverage=found.coverage,
+        floor=floor[0] if floor else None,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tabpe.appraise import Bought
+from tabpe.errors import ParameterError
 from tabpe.metrics.association import Association
 from tabpe.metrics.closeness import Closeness
 from tabpe.metrics.columns import ColumnView
@@ -19,10 +20,24 @@ from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy import Certificate
 from tabpe.verify import Verification
 
+CUSTODIAN_ONLY = (
+    "quality",
+    "wasserstein",
+    "wasserstein_floor",
+    "variation",
+    "variation_floor",
+    "utility",
+    "order",
+    "representation",
+    "closeness",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Contents:
     """Everything a report holds. A part that was not measured is None or empty.
+
+    Privacy: a public one that holds what was read off real rows without noise can not be made.
 
     Args:
         mode: `custodian`: holds statistics that are not private. `public`: holds nothing but what
@@ -81,3 +96,22 @@ class Contents:
     seconds: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
+
+    def __post_init__(self) -> None:
+        held = () if self.mode != "public" else tuple(self._not_private())
+        if held:
+            raise ParameterError(
+                f"mode='public': the report holds {', '.join(held)}, read off real rows without "
+                f"noise: leave them out, or make a report for the custodian."
+            )
+
+    def _not_private(self) -> Iterator[str]:
+        """Yield what the stamp of a public page would deny. Real columns may have been bought."""
+        yield from (name for name in CUSTODIAN_ONLY if getattr(self, name))
+        yield from (f"rows of {name}" for name in self.rows if name != "synthetic")
+        if self.association is not None and self.association.real is not None:
+            yield "real associations"
+        if self.projection is not None and self.projection.real is not None:
+            yield "real points"
+        if self.bought is None and any(view.real is not None for view in self.columns):
+            yield "real columns that were not bought"

@@ -189,7 +189,7 @@ def _sections(tables: Tables, choices: Choices) -> dict[str, tuple[str, Callable
         "order": ("order", lambda: order(real, test, random_state=seed)),
         "representation": (
             "representation",
-            lambda: representation(real, synthetic, random_state=seed),
+            lambda: representation(once, synthetic, again, random_state=seed),
         ),
         "closeness": ("nearest rows", lambda: closeness(real, synthetic, test, random_state=seed)),
         "projection": ("map", lambda: projection(real, synthetic, random_state=seed)),

@@ -16,24 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from tabpe.errors import ParameterError
+from tabpe.metrics.columns import worst_first
 from tabpe.report import charts, promise, tables, text, verdict
 from tabpe.report.contents import Contents
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-CUSTODIAN_ONLY = (
-    "quality",
-    "wasserstein",
-    "wasserstein_floor",
-    "variation",
-    "variation_floor",
-    "utility",
-    "order",
-    "representation",
-    "closeness",
-)
 _PACKAGE, _FOLDER = "tabpe.report", "templates"
 SECTIONS = {
     "privacy": "Privacy",
@@ -52,15 +41,11 @@ SECTIONS = {
 def page(contents: Contents) -> str:
     """Return the report as one self-contained HTML page.
 
-    Raises:
-        ParameterError: If a public report holds a part that was read off real rows without noise.
-
     Example:
         >>> html = page(Contents("public", "<b>", {"synthetic": 9}, None, (), {}))
         >>> "&lt;b&gt;" in html, "<b>" in html
         (True, False)
     """
-    _check_public(contents)
     style, script = _asset("style.css"), _asset("page.js")
     return (
         _environment()
@@ -75,25 +60,6 @@ def page(contents: Contents) -> str:
             policy=_policy(style, script),
         )
     )
-
-
-def _check_public(contents: Contents) -> None:
-    """Refuse what the stamp of a public page would deny. Real columns may have been bought."""
-    if contents.mode != "public":
-        return
-    held = [name for name in CUSTODIAN_ONLY if getattr(contents, name)]
-    held += [f"rows of {name}" for name in contents.rows if name != "synthetic"]
-    if contents.association is not None and contents.association.real is not None:
-        held.append("real associations")
-    if contents.projection is not None and contents.projection.real is not None:
-        held.append("real points")
-    if contents.bought is None and any(view.real is not None for view in contents.columns):
-        held.append("real columns that were not bought")
-    if held:
-        raise ParameterError(
-            f"mode='public': the report holds {', '.join(held)}, read off real rows without noise: "
-            f"leave them out, or make a report for the custodian."
-        )
 
 
 def _present(contents: Contents) -> set[str]:
@@ -160,5 +126,6 @@ def _environment() -> Environment:
         "bill_parts": tables.bill_parts,
         "total_promise": verdict.total_promise,
         "common": promise.COMMON,
+        "worst_first": worst_first,
     }
     return environment

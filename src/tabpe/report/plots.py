@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tabpe import _atomic, _validate
 from tabpe.errors import OutputError, ParameterError
+from tabpe.metrics.columns import worst_first
 from tabpe.report import charts, tables
 from tabpe.report.charts import Chart
 from tabpe.report.contents import Contents
@@ -62,7 +63,7 @@ def plot_of(contents: Contents, part: str, column: str | None) -> Plot:
 
 
 def _columns(contents: Contents) -> Charts:
-    for view in tables.worst_first(contents.columns):
+    for view in worst_first(contents.columns):
         yield view.name, charts.column(view)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.metrics.association import Association
-from tabpe.metrics.columns import ColumnView
 from tabpe.metrics.scores import ColumnScore, Quality
 from tabpe.metrics.utility import Utility
 from tabpe.privacy import Certificate
@@ -22,19 +20,6 @@ MOST_PAIRS = 15
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
 
-def worst_first(columns: Sequence[ColumnView]) -> list[ColumnView]:
-    """Return the columns that differ most first; without a difference in the order they came.
-
-    Example:
-        >>> from tabpe.metrics.columns import Shape
-        >>> one = Shape((1.0,), 0.0)
-        >>> views = [ColumnView("x", "number", (0, 1), (), one, one, d) for d in (0.1, 0.2)]
-        >>> [view.difference for view in worst_first(views)]
-        [0.2, 0.1]
-    """
-    return sorted(columns, key=lambda view: -(view.difference or 0.0))
-
-
 def scores_by_column(quality: Quality | None) -> dict[str, ColumnScore]:
     """Return the score of each column by its name.
 
@@ -43,6 +28,11 @@ def scores_by_column(quality: Quality | None) -> dict[str, ColumnScore]:
         {}
     """
     return {} if quality is None else {score.column: score for score in quality.columns}
+
+
+def scored_pairs(quality: Quality) -> int:
+    """Return how many pairs have a score; SDMetrics gives none to those that hardly go together."""
+    return sum(not math.isnan(pair.score) for pair in quality.pairs)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from tabpe.metrics.columns import ColumnView, Shape
 from tabpe.metrics.information import Gain
 from tabpe.metrics.order import Order
 from tabpe.metrics.utility import Utility
-from tabpe.report.html import CUSTODIAN_ONLY, page
+from tabpe.report.contents import CUSTODIAN_ONLY
+from tabpe.report.html import page
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
 MOST_BYTES = 3_000_000
@@ -70,7 +71,7 @@ def test_a_public_page_has_no_stamp_of_the_custodian():
 def test_a_public_page_refuses_parts_of_the_custodian(name):
     part = getattr(made.custodian(), name)
     with pytest.raises(ParameterError, match=f"mode='public'.*{name}"):
-        page(made.public(**{name: part}))
+        made.public(**{name: part})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
 )
 def test_a_public_page_refuses_what_was_not_bought(changes):
     with pytest.raises(ParameterError, match="mode='public'"):
-        page(made.public(**changes))
+        made.public(**changes)
 
 
 @pytest.mark.parametrize(

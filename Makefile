@@ -65,6 +65,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m bench.wasserstein
 	$(BIN)/python -m bench.quality
 	$(BIN)/python -m bench.order
+	$(BIN)/python -m bench.reports
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist

@@ -18,7 +18,7 @@ from tabpe.errors import OutputError
 from tabpe.io import read_table, table_writer
 from tabpe.privacy import Certificate
 
-UNSEEN_ROWS = 2000
+ROWS, UNSEEN_ROWS = 20_000, 5_000
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
     with reported():
         private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
         output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
-        real = hospital_table()
+        real = hospital_table(ROWS)
         _make(folder)
         _atomic.write(private, table_writer(real, private))
         _atomic.write(unseen, table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from tabpe.appraise import Bought
 from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
@@ -166,18 +168,24 @@ def _named(name: str) -> str:
 
 
 def _pairs(contents: Contents) -> Card | None:
-    if contents.quality is None or math.isnan(contents.quality.column_pair_trends):
+    """Return how far associations are off, over all pairs.
+
+    SDMetrics' Column Pair Trends is told and not graded: it scores strong pairs alone, of which
+    there may be one.
+    """
+    found = contents.association
+    worst = () if found is None else found.most_changed(1)
+    if found is None or found.difference is None or not worst:
         return None
-    mean = contents.quality.column_pair_trends
-    known = [pair for pair in contents.quality.pairs if not math.isnan(pair.score)]
-    worst = min(known, key=lambda pair: pair.score)
-    names = " with ".join(_named(name) for name in worst.columns)
+    off = np.abs(found.difference[np.triu_indices(len(found.columns), k=1)])
+    mean = float(off.mean())
+    names = " with ".join(_named(name) for name in worst[0].columns)
     words = (
-        f"Pairs of columns go together as they should to {percent(mean)} on average (SDMetrics' "
-        f"Column Pair Trends); the worst is {names}, {percent(worst.score)}. "
-        f"Good from 90%, fair from 80%."
+        f"The association of two columns is off by {mean:.3f} on average, where 1 is all; the "
+        f"worst is {names}, {number(worst[0].real)} real and {number(worst[0].synthetic)} "
+        f"synthetic. Good up to 0.05, fair up to 0.1."
     )
-    return Card("Pairs", percent(mean), _at_least(mean, 0.9, 0.8), words, "pairs")
+    return Card("Pairs", f"{mean:.3f} off", _at_most(mean, 0.05, 0.1), words, "pairs")
 
 
 def _high_order(contents: Contents) -> Card | None:

@@ -101,7 +101,7 @@ def test_every_part_has_pictures(part):
     assert "<svg" in Report(custodian()).plot(part)._repr_html_()
 
 
-@pytest.mark.parametrize("part", set(plots.PARTS) - {"columns"})
+@pytest.mark.parametrize("part", [part for part in plots.PARTS if part != "columns"])
 def test_a_part_that_was_not_measured_has_none(part):
     with pytest.raises(ParameterError, match="this report holds none"):
         Report(minimal()).plot(part)

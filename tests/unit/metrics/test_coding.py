@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
-from tabpe.metrics import features
+from tabpe.metrics import coding
 from tabpe.metrics.coding import FURTHEST, WIDTH, learned
 from tabpe.metrics.view import views
 from tabpe.schema import Categorical, Integer, Schema
@@ -89,5 +89,5 @@ def test_columns_can_be_chosen():
 def test_the_number_of_places_is_as_large_as_the_width_allows(monkeypatch):
     (view,) = mixed_views(mixed_table(20))
     assert learned([view]).places == 4  # three wards and null
-    monkeypatch.setattr(features, "WIDTH", 7)
+    monkeypatch.setattr(coding, "WIDTH", 7)
     assert learned([view]).places == 2

@@ -4,20 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(@D)/bin/python -m pip --disable-pip-version-check --quiet install
 JOBS ?= 2
-# Environments of their own: with sanitizers in the compiled part, and without a compiled part.
+# Environments of their own: with sanitizers in the compiled part, without a compiled part, and with
+# packages that results are compared with, which hold pandas below 3.
 SANITIZED := build/sanitized
 PURE := build/pure
+PEERS := build/peers
 # For make bench and CI: name a build without CUDA, which would be several gigabytes.
 TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
-.PHONY: help demo test test-pure sanitize lint format bench wheel clean
+.PHONY: help demo test test-pure test-peers sanitize lint format bench wheel clean
 
 help:
 	@echo "make demo       synthesise the embedded example and report on it, into tabpe-demo/"
 	@echo "make test       run all tests, with coverage"
 	@echo "make test-pure  run all tests without the compiled part"
+	@echo "make test-peers compare scores with the package SDMetrics, and test with pandas 2"
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
@@ -34,6 +37,10 @@ test: $(VENV)/.dev $(VENV)/.browser
 test-pure: $(PURE)/.dev
 	$(PURE)/bin/python -c 'from tabpe import _native; assert _native.search is None'
 	$(PURE)/bin/python -m pytest -n $(JOBS)
+
+test-peers: $(PEERS)/.dev
+	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) tests/unit/metrics tests/unit/report \
+		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py
 
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they
 # can not follow an exception. The first finding ends the run. Python itself never frees everything.
@@ -55,7 +62,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python bench/reproduce.py
 	$(BIN)/python bench/ablations.py
 	$(BIN)/python -m bench.voting
@@ -63,7 +70,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m bench.audit
 	$(BIN)/python -m bench.private_schema
 	$(BIN)/python -m bench.wasserstein
-	$(BIN)/python -m bench.quality
+	$(PEERS)/bin/python -m bench.quality
 	$(BIN)/python -m bench.order
 	$(BIN)/python -m bench.reports
 
@@ -95,6 +102,10 @@ $(VENV)/.browser: $(VENV)/bin/python
 	@for name in chromium chromium-browser google-chrome; do command -v $$name && exit; done; \
 		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } || \
 		echo "no chromium: the tests of the report in a browser are skipped; install it to run them"
+	@touch $@
+
+$(PEERS)/.dev: $(PEERS)/bin/python $(BUILD)
+	$(INSTALL) -e '.[dev,peers]' -C wheel.cmake=false
 	@touch $@
 
 $(PURE)/.dev: $(PURE)/bin/python $(BUILD)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from tabpe import TabPE
 from tabpe.cli.app import app
 from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
@@ -38,3 +39,20 @@ def test_the_commands_of_a_page_run_and_can_be_repeated(folder, page):
         assert result.exit_code == 0, result.output
     assert ("resumes" in result.output) == (page == "resume")
     assert Path("synthetic.csv").exists()
+
+
+def test_the_page_about_reports_runs(folder):
+    text = (PAGES / "evaluate.md").read_text()
+    (command,) = re.findall(r"```sh\ntabpe (.*?)\n```", text)
+    invoke = CliRunner().invoke
+    usual = ["--schema", "schema.yaml", "--rows", "40", "-o", "synthetic.csv"]
+    assert invoke(app, ["synth", "patients.csv", *usual]).exit_code == 0
+    Path("holdout.csv").write_bytes(Path("patients.csv").read_bytes())
+    result = invoke(app, shlex.split(command))
+    assert result.exit_code == 0, result.output
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    real = hospital_table(400)
+    model = TabPE(epsilon=8, delta=1e-5, n_samples=40, verbose=0).fit(real, hospital_schema())
+    names = {"real": real, "synthetic": model.sample(), "holdout": real, "model": model}
+    exec(code, names)
+    assert Path("report.html").exists()

@@ -42,7 +42,7 @@ def test_the_python_example_runs(patients, capsys):
 
 def test_the_commands_run(patients):
     commands = [line for line in "\n".join(blocks("sh")).splitlines() if line.startswith("tabpe ")]
-    assert len(commands) == 7
+    assert len(commands) == 9
     Path("schema.yaml").unlink()
     for command in commands:
         if command.startswith("tabpe audit"):  # takes long; its own page is tested
@@ -78,6 +78,27 @@ def test_the_scores_are_those_of_the_committed_results():
     for result in json.loads(path.read_text())["results"]:
         assert result["mean"] >= result["target"]
         assert f"{result['mean']:.3f} ± {result['std']:.3f}" in README
+
+
+def test_the_figures_of_reports_are_those_of_the_committed_results():
+    reports, exact, scores = (
+        json.loads((RESULTS / f"{name}.json").read_text())["results"]
+        for name in ("reports", "wasserstein", "quality")
+    )
+    seconds = reports["50,000 x 15"]["seconds"]
+    assert seconds < 60
+    assert f"takes {seconds:.0f} s on two cores" in README
+    adult, characters = (
+        exact[name]["ratio_of_orders_2_to_7"] for name in ("Adult", "Artificial Characters")
+    )
+    assert min(adult, characters) >= 4
+    said = (
+        f"come {adult:.1f} times as fast as in the paper's way on Adult and {characters:.1f} times"
+    )
+    assert said in " ".join(README.split())
+    ratio = scores["default thresholds"]["ratio"]
+    assert ratio >= 5
+    assert f"come {ratio:.1f} times as fast" in " ".join(README.split())
 
 
 SPEEDS = {

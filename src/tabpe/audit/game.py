@@ -21,8 +21,8 @@ from tabpe.evolve import Evolution
 from tabpe.schema import Float, Schema
 
 SCHEMA = Schema((Float("x", 0.0, 1.0),))
-WITHOUT = pa.table({"x": [0.5] * 20})
-WITH = pa.concat_tables([WITHOUT, pa.table({"x": [1.0]})])
+WITHOUT = [0.5] * 20
+WITH = [*WITHOUT, 1.0]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Game:
 
     def audit(self, system: System, claim: Claim) -> list[Finding]:
         """Return what the releases of a system show."""
-        outs, ins = (self._totals(system, claim, table) for table in (WITHOUT, WITH))
+        outs, ins = (self._totals(system, claim, pa.table({"x": x})) for x in (WITHOUT, WITH))
         over_runs = likeness(np.reshape(outs, (2, -1)))
         return [
             *shown("many runs", ins.sum(axis=1), outs.sum(axis=1), claim),

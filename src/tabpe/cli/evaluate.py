@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,10 @@ from tabpe.cli.options import Force, Quiet
 from tabpe.cli.synth import certificate_path
 from tabpe.errors import OutputError, ParameterError
 from tabpe.io.folders import files_of
-from tabpe.report import Report, evaluate_public
-from tabpe.report import evaluate as evaluated
 from tabpe.verify import FAILED
+
+if TYPE_CHECKING:
+    from tabpe.report import Report
 
 PUBLIC, MEASURES = "A report that may be released", "What is measured"
 _WIDTH = 80
@@ -139,6 +140,9 @@ def evaluate(
     The page holds statistics of the real rows and must not be released. One with --public may: REAL
     is not read then (it may be '-'), or, with --epsilon, under differential privacy alone.
     """
+    from tabpe.report import evaluate as evaluated
+    from tabpe.report import evaluate_public
+
     with reported():
         began = time.perf_counter()
         given = [certificate, schema, run, audit]

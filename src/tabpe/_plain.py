@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import json
 import sys
 import types
 import typing
@@ -177,3 +178,29 @@ _COMPOUNDS: dict[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
     typing.Union: _union,
     typing.Literal: _literal,
 }
+
+
+def strict_json(text: str | bytes) -> Any:
+    """Return the plain values of JSON, strictly read.
+
+    Raises:
+        ValueError: If it is none, gives a key twice, or holds a number that JSON does not know.
+
+    Example:
+        >>> strict_json('{"a": [1, null]}')
+        {'a': [1, None]}
+        >>> strict_json('{"a": NaN}')
+        Traceback (most recent call last):
+        ValueError: NaN is no number of JSON
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")

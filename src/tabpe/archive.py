@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import _atomic
+from tabpe import _atomic, _plain
 from tabpe._paths import open_regular
 from tabpe.errors import ArchiveError
 
@@ -84,7 +84,7 @@ def _parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
             raise ValueError("other parts than ours")
         if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
             raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
-        text = json.loads(archive.read(_TEXT))
+        text = _plain.strict_json(archive.read(_TEXT))
         packed = io.BytesIO(archive.read(_ARRAYS))
     with zipfile.ZipFile(packed) as inner:
         _check(path, inner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -246,7 +245,7 @@ def _json(path: Path) -> Any:
     with open_regular(path, ArchiveError) as file:
         content = file.read(LARGEST_AUDIT + 1)
     try:
-        plain = json.loads(content)
+        plain = _plain.strict_json(content)
     except (ValueError, RecursionError):
         plain = None
     if not isinstance(plain, dict) or len(content) > LARGEST_AUDIT:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tabpe import _plain
 from tabpe.errors import ArchiveError
 from tabpe.privacy import Certificate
 from tabpe.verify.claims import (
@@ -90,7 +90,7 @@ def read_certificate(path: Path) -> Mapping[str, Any]:
         if path.stat().st_size > LARGEST_CERTIFICATE:
             raise ArchiveError(f"{path}: larger than 64 MiB: not a certificate.")
         text = path.read_text(encoding="utf-8")
-        plain = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        plain = _plain.strict_json(text)
     except OSError as error:
         raise ArchiveError(f"{path}: can not read it ({error.strerror}).") from None
     except (ValueError, RecursionError) as error:
@@ -100,13 +100,3 @@ def read_certificate(path: Path) -> Mapping[str, Any]:
     if not isinstance(plain, dict):
         raise ArchiveError(f"{path}: not a certificate: expected a mapping of fields.")
     return plain
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key is given twice")
-    return dict(pairs)
-
-
-def _no_number(_: str) -> float:
-    raise ValueError("not a number of JSON")

@@ -17,7 +17,7 @@ from tabpe.errors import OutputError, ParameterError
 from tabpe.io.folders import files_of
 from tabpe.report import Report, evaluate_public
 from tabpe.report import evaluate as evaluated
-from tabpe.verify import FAILED
+from tabpe.report.standing import doubts, failures
 
 PUBLIC, MEASURES = "A report that may be released", "What is measured"
 _WIDTH = 80
@@ -223,11 +223,13 @@ def _write(report: Report, output: Path, json_file: Path | None) -> None:
 
 
 def _warn(report: Report) -> None:
-    """Say aloud, whatever else is silent, that a certificate is not to be relied on."""
-    checked = report.contents.verification
-    if checked is not None and not checked.holds:
-        failed = "; ".join(check.words for check in checked.checks if check.outcome == FAILED)
-        typer.echo(f"warning: the certificate does not hold: {failed}", err=True)
+    """Say aloud, whatever else is silent, that a certificate or a page is not to be relied on."""
+    failed, doubted = failures(report.contents), doubts(report.contents)
+    if failed:
+        typer.echo(f"warning: the certificate does not hold: {'; '.join(failed)}", err=True)
+    if report.contents.mode == "public" and doubted:
+        told = "; ".join(doubted)
+        typer.echo(f"warning: the page does not say that it may be released: {told}", err=True)
 
 
 def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:

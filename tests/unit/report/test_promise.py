@@ -3,9 +3,11 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
-from tabpe.privacy import Adjacency, Neighbours
+from exact_losses import losses
+from tabpe.privacy import Adjacency, BillItem, Neighbours, composed_epsilon
 from tabpe.report.promise import COMMON, PRIORS, Promise, sure
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0, 50.0, 1000.0)
@@ -76,3 +78,22 @@ def test_words_name_who_is_protected():
 )
 def test_a_chance_is_rounded_up(chance, told):
     assert sure(chance) == told
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours(), Neighbours(Adjacency.REPLACE_ONE)])
+@pytest.mark.parametrize(("sigma", "times"), [(0.8, 1), (2.0, 3), (9.0, 15)])
+def test_no_test_of_the_noise_itself_gets_further(neighbours, sigma, times):
+    """The best tests accuse where the loss is large: all of them, of the exact noise."""
+    delta = 1e-5
+    epsilon = composed_epsilon([BillItem("votes", sigma, times)], delta, neighbours)
+    promise = Promise(epsilon, delta, neighbours)
+    values, found = losses(sigma, times * neighbours.cells)
+    order = np.argsort(-values)
+    found, loss = found[order], values[order]
+    right, alarms = np.cumsum(found), np.cumsum(found * np.exp(-loss))
+    for prior in PRIORS:
+        common = right >= COMMON * delta
+        sure_of, mistaken = prior * right[common], (1 - prior) * alarms[common]
+        assert (sure_of / (sure_of + mistaken)).max() <= promise.belief(prior).most
+    for caught, accused in zip(right, alarms, strict=True):
+        assert caught <= promise.detection(min(accused, 1.0)) + 1e-12

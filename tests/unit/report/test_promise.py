@@ -57,6 +57,13 @@ def test_a_larger_epsilon_is_a_weaker_promise():
         assert one.detection() <= two.detection()
 
 
+def test_words_say_how_often_a_release_may_tell_more():
+    assert Promise(1.0, 1e-6).words.endswith("release, but for a chance of 0.1%.")
+    assert Promise(1.0, 2.506e-5).words.endswith("but for a chance of 2.51%.")
+    assert Promise(1.0, 0.0).words.endswith("release.")
+    assert Promise(1.0, 0.01).exception == 1.0
+
+
 def test_words_name_who_is_protected():
     words = {
         neighbours: Promise(1.0, 1e-6, neighbours).words + Promise(1.0, 1e-6, neighbours).question
@@ -95,5 +102,7 @@ def test_no_test_of_the_noise_itself_gets_further(neighbours, sigma, times):
         common = right >= COMMON * delta
         sure_of, mistaken = prior * right[common], (1 - prior) * alarms[common]
         assert (sure_of / (sure_of + mistaken)).max() <= promise.belief(prior).most
+    moved = loss > epsilon - math.log1p(-1 / COMMON)
+    assert found[moved].sum() <= promise.exception
     for caught, accused in zip(right, alarms, strict=True):
         assert caught <= promise.detection(min(accused, 1.0)) + 1e-12

@@ -9,6 +9,7 @@ import pyarrow.csv
 import pytest
 
 from appraised import REAL, SCHEMA, SYNTHETIC, no_noise
+from certificates import honest
 from tabpe import Schema, TabPE, evaluate_public
 from tabpe.appraise import appraisal
 from tabpe.cli.app import app
@@ -114,6 +115,12 @@ def test_it_tells_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
     contents = of(released, **BUYING).contents
     assert contents.created == now.isoformat(timespec="seconds")
     assert contents.seconds == {}
+
+
+def test_the_rounds_of_another_run_are_refused(released):
+    assert of(released, run=released / "run.tabpe").contents.history
+    with pytest.raises(ParameterError, match="not the run of the certificate"):
+        of(released, run=released / "run.tabpe", certificate=honest())
 
 
 @pytest.mark.parametrize("changes", [{"real": REAL}, {"epsilon": 1}])

@@ -126,6 +126,7 @@ def test_one_user_more_moves_each_table_by_a_length_of_one_at_most(monkeypatch, 
         moved = two - one
         assert (moved >= 0).all()
         assert 0 < (moved**2).sum() <= USERS.scale**2
+        assert np.count_nonzero(moved) <= USERS.max_rows
 
 
 def test_a_promise_to_those_who_are_replaced_has_more_noise(monkeypatch):

@@ -82,7 +82,12 @@ def test_a_public_report_leaks_nothing(scene, way):
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_public_report_leaks_nothing_whatever_the_promise(scene, promise):
     assert scene.synth(*PROMISES[promise]) == 0
-    assert evaluate(scene) == 0, scene.evidence()["stderr"]
+    assert evaluate(scene, *LEDGER) == 0, scene.evidence()["stderr"]
+    (entry,) = Ledger("ledger.db").entries("patients")
+    assert entry.unit == ("person" if promise == "users" else None)
+    plain = json.loads(pages()["page.json"])
+    assert plain["bought"]["certificate"]["adjacency"] == plain["certificate"]["adjacency"]
+    assert plain["certificate"]["epsilon"] < plain["bought"]["total_epsilon"] < 2
     assert scene.leaks() == []
 
 

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planted import COUNTS, DECIMAL, MARKED, RARE, ROWS, SCHEMA, STRICT, WARDS, table
+from planted import SCHEMA, WARDS, table
 from searching import files_of
+from spoilt import SPOILT, quoting, spoil
 from tabpe.archive import Archive
 from tabpe.charge import Charge
 from tabpe.errors import DataError, TabpeError
@@ -113,31 +114,7 @@ def test_a_terminal_shows_nothing(scene, monkeypatch):
     assert scene.leaks() == []
 
 
-# How the private table is spoilt, what is declared of it, and how it is read then.
-SPOILT = {
-    "text in numbers": ("age", RARE, "schema.yaml", ()),
-    "text in decimals": ("weight", f"{DECIMAL}{RARE}", "schema.yaml", ()),
-    "text in truths": ("ill", RARE, "schema.yaml", ()),
-    "no value": ("height", None, "schema.yaml", ()),
-    "unknown category": ("ward", RARE, "strict.yaml", ()),
-    "no user": ("person", None, "schema.yaml", ("--unit", "person", "--noise", "opendp")),
-    "a gap after the purchase": (
-        *("height", None, None),
-        ("--private-schema", "--label", "ill", "--drop", "person"),
-    ),
-    "ids to buy": ("height", "150", None, ("--private-schema", "--label", "ill")),
-}
 REMEMBERED = (*LEDGER, "--run-dir", "run")
-
-
-def spoil(scene, name, cell):
-    """Put a cell into the marked row, in a column of text."""
-    private = table()
-    cells = [str(one).lower() for one in private[name].to_pylist()]
-    cells[MARKED] = cell
-    place = private.schema.get_field_index(name)
-    scene.store(private.set_column(place, name, pa.array(cells, pa.string())))
-    STRICT.save(scene.private / "strict.yaml")
 
 
 @pytest.mark.parametrize(("data", "engine"), [("table.csv", "local"), ("table.parquet", "stream")])
@@ -200,15 +177,6 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
     assert isinstance(error, DataError)
     assert name in str(error)
     assert scene.leaks() == []
-
-
-def quoting(kind):
-    """Return what fails with words that quote the table, as those of other libraries may."""
-
-    def fail(*_, **__):
-        raise kind(f"{RARE} in an array of shape ({ROWS}, {COUNTS[1]})")
-
-    return fail
 
 
 def at_the_end_of_round(number, fail):

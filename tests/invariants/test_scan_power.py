@@ -119,6 +119,22 @@ def exact_counts_in_an_appraisal(scene, patch):
     scene.appraise(table())
 
 
+def page_with_the_time_that_rows_took(scene, patch):
+    """As many seconds as there are rows."""
+    public_page(scene, patch, lambda: {"seconds": str(len(table()))})
+
+
+def page_with_a_cell(scene, patch):
+    public_page(scene, patch, lambda: {"rare": RARE})
+
+
+def public_page(scene, patch, told):
+    patch.setattr("tabpe.report.public.versions", told)
+    assert scene.synth() == 0
+    words = ("evaluate", scene.private / "table.csv", "out.csv", "--public", "--epsilon", 1)
+    assert scene.tabpe(*words, "-o", "page.html", "--json", "page.json") == 0
+
+
 def votes_in_a_log(scene, patch):
     tell = logging.getLogger("tabpe").debug
     patch.setattr(LocalEngine, "votes", telling(lambda votes: tell("votes: %s", votes.tolist())))
@@ -174,6 +190,8 @@ CAUGHT = {
     purchase_that_tells_all_values: f"{RARE} in words",
     no_noise_in_an_appraisal: f"the exact count {ROWS:,} in words",
     exact_counts_in_an_appraisal: "an exact histogram, in figures, in words",
+    page_with_the_time_that_rows_took: f"the exact count {ROWS:,} in work/page.json",
+    page_with_a_cell: f"{RARE} in work/page.html",
     votes_in_a_log: "an exact histogram, in figures, in words",
     count_in_a_warning: f"the exact count {ROWS:,} in words",
     votes_from_compiled_code: "an exact histogram, in figures, in stderr",

@@ -134,6 +134,21 @@ def test_an_appraisal_hands_its_engine_on_at_once():
     assert [dotted(call.func) for call in asked] == ["measure.marginals"]
 
 
+def test_the_real_table_goes_to_an_appraisal_and_nowhere_else():
+    """A public report opens other tables, and must not open this one."""
+    tree = TREES["report/public.py"]
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "real"]
+    compared = [
+        node.left
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        and dotted(node.left) == "real"
+    ]
+    (appraised,) = (call for call in calls("report/public.py") if dotted(call.func) == "appraise")
+    assert set(used) == {*compared, appraised.args[0]}
+
+
 def test_the_pipeline_asks_an_engine_nothing():
     used = {
         node.attr

@@ -17,6 +17,7 @@ from tabpe.metrics.scores import ColumnScore, PairScore, Quality
 from tabpe.metrics.utility import LearnerScore, Utility
 from tabpe.metrics.wasserstein import KWay
 from tabpe.report.contents import Contents
+from tabpe.verify.report import OK, Check, Verification
 
 NUMBERS = ("age", "bmi", "blood pressure", "days in hospital", "temperature", "weight")
 CATEGORIES = ("ward", "sex", "insurance", "smoker", "admission", "outcome")
@@ -82,6 +83,12 @@ def custodian(names=NUMBERS + CATEGORIES, **changes):
     )
 
 
+def verified(*checks):
+    """What was found out about an honest certificate, and about the very rows that are shown."""
+    usual = Check("format", OK, "a certificate"), Check("table", OK, "SHA-256 is the stated one")
+    return Verification(checks or usual, honest().guarantee, ())
+
+
 def public(names=NUMBERS + CATEGORIES, **changes):
     """What may be released, with measures that were bought."""
     rng = np.random.default_rng(5)
@@ -108,6 +115,7 @@ def public(names=NUMBERS + CATEGORIES, **changes):
             history=history(),
             audit=AUDIT,
             bought=bought,
+            verification=verified(),
             created="2026-11-16T06:40:00+00:00",
         ),
         **changes,
@@ -160,7 +168,8 @@ def view(name, rng, *, real, band=0.0):
         shares = np.sort(rng.dirichlet(np.ones(6)))[::-1]
     moved = (1 - wrong) * shares + wrong * np.roll(shares, 3)
     nulls = float(max(0.0, rng.uniform(-0.1, 0.1)))
-    before = Shape(tuple(shares.tolist()), nulls, **facts)
+    # What was bought is shares under noise, and no more.
+    before = Shape(tuple(shares.tolist()), nulls, **({} if band else facts))
     after = Shape(tuple(moved.tolist()), nulls * 1.3, **{**facts, "mean": 60.1} if facts else {})
     difference = float(np.abs(shares - moved).sum() / 2) if real else None
     return ColumnView(name, kind, edges, bars, before if real else None, after, difference, band)

@@ -15,7 +15,6 @@ from tabpe.cli.options import Force, Quiet
 from tabpe.cli.synth import certificate_path
 from tabpe.errors import OutputError, ParameterError
 from tabpe.io.folders import files_of
-from tabpe.verify import FAILED
 
 if TYPE_CHECKING:
     from tabpe.report import Report
@@ -227,11 +226,15 @@ def _write(report: Report, output: Path, json_file: Path | None) -> None:
 
 
 def _warn(report: Report) -> None:
-    """Say aloud, whatever else is silent, that a certificate is not to be relied on."""
-    checked = report.contents.verification
-    if checked is not None and not checked.holds:
-        failed = "; ".join(check.words for check in checked.checks if check.outcome == FAILED)
-        typer.echo(f"warning: the certificate does not hold: {failed}", err=True)
+    """Say aloud, whatever else is silent, that a certificate or a page is not to be relied on."""
+    from tabpe.report.standing import doubts, failures
+
+    failed, doubted = failures(report.contents), doubts(report.contents)
+    if failed:
+        typer.echo(f"warning: the certificate does not hold: {'; '.join(failed)}", err=True)
+    if report.contents.mode == "public" and doubted:
+        told = "; ".join(doubted)
+        typer.echo(f"warning: the page does not say that it may be released: {told}", err=True)
 
 
 def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tabpe import _validate
 from tabpe.appraise import Bought
 from tabpe.errors import ParameterError
 from tabpe.metrics.association import Association
@@ -20,6 +21,7 @@ from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy import Certificate
 from tabpe.verify import Verification
 
+MODES = ("custodian", "public")
 CUSTODIAN_ONLY = (
     "quality",
     "wasserstein",
@@ -68,6 +70,8 @@ class Contents:
         seconds: How long each section took.
         versions: Versions of the software.
         created: When, in UTC.
+        fields_from_data: If public: fields of the schema by which rows are shown that were read off
+            the data.
     """
 
     mode: Literal["custodian", "public"]
@@ -96,8 +100,11 @@ class Contents:
     seconds: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
+    fields_from_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        # A mode that nobody knows would have no stamp of the custodian.
+        _validate.one_of("mode", self.mode, MODES)
         held = () if self.mode != "public" else tuple(self._not_private())
         if held:
             raise ParameterError(
@@ -113,5 +120,14 @@ class Contents:
             yield "real associations"
         if self.projection is not None and self.projection.real is not None:
             yield "real points"
-        if self.bought is None and any(view.real is not None for view in self.columns):
+        if not all(map(self._is_bought, self.columns)):
             yield "real columns that were not bought"
+        if self.seconds:
+            yield "seconds, which follow from the number of rows"
+
+    def _is_bought(self, view: ColumnView) -> bool:
+        """Whether a column tells nothing of real rows but noisy shares, which have a band."""
+        if view.real is None:
+            return view.difference is None
+        moments = (view.real.mean, view.real.deviation, view.real.least, view.real.most)
+        return self.bought is not None and view.band > 0 and all(one is None for one in moments)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from tabpe.metrics.columns import worst_first
-from tabpe.report import charts, promise, tables, text, verdict
+from tabpe.report import charts, promise, standing, tables, text, verdict
 from tabpe.report.contents import Contents
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def page(contents: Contents) -> str:
             sections={key: SECTIONS[key] for key in SECTIONS if key in _present(contents)},
             cards=verdict.cards(contents),
             verdict=verdict.verdict(contents),
+            doubts=standing.doubts(contents),
+            failures=standing.failures(contents),
+            fields_from_data=standing.fields_from_data(contents),
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704
             policy=_policy(style, script),

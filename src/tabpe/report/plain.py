@@ -11,6 +11,7 @@ import numpy as np
 
 from tabpe.privacy import Certificate
 from tabpe.report.contents import Contents
+from tabpe.report.standing import doubts
 from tabpe.report.verdict import Card
 
 FORMAT = "tabpe report 1"
@@ -28,6 +29,8 @@ def plain_of(contents: Contents, cards: Sequence[Card], verdict: str) -> dict[st
     head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
     if contents.mode == "custodian":
         head["warning"] = WARNING
+    else:
+        head["doubts"] = list(doubts(contents))
     head |= {"verdict": verdict, "cards": plain_value(tuple(cards))}
     parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
     plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}

@@ -102,13 +102,27 @@ class Promise:
         Example:
             >>> print(Promise(1.0, 1e-6).words)
             Someone who is 50% sure that a certain person is in the table is at most 73.2% sure \
-after seeing the release.
+after seeing the release, but for a chance of 0.1%.
         """
         most = sure(self.belief(0.5).most)
         return (
             f"Someone who is 50% sure that {self._guess} is at most {most} sure after seeing the "
-            f"release."
+            f"release{self._exception}."
         )
+
+    @property
+    def exception(self) -> float:
+        """How likely at most a release is that moves a belief further than `belief` says.
+
+        Let T be all such releases. Each is more than e^epsilon / (1 - 1/COMMON) times as likely
+        with the row as without it, so P(T | in) / COMMON < P(T | in) - e^epsilon P(T | out), and
+        that is delta at most.
+        """
+        return min(1.0, COMMON * self.delta)
+
+    @property
+    def _exception(self) -> str:
+        return f", but for a chance of {sure(self.exception)}" if self.delta else ""
 
     @property
     def _guess(self) -> str:

@@ -84,9 +84,13 @@ def evaluate_public(
         >>> evaluate_public(table, verbose=0).contents.rows
         {'synthetic': 60}
     """
+    # How long it takes to read the real rows tells their number: only the beginning is told.
+    created = datetime.now(UTC).isoformat(timespec="seconds")
     seed = _validate.whole("random_state", random_state, least=0)
     if (real is None) != (epsilon is None):
         raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
+    if epsilon is None:
+        _refuse_terms(delta=delta, dataset=dataset, ledger=ledger)
     made_by = Run.of(run, certificate, history, synthetic)
     table, audited = opened("synthetic", synthetic), audit_of(audit)
     declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
@@ -124,9 +128,18 @@ def evaluate_public(
             bought=None if appraisal is None else appraisal.bought,
             notes=notes,
             versions=versions(),
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=created,
+            fields_from_data=declared.fields_from_data,
         )
     )
+
+
+def _refuse_terms(**terms: Any) -> None:
+    for name, given in terms.items():
+        if given is not None:
+            raise ParameterError(
+                f"{name}={given!r}: is for measures that are bought: give epsilon."
+            )
 
 
 def _declared(

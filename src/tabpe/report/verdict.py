@@ -20,6 +20,7 @@ from tabpe.privacy import Certificate
 from tabpe.privacy.guarantee import round_up
 from tabpe.report.contents import Contents
 from tabpe.report.promise import Promise
+from tabpe.report.standing import failures, fields_from_data
 from tabpe.report.text import number, percent, short
 
 Grade = Literal["good", "fair", "poor", "unknown"]
@@ -84,9 +85,11 @@ def _promised(contents: Contents) -> str:
         return "What is promised is unknown: no certificate was given."
     if not certificate.private:
         return "NOT PRIVATE: the noise was fake, and nothing is promised. Do not release."
+    if failures(contents):
+        return "The certificate does not hold: do not rely on what it promises."
     words = total_promise(certificate, contents.bought).words + _beyond(contents.bought)
-    if certificate.fields_from_data:
-        read_off = len(certificate.fields_from_data)
+    if fields_from_data(contents):
+        read_off = len(fields_from_data(contents))
         what = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
         words += f" This does not cover {what} read off the data."
     return words
@@ -131,10 +134,13 @@ def _promise(contents: Contents) -> Card:
     if not certificate.private:
         words = "The noise was fake, for tests. Nothing is promised. Do not release."
         return Card("Promise", "NOT PRIVATE", "poor", words, "privacy")
+    if failures(contents):
+        words = f"It does not hold: {'; '.join(failures(contents))}. Do not rely on it."
+        return Card("Promise", "DOES NOT HOLD", "poor", words, "privacy")
     promise = total_promise(certificate, contents.bought)
     grade = _at_most(promise.epsilon, 1.0, 5.0)
     words = f"{promise.words} Good up to epsilon 1, fair up to 5.{_beyond(contents.bought)}"
-    if certificate.fields_from_data:
+    if fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read off the data and are not covered: fair at best."
     return Card("Promise", f"epsilon {round_up(promise.epsilon, 3):g}", grade, words, "privacy")

@@ -19,6 +19,7 @@ from tabpe.metrics.order import Order
 from tabpe.metrics.utility import Utility
 from tabpe.report.contents import CUSTODIAN_ONLY
 from tabpe.report.html import page
+from tabpe.verify.report import FAILED, GIVEN, OK, Check
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
 MOST_BYTES = 3_000_000
@@ -81,22 +82,79 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
         {"association": made.custodian().association},
         {"projection": made.custodian().projection},
         {"bought": None},
+        {"columns": made.custodian().columns},
+        {"columns": [dataclasses.replace(one, band=0.1) for one in made.custodian().columns]},
+        {"columns": [dataclasses.replace(one, band=0.0) for one in made.public().columns]},
+        {"columns": [dataclasses.replace(one, real=None) for one in made.public().columns]},
+        {"seconds": made.custodian().seconds},
     ],
+    ids=", ".join,
 )
 def test_a_public_page_refuses_what_was_not_bought(changes):
     with pytest.raises(ParameterError, match="mode='public'"):
         made.public(**changes)
 
 
+def test_a_custodian_page_does_not_become_public_by_its_mode():
+    with pytest.raises(ParameterError, match="mode='public'"):
+        dataclasses.replace(made.custodian(), mode="public")
+
+
+@pytest.mark.parametrize("mode", ["Public", "", None])
+def test_a_page_of_an_unknown_mode_is_refused(mode):
+    """It would have neither the stamp of the custodian nor the checks of a public one."""
+    with pytest.raises(ParameterError, match="mode="):
+        dataclasses.replace(made.custodian(), mode=mode)
+
+
 @pytest.mark.parametrize(
     "changes",
-    [{"certificate": None}, {"certificate": honest(schema=DRAFTED)}],
-    ids=["none", "draft"],
+    [
+        {"certificate": None},
+        {"certificate": honest(schema=DRAFTED)},
+        {"fields_from_data": ("age.min",)},
+        {"bought": dataclasses.replace(made.public().bought, certificate=honest(schema=DRAFTED))},
+        {"verification": None},
+        {"verification": made.verified(Check("format", OK, "a certificate"))},
+        {"verification": made.verified(Check("table", GIVEN, "it is another one"))},
+        {"verification": made.verified(Check("table", FAILED, "it is another one"))},
+        {
+            "verification": made.verified(
+                Check("table", OK, "the one"), Check("epsilon", FAILED, "it is more")
+            )
+        },
+    ],
+    ids=[
+        "no certificate",
+        "a drafted schema",
+        "shown by a drafted schema",
+        "measured by a drafted schema",
+        "not checked",
+        "not compared",
+        "hardly compared",
+        "another table",
+        "a wrong certificate",
+    ],
 )
 def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
     body = page(made.public(**changes)).split("</style>")[1]
     assert "May be released" not in body
     assert "Whether this may be released is not shown" in body
+
+
+@pytest.mark.parametrize("make", [made.public, made.custodian])
+def test_a_certificate_that_does_not_hold_is_loud(make):
+    checks = made.verified(Check("epsilon", FAILED, "it is <more>"))
+    head = page(make(verification=checks)).split("<main>")[0]
+    assert '<div class="stamp alarm"' in head
+    assert "does not hold" in head
+    assert "it is &lt;more&gt;" in head
+
+
+def test_fields_that_were_read_off_the_data_are_named_wherever_they_come_from():
+    bought = dataclasses.replace(made.public().bought, certificate=honest(schema=DRAFTED))
+    for changes in {"bought": bought}, {"fields_from_data": ("age.min",)}:
+        assert "age.min" in page(made.public(**changes)).split("<main>")[0]
 
 
 def test_fake_noise_is_loud_in_every_mode():

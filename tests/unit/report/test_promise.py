@@ -3,9 +3,11 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
-from tabpe.privacy import Adjacency, Neighbours
+from exact_losses import losses
+from tabpe.privacy import Adjacency, BillItem, Neighbours, composed_epsilon
 from tabpe.report.promise import COMMON, PRIORS, Promise, sure
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0, 50.0, 1000.0)
@@ -55,6 +57,13 @@ def test_a_larger_epsilon_is_a_weaker_promise():
         assert one.detection() <= two.detection()
 
 
+def test_words_say_how_often_a_release_may_tell_more():
+    assert Promise(1.0, 1e-6).words.endswith("release, but for a chance of 0.1%.")
+    assert Promise(1.0, 2.506e-5).words.endswith("but for a chance of 2.51%.")
+    assert Promise(1.0, 0.0).words.endswith("release.")
+    assert Promise(1.0, 0.01).exception == 1.0
+
+
 def test_words_name_who_is_protected():
     words = {
         neighbours: Promise(1.0, 1e-6, neighbours).words + Promise(1.0, 1e-6, neighbours).question
@@ -76,3 +85,24 @@ def test_words_name_who_is_protected():
 )
 def test_a_chance_is_rounded_up(chance, told):
     assert sure(chance) == told
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours(), Neighbours(Adjacency.REPLACE_ONE)])
+@pytest.mark.parametrize(("sigma", "times"), [(0.8, 1), (2.0, 3), (9.0, 15)])
+def test_no_test_of_the_noise_itself_gets_further(neighbours, sigma, times):
+    """The best tests accuse where the loss is large: all of them, of the exact noise."""
+    delta = 1e-5
+    epsilon = composed_epsilon([BillItem("votes", sigma, times)], delta, neighbours)
+    promise = Promise(epsilon, delta, neighbours)
+    values, found = losses(sigma, times * neighbours.cells)
+    order = np.argsort(-values)
+    found, loss = found[order], values[order]
+    right, alarms = np.cumsum(found), np.cumsum(found * np.exp(-loss))
+    for prior in PRIORS:
+        common = right >= COMMON * delta
+        sure_of, mistaken = prior * right[common], (1 - prior) * alarms[common]
+        assert (sure_of / (sure_of + mistaken)).max() <= promise.belief(prior).most
+    moved = loss > epsilon - math.log1p(-1 / COMMON)
+    assert found[moved].sum() <= promise.exception
+    for caught, accused in zip(right, alarms, strict=True):
+        assert caught <= promise.detection(min(accused, 1.0)) + 1e-12

@@ -9,6 +9,7 @@ from certificates import DRAFTED, honest
 from tabpe.metrics.scores import ColumnScore, Quality
 from tabpe.metrics.utility import LearnerScore, Utility
 from tabpe.report.verdict import cards, main_scores, verdict
+from tabpe.verify.report import FAILED, Check
 
 
 def card(title, contents):
@@ -53,6 +54,22 @@ def test_a_schema_read_off_the_data_is_fair_at_best():
     contents = made.custodian(certificate=honest(schema=DRAFTED))
     assert card("Promise", contents).grade == "fair"
     assert "not cover" in verdict(contents)
+
+
+def test_a_schema_of_the_page_that_was_read_off_the_data_counts_too():
+    contents = made.public(fields_from_data=("age.min",), bought=None, columns=())
+    assert card("Promise", contents).grade == "fair"
+    assert "not cover one field" in verdict(contents)
+
+
+@pytest.mark.parametrize("make", [made.public, made.custodian])
+def test_a_certificate_that_does_not_hold_promises_nothing(make):
+    contents = make(verification=made.verified(Check("epsilon", FAILED, "it is more")))
+    found = card("Promise", contents)
+    assert (found.figure, found.grade) == ("DOES NOT HOLD", "poor")
+    assert "it is more" in found.words
+    assert "does not hold" in verdict(contents)
+    assert "sure" not in verdict(contents)
 
 
 def test_without_a_certificate_the_promise_is_unknown():

@@ -27,7 +27,8 @@ from tabpe.parameters import charge_of, noise_of
 from tabpe.privacy import NoiseSource
 from tabpe.progress import step_line
 from tabpe.report.contents import Contents
-from tabpe.report.inputs import Run, audit_of, drafted, opened, sampled, schema_for
+from tabpe.report.drafting import drafted
+from tabpe.report.inputs import Run, audit_of, opened, sampled, schema_for
 from tabpe.report.report import Report
 from tabpe.schema import Schema, Source
 

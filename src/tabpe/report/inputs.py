@@ -73,6 +73,8 @@ class Run:
         cls, run: Any, certificate: Any, history: Sequence[Mapping[str, Any]], synthetic: Any
     ) -> Run:
         """Gather it from a saved run, from a certificate, or from both."""
+        if isinstance(history, str) or not all(isinstance(entry, Mapping) for entry in history):
+            raise ParameterError("history: expected a list of mappings, such as TabPE.history_.")
         found = certificate_of(certificate)
         if run is not None:
             release, _ = Release.load(Path(run))
@@ -134,6 +136,13 @@ def open_tables(
         sampled(tables["synthetic"].select(list(schema.names))),
         (*notes, *_left_out(tables, schema)),
     )
+
+
+def titled(given: str | None, otherwise: str) -> str:
+    """Return the title that was given, or else another one."""
+    if given is not None and not isinstance(given, str):
+        raise ParameterError(f"title={given!r}: expected text.")
+    return given or otherwise
 
 
 def certificate_of(given: Any) -> Certificate | None:

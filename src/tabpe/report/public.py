@@ -28,7 +28,7 @@ from tabpe.privacy import NoiseSource
 from tabpe.progress import step_line
 from tabpe.report.contents import Contents
 from tabpe.report.drafting import drafted
-from tabpe.report.inputs import Run, audit_of, opened, sampled, schema_for
+from tabpe.report.inputs import Run, audit_of, opened, sampled, schema_for, titled
 from tabpe.report.report import Report
 from tabpe.schema import Schema, Source
 
@@ -88,6 +88,7 @@ def evaluate_public(
     seed = _validate.whole("random_state", random_state, least=0)
     if (real is None) != (epsilon is None):
         raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
+    called = titled(title, _title(synthetic))
     made_by = Run.of(run, certificate, history, synthetic)
     table, audited = opened("synthetic", synthetic), audit_of(audit)
     declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
@@ -111,7 +112,7 @@ def evaluate_public(
     return Report(
         Contents(
             mode="public",
-            title=title or _title(synthetic),
+            title=called,
             rows={"synthetic": len(view)},
             label=declared.label,
             columns=column_views(None, view) if appraisal is None else appraisal.columns,

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tabpe import _plain
 from tabpe._paths import open_regular
 from tabpe.errors import ArchiveError, DataError, ParameterError
 from tabpe.io import open_table
-from tabpe.metrics.view import View, views
+from tabpe.metrics.view import Labels, View, views
 from tabpe.privacy import Certificate
 from tabpe.release import Release
 from tabpe.report.drafting import drafted, fault_of, labelled, shared
@@ -134,7 +135,7 @@ def open_tables(
         seen["synthetic"],
         seen.get("test"),
         sampled(tables["synthetic"].select(list(schema.names))),
-        (*notes, *_left_out(tables, schema)),
+        (*notes, *_left_out(tables, schema), *_strangers(seen["real"], seen["synthetic"])),
     )
 
 
@@ -246,3 +247,16 @@ def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
             columns = "column that is" if count == 1 else "columns that are"
             notes.append(f"the {role} table has {count} {columns} not measured")
     return notes
+
+
+def _strangers(real: View, synthetic: View) -> list[str]:
+    """Name columns of which no synthetic value is a real one: often they are written otherwise."""
+    return [
+        f"column {one.name!r}: no synthetic value is one of the real ones: are they written alike?"
+        for one, two in zip(real, synthetic, strict=True)
+        if isinstance(one, Labels)
+        and isinstance(two, Labels)
+        and len(one.present)
+        and len(two.present)
+        and not np.isin(two.present, one.present).any()
+    ]

@@ -88,6 +88,14 @@ def test_without_a_schema_a_column_that_the_synthetic_table_lacks_is_left_out():
         open_tables(TABLE, TABLE, TABLE.select(["ill"]), None, "ill")
 
 
+def test_values_that_are_written_otherwise_are_told_of():
+    real = pa.table({"smoker": ["yes", "no", "no"], "age": [1, 2, 3]})
+    for cells, told in ((["True", "False", "True"], 1), (["yes", "True", "x"], 0), ([None] * 3, 0)):
+        made = real.set_column(0, "smoker", pa.array(cells, pa.string()))
+        notes = open_tables(real, made, None, None, None).notes
+        assert len([note for note in notes if note.startswith("column 'smoker': no synth")]) == told
+
+
 def test_what_is_no_table_is_named():
     with pytest.raises(DataError, match=r"^synthetic: int is not a table"):
         open_tables(TABLE, 3, None, SCHEMA, None)

@@ -95,7 +95,7 @@ def test_measures_are_bought_and_charged(released, tabpe):
         (["data.csv", "out.csv", "--json", "r.html"], "ends in .json"),
         (["data.csv", "out.csv", "-o", "no/r.html"], "does not exist"),
         (["data.csv", "out.csv", "-o", "data.csv"], "ends in .html"),
-        (["data.csv", "out.csv", "--epsilon", 1], "--epsilon: for --public"),
+        (["data.csv", "out.csv", "--epsilon", 1], "--epsilon: only with --public"),
         (["data.csv", "out.csv", "--public", "--test", "data.csv"], "--test: not together"),
         (["data.csv", "out.csv", "--label", "ag"], "did you mean 'age'"),
         (["data.csv", "out.csv", "--learner", "xgboost"], "learner"),
@@ -132,3 +132,28 @@ def test_cells_of_the_real_table_are_not_in_errors(released, tabpe):
     assert result.exit_code == 2
     assert "secretcell" not in result.output
     assert "'age'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--public", "--delta", "1e-6"), "--delta: only with --epsilon"),
+        (("--public", "--dataset", "d"), "--dataset: only with --epsilon"),
+        (("--public", "--categories", "mismatch"), "--categories: not together with --public"),
+        (("--delta", "1e-6"), "--delta: only with --public"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(released, tabpe, words, told):
+    result = tabpe("evaluate", "data.csv", "out.csv", "-o", "p.html", *words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert not (released / "p.html").exists()
+
+
+def test_what_was_tested_on_is_told_as_wide_as_the_terminal(released, tabpe, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    result = tabpe("evaluate", "data.csv", "out.csv", "-o", "p.html")
+    told = " ".join(line[10:] for line in result.stdout.splitlines())
+    assert "There were no test rows: 30% of the real rows were held out" in told
+    notes = result.stdout[result.stdout.index("verdict") : result.stdout.index("wrote")]
+    assert all(len(line) <= 40 for line in notes.splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 import time
 from pathlib import Path
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from tabpe.report import Report
 
 PUBLIC, MEASURES = "A report that may be released", "What is measured"
-_WIDTH = 80
-NONE = "-"
+_NARROWEST, _WIDEST = 30, 80
+NONE, CODES = "-", "codes"
 
 Real = Annotated[
     str, typer.Argument(metavar="REAL", help="The real table: a file, a folder, a pattern.")
@@ -123,7 +124,7 @@ def evaluate(
     run: RunFile = None,
     audit: AuditFile = None,
     learner: Learners = None,
-    categories: Categories = "codes",
+    categories: Categories = CODES,
     public: Public = False,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -159,19 +160,22 @@ def evaluate(
             "verbose": 0 if quiet else 1,
         }
         if public:
-            _refuse("--public", {"--test": test, "--learner": learner})
+            other = categories if categories != CODES else None
+            _refuse("--public", {"--test": test, "--learner": learner, "--categories": other})
             bought: dict[str, Any] = {
                 "epsilon": epsilon,
                 "delta": delta,
                 "dataset": dataset,
                 "ledger": ledger,
             }
-            if epsilon is not None and real == NONE:
+            if epsilon is None:
+                _refuse_unless("--epsilon", delta=delta, dataset=dataset, ledger=ledger)
+            elif real == NONE:
                 raise ParameterError("--epsilon: buys measures of a real table: name it, not '-'.")
             read = None if epsilon is None else real
             report = evaluate_public(synthetic, real=read, **bought, **shared)
         else:
-            _refuse_unless_public(epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
+            _refuse_unless("--public", epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
             report = evaluated(
                 real,
                 synthetic,
@@ -212,10 +216,10 @@ def _refuse(option: str, others: dict[str, Any]) -> None:
             raise ParameterError(f"{other}: not together with {option}.")
 
 
-def _refuse_unless_public(**options: Any) -> None:
+def _refuse_unless(option: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"--{name}: for --public, where measures are bought.")
+            raise ParameterError(f"--{name}: only with {option}, where measures are bought.")
 
 
 def _write(report: Report, output: Path, json_file: Path | None) -> None:
@@ -241,7 +245,8 @@ def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) 
     for card in report.cards:
         typer.echo(f"{card.grade:<9} {card.title}: {card.figure}")
     _say_wrapped("verdict", report.verdict)
-    for note in report.contents.notes:
+    learned = report.contents.utility
+    for note in (*report.contents.notes, *(() if learned is None else learned.notes)):
         _say_wrapped("note", note)
     for path in filter(None, [output, json_file]):
         say("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
@@ -250,5 +255,5 @@ def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) 
 
 
 def _say_wrapped(title: str, words: str) -> None:
-    below = " " * 10
-    typer.echo(textwrap.fill(words, _WIDTH, initial_indent=f"{title:<9} ", subsequent_indent=below))
+    below, width = " " * 10, min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
+    typer.echo(textwrap.fill(words, width, initial_indent=f"{title:<9} ", subsequent_indent=below))

@@ -87,7 +87,9 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
         array = array.cast(pa.float64())
     if pa.types.is_boolean(array.type) or _is_number(array.type):
         return array
-    text = attempt(lambda: array.cast(pa.string()))
+    # Arrow writes how long something took as a bare number, in a unit that nothing else knows.
+    lasting = pa.types.is_duration(array.type)
+    text = None if lasting else attempt(lambda: array.cast(pa.string()))
     if text is None:
         raise DataError(
             f"column {name!r} is of type {array.type}: expected numbers, text or truths."

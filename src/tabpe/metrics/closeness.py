@@ -27,7 +27,6 @@ from tabpe.metrics.view import Cells, Labels, View
 
 BINS, COLUMNS = 24, 60
 _PAIRS_AT_ONCE = 1 << 17  # differences that a core keeps in its cache
-_FAR = 1e6  # declared ranges: a cell beyond them is as far as can be told
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def nearest(rows: View, near: View) -> NDArray[np.float64]:
 def _comparable(cells: Cells) -> NDArray[Any]:
     if isinstance(cells, Labels):
         return cells.codes.astype(np.int32)
-    scaled: NDArray[np.float32] = np.clip(cells.scaled, -_FAR, _FAR).astype(np.float32)
+    scaled: NDArray[np.float32] = cells.scaled.astype(np.float32)
     return scaled
 
 

@@ -20,8 +20,10 @@ from tabpe._arrow import attempt, is_text
 from tabpe.encode.cells import comparable
 from tabpe.errors import DataError, SchemaError, did_you_mean
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.schema.columns import EXACT_INTEGERS
 
 NULL = -1
+FAR = 1e6  # declared ranges
 _VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 _TRUTHS = {"true": "True", "t": "True", "yes": "True", "y": "True", "1": "True"} | {
     "false": "False", "f": "False", "no": "False", "n": "False", "0": "False"
@@ -57,9 +59,15 @@ class Numbers:
 
     @property
     def scaled(self) -> NDArray[np.float64]:
-        """The cells, with the declared bounds at 0 and 1; 0 for a constant column."""
+        """The cells, with the declared bounds at 0 and 1; 0 for a constant column.
+
+        A number further out than `FAR` is taken there: as far as can be told, and squares of it
+        are still numbers.
+        """
         width = self.column.max - self.column.min
-        return (self.values - self.column.min) / (width or 1.0)
+        with np.errstate(over="ignore"):
+            places = (self.values - self.column.min) / (width or 1.0)
+        return np.clip(places, -FAR, FAR)
 
     def take(self, which: NDArray[Any]) -> Numbers:
         """Return the cells at the given places, or where a mask is true."""
@@ -222,12 +230,23 @@ def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
         return _truths(column.name, array)
     kind = _VALUE_TYPES[type(column.values[0])]
     as_declared = comparable(array, kind)
+    if pa.types.is_integer(kind):
+        as_declared = pc.coalesce(as_declared, _whole(array))
     by_name = pc.take(
         pa.array([str(value) for value in column.values], pa.string()),
         pc.index_in(as_declared, value_set=pa.array(column.values, type=kind)),
     )
     missing = pc.is_null(array, nan_is_null=True)
     return pc.if_else(missing, None, pc.coalesce(by_name, _as_text(column.name, array)))
+
+
+def _whole(array: pa.Array) -> pa.Array:
+    """Return text such as `1.0` as the whole number that it is: a table of floats is written so."""
+    numbers = comparable(array, pa.float64())
+    exact = pc.and_(
+        pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), float(EXACT_INTEGERS))
+    )
+    return pc.if_else(exact, numbers, None).cast(pa.int64())
 
 
 def _as_text(name: str, array: pa.Array) -> pa.Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.certify import versions
-from tabpe.errors import TabpeError
+from tabpe.errors import ParameterError, TabpeError
 from tabpe.metrics.association import association
 from tabpe.metrics.closeness import closeness
 from tabpe.metrics.columns import column_views
@@ -29,8 +29,9 @@ from tabpe.metrics.view import View
 from tabpe.metrics.wasserstein import CATEGORIES, wasserstein
 from tabpe.progress import section_bar
 from tabpe.report.contents import Contents
-from tabpe.report.inputs import Run, Tables, audit_of, open_tables, schema_for
+from tabpe.report.inputs import Run, Tables, audit_of, open_tables, schema_for, titled
 from tabpe.report.report import Report
+from tabpe.schema import Schema
 
 T = TypeVar("T")
 SECTIONS = 13
@@ -89,8 +90,9 @@ def evaluate(
     """
     seed = _validate.whole("random_state", random_state, least=0)
     _validate.one_of("categories", categories, CATEGORIES)
-    for learner in learners:
-        _validate.one_of("learners", learner, learner_names())
+    _check_learners(learners)
+    _validate.optional(_validate.whole, "jobs", jobs, least=1)
+    called = titled(title, _title(real, synthetic))
     choices = Choices(tuple(learners), categories, seed, jobs)
     made_by = Run.of(run, certificate, history, synthetic)
     audited = audit_of(audit)
@@ -105,7 +107,7 @@ def evaluate(
     return Report(
         Contents(
             mode="custodian",
-            title=title or _title(real, synthetic),
+            title=called,
             rows=_rows(tables),
             label=tables.schema.label,
             sample=tables.sample,
@@ -113,7 +115,7 @@ def evaluate(
             verification=made_by.verification,
             history=made_by.history,
             audit=audited,
-            notes=(*tables.notes, *clock.notes),
+            notes=(*tables.notes, *_unlabelled(tables.schema), *clock.notes),
             seconds=clock.seconds,
             versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -172,7 +174,7 @@ class Clock:
 def _sections(tables: Tables, choices: Choices) -> dict[str, tuple[str, Callable[[], Any]]]:
     """Return how each part of the contents is measured, and what that is called."""
     real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, choices.seed
-    once, again = _real_twice(real, test, len(synthetic), seed)
+    once, again, alike = _like_with_like(real, synthetic, test, seed)
     costs = partial(
         wasserstein, categories=choices.categories, random_state=seed, jobs=choices.jobs
     )
@@ -181,32 +183,52 @@ def _sections(tables: Tables, choices: Choices) -> dict[str, tuple[str, Callable
         "columns": ("columns", lambda: column_views(real, synthetic)),
         "quality": ("scores", lambda: quality(real, synthetic)),
         "association": ("pairs", lambda: association(real, synthetic)),
-        "variation": ("total variation", lambda: total_variation(real, synthetic)),
+        "variation": ("total variation", lambda: total_variation(once, alike)),
         "variation_floor": ("total variation, real", lambda: total_variation(once, again)),
-        "wasserstein": ("Wasserstein", lambda: costs(real, synthetic)),
+        "wasserstein": ("Wasserstein", lambda: costs(once, alike)),
         "wasserstein_floor": ("Wasserstein, real", lambda: costs(once, again)),
         "utility": ("utility", lambda: scored(real, synthetic, test)),
         "order": ("order", lambda: order(real, test, random_state=seed)),
         "representation": (
             "representation",
-            lambda: representation(once, synthetic, again, random_state=seed),
+            lambda: representation(once, alike, again, random_state=seed),
         ),
         "closeness": ("nearest rows", lambda: closeness(real, synthetic, test, random_state=seed)),
         "projection": ("map", lambda: projection(real, synthetic, random_state=seed)),
     }
 
 
-def _real_twice(real: View, test: View | None, size: int, seed: int) -> tuple[View, View]:
-    """Return two sets of real rows, the second as large as the synthetic table if there are enough.
+def _check_learners(learners: Sequence[str]) -> None:
+    if isinstance(learners, str):
+        raise ParameterError(f"learners={learners!r}: expected a list, such as [{learners!r}].")
+    for learner in learners:
+        _validate.one_of("learners", learner, learner_names())
 
-    Their distance is what sampling alone gives: no synthetic table can be expected below it.
+
+def _like_with_like(
+    real: View, synthetic: View, test: View | None, seed: int
+) -> tuple[View, View, View]:
+    """Return real rows, other real rows, and as many synthetic ones as there are of these.
+
+    How far the second are from the first is what sampling alone gives: no synthetic table can be
+    expected below it. Fewer rows are further apart, so both are held against the same rows, in the
+    same number. Test rows serve if they are as many as half of the real ones, or as are needed.
     """
     rng = np.random.default_rng(seed)
-    if test is not None:
-        return real, test.sampled(size, rng)
-    shuffled = rng.permutation(len(real))
     half = (len(real) + 1) // 2
-    return real.take(shuffled[:half]), real.take(shuffled[half:]).sampled(size, rng)
+    if test is not None and len(test) >= min(len(synthetic), half):
+        once, others = real, test
+    else:
+        shuffled = rng.permutation(len(real))
+        once, others = real.take(shuffled[:half]), real.take(shuffled[half:])
+    again = others.sampled(len(synthetic), rng)
+    return once, again, synthetic.sampled(len(again) or len(synthetic), rng)
+
+
+def _unlabelled(schema: Schema) -> Sequence[str]:
+    if schema.label is not None:
+        return ()
+    return ("no label was given: what a model learns from the synthetic rows was not measured",)
 
 
 def _rows(tables: Tables) -> dict[str, int]:

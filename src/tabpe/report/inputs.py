@@ -7,25 +7,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tabpe import _plain
-from tabpe._arrow import is_text
 from tabpe._paths import open_regular
-from tabpe.errors import ArchiveError, DataError, ParameterError, SchemaError, did_you_mean
-from tabpe.io import draft_schema, open_table
-from tabpe.metrics.view import View, views
+from tabpe.errors import ArchiveError, DataError, ParameterError
+from tabpe.io import open_table
+from tabpe.metrics.view import Labels, View, views
 from tabpe.privacy import Certificate
 from tabpe.release import Release
-from tabpe.schema import Column, Float, Integer, Schema
+from tabpe.report.drafting import drafted, fault_of, labelled, shared
+from tabpe.schema import Schema
 from tabpe.verify import Verification, verify_plain
 from tabpe.verify.verification import read_certificate
 
-DRAFTED = (
-    "no schema was given: types, bounds and categories are those of the real table, so distances "
-    "are scaled by what it happens to hold"
-)
 LARGEST_AUDIT = 2**20
 
 
@@ -77,6 +73,8 @@ class Run:
         cls, run: Any, certificate: Any, history: Sequence[Mapping[str, Any]], synthetic: Any
     ) -> Run:
         """Gather it from a saved run, from a certificate, or from both."""
+        if isinstance(history, str) or not all(isinstance(entry, Mapping) for entry in history):
+            raise ParameterError("history: expected a list of mappings, such as TabPE.history_.")
         found = certificate_of(certificate)
         if run is not None:
             release, _ = Release.load(Path(run))
@@ -125,18 +123,26 @@ def open_tables(
     notes: tuple[str, ...] = ()
     if schema is None:
         schema, notes = drafted(tables["real"], label)
+        schema, missed = shared(schema, tables["synthetic"])
+        notes += missed
     else:
         schema = labelled(schema, label, tables["real"])
-    named = {name: _declared(name, table, schema) for name, table in tables.items()}
-    seen = dict(zip(named, views(schema, list(named.values())), strict=True))
+    seen = _seen(tables, schema)
     return Tables(
         schema,
         seen["real"],
         seen["synthetic"],
         seen.get("test"),
-        sampled(named["synthetic"]),
-        (*notes, *_left_out(tables, schema)),
+        sampled(tables["synthetic"].select(list(schema.names))),
+        (*notes, *_left_out(tables, schema), *_strangers(seen["real"], seen["synthetic"])),
     )
+
+
+def titled(given: str | None, otherwise: str) -> str:
+    """Return the title that was given, or else another one."""
+    if given is not None and not isinstance(given, str):
+        raise ParameterError(f"title={given!r}: expected text.")
+    return given or otherwise
 
 
 def certificate_of(given: Any) -> Certificate | None:
@@ -176,45 +182,6 @@ def schema_for(given: Any, certificate: Certificate | None) -> Schema | None:
     if given is None and certificate is not None:
         return Schema.from_dict(dict(certificate.schema))
     return given
-
-
-def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema read off a table, and what was left out of it.
-
-    Unlike `draft_schema` it goes on: nulls are no part of a domain, and a column that can not be
-    declared is left out.
-    """
-    if label is not None and label not in table.schema.names:
-        raise ParameterError(
-            f"label={label!r} is not a column: {did_you_mean(label, table.schema.names)}"
-        )
-    columns: list[Column] = []
-    cuts, notes = None, [DRAFTED]
-    for name in table.schema.names:
-        filled = pa.table({name: _filled(table[name])})
-        try:
-            part = draft_schema(filled, label=name if name == label else None)
-        except (DataError, SchemaError) as error:
-            if name == label:
-                raise
-            notes.append(f"left out: {error}")
-            continue
-        columns += part.columns
-        cuts = part.label_cuts or cuts
-    if not columns:
-        raise DataError("the real table has no column that can be measured: give a schema.")
-    return Schema(tuple(columns), label=label, label_cuts=cuts), tuple(notes)
-
-
-def labelled(schema: Schema, label: str | None, table: pa.Table) -> Schema:
-    """Return the schema with another label; the classes of a number are read off the table."""
-    if label is None or label == schema.label:
-        return schema
-    if not isinstance(schema[label], (Integer, Float)) or label not in table.schema.names:
-        return Schema(schema.columns, label=label)
-    read, _ = drafted(table.select([label]), label)
-    columns = [column if column.name != label else read.columns[0] for column in schema.columns]
-    return Schema(tuple(columns), label=label, label_cuts=read.label_cuts)
 
 
 def sampled(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
@@ -263,20 +230,12 @@ def opened(role: str, data: Any) -> pa.Table:
         raise DataError(f"{role}: {str(error).removeprefix('data: ')}") from None
 
 
-def _declared(role: str, table: pa.Table, schema: Schema) -> pa.Table:
-    for name in schema.names:
-        if name not in table.schema.names:
-            hint = did_you_mean(name, table.schema.names)
-            raise DataError(f"the {role} table has no column {name!r}: {hint}")
-    return table.select(list(schema.names))
-
-
-def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    present = pc.invert(pc.is_null(column, nan_is_null=True))
-    if is_text(column.type):
-        blank = pc.equal(pc.utf8_trim_whitespace(column), "")
-        present = pc.and_(present, pc.invert(pc.fill_null(blank, fill_value=True)))
-    return column.filter(present)
+def _seen(tables: Mapping[str, pa.Table], schema: Schema) -> dict[str, View]:
+    try:
+        return dict(zip(tables, views(schema, list(tables.values())), strict=True))
+    except DataError as error:
+        faults = (fault_of(role, table, schema) for role, table in tables.items())
+        raise DataError(next(filter(None, faults), str(error))) from None
 
 
 def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
@@ -287,3 +246,16 @@ def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
             columns = "column that is" if count == 1 else "columns that are"
             notes.append(f"the {role} table has {count} {columns} not measured")
     return notes
+
+
+def _strangers(real: View, synthetic: View) -> list[str]:
+    """Name columns of which no synthetic value is a real one: often they are written otherwise."""
+    return [
+        f"column {one.name!r}: no synthetic value is one of the real ones: are they written alike?"
+        for one, two in zip(real, synthetic, strict=True)
+        if isinstance(one, Labels)
+        and isinstance(two, Labels)
+        and len(one.present)
+        and len(two.present)
+        and not np.isin(two.present, one.present).any()
+    ]

@@ -27,7 +27,8 @@ from tabpe.parameters import charge_of, noise_of
 from tabpe.privacy import NoiseSource
 from tabpe.progress import step_line
 from tabpe.report.contents import Contents
-from tabpe.report.inputs import Run, audit_of, drafted, opened, sampled, schema_for
+from tabpe.report.drafting import drafted
+from tabpe.report.inputs import Run, audit_of, opened, sampled, schema_for, titled
 from tabpe.report.report import Report
 from tabpe.schema import Schema, Source
 
@@ -91,6 +92,7 @@ def evaluate_public(
         raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
     if epsilon is None:
         _refuse_terms(delta=delta, dataset=dataset, ledger=ledger)
+    called = titled(title, _title(synthetic))
     made_by = Run.of(run, certificate, history, synthetic)
     table, audited = opened("synthetic", synthetic), audit_of(audit)
     declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
@@ -114,7 +116,7 @@ def evaluate_public(
     return Report(
         Contents(
             mode="public",
-            title=title or _title(synthetic),
+            title=called,
             rows={"synthetic": len(view)},
             label=declared.label,
             columns=column_views(None, view) if appraisal is None else appraisal.columns,

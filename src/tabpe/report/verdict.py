@@ -24,6 +24,7 @@ from tabpe.report.standing import failures, fields_from_data
 from tabpe.report.text import number, percent, short
 
 Grade = Literal["good", "fair", "poor", "unknown"]
+FEWEST_ROWS = 20
 SCORES = ("AUC", "accuracy", "R2")  # the first that is there decides
 _NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
@@ -199,19 +200,32 @@ def _high_order(contents: Contents) -> Card | None:
         return None
     furthest = max(contents.wasserstein, key=lambda way: way.order)
     floor = _of_order(contents.wasserstein_floor, furthest.order)
-    what = f"{furthest.order} columns at once"
-    if floor is None or not floor.distance > 0:
-        words = f"Over {what} the Wasserstein distance is {number(furthest.distance)}; no floor is "
-        words += "known to hold it against."
+    what = f"{furthest.order} columns at once" if furthest.order > 1 else "single columns"
+    reason = _why_not_graded(furthest, floor)
+    if reason is not None or floor is None:
+        words = f"Over {what} the Wasserstein distance is {number(furthest.distance)}; {reason}."
         return Card("High order", number(furthest.distance), "unknown", words, "high-order")
     ratio = furthest.distance / floor.distance
+    times = f"{ratio:.2g}" if ratio < 100 else number(ratio)  # noqa: PLR2004
     words = (
-        f"Over {what} synthetic rows are {ratio:.2g} times as far from the real ones as other real "
+        f"Over {what} synthetic rows are {times} times as far from the real ones as other real "
         f"rows are (Wasserstein {number(furthest.distance)} against {number(floor.distance)}). "
         f"Good up to 1.5 times, fair up to 3."
     )
     grade = _at_most(ratio, 1.5, 3.0)
-    return Card("High order", f"{ratio:.2g}\u00d7 floor", grade, words, "high-order")
+    return Card("High order", f"{times}\u00d7 floor", grade, words, "high-order")
+
+
+def _why_not_graded(found: KWay, floor: KWay | None) -> str | None:
+    if math.isnan(found.distance):
+        return "there are no rows without a null in one of them to compare"
+    if floor is None or not floor.distance > 0:
+        return "no floor is known to hold it against"
+    fewest = min(*found.rows, *floor.rows)
+    if fewest < FEWEST_ROWS:
+        compared = "1 row" if fewest == 1 else f"{fewest} rows"
+        return f"chance decides with {compared} to compare, so it is not graded"
+    return None
 
 
 def _of_order(ways: Iterable[KWay], order: int) -> KWay | None:
@@ -232,6 +246,9 @@ def _utility(utility: Utility) -> Card | None:
         return Card("Utility", f"{value:.3f}", "unknown", words, "utility")
     way = (value - lower) / (upper - lower)
     words = told + f"That is {percent(way, 0)} of the way. Good from 90%, fair from 70%."
+    if utility.held_out:
+        words += " No test rows were given: the synthetic rows may have been made from those that "
+        words += "were tested on, and do less well on others."
     figure = f"{percent(max(0.0, way), 0)} of real"
     return Card("Utility", figure, _at_least(way, 0.9, 0.7), words, "utility")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.errors import DataError
-from tabpe.metrics.view import NULL, Numbers, views
+from tabpe.metrics.view import FAR, NULL, Numbers, views
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SECRET = "4711.0815"
@@ -163,3 +163,18 @@ def test_rows_are_taken_and_sampled_in_their_order():
     assert len(set(sample)) == len(sample) == 10
     assert (np.diff(sample) > 0).all()
     assert view.sampled(100, np.random.default_rng(0)) is view
+
+
+def test_whole_numbers_that_are_written_as_floats_are_the_declared_ones():
+    """A table of floats writes 1.0 where another writes 1."""
+    schema = Schema((Categorical("n", (0, 1)),))
+    (view,) = views(schema, [pa.table({"n": ["1.0", "0", "0.0", "0.5", "x", None]})])
+    assert view["n"].codes.tolist()[:3] == [1, 0, 0]
+    assert view["n"].names[2:] == ("0.5", "x")
+
+
+def test_a_number_far_beyond_its_bounds_is_as_far_as_can_be_told():
+    schema = Schema((Float("x", 0.0, 1e-3),))
+    (view,) = views(schema, [pa.table({"x": [1e308, -1e308, 5e-4, None]})])
+    assert view["x"].scaled[:3].tolist() == [FAR, -FAR, 0.5]
+    assert np.isnan(view["x"].scaled[3])

@@ -92,6 +92,41 @@ def test_real_rows_are_no_worse_than_the_floor():
 
 
 @pytest.mark.parametrize(
+    ("real", "synthetic", "test", "compared"),
+    [
+        (400, 300, None, (200, 200)),
+        (400, 30, None, (200, 30)),
+        (40, 300, None, (20, 20)),
+        (400, 300, 250, (400, 250)),
+        (400, 300, 5, (200, 200)),
+    ],
+)
+def test_the_floor_is_of_as_many_rows(real, synthetic, test, compared):
+    """Fewer rows are further apart: a floor of fewer rows would flatter the synthetic ones."""
+    others = None if test is None else OTHER.slice(0, test)
+    report = evaluate(REAL.slice(0, real), OTHER.slice(0, synthetic), test=others, verbose=0)
+    contents = report.contents
+    for ways in (contents.wasserstein, contents.variation):
+        assert {way.rows for way in ways} == {compared}
+    for ways in (contents.wasserstein_floor, contents.variation_floor):
+        assert {way.rows for way in ways} == {compared}
+    assert contents.representation.rows == compared
+
+
+def test_numbers_beyond_all_measure_are_measured():
+    real = pa.table({"x": np.linspace(0, 1, 60), "y": np.linspace(0, 1, 60) ** 2})
+    far = pa.table({"x": np.array([-1e308, 1e308] * 30), "y": np.linspace(0, 1, 60)})
+    report = evaluate(real, far, verbose=0)
+    assert next(card for card in report.cards if card.title == "High order").grade == "poor"
+    assert json.loads(report.to_json())
+
+
+def test_what_is_missing_without_a_label_is_said():
+    report = evaluate(REAL, OTHER, verbose=0)
+    assert any("no label was given" in note for note in report.contents.notes)
+
+
+@pytest.mark.parametrize(
     ("real", "synthetic"),
     [
         ({"age": [1]}, {"age": [2]}),
@@ -131,5 +166,13 @@ def test_mistakes_are_named():
         evaluate(REAL, OTHER, categories="code", verbose=0)
     with pytest.raises(ParameterError, match="did you mean 'gradient boosting'"):
         evaluate(REAL, OTHER, label="ill", learners=["gradient bosting"], verbose=0)
+    with pytest.raises(ParameterError, match=r"learners='extra trees': expected a list"):
+        evaluate(REAL, OTHER, label="ill", learners="extra trees", verbose=0)
+    with pytest.raises(ParameterError, match="jobs=0"):
+        evaluate(REAL, OTHER, jobs=0, verbose=0)
+    with pytest.raises(ParameterError, match="title=5: expected text"):
+        evaluate(REAL, OTHER, title=5, verbose=0)
+    with pytest.raises(ParameterError, match="history: expected a list of mappings"):
+        evaluate(REAL, OTHER, history="abc", verbose=0)
     with pytest.raises(DataError, match="no column 'ward'"):
         evaluate(REAL, OTHER.drop(["ward"]), schema=SCHEMA, verbose=0)

@@ -16,8 +16,6 @@ from tabpe.report.inputs import (
     Run,
     audit_of,
     certificate_of,
-    drafted,
-    labelled,
     open_tables,
     sampled,
     schema_for,
@@ -70,6 +68,34 @@ def test_a_table_that_lacks_a_column_is_named():
         open_tables(TABLE, TABLE.select(["age"]), None, SCHEMA, None)
 
 
+def test_a_table_that_is_not_as_declared_is_named():
+    text = TABLE.set_column(0, "age", pa.array(["a", "b", "c"]))
+    for tables, role in (((text, TABLE, TABLE), "real"), ((TABLE, TABLE, text), "test")):
+        with pytest.raises(DataError, match=f"the {role} table: column 'age' is declared a number"):
+            open_tables(*tables, SCHEMA, None)
+
+
+def test_without_a_schema_a_column_that_the_synthetic_table_lacks_is_left_out():
+    wide = TABLE.append_column("id", pa.array([1, 2, 3]))
+    tables = open_tables(wide, TABLE, None, None, "ill")
+    assert tables.schema.names == ("age", "ill")
+    assert any(
+        note.startswith("left out: the synthetic table has no column 'id'") for note in tables.notes
+    )
+    with pytest.raises(DataError, match="label='ill': the synthetic table has no column 'ill'"):
+        open_tables(TABLE, TABLE.select(["age"]), None, None, "ill")
+    with pytest.raises(DataError, match="the test table has no column 'age'"):
+        open_tables(TABLE, TABLE, TABLE.select(["ill"]), None, "ill")
+
+
+def test_values_that_are_written_otherwise_are_told_of():
+    real = pa.table({"smoker": ["yes", "no", "no"], "age": [1, 2, 3]})
+    for cells, told in ((["True", "False", "True"], 1), (["yes", "True", "x"], 0), ([None] * 3, 0)):
+        made = real.set_column(0, "smoker", pa.array(cells, pa.string()))
+        notes = open_tables(real, made, None, None, None).notes
+        assert len([note for note in notes if note.startswith("column 'smoker': no synth")]) == told
+
+
 def test_what_is_no_table_is_named():
     with pytest.raises(DataError, match=r"^synthetic: int is not a table"):
         open_tables(TABLE, 3, None, SCHEMA, None)
@@ -80,47 +106,6 @@ def test_columns_beside_the_schema_are_counted_and_left_out():
     tables = open_tables(wide, TABLE, None, SCHEMA, None)
     assert tables.notes == ("the real table has 1 column that is not measured",)
     assert list(tables.sample) == ["age", "ill"]
-
-
-def test_a_drafted_schema_passes_over_nulls_and_blanks():
-    table = pa.table({"n": ["1", "", "3"], "t": ["x", None, "y"], "f": [0.5, float("nan"), None]})
-    schema, notes = drafted(table, None)
-    assert schema["n"] == Integer("n", 1, 3, source=schema["n"].source)
-    assert schema["t"].values == ("x", "y")
-    assert (schema["f"].min, schema["f"].max) == (0.5, 0.5)
-    assert len(notes) == 1
-
-
-def test_a_drafted_schema_leaves_out_what_can_not_be_measured():
-    ids = [f"id {i}" for i in range(1200)]
-    table = pa.table({"id": ids, "age": list(range(1200)), "no": pa.nulls(1200, pa.int64())})
-    schema, notes = drafted(table, None)
-    assert schema.names == ("age",)
-    assert [note.split(":")[0] for note in notes[1:]] == ["left out", "left out"]
-    assert "id 7" not in " ".join(notes)
-
-
-def test_a_label_that_can_not_be_measured_is_an_error():
-    table = pa.table({"id": [f"id {i}" for i in range(1200)], "age": list(range(1200))})
-    with pytest.raises(DataError, match="'id'"):
-        drafted(table, "id")
-    with pytest.raises(ParameterError, match="did you mean 'age'"):
-        drafted(table, "aeg")
-
-
-def test_a_table_with_nothing_to_measure_is_refused():
-    with pytest.raises(DataError, match="no column that can be measured"):
-        drafted(pa.table({"no": pa.nulls(3, pa.int64())}), None)
-
-
-def test_another_numeric_label_gets_classes_from_the_table():
-    schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-    table = pa.table({"age": [*range(100), 0.5], "ill": [True] * 101})
-    assert len(labelled(schema, "age", table).label_cuts) == 3
-    few = labelled(schema, "age", table.slice(0, 5))
-    assert few.class_names == ("0.0", "1.0", "2.0", "3.0", "4.0")
-    assert labelled(schema, "ill", table).label_cuts is None
-    assert labelled(schema, None, table) is schema
 
 
 def test_a_schema_is_given_or_comes_from_the_certificate(tmp_path):

@@ -99,6 +99,33 @@ def test_high_order_without_a_floor_is_unknown():
     assert card("High order", made.custodian(wasserstein_floor=())).grade == "unknown"
 
 
+def test_high_order_of_very_far_rows_is_told_in_digits():
+    ways, floor = made.ways(("age",), 9876.0, 0.0), made.ways(("age",), 0.012, 0.0)
+    found = card("High order", made.custodian(wasserstein=ways, wasserstein_floor=floor))
+    assert (found.figure, found.grade) == ("823,000\u00d7 floor", "poor")
+
+
+def test_high_order_that_nulls_leave_no_rows_for_is_unknown():
+    (way,) = made.ways(("age",), float("nan"), 0.0)
+    found = card("High order", made.custodian(wasserstein=(way,)))
+    assert (found.figure, found.grade) == ("\u2013", "unknown")
+    assert "null" in found.words
+
+
+@pytest.mark.parametrize(("rows", "grade"), [(1, "unknown"), (19, "unknown"), (20, "good")])
+def test_high_order_of_a_handful_of_rows_is_not_graded(rows, grade):
+    (way,) = made.ways(("age",), 0.01, 0.0)
+    few = (dataclasses.replace(way, rows=(rows, 1000)),)
+    found = card("High order", made.custodian(wasserstein=few, wasserstein_floor=few))
+    assert found.grade == grade
+
+
+def test_utility_on_rows_that_were_held_out_says_so():
+    held_out = dataclasses.replace(scored(0.85), held_out=True)
+    assert "No test rows" in card("Utility", made.custodian(utility=held_out)).words
+    assert "No test rows" not in card("Utility", made.custodian(utility=scored(0.85))).words
+
+
 def scored(synthetic, real=0.9, lower=0.5):
     return Utility(
         "ill",

@@ -142,6 +142,14 @@ def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
     assert "Whether this may be released is not shown" in body
 
 
+def test_what_was_put_into_a_public_page_after_it_was_made_is_noticed():
+    contents = made.public(rows={"synthetic": 9})
+    contents.rows["real"] = 48_842
+    body = page(contents).split("</style>")[1]
+    assert "May be released" not in body
+    assert "rows of real" in body
+
+
 @pytest.mark.parametrize("make", [made.public, made.custodian])
 def test_a_certificate_that_does_not_hold_is_loud(make):
     checks = made.verified(Check("epsilon", FAILED, "it is <more>"))

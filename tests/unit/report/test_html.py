@@ -79,6 +79,7 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
     "changes",
     [
         {"rows": {"synthetic": 9, "real": 9}},
+        {"rows": {"synthetic": 9, "test": 9}},
         {"association": made.custodian().association},
         {"projection": made.custodian().projection},
         {"bought": None},

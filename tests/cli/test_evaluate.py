@@ -60,6 +60,15 @@ def test_without_epsilon_a_public_page_does_not_read_the_real_rows(released, tab
     assert result.exit_code == 0, result.output
 
 
+def test_a_public_page_of_the_real_rows_is_warned_of_however_quiet(released, tabpe):
+    """As happens to those who mix up the two tables."""
+    words = ("--public", "--run", "run.tabpe", "-o", "p.html", "--quiet")
+    result = tabpe("evaluate", "-", "data.csv", *words)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "not compared" in result.stderr
+    assert "May be released: holds" not in (released / "p.html").read_text()
+
+
 def test_measures_are_bought_and_charged(released, tabpe):
     tabpe("ledger", "set-budget", "patients", "--epsilon", 3, "--delta", 1e-4)
     words = (

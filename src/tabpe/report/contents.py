@@ -105,15 +105,19 @@ class Contents:
     def __post_init__(self) -> None:
         # A mode that nobody knows would have no stamp of the custodian.
         _validate.one_of("mode", self.mode, MODES)
-        held = () if self.mode != "public" else tuple(self._not_private())
+        held = () if self.mode != "public" else self.not_private
         if held:
             raise ParameterError(
                 f"mode='public': the report holds {', '.join(held)}, read off real rows without "
                 f"noise: leave them out, or make a report for the custodian."
             )
 
+    @property
+    def not_private(self) -> tuple[str, ...]:
+        """What the stamp of a public page would deny. Real columns may have been bought."""
+        return tuple(self._not_private())
+
     def _not_private(self) -> Iterator[str]:
-        """Yield what the stamp of a public page would deny. Real columns may have been bought."""
         yield from (name for name in CUSTODIAN_ONLY if getattr(self, name))
         yield from (f"rows of {name}" for name in self.rows if name != "synthetic")
         if self.association is not None and self.association.real is not None:

@@ -58,6 +58,9 @@ def _doubts(contents: Contents) -> Iterator[str]:
     certificate, bought = contents.certificate, contents.bought
     if contents.mode != "public":
         yield "it holds statistics of the real rows that are not private"
+    # Refused when it was made; a mapping that was changed since is not.
+    elif contents.not_private:
+        yield f"it holds {', '.join(contents.not_private)}, read off real rows without noise"
     if certificate is None:
         yield "no certificate says what the synthetic rows promise"
     elif not certificate.private:

@@ -201,6 +201,7 @@ def test_users_of_the_certificate_are_users_of_the_purchase():
     found = appraise(real, model.sample(), epsilon=1, certificate=model.certificate).bought
     assert found.certificate.unit == "person"
     assert found.certificate.neighbours == Neighbours(max_rows=2)
+    assert found.certificate.accountant == model.certificate.accountant
     assert 2.0 < found.total_epsilon < 3.0
     number, margin = found.rows
     assert abs(number - REAL.num_rows / 2) < 3 * margin

@@ -79,6 +79,7 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
     "changes",
     [
         {"rows": {"synthetic": 9, "real": 9}},
+        {"rows": {"synthetic": 9, "test": 9}},
         {"association": made.custodian().association},
         {"projection": made.custodian().projection},
         {"bought": None},
@@ -140,6 +141,14 @@ def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
     body = page(made.public(**changes)).split("</style>")[1]
     assert "May be released" not in body
     assert "Whether this may be released is not shown" in body
+
+
+def test_what_was_put_into_a_public_page_after_it_was_made_is_noticed():
+    contents = made.public(rows={"synthetic": 9})
+    contents.rows["real"] = 48_842
+    body = page(contents).split("</style>")[1]
+    assert "May be released" not in body
+    assert "rows of real" in body
 
 
 @pytest.mark.parametrize("make", [made.public, made.custodian])

@@ -14,8 +14,8 @@ from tabpe.privacy.guarantee import round_up
 
 PRIORS = (0.01, 0.1, 0.5)
 FALSE_ALARMS = 0.05
-# Evidence so many times as likely as delta: delta adds a thousandth to the factor of the odds.
-COMMON = 1000
+# Evidence so many times as likely as delta: delta adds a hundredth to the factor of the odds.
+COMMON = 100
 _LARGEST = 700.0  # of epsilon, for a factor that is a float: beyond, nothing is promised anyway
 
 
@@ -45,7 +45,7 @@ class Promise:
     Example:
         >>> promise = Promise(epsilon=1.0, delta=1e-6)
         >>> round(promise.belief(0.5).most, 3), round(promise.detection(0.05), 3)
-        (0.731, 0.136)
+        (0.733, 0.136)
     """
 
     epsilon: float
@@ -101,8 +101,8 @@ class Promise:
 
         Example:
             >>> print(Promise(1.0, 1e-6).words)
-            Someone who is 50% sure that a certain person is in the table is at most 73.2% sure \
-after seeing the release, but for a chance of 0.1%.
+            Someone who is 50% sure that a certain person is in the table is at most 73.4% sure \
+after seeing the release, but for a chance of 0.01%.
         """
         most = sure(self.belief(0.5).most)
         return (

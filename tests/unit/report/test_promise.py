@@ -58,8 +58,8 @@ def test_a_larger_epsilon_is_a_weaker_promise():
 
 
 def test_words_say_how_often_a_release_may_tell_more():
-    assert Promise(1.0, 1e-6).words.endswith("release, but for a chance of 0.1%.")
-    assert Promise(1.0, 2.506e-5).words.endswith("but for a chance of 2.51%.")
+    assert Promise(1.0, 1e-6).words.endswith("release, but for a chance of 0.01%.")
+    assert Promise(1.0, 2.506e-5).words.endswith("but for a chance of 0.251%.")
     assert Promise(1.0, 0.0).words.endswith("release.")
     assert Promise(1.0, 0.01).exception == 1.0
 

@@ -17,7 +17,7 @@ from tabpe.report.promise import Promise
 Charts = Iterator[tuple[str, Chart]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plot:
     """Pictures side by side, each under what it is called. In a notebook it shows itself.
 
@@ -33,6 +33,9 @@ class Plot:
             for name, chart in self.pictures
         ]
         return str(charts.tag("div", *figures))
+
+    def __repr__(self) -> str:
+        return f"Plot({', '.join(name for name, _ in self.pictures)})"
 
     def save(self, path: str | Path) -> Path:
         """Write the picture, if it is a single one, as SVG."""

@@ -88,20 +88,24 @@ def two(value: float | None, *, sign: bool = False) -> str:
     """Return a number with two digits after the point, or a dash if there is none.
 
     Example:
-        >>> two(0.126), two(0.126, sign=True)
-        ('0.13', '+0.13')
+        >>> two(0.126), two(0.126, sign=True), two(-0.001, sign=True)
+        ('0.13', '+0.13', '0.00')
     """
-    return ABSENT if value is None or math.isnan(value) else f"{value:{'+' if sign else ''}.2f}"
+    if value is None or math.isnan(value):
+        return ABSENT
+    return f"{value:{'+' if sign and round(value, 2) else ''}z.2f}"
 
 
 def three(value: float | None) -> str:
-    """Return a score with three digits after the point, or a dash if there is none.
+    """Return a score with three digits after the point, if it is not large; a dash if none.
 
     Example:
-        >>> three(0.1264)
-        '0.126'
+        >>> three(0.1264), three(120986.95)
+        ('0.126', '120,987')
     """
-    return ABSENT if value is None or math.isnan(value) else f"{value:.3f}"
+    if value is None or math.isnan(value) or abs(value) >= _THOUSAND:
+        return number(value)
+    return f"{value:z.3f}"
 
 
 def plain(value: float | None) -> str:

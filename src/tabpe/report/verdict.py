@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from tabpe.appraise import Bought
+from tabpe.metrics.columns import ColumnView
 from tabpe.metrics.utility import Utility
 from tabpe.metrics.wasserstein import KWay
 from tabpe.privacy import Certificate
@@ -155,8 +156,11 @@ def _columns(contents: Contents) -> Card | None:
         "1 less total variation, noisy" if contents.mode == "public" else "1 less total variation"
     )
     if contents.quality is not None:
-        known = {one.column: one.score for one in contents.quality.columns}
+        views = {view.name: view for view in contents.columns}
+        scores = {one.column: one.score for one in contents.quality.columns}
+        known = {name: _agreed(score, views.get(name)) for name, score in scores.items()}
         what = "SDMetrics' Column Shapes"
+        what += "" if known == scores else ", or how far nulls agree where that is less"
     known = {name: score for name, score in known.items() if not math.isnan(score)}
     if not known:
         return None
@@ -166,6 +170,14 @@ def _columns(contents: Contents) -> Card | None:
         f"{_named(worst)} with {percent(known[worst])}. Good from 95%, fair from 85%."
     )
     return Card("Columns", percent(mean), _at_least(mean, 0.95, 0.85), words, "columns")
+
+
+def _agreed(score: float, view: ColumnView | None) -> float:
+    """Return a score that does not pass over nulls, as those of SDMetrics do."""
+    if view is None or view.real is None or view.real.nulls == view.synthetic.nulls:
+        return score
+    agree = 1 - abs(view.real.nulls - view.synthetic.nulls)
+    return agree if math.isnan(score) else min(score, agree)
 
 
 def _named(name: str) -> str:

@@ -138,3 +138,15 @@ def test_quantities_are_those_that_are_numbers():
 def test_many_classes_share_a_colour():
     key = charts.class_key([f"class {k}" for k in range(12)])
     assert [name for name, _ in key][-1] == "5 others"
+
+
+def test_labels_of_large_values_fit_left_of_the_axis():
+    axis = svg.left_axis(svg.Scale(0, 120_987, 100, 0), 44, 200)
+    assert re.findall(">([^<]+)</text>", axis) == ["0", "50k", "100k"]
+    assert ">2.5M<" in svg.left_axis(svg.Scale(0, 2.5e6, 100, 0), 44, 200, ticks=1)
+
+
+def test_the_middle_of_an_axis_that_is_all_but_zero_is_zero():
+    shape = Shape((0.5, 0.5), nulls=0.0)
+    view = ColumnView("x", "number", (-2.80003, 0.1, 2.80001), (), shape, shape, 0.0)
+    assert ">0</text>" in charts.column(view).svg

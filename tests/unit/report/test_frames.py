@@ -123,3 +123,9 @@ def test_the_worst_column_comes_first():
     report = Report(custodian())
     worst = max(report.contents.columns, key=lambda column: column.difference)
     assert report.plot().pictures[0][0] == worst.name
+
+
+def test_a_plot_says_what_it_shows():
+    assert (
+        repr(Report(custodian()).plot("k-way")) == "Plot(k-way Wasserstein, k-way total variation)"
+    )

@@ -305,3 +305,12 @@ def test_words_about_odds_name_what_they_cover():
     apart = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
     assert together in page(made.public())
     assert together not in page(made.public(bought=apart))
+
+
+def test_what_a_picture_of_near_rows_says_is_true_of_all_rows():
+    contents = made.custodian()
+    told = " ".join(page(contents).split())
+    assert f"equal one of the {contents.rows['real']:,} real rows" in told
+    without = page(made.custodian(certificate=None, verification=None))
+    assert "the promise above" not in without
+    assert "nobody\u2019s" not in without

@@ -6,6 +6,7 @@ import pytest
 
 import contents as made
 from certificates import DRAFTED, honest
+from tabpe.metrics.columns import ColumnView, Shape
 from tabpe.metrics.scores import ColumnScore, Quality
 from tabpe.metrics.utility import LearnerScore, Utility
 from tabpe.report.verdict import cards, main_scores, verdict
@@ -85,6 +86,18 @@ def test_columns_are_graded_by_their_mean_score(score, grade):
     found = card("Columns", made.custodian(quality=Quality(scores, ())))
     assert (found.figure, found.grade) == (f"{score:.1%}", grade)
     assert "age" in found.words
+
+
+@pytest.mark.parametrize(("score", "nulls"), [(float("nan"), 1.0), (0.98, 0.7), (0.98, 0.0)])
+def test_columns_that_are_null_where_they_should_not_be_do_not_agree(score, nulls):
+    shape = Shape((1.0,), nulls=0.0)
+    view = ColumnView(
+        "age", "number", (0.0, 1.0), (), shape, dataclasses.replace(shape, nulls=nulls), nulls
+    )
+    quality = Quality((ColumnScore("age", "KSComplement", score),), ())
+    found = card("Columns", made.custodian(columns=(view,), quality=quality))
+    assert found.figure == ("98.0%" if nulls == 0 else f"{1 - nulls:.1%}")
+    assert ("nulls agree" in found.words) == (nulls > 0)
 
 
 @pytest.mark.parametrize(("start", "grade"), [(0.012, "good"), (0.024, "fair"), (0.1, "poor")])

@@ -14,9 +14,10 @@ from tabpe.report.charts.svg import REAL, SYNTHETIC, Chart, Scale, at
 from tabpe.report.text import number, percent, short
 
 _WIDTH, _HEIGHT = 290, 160
-_LEFT, _RIGHT, _TOP, _BOTTOM = 34, 284, 10, 138
+_LEFT, _RIGHT, _TOP, _BOTTOM = 42, 284, 10, 138
 _NULLS = 34  # the place for nulls, at the right
 _NAME, _ROW = 102, 20
+_ALL_BUT_ZERO = 0.005  # of half the width: less than a pixel
 
 
 def column(view: ColumnView) -> Chart:
@@ -107,11 +108,14 @@ def _step(x: Scale, y: Scale, start: float, end: float, share: float) -> str:
 def _ends(view: ColumnView, right: float) -> list[Markup]:
     """Return the ends and the middle of the bins; an end that also holds what is beyond says so."""
     low, high = view.edges[0], view.edges[-1]
+    middle = low / 2 + high / 2
+    if abs(middle) < _ALL_BUT_ZERO * (high / 2 - low / 2):
+        middle = 0.0
     below, beyond = view.open_ends
     y = _BOTTOM + 16
     return [
         svg.text(_LEFT, y, ("\u2264 " if below else "") + number(low)),
-        svg.text((_LEFT + right) / 2, y, number(low / 2 + high / 2), "middle"),
+        svg.text((_LEFT + right) / 2, y, number(middle), "middle"),
         svg.text(right, y, ("\u2265 " if beyond else "") + number(high), "end"),
     ]
 
@@ -135,7 +139,7 @@ def _bars(view: ColumnView) -> Chart:
     if not synthetic[-1] and (real is None or not real[-1]):
         names.pop()
     highest = [share + view.band for share in [*synthetic, *(real or [])]]
-    x = svg.across(highest, _NAME, _WIDTH - 44)
+    x = svg.across(highest, _NAME, _WIDTH - 52)
     parts = [
         svg.tag(
             "g",

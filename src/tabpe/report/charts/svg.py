@@ -20,6 +20,7 @@ SOFT = "var(--soft, #52606d)"
 LINE = "var(--line, #d9dee5)"
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _STEPS = (1, 2, 2.5, 5, 10)
+_SIZES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True)
@@ -225,4 +226,7 @@ def bottom_axis(scale: Scale, y: float, ticks: int = 5, unit: str = "") -> Marku
 
 
 def _label(value: float, unit: str) -> str:
-    return f"{100 * value:.3g}%" if unit == "%" else number(round(value, 10)) + unit
+    if unit == "%":
+        return f"{100 * value:.3g}%"
+    size, letter = next((one for one in _SIZES if abs(value) >= one[0]), (1.0, ""))
+    return number(round(value / size, 10)) + letter + unit

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "pictures"
+SHOW = "section => document.querySelector(section).scrollIntoView({behavior: 'instant'})"
 PICTURES = {
     "report-light": ("light", 1280, 1180, "#findings"),
     "report-dark": ("dark", 1280, 1180, "#columns"),
@@ -26,7 +27,7 @@ PICTURES = {
 def taken(page: Page, name: str, section: str) -> Path:
     """Show a section of the page and take its picture."""
     if section != "#findings":
-        page.evaluate("section => document.querySelector(section).scrollIntoView()", section)
+        page.evaluate(SHOW, section)
     page.screenshot(path=OUT / f"{name}.png")
     return OUT / f"{name}.png"
 

@@ -134,8 +134,20 @@ def open_tables(
         seen["synthetic"],
         seen.get("test"),
         sampled(tables["synthetic"].select(list(schema.names))),
-        (*notes, *_left_out(tables, schema), *_strangers(seen["real"], seen["synthetic"])),
+        (
+            *notes,
+            *_left_out(tables, schema),
+            *_strangers(seen["real"], seen["synthetic"]),
+            *_seen_before(tables),
+        ),
     )
+
+
+def _seen_before(tables: Mapping[str, pa.Table]) -> list[str]:
+    """Return a note if one table was given for another."""
+    real = tables["real"]
+    same = [name for name in ("test", "synthetic") if name in tables and real.equals(tables[name])]
+    return [f"the {name} table is the real table itself" for name in same]
 
 
 def titled(given: str | None, otherwise: str) -> str:

@@ -189,3 +189,11 @@ def test_frames_with_awkward_names_and_types():
     assert tables.real["n"].missing.sum() == 1
     assert isinstance(tables.schema["a b"], Categorical)
     assert isinstance(tables.schema["n"], Float)
+
+
+def test_a_table_that_is_given_for_another_is_noted():
+    tables = open_tables(TABLE, TABLE.slice(0, 2), TABLE, SCHEMA, None)
+    assert tables.notes == ("the test table is the real table itself",)
+    assert open_tables(TABLE, TABLE, None, SCHEMA, None).notes == (
+        "the synthetic table is the real table itself",
+    )

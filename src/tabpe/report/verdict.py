@@ -169,7 +169,7 @@ def _columns(contents: Contents) -> Card | None:
         f"Single columns agree to {percent(mean)} on average ({what}); the worst is "
         f"{_named(worst)} with {percent(known[worst])}. Good from 95%, fair from 85%."
     )
-    return Card("Columns", percent(mean), _at_least(mean, 0.95, 0.85), words, "columns")
+    return Card("Columns", percent(mean), _at_least(round(mean, 3), 0.95, 0.85), words, "columns")
 
 
 def _agreed(score: float, view: ColumnView | None) -> float:
@@ -204,7 +204,7 @@ def _pairs(contents: Contents) -> Card | None:
         f"worst is {names}, {number(worst[0].real)} real and {number(worst[0].synthetic)} "
         f"synthetic. Good up to 0.05, fair up to 0.1."
     )
-    return Card("Pairs", f"{mean:.3f} off", _at_most(mean, 0.05, 0.1), words, "pairs")
+    return Card("Pairs", f"{mean:.3f} off", _at_most(round(mean, 3), 0.05, 0.1), words, "pairs")
 
 
 def _high_order(contents: Contents) -> Card | None:
@@ -224,7 +224,7 @@ def _high_order(contents: Contents) -> Card | None:
         f"rows are (Wasserstein {number(furthest.distance)} against {number(floor.distance)}). "
         f"Good up to 1.5 times, fair up to 3."
     )
-    grade = _at_most(ratio, 1.5, 3.0)
+    grade = _at_most(float(f"{ratio:.2g}"), 1.5, 3.0)
     return Card("High order", f"{times}\u00d7 floor", grade, words, "high-order")
 
 
@@ -262,7 +262,7 @@ def _utility(utility: Utility) -> Card | None:
         words += " No test rows were given: the synthetic rows may have been made from those that "
         words += "were tested on, and do less well on others."
     figure = f"{percent(max(0.0, way), 0)} of real"
-    return Card("Utility", figure, _at_least(way, 0.9, 0.7), words, "utility")
+    return Card("Utility", figure, _at_least(round(way, 2), 0.9, 0.7), words, "utility")
 
 
 def main_scores(utility: Utility) -> tuple[str, str, tuple[float, float, float]] | None:
@@ -320,6 +320,7 @@ def _closeness(contents: Contents) -> Card | None:
     return Card("Closeness", f"{percent(closeness.copies)} copies", grade, words, "closeness")
 
 
+# Figures are graded as they are shown: 69.6% that reads 70% is at least 70%.
 def _at_least(value: float, good: float, fair: float) -> Grade:
     return _at_most(-value, -good, -fair)
 

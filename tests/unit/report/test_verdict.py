@@ -161,6 +161,12 @@ def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
     assert card("Utility", made.custodian(utility=scored(synthetic))).grade == grade
 
 
+@pytest.mark.parametrize(("way", "shown", "grade"), [(0.696, "70", "fair"), (0.694, "69", "poor")])
+def test_a_figure_is_graded_as_it_is_shown(way, shown, grade):
+    found = card("Utility", made.custodian(utility=scored(0.5 + 0.4 * way)))
+    assert (found.figure, found.grade) == (f"{shown}% of real", grade)
+
+
 def test_where_real_rows_teach_nothing_there_is_no_grade():
     assert card("Utility", made.custodian(utility=scored(0.5, real=0.5))).grade == "unknown"
 

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from tabpe.appraise.plan import Predict, Synthetic, Whole
 from tabpe.encode import Encoder, Records
+from tabpe.metrics.features import MOST_LISTED
+from tabpe.metrics.learners import boosting_settings
 
 MOST_ROWS = 20_000
-# Trees in all; each class gets one an iteration.
-_TREES, _ITERATIONS = 2_000, (10, 100)
-# The most values of a category that gradient boosting takes for one.
-_MOST_VALUES = 255
 
 
 def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
@@ -27,11 +25,11 @@ def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
         seed: Drives the choice of rows and the training.
     """
     encoder = synthetic.encoder
-    if encoder.class_count < 2:  # noqa: PLR2004
+    if encoder.class_count == 1:
         return None
     rows, classes = _some(synthetic, seed)
     features = _features(encoder, rows)
-    if len(np.unique(classes)) < 2 or not features.shape[1]:  # noqa: PLR2004
+    if len(np.unique(classes)) == 1 or not features.shape[1]:
         return _constant(int(np.bincount(classes).argmax()))
     model = _fitted(_model(encoder, seed), features, classes)
 
@@ -59,14 +57,12 @@ def _some(synthetic: Synthetic, seed: int) -> tuple[Records, Whole]:
 def _model(encoder: Encoder, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    least, most = _ITERATIONS
     numbers = [False] * len(_number_places(encoder))
-    listed = [column.size <= _MOST_VALUES for column in encoder.categorical]
+    listed = [column.size <= MOST_LISTED for column in encoder.categorical]
     return HistGradientBoostingClassifier(
-        max_iter=int(np.clip(_TREES // encoder.class_count, least, most)),
         categorical_features=np.array([*numbers, *listed]),
-        early_stopping=False,
         random_state=seed % 2**32,
+        **boosting_settings(encoder.class_count),
     )
 
 

@@ -18,10 +18,10 @@ from tabpe.errors import CellError, DataError, missing_value
 from tabpe.schema import Boolean, Categorical, Float, Integer
 from tabpe.schema.columns import EXACT_INTEGERS
 
-_TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
+TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False, "f": False, "no": False, "n": False, "0": False
 }  # fmt: skip
-_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 def numbers_of(column: Integer | Float, cells: pa.ChunkedArray) -> NDArray[np.float64]:
@@ -42,7 +42,7 @@ def codes_of(column: Categorical | Boolean, cells: pa.ChunkedArray) -> NDArray[n
     array = _without_missing(column.name, cells)
     if isinstance(column, Boolean):
         return _truths(column, array)
-    kind = _VALUE_TYPES[type(column.values[0])]
+    kind = VALUE_TYPES[type(column.values[0])]
     found = pc.index_in(comparable(array, kind), value_set=pa.array(column.values, type=kind))
     if column.other is not None:
         found = pc.fill_null(found, column.values.index(column.other))
@@ -72,9 +72,9 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
     else:
         text = pc.utf8_lower(pc.utf8_trim_whitespace(comparable(array, pa.string())))
         _refuse(column.name, pc.equal(text, ""), None)
-        place = pc.index_in(text, value_set=pa.array(list(_TRUTHS)))
+        place = pc.index_in(text, value_set=pa.array(list(TRUTHS)))
         _refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
-        truths = pc.take(pa.array(list(_TRUTHS.values())), place)
+        truths = pc.take(pa.array(list(TRUTHS.values())), place)
     codes: NDArray[np.int64] = truths.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 

@@ -24,7 +24,7 @@ from tabpe.domain import kinds
 from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
 from tabpe.domain.categories import LONGEST_VALUE
 from tabpe.domain.kinds import KINDS
-from tabpe.encode.cells import comparable
+from tabpe.encode.cells import VALUE_TYPES, comparable
 from tabpe.engines.users import Users, unit_vectors
 from tabpe.errors import DataError
 from tabpe.io import Source
@@ -35,7 +35,6 @@ MOST_VALUES = 2**16
 NOWHERE = -1
 _FRACTION = r"^[+-]?[0-9]*\.(?P<digits>[0-9]*?)0*$"
 _TRUTHS = ["true", "false"]
-_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 class Survey:
@@ -146,7 +145,7 @@ class _Values:
 
     def __init__(self, name: str, kind: type) -> None:
         self.known: dict[Any, int] = {}
-        self._name, self._kind = name, _VALUE_TYPES[kind]
+        self._name, self._kind = name, VALUE_TYPES[kind]
 
     def cells(self, array: pa.Array) -> Whole:
         """Return the number of the value of each cell. One too long for a category has none."""

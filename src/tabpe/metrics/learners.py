@@ -33,6 +33,9 @@ Model = Any
 Make = Callable[[Examples, int | None], Model]
 Encode = Callable[[Sequence[Cells]], NDArray[Any]]
 MOST_TREES = 1500
+# Without a penalty the steps for rare classes are so large that dozens of classes are never
+# learned; XGBoost has this one too. Stopping early sets rows aside: a class may have but one.
+STEADY = {"l2_regularization": 1.0, "early_stopping": False}
 NEIGHBOURS = 5
 _ALONE = Lock()  # networks draw from a generator that all threads share
 
@@ -168,43 +171,35 @@ def together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[
 
 
 def boosted_trees(train: Examples, random_state: int | None, **settings: Any) -> Model:
-    """Return gradient boosting that splits categories as such, as far as it can.
-
-    Without regularization the steps for rare classes are so large that dozens of classes are never
-    learned; a penalty of 1 is what XGBoost has too. Stopping early would set rows aside, and fail
-    where a class has but one.
-    """
+    """Return gradient boosting that splits categories as such, as far as it can."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     kind = (
         HistGradientBoostingRegressor if train.classes is None else HistGradientBoostingClassifier
     )
     listed = [is_listed(cells) for cells in train.features]
-    return kind(
-        l2_regularization=1.0,
-        early_stopping=False,
-        categorical_features=listed,
-        random_state=random_state,
-        **settings,
-    )
+    return kind(categorical_features=listed, random_state=random_state, **(STEADY | settings))
+
+
+def boosting_settings(trees: int) -> dict[str, Any]:
+    """Return the settings of gradient boosting that takes so many trees a step, one a class.
+
+    A hundred steps; fewer and larger ones if each of them is a tree for many classes. Each split
+    sees half of the features: where only several columns together tell something, all first splits
+    look alike, and trees that see all features keep taking the same wrong one.
+
+    Example:
+        >>> boosting_settings(2)["max_iter"], boosting_settings(100)["max_iter"]
+        (100, 15)
+    """
+    steps = min(100, max(10, MOST_TREES // trees))
+    pace = {"max_iter": steps, "learning_rate": min(0.3, 10 / steps)}
+    return STEADY | pace | {"max_leaf_nodes": 63, "max_features": 0.5}
 
 
 def _boosting(train: Examples, random_state: int | None) -> Model:
-    """Take a hundred steps; fewer and larger ones if each of them is a tree for many classes.
-
-    Each split sees half of the features. Where only several columns together tell something, all
-    first splits look alike, and trees that see all features keep taking the same wrong one.
-    """
     trees = 1 if train.classes is None else len(train.present)
-    steps = min(100, max(10, MOST_TREES // trees))
-    return boosted_trees(
-        train,
-        random_state,
-        max_iter=steps,
-        learning_rate=min(0.3, 10 / steps),
-        max_leaf_nodes=63,
-        max_features=0.5,
-    )
+    return boosted_trees(train, random_state, **boosting_settings(trees))
 
 
 def _extra_trees(train: Examples, random_state: int | None) -> Model:

@@ -17,17 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import attempt, is_text
-from tabpe.encode.cells import comparable
+from tabpe.encode.cells import TRUTHS, VALUE_TYPES, comparable
 from tabpe.errors import DataError, SchemaError, did_you_mean
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 from tabpe.schema.columns import EXACT_INTEGERS
 
 NULL = -1
 FAR = 1e6  # declared ranges
-_VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-_TRUTHS = {"true": "True", "t": "True", "yes": "True", "y": "True", "1": "True"} | {
-    "false": "False", "f": "False", "no": "False", "n": "False", "0": "False"
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +224,7 @@ def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     """Return cells as the names of their categories; null for a null."""
     if isinstance(column, Boolean):
         return _truths(column.name, array)
-    kind = _VALUE_TYPES[type(column.values[0])]
+    kind = VALUE_TYPES[type(column.values[0])]
     as_declared = comparable(array, kind)
     if pa.types.is_integer(kind):
         as_declared = pc.coalesce(as_declared, _whole(array))
@@ -260,8 +256,8 @@ def _truths(name: str, array: pa.Array) -> pa.Array:
     missing = pc.is_null(array, nan_is_null=True)
     text = _as_text(name, array)
     lowered = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    place = pc.index_in(lowered, value_set=pa.array(list(_TRUTHS)))
-    named = pc.take(pa.array(list(_TRUTHS.values())), place)
+    place = pc.index_in(lowered, value_set=pa.array(list(TRUTHS)))
+    named = pc.take(pa.array([str(truth) for truth in TRUTHS.values()]), place)
     missing = pc.or_(missing, pc.equal(lowered, ""))
     return pc.if_else(missing, None, pc.coalesce(named, text))
 

@@ -79,7 +79,7 @@ def counted(monkeypatch, real, schema, **terms):
     with monkeypatch.context() as patch:
         patch.setattr(Tables, "counts", heard)
         patch.setattr(measure, "marginals", asked_for)
-        patch.setattr(predictor, "_ITERATIONS", (1, 3))
+        patch.setattr(predictor, "boosting_settings", lambda _: {"max_iter": 3})
         usual = {"epsilon": 1, "delta": 1e-6, "random_state": 0, "noise": no_noise()}
         found = appraise(real, SYNTHETIC, schema, **(usual | terms))
     return seen["counts"], seen["shapes"], found.bought.certificate.bill

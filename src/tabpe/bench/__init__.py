@@ -4,5 +4,13 @@ The data is public and metrics read it as it is: nothing here belongs near priva
 
 - `experiment`: what an experiment file says
 - `files`: reads it
-- `records`: what is kept of a run
+- `grid`: the runs of an experiment
+- `task`: the data of a run
+- `methods`: from settings to synthetic rows
+- `rounds`: the rows that a round of an evolution had
+- `evaluate`, `cnn`: measures of synthetic rows
+- `worker`: one run, in a process of its own
+- `isolate`: that process, within limits
+- `runner`: many of them, one after the other or side by side
+- `records`, `machine`: what is kept of a run
 """

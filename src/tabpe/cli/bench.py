@@ -26,11 +26,13 @@ app = typer.Typer(
     help="Run experiments on public data, and show what came of them.", no_args_is_help=True
 )
 
-File = Annotated[Path, typer.Argument(help="An experiment, or a suite of them: YAML.")]
-Variant = Annotated[
-    str | None, typer.Option("--variant", "-v", help="Such as quick or full; full if not given.")
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
 ]
-Folder = Annotated[Path, typer.Option("--results", "-o", help="The folder of the results.")]
+Variant = Annotated[
+    str | None, typer.Option("--variant", help="Such as 'quick'; 'full' if left out.")
+]
+Folder = Annotated[Path, typer.Option("--results", help="The folder of the results.")]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", help="Runs at once; cores are divided among them.")
 ]
@@ -58,9 +60,10 @@ def run(
 ) -> None:
     """Make the runs of an experiment that are not made yet.
 
-    Each has a process of its own, with limits of time and memory. Results are added to
-    RESULTS/NAME.VARIANT.jsonl as runs end: after an interruption the same command goes on.
-    For figures of time leave --jobs at 1.
+    Each has a process of its own, with limits of time and memory. Results are kept as runs end:
+    after an interruption the same command goes on. For figures of time leave --jobs at 1.
+
+    Exit codes: 0 all runs are done or did not fit, 1 a run failed, 2 wrong use or interrupted.
     """
     with reported():
         from tabpe.bench.files import read_suite

@@ -15,7 +15,6 @@ from tabpe.errors import ParameterError
 from tabpe.metrics.examples import Examples
 from tabpe.metrics.learners import answered
 
-NAME = "cnn"
 EPOCHS, BATCH, RATE = 60, 32, 2e-3
 CHANNELS = 16, 32
 

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.bench.cnn import NAME as CNN
 from tabpe.bench.cnn import predicted_by_cnn
-from tabpe.bench.experiment import OVERLAP, UTILITY, Evaluation
+from tabpe.bench.experiment import CNN, OVERLAP, UTILITY, Evaluation
 from tabpe.bench.task import Task
 from tabpe.errors import ParameterError
 from tabpe.metrics.examples import Examples, class_examples, examples

@@ -24,10 +24,12 @@ from typing import Any, Literal
 
 from tabpe import _validate
 from tabpe.errors import ParameterError, shown
+from tabpe.metrics.learners import learner_names
 
 UTILITY = ("accuracy", "macro_f1", "auc", "r2")
 OVERLAP = ("precision", "recall", "density", "coverage")
 OTHERS = "others"
+CNN = "cnn"
 KEPT = ("rows", "rounds")
 _KWAY = re.compile(r"^[1-9][0-9]?-(wd|tv)$")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
@@ -107,6 +109,8 @@ class Evaluation:
             _validate.whole(name, getattr(self, name), least=1)
         if not self.learners:
             raise ParameterError("learners=(): expected at least one.")
+        for name in self.learners:
+            _validate.one_of("learners", name, [*learner_names(), CNN])
 
 
 @dataclass(frozen=True)
@@ -170,14 +174,6 @@ class Experiment:
             check_metric(metric)
         for kept in self.keep:
             _validate.one_of("keep", kept, KEPT)
-        self._check_places()
-
-    def _check_places(self) -> None:
-        """Refuse a method that is meant for data that is not in the experiment."""
-        known = {data.name for data in self.data}
-        for method in self.methods:
-            for name in method.on or ():
-                _validate.one_of(f"methods: {method.name}: on", name, sorted(known))
 
 
 @dataclass(frozen=True)

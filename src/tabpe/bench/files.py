@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tabpe import _plain
 from tabpe._paths import open_regular
-from tabpe.bench.experiment import Evaluation, Experiment, Limits, Suite
+from tabpe.bench.experiment import OTHERS, Evaluation, Experiment, Limits, Suite
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean, shown
 
 T = TypeVar("T")
 LARGEST = 2**20
+_KEYS = tuple(name for name in Experiment.__dataclass_fields__ if name != "variant")
 
 
 def read_suite(path: Path, variant: str | None = None) -> Suite:
@@ -57,9 +58,13 @@ def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Expe
         Traceback (most recent call last):
         tabpe.errors.ParameterError: a.yaml: unknown key 'epsilon': did you mean 'epsilons'?
     """
-    keys = tuple(name for name in Experiment.__dataclass_fields__ if name != "variant")
-    _refuse_unknown(where, plain, (*keys, "variants"))
-    merged = _merged(plain, variant, keys, where)
+    _refuse_unknown(where, plain, (*_KEYS, "variants"))
+    variants = _variants(plain, where)
+    if variant not in variants:
+        hint = did_you_mean(variant, variants)
+        raise ParameterError(f"{where}: variants: there is none named {variant!r}: {hint}")
+    merged = {**plain, **variants[variant], "variant": variant}
+    merged.pop("variants", None)
     for key, entry_of in _ENTRIES.items():
         if isinstance(merged.get(key), list):
             merged[key] = [
@@ -72,24 +77,43 @@ def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Expe
     for key, kind in (("limits", Limits), ("evaluate", Evaluation)):
         if isinstance(merged.get(key), Mapping):
             _refuse_unknown(f"{where}: {key}", merged[key], tuple(kind.__dataclass_fields__))
-    return _read(Experiment, {**merged, "variant": variant}, where)
+    experiment = _read(Experiment, merged, where)
+    _check_choices(experiment, _names([plain, *variants.values()], where), where)
+    return experiment
 
 
-def _merged(
-    plain: Mapping[str, Any], variant: str, keys: tuple[str, ...], where: str
-) -> dict[str, Any]:
-    """Return the top-level keys, with those of the variant in their place."""
-    variants = plain.get("variants") or {"full": {}}
-    if not isinstance(variants, Mapping):
-        raise ParameterError(f"{where}: variants={shown(variants)}: expected a mapping by name.")
-    if variant not in variants:
-        hint = did_you_mean(variant, map(str, variants))
-        raise ParameterError(f"{where}: variants: there is none named {variant!r}: {hint}")
-    changes = variants[variant] or {}
-    if not isinstance(changes, Mapping):
-        raise ParameterError(f"{where}: variants.{variant}={shown(changes)}: expected a mapping.")
-    _refuse_unknown(f"{where}: variants.{variant}", changes, keys)
-    return {key: value for key, value in {**plain, **changes}.items() if key != "variants"}
+def _variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+    """Return what each variant replaces."""
+    given = plain.get("variants") or {"full": {}}
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{where}: variants={shown(given)}: expected a mapping by name.")
+    found = {str(name): changes or {} for name, changes in given.items()}
+    for name, changes in found.items():
+        if not isinstance(changes, Mapping):
+            raise ParameterError(f"{where}: variants.{name}={shown(changes)}: expected a mapping.")
+        _refuse_unknown(f"{where}: variants.{name}", changes, _KEYS)
+    return found
+
+
+def _names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
+    """Return the data of all variants: what is meant for one is no mistake in another."""
+    entries = [entry for part in parts for entry in part.get("data", ())]
+    return sorted({_named(entry, f"{where}: data")[0] for entry in entries})
+
+
+def _check_choices(experiment: Experiment, data: Sequence[str], where: str) -> None:
+    """Refuse a method or a setting that is meant for data that no variant has."""
+    for method in experiment.methods:
+        choices: dict[str, Iterable[Any]] = {"on": method.on or ()}
+        choices |= {k: v for k, v in method.settings.items() if isinstance(v, Mapping)}
+        for setting, names in choices.items():
+            for name in names:
+                if name not in (*data, OTHERS):
+                    hint = did_you_mean(str(name), data)
+                    raise ParameterError(
+                        f"{where}: methods: {method.name}: {setting}: there is no data "
+                        f"{shown(name)}: {hint}"
+                    )
 
 
 def _data_entry(entry: Any, where: str) -> dict[str, Any]:
@@ -126,9 +150,9 @@ class _Include:
 
 def _read(kind: type[T], plain: Mapping[str, Any], where: str) -> T:
     try:
-        return _plain.read(kind, plain, where=where)
+        return _plain.read(kind, plain, where="")
     except ArchiveError as error:
-        raise ParameterError(str(error)) from None
+        raise ParameterError(f"{where}: {str(error).lstrip('.: ')}") from None
 
 
 def _refuse_unknown(where: str, given: Mapping[Any, Any], known: tuple[str, ...]) -> None:

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tabpe.bench.experiment import OTHERS, Evaluation, Experiment, Limits, Method
-from tabpe.errors import ParameterError
 
 REAL, TABPE = "real", "tabpe"
 # From what takes a moment to what may take hours: a look at the results tells something early.
@@ -77,9 +76,6 @@ class Run:
 def runs_of(experiment: Experiment) -> list[Run]:
     """Return the runs of an experiment: by seed, and for each seed cheap methods first.
 
-    Raises:
-        ParameterError: If a setting chooses by data that the experiment does not have.
-
     Example:
         >>> from tabpe.bench.files import experiment_of
         >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "metrics": ["accuracy"],
@@ -110,12 +106,11 @@ class _Way:
 
 
 def _ways(experiment: Experiment) -> Iterator[_Way]:
-    known = [data.name for data in experiment.data]
     for data, method in itertools.product(experiment.data, experiment.methods):
         if method.on is not None and data.name not in method.on:
             continue
         budgets = (None,) if method.name == REAL else experiment.epsilons
-        chosen = _chosen(method, data.name, known)
+        chosen = _chosen(method, data.name)
         for options, epsilon, settings in itertools.product(
             expanded(data.options), budgets, expanded(chosen)
         ):
@@ -133,7 +128,7 @@ def expanded(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*entries)]
 
 
-def _chosen(method: Method, data: str, known: list[str]) -> dict[str, Any]:
+def _chosen(method: Method, data: str) -> dict[str, Any]:
     """Return the settings of a method for one data set."""
     found = {}
     for name, value in method.settings.items():
@@ -141,11 +136,6 @@ def _chosen(method: Method, data: str, known: list[str]) -> dict[str, Any]:
             found[name] = value
         elif data in value or OTHERS in value:
             found[name] = value.get(data, value.get(OTHERS))
-        elif not any(place in value for place in known):
-            raise ParameterError(
-                f"methods: {method.name}: {name}: chooses by {', '.join(map(str, value))}, and the "
-                f"experiment has {', '.join(known)}."
-            )
     return found
 
 

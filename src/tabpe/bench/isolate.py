@@ -110,8 +110,8 @@ def _on_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
     """Return a command that may use some cores alone: every library looks at that."""
     if not cores or not hasattr(os, "sched_setaffinity"):
         return list(command)
-    pin = f"import os, sys; os.sched_setaffinity(0, {list(cores)}); os.execv(sys.argv[1], sys.argv[1:])"
-    return [sys.executable, "-c", pin, *command]
+    pin = f"os.sched_setaffinity(0, {list(cores)}); os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", f"import os, sys; {pin}", *command]
 
 
 def _give(process: subprocess.Popen[bytes], payload: Mapping[str, Any]) -> None:
@@ -136,14 +136,14 @@ class _Watch:
         self._process, self._limits, self._stop = process, limits, stop
         self._told: dict[str, Any] = {}
         self._peak = 0.0
-        self._excess = ""
+        self._over: tuple[Status, str] | None = None
         self._events: queue.Queue[bytes | None] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
         self._enter("")
 
     def until_it_ends(self) -> None:
         """Wait for the last word of the process, or for a limit."""
-        while not self._excess and self._stage not in (DONE, ENDED):
+        while self._over is None and self._stage not in (DONE, ENDED):
             if self._stop.is_set():
                 raise Interrupted
             try:
@@ -162,23 +162,17 @@ class _Watch:
         return Ending(status, reason, self._told, round(self._peak, 1))
 
     def _verdict(self, complaint: str) -> tuple[Status, str]:
-        if self._excess:
-            return (
-                "failed" if self._stage != LOADED and "time" in self._excess else "did not fit"
-            ), self._excess
+        if self._over is not None:
+            return self._over
         if self._stage == DONE:
             return "done", ""
         if self._stage == ENDED:
             return ("failed" if self._told["fits"] else "did not fit"), str(self._told["reason"])
         code = self._process.wait()
-        if code < 0 and self._peak >= NEAR * self._most_megabytes:
+        if code < 0 and self._peak >= NEAR * self._limits.gigabytes * 1024:
             return "did not fit", f"memory: ended by the system at {self._peak:,.0f} MB"
         named = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return "failed", f"ended with {named}" + (f": {complaint}" if complaint else "")
-
-    @property
-    def _most_megabytes(self) -> float:
-        return self._limits.gigabytes * 1024
 
     def _listen(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
@@ -199,14 +193,15 @@ class _Watch:
         """Compare what the process takes with its limits."""
         held = _megabytes(self._process.pid)
         if self._stage != MADE:
-            self._peak = max(self._peak, held)
-        if held > self._most_megabytes:
-            self._peak = max(self._peak, held)
-            self._excess = f"memory: over {self._limits.gigabytes:g} GB"
+            self._peak = max(self._peak, held, _most_megabytes(self._process.pid))
+        what = {LOADED: "", MADE: " to measure"}.get(self._stage, " to load")
+        if held > self._limits.gigabytes * 1024:
+            reason = f"memory: over {self._limits.gigabytes:g} GB{what}"
+            self._over = ("failed" if self._stage == MADE else "did not fit"), reason
         most = self._limits.seconds if self._stage == LOADED else PATIENCE
         if time.monotonic() - self._since > most:
-            what = {LOADED: "", MADE: " to measure"}.get(self._stage, " to load")
-            self._excess = f"time: over {most:g} s{what}"
+            reason = f"time: over {most:g} s{what}"
+            self._over = ("did not fit" if self._stage == LOADED else "failed"), reason
 
 
 def _megabytes(leader: int) -> float:
@@ -221,3 +216,12 @@ def _megabytes(leader: int) -> float:
                 if int(after[3]) == leader:  # its session
                     held += int(after[21])  # its resident pages
     return held * _PAGE / 2**20
+
+
+def _most_megabytes(process: int) -> float:
+    """Return the most that a process ever held; 0 where the system does not tell."""
+    with suppress(OSError, IndexError, ValueError):
+        for line in (_PROC / str(process) / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return 0.0

@@ -6,10 +6,12 @@ All get the same: the training rows, the schema, the number of rows as public, e
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe import _validate
+from tabpe.baselines import METHODS, Baseline
 from tabpe.bench.grid import REAL, TABPE, Run
 from tabpe.bench.rounds import rows_by_round
 from tabpe.bench.task import Task
@@ -25,6 +28,16 @@ from tabpe.evolve import Evolution
 from tabpe.synthesizer import TabPE
 
 OWN = ("shares", "oversample")
+BASELINE = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
+# What is loaded before the clock starts. Of the rest, a small table makes sure.
+HEAVY = {
+    "mst": ("jax", "mbi", "networkx"),
+    "aim": ("jax", "mbi", "networkx"),
+    "privmrf": ("networkx",),
+    "gem": ("jax", "optax"),
+    "rap++": ("jax", "optax"),
+    "privgsd": ("jax",),
+}
 # What the experiment and the data decide.
 NOT_SETTINGS = (
     "epsilon",
@@ -72,7 +85,9 @@ def maker_of(run: Run) -> Maker:
         return _real
     if run.method == TABPE:
         return _tabpe(run)
-    raise ParameterError(f"method={run.method!r}: {did_you_mean(run.method, method_names())}")
+    if run.method in METHODS:
+        return _baseline(run)
+    raise ParameterError(f"methods: {run.method!r}: {did_you_mean(run.method, method_names())}")
 
 
 def method_names() -> tuple[str, ...]:
@@ -82,7 +97,7 @@ def method_names() -> tuple[str, ...]:
         >>> method_names()[:2]
         ('real', 'tabpe')
     """
-    return (REAL, TABPE)
+    return (REAL, TABPE, *METHODS)
 
 
 def refuse_unknown(method: str, settings: Iterable[str], known: Iterable[str]) -> None:
@@ -136,6 +151,42 @@ def _evolution(settings: Mapping[str, Any], fields: Iterable[str]) -> Evolution:
     return dataclasses.replace(Evolution.of(settings.get("preset", "paper")), **changed)
 
 
+def _baseline(run: Run) -> Maker:
+    kind: Any = METHODS[run.method]
+    own = [each.name for each in dataclasses.fields(kind)]
+    refuse_unknown(run.method, run.settings, (*own, *BASELINE))
+    method = kind(**{name: value for name, value in run.settings.items() if name in own})
+    given = {name: value for name, value in run.settings.items() if name in BASELINE}
+
+    def make(task: Task) -> Made:
+        wanted = rows_wanted(given.get("n_samples"), task.train.num_rows)
+        model = Baseline(
+            method,
+            **{**given, "n_samples": wanted},
+            epsilon=float(run.epsilon or 0.0),
+            delta=task.delta,
+            public_rows=task.train.num_rows,
+            random_state=run.seed,
+        )
+        return _timed(model, task, model.sample)
+
+    return make
+
+
+def warm_up(method: str) -> None:
+    """Load the packages that a method uses, so that their time is not counted as its own."""
+    if method == REAL:
+        return
+    for package in HEAVY.get(method, ()):
+        with suppress(ImportError):
+            importlib.import_module(package)
+    from tabpe.datasets import hospital_schema, hospital_table
+
+    few = Evolution(rounds=1, sampling_rounds=1)
+    model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=few, verbose=0)
+    model.fit(hospital_table(100), hospital_schema()).sample()
+
+
 def _model(run: Run, task: Task) -> TabPE:
     is_public = run.settings.get("shares", "public") == "public"
     return TabPE(
@@ -148,11 +199,15 @@ def _model(run: Run, task: Task) -> TabPE:
     )
 
 
-def _fitted(model: TabPE, task: Task, copies: int) -> Made:
+def _timed(model: TabPE | Baseline, task: Task, sample: Callable[[], pa.Table]) -> Made:
     started = time.perf_counter()
     model.fit(task.train, task.schema)
-    table = model.sample(copies * model.n_evolved_)
+    table = sample()
     return Made(table, time.perf_counter() - started, model.certificate.epsilon)
+
+
+def _fitted(model: TabPE, task: Task, copies: int) -> Made:
+    return _timed(model, task, lambda: model.sample(copies * model.n_evolved_))
 
 
 def _by_round(model: TabPE, task: Task, wanted: Iterable[int], copies: int) -> Made:

@@ -24,9 +24,9 @@ from tabpe import _plain
 from tabpe.bench.evaluate import measured
 from tabpe.bench.grid import Run
 from tabpe.bench.machine import machine, versions
-from tabpe.bench.methods import Made, maker_of
+from tabpe.bench.methods import Made, maker_of, warm_up
 from tabpe.bench.task import Task, task_of
-from tabpe.errors import TabpeError
+from tabpe.errors import CapacityError, TabpeError
 
 LOADED, MADE, DONE, ENDED = "loaded", "made", "done", "ended"
 # Libraries reserve more than they use: this limit is for a single request that is far too large.
@@ -39,6 +39,7 @@ Tell = Callable[[str, Mapping[str, Any]], None]
 def run_one(run: Run, tell: Tell) -> None:
     """Load the data, make synthetic rows, measure them, and tell what came of each."""
     make, task = maker_of(run), task_of(run)
+    warm_up(run.method)
     tell(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
     made = make(task)
     tell(
@@ -103,7 +104,7 @@ def ended(error: BaseException) -> dict[str, Any]:
     if isinstance(error, MemoryError) or any(mark in str(error) for mark in OUT_OF_MEMORY):
         return {"fits": False, "reason": "out of memory: asked for more than the limit"}
     told = str(error) if isinstance(error, TabpeError) else f"{named}: {error}"
-    return {"fits": named != "CapacityError", "reason": " ".join(told.split())}
+    return {"fits": not isinstance(error, CapacityError), "reason": " ".join(told.split())}
 
 
 def main() -> None:

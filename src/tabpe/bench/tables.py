@@ -89,7 +89,7 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
     paper = printed(entry.paper) if beside_paper and entry.paper else None
     columns: list[Column] = []
     cells: dict[Key, list[Cell]] = {key: [] for key in keys}
-    for name in entry.metrics:
+    for name in _measured(entry, found):
         shown = measure(name)
         columns.append(Column(_with_unit(shown), shown.arrow))
         for key, cell in _column(keys, found, shown, entry.rows).items():
@@ -130,6 +130,12 @@ def written(spread: Spread, shown: Measure) -> str:
     """
     mean = shown.written(spread.mean)
     return mean if spread.std is None else f"{mean} ± {shown.written(spread.std)}"
+
+
+def _measured(entry: TableEntry, found: Mapping[Key, Summary]) -> Sequence[str]:
+    """Return the measures that any run has; all of them while none is done."""
+    known = {name for summary in found.values() for name in summary.values}
+    return [name for name in entry.metrics if name in known] or entry.metrics
 
 
 def _column(

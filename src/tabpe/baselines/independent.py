@@ -15,7 +15,7 @@ from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Floats, Rows
 from tabpe.baselines.plan import Part
 
-ONE_WAYS = "one-way marginals"
+ONE_WAYS = "one-ways"
 
 
 @dataclass(frozen=True)

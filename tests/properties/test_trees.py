@@ -71,9 +71,7 @@ growths = st.builds(
 def test_the_losses_of_a_tree_lie_in_an_interval_of_its_width(
     counts, cell, growth, threshold, most
 ):
-    found = losses(
-        np.array(counts), cell % len(counts), growth, threshold=threshold, most=most
-    )
+    found = losses(np.array(counts), cell % len(counts), growth, threshold=threshold, most=most)
     assert found.max() - found.min() <= growth.width
     assert found.min() >= -1 / growth.scale - 1e-9
     assert found.max() <= growth.width - 1 / growth.scale
@@ -138,8 +136,10 @@ def test_the_width_is_rounded_up(scale, decay):
     terms = []
     for i in itertools.count():
         score = 1 - decay + i * decay
-        terms.append(math.log1p(math.exp(-max((score - 1) / scale, -700)))
-                     - math.log1p(math.exp(-max(score / scale, -700))))
+        terms.append(
+            math.log1p(math.exp(-max((score - 1) / scale, -700)))
+            - math.log1p(math.exp(-max(score / scale, -700)))
+        )
         if score / scale > 40 or i > 20_000:
             break
     assert growth.width >= math.fsum(terms) + 1 / scale

@@ -11,6 +11,7 @@ each column. A column with few values gets a bin for each of them, whatever the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,8 +29,8 @@ BINS = "bins"
 PRIVTREE, QUANTILE, UNIFORM = "privtree", "quantile", "uniform"
 KINDS = PRIVTREE, QUANTILE, UNIFORM
 FEW = 16  # A column with so many values or fewer has a bin for each.
-# The cells that bins are made of. A tree pays for depth, and single values are deep in a wide
-# range; a histogram pays for the noise of each cell.
+# Cells that bins are made of. In a tree, those that hold next to nothing cost nothing. In a
+# histogram each has noise of its own.
 TREE_CELLS = 2**17
 HISTOGRAM_CELLS = 256
 
@@ -77,7 +78,8 @@ def buy(
     if kind == PRIVTREE:
         bought = _by_trees(_axes(encoder, wide, TREE_CELLS), tables, terms, most, rows)
     elif kind == QUANTILE:
-        bought = _by_histograms(_axes(encoder, wide, HISTOGRAM_CELLS), tables, terms, most)
+        cells = _histogram_cells(terms, most, rows)
+        bought = _by_histograms(_axes(encoder, wide, cells), tables, terms, most)
     else:
         bought = _axes(encoder, wide, most)
     found = {axis.name: axis for axis in bought}
@@ -146,11 +148,16 @@ def _by_trees(
     return [joined(axis, begun) for axis, begun in zip(cells, starts, strict=True)]
 
 
+def _histogram_cells(terms: Terms, most: int, rows: float) -> int:
+    """Return so many cells that all their noise is about half of what a bin should hold."""
+    sigma = next((item.sigma for item in terms.account.agreed if item.name == BINS), math.inf)
+    return int(np.clip((rows / (2 * most * sigma)) ** 2, most, max(HISTOGRAM_CELLS, most)))
+
+
 def _by_histograms(
     cells: list[NumberAxis], tables: Tables, terms: Terms, most: int
 ) -> list[NumberAxis]:
     counted = marginals(tables, [Marginal((axis,)) for axis in cells], terms, BINS)
     return [
-        joined(axis, even_starts(counts, most))
-        for axis, counts in zip(cells, counted, strict=True)
+        joined(axis, even_starts(counts, most)) for axis, counts in zip(cells, counted, strict=True)
     ]

@@ -168,9 +168,7 @@ class Baseline:
         rng = np.random.default_rng([run.seed])
         tables = HeldTables(EncodedRows(source, encoder))
         rows = _rows(tables, terms)
-        bought = bins.buy(
-            self.bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows
-        )
+        bought = bins.buy(self.bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows)
         names = encoder.schema.names
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names

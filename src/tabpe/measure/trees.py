@@ -13,16 +13,16 @@ range `Growth.width`, however deep it is and whatever the threshold. Add a row. 
 it falls into have other scores; in a tree these are a path of halved bins and at its end a bin that
 was left, if there was a choice to be made about it.
 
-1. All numbers are whole. On the path, b is either larger by one, or `-decay` with the row as well as
-   without: then the chances are equal, and nothing is lost.
-2. A halved bin has the loss rho(b) = ln(s(b / scale) / s((b - 1) / scale)), with b as it is with the
-   row. It is positive, and falls in b because ln s is concave.
+1. All numbers are whole. On the path, b is either larger by one, or it is `-decay` with the row as
+   without it: then the chances are equal, and nothing is lost.
+2. A halved bin has the loss rho(b) = ln(s(b / scale) / s((b - 1) / scale)), where b is that with
+   the row. It is positive, and falls in b because ln s is concave.
 3. From a bin to its half, n does not rise and d rises by one, so n - d * decay falls by `decay` or
-   more. The bins of 1. that do not stay at `-decay` have a b of 1 - decay or more. So the last of
-   them has b >= 1 - decay, the one before it b >= 1, and so on: the losses of all halved bins add
-   up to between 0 and `up`, the sum of rho(1 - decay + i * decay) over i = 0, 1, 2, ...
-4. The bin that was left has a loss between -1 / scale and 0, because ln(1 - s) falls with a slope of
-   at most 1 / scale. A bin that could not be halved has none.
+   more. Bins whose b is larger by one have a b of 1 - decay or more. So the last of them has
+   b >= 1 - decay, the one before it b >= 1, and so on: the losses of all halved bins add up to
+   between 0 and `up`, the sum of rho(1 - decay + i * decay) over i = 0, 1, 2, ...
+4. The bin that was left has a loss between -1 / scale and 0, because ln(1 - s(b / scale)) falls in
+   b, with a slope of at most 1 / scale. A bin that could not be halved has none.
 
 So all losses lie between -1 / scale and `up`: an interval of width up + 1 / scale. That is what the
 price of a choice follows from (`tabpe.privacy.choices`), from both of the neighbours. Where the
@@ -152,7 +152,8 @@ def grown(
 ) -> tuple[int, ...]:
     """Return the cells in which the bins of a tree begin. What is given is exact and private."""
     below = np.concatenate([[0], np.cumsum(counts)])
-    waiting, left = deque([(0, len(counts), 0)]), []
+    waiting = deque([(0, len(counts), 0)])
+    left: list[int] = []
     while waiting:
         first, end, depth = waiting.popleft()
         room = len(left) + len(waiting) + 1 < most

@@ -78,9 +78,7 @@ def test_an_item_with_gaussian_noise_does_not_pay_for_a_tree():
     assert tables.calls == 0
 
 
-@pytest.mark.parametrize(
-    "neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=2)]
-)
+@pytest.mark.parametrize("neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=2)])
 def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
     tables, account = KnownTables(), agreed()
     with pytest.raises(ParameterError, match="adding or removing a row"):
@@ -108,16 +106,23 @@ def test_counts_of_other_cells_are_refused():
         asked(KnownTables(range(4)), agreed())
 
 
+class Watching(FakeNoise):
+    """Remembers the scales of choices."""
+
+    def __init__(self):
+        super().__init__()
+        self.scales = set()
+
+    def choose(self, scores, scale):
+        """Choose, and remember."""
+        self.scales.add(scale)
+        return super().choose(scores, scale)
+
+
 def test_choices_have_the_scale_that_was_paid_for():
-    class Watching(FakeNoise):
-        scales = []
-
-        def choose(self, scores, scale):
-            self.scales.append(scale)
-            return super().choose(scores, scale)
-
-    asked(KnownTables([9] * 8), agreed(sigma=30.0), noise=Watching())
-    assert set(Watching.scales) == {Growth.within(2 / 30.0).scale}
+    noise = Watching()
+    asked(KnownTables([9] * 8), agreed(sigma=30.0), noise=noise)
+    assert noise.scales == {Growth.within(2 / 30.0).scale}
 
 
 def test_no_axes_cost_nothing():

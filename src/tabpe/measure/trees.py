@@ -47,7 +47,7 @@ from tabpe import _validate
 from tabpe.encode.axes import Axis, Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
-from tabpe.measure.choice import _check, _chooser
+from tabpe.measure.choice import check_item, chooser_of
 from tabpe.measure.terms import Terms, charged
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.choices import range_of
@@ -136,9 +136,9 @@ def trees(
         return []
     threshold = _validate.whole("threshold", threshold, least=0)
     most = _validate.whole("most", most, least=1)
-    chooser = _chooser(terms)
+    chooser = chooser_of(terms)
     item = charged(terms.account, name, len(asked))
-    _check(item, EXPONENTIAL)
+    check_item(item, EXPONENTIAL)
     growth = Growth.within(range_of(item.sigma))
     # Exact and private from here on.
     counted = tables.counts([Marginal((axis,)) for axis in asked])

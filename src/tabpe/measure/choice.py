@@ -60,13 +60,13 @@ def choose(
         weights: How much a distance counts; None for 1 each.
         penalties: What is taken off a distance, in rows; None for nothing.
     """
-    chooser, factors = _chooser(terms), _factors(weights, len(asked))
+    chooser, factors = chooser_of(terms), _factors(weights, len(asked))
     offsets = _parts(np.zeros(len(asked)) if penalties is None else np.asarray(penalties))
     if not len(asked) == len(factors) == len(offsets):
         raise TabpeError(f"{name}: expected a weight and a penalty for each marginal.")
     targets = _targets(asked, estimates)
     item = charged(terms.account, name, 1)
-    _check(item, EXPONENTIAL)
+    check_item(item, EXPONENTIAL)
     # Exact and private from here on.
     scores = factors * (_distances(tables, asked, targets) - offsets)
     return pick(chooser, scores, int(factors.max()) * PARTS, item)
@@ -89,7 +89,7 @@ def distances(
     _check_rows(terms)
     targets = _targets(asked, estimates)
     item = charged(terms.account, name, len(asked))
-    _check(item, GAUSSIAN)
+    check_item(item, GAUSSIAN)
     return noisy(_distances(tables, asked, targets) // PARTS, item, terms).astype(np.float64)
 
 
@@ -137,7 +137,8 @@ def _factors(weights: Sequence[float] | None, size: int) -> Whole:
     return np.ceil(given * WEIGHTS).astype(np.int64)
 
 
-def _chooser(terms: Terms) -> Chooser:
+def chooser_of(terms: Terms) -> Chooser:
+    """Return the source of choices, if there is one and the promise is one that it serves."""
     _check_rows(terms)
     if not isinstance(terms.noise, Chooser):
         raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
@@ -149,6 +150,7 @@ def _check_rows(terms: Terms) -> None:
         raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
 
 
-def _check(item: BillItem, mechanism: str) -> None:
+def check_item(item: BillItem, mechanism: str) -> None:
+    """Refuse an item that is not on the bill as what it is."""
     if item.mechanism != mechanism:
         raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

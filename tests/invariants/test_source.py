@@ -214,6 +214,8 @@ def test_no_global_random_state_is_used(name):
     """Neither numpy's legacy functions nor the standard library: a seed there is shared by all."""
     assert name not in importing("random")
     allowed = {"default_rng", "Generator", "SeedSequence"}
+    if name == "datasets/xor.py":  # a generator of its own too, and the only one that draws what
+        allowed |= {"RandomState"}  # the paper's authors drew
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Attribute) and dotted(node.value) in ("np.random", "numpy.random"):
             assert node.attr in allowed

@@ -1,11 +1,10 @@
 """Independent: one-ways that fit, and nothing between attributes."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from adultlike import adult_like
-from tabpe import Boolean, Categorical, Float, Integer, Schema
+from method_corners import CORNERS
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.independent import drawn
 from tabpe.privacy import FakeNoise
@@ -48,32 +47,12 @@ def test_its_certificate_holds_and_lists_what_was_measured():
     }
 
 
-CORNERS = {
-    "one attribute": (Schema((Boolean("ill"),)), {"ill": [True, False]}),
-    "constant": (
-        Schema((Float("size", 2.0, 2.0), Categorical("ward", ("a",)))),
-        {"size": [2.0, 2.0], "ward": ["a", "a"]},
-    ),
-    "numbers alone": (
-        Schema((Integer("age", 0, 99), Float("size", 0.0, 1.0))),
-        {
-            "age": [5, 70],
-            "size": [0.5, 1.0],
-        },
-    ),
-    "numeric label": (
-        Schema((Integer("age", 0, 99), Boolean("ill")), label="age", label_cuts=(50,)),
-        {"age": [5, 70], "ill": [True, False]},
-    ),
-}
-
-
 @pytest.mark.parametrize("bins", ["privtree", "quantile", "uniform"])
-@pytest.mark.parametrize(("schema", "columns"), CORNERS.values(), ids=CORNERS.keys())
-def test_corners(schema, columns, bins):
-    table = pa.table({name: cells * 50 for name, cells in columns.items()})
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name, bins):
+    table, schema = CORNERS[name]
     made = fitted(table, schema, bins=bins, n_samples=30).sample()
-    assert (made.num_rows, made.column_names) == (30, list(columns))
+    assert (made.num_rows, made.column_names) == (30, table.column_names)
 
 
 @pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")

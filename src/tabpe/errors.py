@@ -111,6 +111,10 @@ class ThinVotesWarning(UserWarning):
     """More rows are evolved than the private rows can tell apart under the noise."""
 
 
+class CapacityError(TabpeError):
+    """A setting needs more memory or cells than a method allows."""
+
+
 class SlowVotesWarning(UserWarning):
     """The compiled part is missing, and numpy takes its place."""
 

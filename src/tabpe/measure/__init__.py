@@ -7,11 +7,22 @@ else.
 - `histograms`: `votes`, `class_counts`, `row_count`
 - `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
 - `tables`: `marginals`, rows in the cells of tables of counts
+- `choice`: `choose`, `distances`, marginals against estimates of them
 - `terms`: `Terms`, on which rows are read: what is charged, and the noise
 """
 
+from tabpe.measure.choice import choose, distances
 from tabpe.measure.histograms import Measured, class_counts, row_count, votes
 from tabpe.measure.tables import marginals
 from tabpe.measure.terms import Terms
 
-__all__ = ["Measured", "Terms", "class_counts", "marginals", "row_count", "votes"]
+__all__ = [
+    "Measured",
+    "Terms",
+    "choose",
+    "class_counts",
+    "distances",
+    "marginals",
+    "row_count",
+    "votes",
+]

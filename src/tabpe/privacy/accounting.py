@@ -18,6 +18,8 @@ all items compose to one Gaussian mechanism.
 A bill of more than a few items, like that of all runs on a data set, is made up of distributions by
 `tabpe.privacy.merging`.
 
+A choice by the exponential mechanism has no cells: `tabpe.privacy.choices` has its losses.
+
 An item may also tell values that one row alone holds, with a small chance (`BillItem.chance`). That
 chance is a part of delta, and the rest of the bill is composed at what is left.
 """
@@ -33,9 +35,9 @@ import numpy as np
 
 from tabpe import _validate
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.privacy import merging
+from tabpe.privacy import choices, merging
 from tabpe.privacy.adjacency import ROWS, SMALLEST_USER_SIGMA, Neighbours
-from tabpe.privacy.bill import BillItem
+from tabpe.privacy.bill import EXPONENTIAL, BillItem
 
 SMALLEST_DELTA = 1e-12
 EPSILONS = 1e-6, 1e4
@@ -162,6 +164,7 @@ def composed_epsilon(
             f"delta={delta:g}: the chance that a value of one row is told takes all of it. Ask for "
             f"a larger delta."
         )
+    choices.check_relation(items, neighbours)
     if neighbours.of_users:
         return _epsilon_of_users(tuple(items), left, neighbours) if items else 0.0
     return _composed_epsilon(tuple(items), left, neighbours.cells) if items else 0.0
@@ -203,10 +206,13 @@ def _composed_epsilon(items: tuple[BillItem, ...], delta: float, cells: int) -> 
 @functools.lru_cache(maxsize=8)
 def _composed_loss(items: tuple[BillItem, ...], cells: int) -> Any:
     grid = _grid(items)
-    if len(items) <= merging.FEW:
-        losses = [_loss(item.sigma, item.times * cells, grid) for item in items]
+    chosen = [item for item in items if item.mechanism == EXPONENTIAL]
+    counted = [item for item in items if item.mechanism != EXPONENTIAL]
+    if len(counted) <= merging.FEW:
+        losses = [_loss(item.sigma, item.times * cells, grid) for item in counted]
     else:
-        losses = merging.losses(items, cells, grid)
+        losses = merging.losses(counted, cells, grid)
+    losses += [choices.loss(item.sigma, grid).self_compose(item.times) for item in chosen]
     return functools.reduce(lambda one, other: one.compose(other), losses)
 
 

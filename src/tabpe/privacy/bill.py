@@ -9,17 +9,24 @@ from typing import Any
 from tabpe import _validate
 from tabpe.errors import BudgetError
 
+GAUSSIAN, EXPONENTIAL = "discrete Gaussian", "exponential"
+
 
 @dataclass(frozen=True)
 class BillItem:
-    """One kind of measurement: histograms under discrete Gaussian noise.
+    """One kind of measurement: histograms under discrete Gaussian noise, or choices.
+
+    A choice by the exponential mechanism has a privacy loss in an interval of a known width, its
+    range. It is put on the bill with sigma = 2 / range, so that `loss` means the same for both:
+    twice the parameter of concentrated differential privacy.
 
     Args:
         name: What was measured.
-        sigma: Scale of the noise on every cell, where a count is one.
-        times: How many such histograms were released.
+        sigma: Scale of the noise on every cell, where a count is one; of a choice, 2 / range.
+        times: How many such histograms were released, or choices made.
         chance: Of a histogram over values that are not public: the chance that a value is told
             that one row alone holds. It is a part of delta, for each time and cell.
+        mechanism: `GAUSSIAN` or `EXPONENTIAL`.
 
     Example:
         >>> round(BillItem("votes", sigma=14.1, times=15).loss, 4)
@@ -30,20 +37,25 @@ class BillItem:
     sigma: float
     times: int
     chance: float = 0.0
+    mechanism: str = GAUSSIAN
 
     def __post_init__(self) -> None:
         _validate.real("sigma", self.sigma, above=0)
         _validate.whole("times", self.times, least=1)
         _validate.real("chance", self.chance, above=0, below=1, least=True)
+        _validate.one_of("mechanism", self.mechanism, [GAUSSIAN, EXPONENTIAL])
 
     @property
     def loss(self) -> float:
-        """The squared Gaussian-DP parameter; these add up, so they give the shares of a bill."""
+        """The squared Gaussian-DP parameter, or what a choice has in its place.
+
+        These add up, so they give the shares of a bill.
+        """
         return self.times / self.sigma**2
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
-        return {"mechanism": "discrete Gaussian", **dataclasses.asdict(self)}
+        return dataclasses.asdict(self)
 
 
 class Account:

@@ -51,6 +51,8 @@ class Certificate:
         versions: Versions of the software that matter.
         created: When, in UTC.
         notes: What else a reader should know.
+        adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
+            that was fixed at the beginning (`tabpe.privacy.concentrated`).
         release: The table that was written; None as long as none was.
         ledger: Where the charge is recorded; None if there is no ledger.
     """
@@ -77,6 +79,7 @@ class Certificate:
     versions: Mapping[str, str]
     created: str
     notes: tuple[str, ...] = field(default=())
+    adaptive: bool = False
     release: WrittenTable | None = None
     ledger: LedgerEntry | None = None
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _validate
+from tabpe.errors import ParameterError
 
 
 @runtime_checkable
@@ -46,6 +47,19 @@ class NoiseSource(Protocol):
         ...
 
 
+@runtime_checkable
+class Chooser(Protocol):
+    """A source of noise that makes choices too, by the exponential mechanism.
+
+    Guarantee expected of an implementation with `private = True`: choices are independent of each
+    other, of all draws and of everything a user can set, and have exactly the stated chances.
+    """
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return a place, with a chance proportional to exp(score / scale)."""
+        ...
+
+
 class OpenDPNoise:
     """Discrete Gaussian noise by OpenDP, seeded by nobody.
 
@@ -65,6 +79,11 @@ class OpenDPNoise:
         if size == 0:
             return np.empty(0, dtype=np.int64)
         return np.array(_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return a place, with a chance proportional to exp(score / scale)."""
+        _check_choice(scores, scale)
+        return int(_choice(scale)(scores))
 
 
 class FakeNoise:
@@ -93,6 +112,17 @@ class FakeNoise:
         noise = self._generator.normal(0.0, sigma, size) * self._strength
         return np.rint(noise).astype(np.int64)
 
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return the place of the largest score under Gumbel noise; the first one if there is none.
+
+        Example:
+            >>> FakeNoise(strength=0).choose(np.array([1, 5, 5]), scale=1.0)
+            1
+        """
+        _check_choice(scores, scale)
+        noise = self._generator.gumbel(0.0, scale, len(scores)) * self._strength
+        return int(np.argmax(scores + noise))
+
 
 @lru_cache(maxsize=16)
 def _mechanism(sigma: float) -> Any:
@@ -104,3 +134,27 @@ def _mechanism(sigma: float) -> Any:
 
     enable_features("contrib")
     return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=sigma)
+
+
+@lru_cache(maxsize=16)
+def _choice(scale: float) -> Any:
+    """Return the exponential mechanism: the largest score under Gumbel noise, compared exactly."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import zero_concentrated_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_noisy_max(
+        vector_domain(atom_domain(T="i64")),
+        linf_distance(T="i64"),
+        zero_concentrated_divergence(),
+        scale=scale,
+    )
+
+
+def _check_choice(scores: NDArray[np.int64], scale: float) -> None:
+    _validate.real("scale", scale, above=0)
+    if scores.ndim != 1 or not len(scores) or scores.dtype != np.int64:
+        raise ParameterError("scores: expected whole numbers, one for each of one or more options.")

@@ -109,7 +109,7 @@ def _times(name: str, value: Any) -> int:
 
 def _item(name: str, value: Any) -> dict[str, Any]:
     read = _record(name, value, _ITEM)
-    return {field: read[field] for field in ("name", "sigma", "times", "chance")}
+    return {field: read[field] for field in ("name", "mechanism", "sigma", "times", "chance")}
 
 
 def _rows(name: str, value: Any) -> RowCount:
@@ -178,6 +178,7 @@ _FIELDS: dict[str, Reader] = {
     "versions": _texts_by_name,
     "created": _text,
     "notes": _texts,
+    "adaptive": _flag,
     "release": _or_none(_table),
     "ledger": _or_none(_entry),
     "guarantee": lambda name, value: _record(name, value, _GUARANTEE),

@@ -21,6 +21,15 @@ can only raise delta, so the result is an upper bound. Tails beyond `_REACH` sta
 weigh less than exp(-_REACH^2 / 2) = 1e-31, because discrete Gaussian noise is sub-Gaussian, and
 Fourier transforms of 2^20 probabilities are off by 1e-15; `_ROUNDING` of delta pays for both.
 
+*Choices.* A choice by the exponential mechanism, of range w, is dominated by a loss with density
+proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated over the
+steps of the grid, and rounded up to it at every draw.
+
+*Adaptive bills.* Where noise followed earlier answers no distribution of the loss is known in
+advance. There the sum of the losses of all items bounds the Renyi divergence of every order a by
+a / 2 times that sum, and each order bounds epsilon (Canonne, Kamath, Steinke 2020, Proposition 12);
+the least over many orders is taken.
+
 *Users.* Their items are rounded continuous noise (docs/privacy.md), whose squared parameters add
 up to that of one Gaussian mechanism, and delta has a closed form.
 """
@@ -37,9 +46,10 @@ from numpy.typing import NDArray
 
 from tabpe.errors import ParameterError
 from tabpe.privacy.adjacency import ROWS, SMALLEST_USER_SIGMA, Neighbours
-from tabpe.privacy.bill import BillItem
+from tabpe.privacy.bill import EXPONENTIAL, BillItem
 
 Masses = NDArray[np.float64]
+Drawn = tuple[float, bool]  # sigma, and whether it is a choice
 
 LEAST_DELTA = 1e-12
 # Beyond these no run can have charged anything, and floating point may end.
@@ -59,6 +69,7 @@ def recounted_epsilon(
     neighbours: Neighbours = ROWS,
     *,
     slack: float = 0.0,
+    adaptive: bool = False,
 ) -> float:
     """Return the epsilon of a bill at `delta`: an upper bound, and a close one.
 
@@ -67,6 +78,7 @@ def recounted_epsilon(
         delta: The delta of the promise.
         neighbours: The neighbouring relation.
         slack: The part of delta that pays for noise that is not exact.
+        adaptive: Whether noise may have followed earlier answers.
 
     Raises:
         ParameterError: If too little is left of delta, or a bill is beyond anything that a run
@@ -86,7 +98,9 @@ def recounted_epsilon(
         )
     if not items:
         return 0.0
-    compose = _of_users if neighbours.of_users else _of_rows
+    if neighbours != ROWS and (adaptive or any(i.mechanism == EXPONENTIAL for i in items)):
+        raise ParameterError("adjacency: choices and adaptive bills are counted for rows alone.")
+    compose = _of_users if neighbours.of_users else _adaptive if adaptive else _of_rows
     return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
@@ -135,17 +149,38 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
     return math.exp(likelier) - math.exp(epsilon + other)
 
 
+def _adaptive(items: tuple[BillItem, ...], delta: float, _: Neighbours) -> float:
+    """Return the least bound over Renyi orders from just above 1 to beyond any use."""
+    rho = sum(item.loss for item in items) / 2
+    orders = 1 + np.exp(np.linspace(-8.0, 20.0, 200_001))
+    bounds = rho * orders + np.log1p(-1 / orders) - (np.log(delta * orders)) / (orders - 1)
+    return max(float(bounds.min()), 0.0)
+
+
 @lru_cache(maxsize=64)
 def _of_rows(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
-    draws: Counter[float] = Counter()
+    draws: Counter[Drawn] = Counter()
     for item in items:
-        draws[item.sigma] += item.times * neighbours.cells
-    variance = sum(times / sigma**2 for sigma, times in draws.items())
+        draws[item.sigma, item.mechanism == EXPONENTIAL] += item.times * neighbours.cells
+    mean, variance = (sum(parts) for parts in zip(*map(_moments, draws.items()), strict=True))
     # Half a deviation more than the reach: room for what was rounded up.
     step = (2 * _REACH + 1) * math.sqrt(variance) / _GRID
     masses = _convolved(draws, step)
-    losses = variance / 2 + step * np.arange(-_GRID // 2, _GRID // 2, dtype=np.float64)
+    losses = mean + step * np.arange(-_GRID // 2, _GRID // 2, dtype=np.float64)
     return _least_epsilon(losses, masses, delta)
+
+
+def _moments(draws: tuple[Drawn, int]) -> tuple[float, float]:
+    """Return the mean and the variance of the loss of all draws of a kind, or a bit more."""
+    (sigma, is_choice), times = draws
+    if not is_choice:
+        return times / sigma**2 / 2, times / sigma**2
+    return times * _mean_of_choice(2 / sigma), times * (2 / sigma) ** 2 / 3
+
+
+def _mean_of_choice(width: float) -> float:
+    """Return the mean of the density e^(loss/2) between -width and width."""
+    return width / math.tanh(width / 2) - 2
 
 
 def _least_epsilon(losses: Masses, masses: Masses, delta: float) -> float:
@@ -166,15 +201,30 @@ def _hockey_stick(losses: Masses, masses: Masses, epsilon: float) -> float:
     return float(masses[first:] @ -np.expm1(epsilon - losses[first:]))
 
 
-def _convolved(draws: Mapping[float, int], step: float) -> Masses:
+def _convolved(draws: Mapping[Drawn, int], step: float) -> Masses:
     """Return how the loss of all draws lies around its mean, which is in the middle of the grid."""
-    parts = (_placed(sigma, times, step) for sigma, times in draws.items())
-    if len(draws) == 1:
-        return next(parts)
+    if len(draws) == 1 and not any(is_choice for _, is_choice in draws):
+        ((sigma, _), times), *_rest = draws.items()
+        return _placed(sigma, times, step)
     product = np.ones(_GRID // 2 + 1, dtype=np.complex128)
-    for part in parts:
-        product *= np.fft.rfft(np.fft.ifftshift(part))
+    for (sigma, is_choice), times in draws.items():
+        once = _choice(2 / sigma, step) if is_choice else _placed(sigma, times, step)
+        product *= np.fft.rfft(np.fft.ifftshift(once)) ** (times if is_choice else 1)
     return np.fft.fftshift(np.fft.irfft(product, _GRID))
+
+
+def _choice(width: float, step: float) -> Masses:
+    """Return how the loss of a choice lies around its mean, rounded up to the grid."""
+    mean = _mean_of_choice(width)
+    # The last place is the first on the grid that is not below the largest loss.
+    first = math.floor((-width - mean) / step - _NUDGE)
+    last = math.ceil((width - mean) / step + _NUDGE)
+    edges = np.clip(mean + step * np.arange(first, last + 1), -width, width)
+    below = np.exp(edges / 2) - math.exp(-width / 2)
+    chances = np.diff(below / (2 * math.sinh(width / 2)))
+    masses = np.zeros(_GRID)
+    masses[_GRID // 2 + first + 1 : _GRID // 2 + last + 1] = chances
+    return masses
 
 
 def _placed(sigma: float, draws: int, step: float) -> Masses:

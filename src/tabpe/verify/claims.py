@@ -115,7 +115,11 @@ def epsilon_checks(stated: Certificate) -> Iterator[Check]:
         yield Check("request", OK, f"{asked}{stated.requested_epsilon:.6g}")
     try:
         found = recounted_epsilon(
-            stated.bill, stated.accounted_delta, stated.neighbours, slack=stated.delta_slack
+            stated.bill,
+            stated.accounted_delta,
+            stated.neighbours,
+            slack=stated.delta_slack,
+            adaptive=stated.adaptive,
         )
     except ParameterError as error:
         yield Check("epsilon", FAILED, f"can not be counted again: {error}")

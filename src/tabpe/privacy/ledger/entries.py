@@ -11,7 +11,7 @@ from tabpe import _validate
 from tabpe.errors import ParameterError
 from tabpe.privacy.accounting import LARGEST_SIGMA, check_promise
 from tabpe.privacy.adjacency import Adjacency, Neighbours
-from tabpe.privacy.bill import BillItem
+from tabpe.privacy.bill import GAUSSIAN, BillItem
 
 LONGEST_TEXT = 200
 MOST_ITEMS = 1_000
@@ -189,6 +189,10 @@ def check_bill(bill: Sequence[BillItem]) -> None:
         )
     for item in bill:
         printable("bill: name", item.name)
+        if item.mechanism != GAUSSIAN:
+            raise ParameterError(
+                f"bill: {item.name!r} is a choice: a ledger adds up histograms alone."
+            )
         if not SMALLEST_SIGMA <= item.sigma <= LARGEST_SIGMA or item.times > MOST_TIMES:
             raise ParameterError(
                 f"bill: {item.name!r} has sigma={item.sigma:g} and times={item.times}; expected a "

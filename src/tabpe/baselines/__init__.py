@@ -1,0 +1,41 @@
+"""The methods that Tab-PE is compared with, under the same accountant.
+
+- `face`: `Baseline`, any method with fit, sample and certificate
+- `method`: `Method`, what a method is
+- `desk`: `Desk`, what a method may ask of the private rows
+- `domain`: `Domain`, the table after discretisation
+- `bins`: how columns of numbers are cut into bins
+- `plan`: how a budget becomes noise
+- `bill`: what was agreed on, and the certificate
+- `independent`, `mst`, `aim`, `privsyn`, `gem`, `privgsd`: a method each
+"""
+
+from tabpe.baselines.aim import AIM
+from tabpe.baselines.face import Baseline
+from tabpe.baselines.gem import GEM
+from tabpe.baselines.independent import Independent
+from tabpe.baselines.method import Method
+from tabpe.baselines.mst import MST
+from tabpe.baselines.privgsd import PrivGSD
+from tabpe.baselines.privsyn import PrivSyn
+
+METHODS: dict[str, type[Method]] = {
+    "independent": Independent,
+    "mst": MST,
+    "aim": AIM,
+    "privsyn": PrivSyn,
+    "gem": GEM,
+    "privgsd": PrivGSD,
+}
+
+__all__ = [
+    "AIM",
+    "GEM",
+    "METHODS",
+    "MST",
+    "Baseline",
+    "Independent",
+    "Method",
+    "PrivGSD",
+    "PrivSyn",
+]

@@ -1,0 +1,144 @@
+"""`Domain`: a table after discretisation, and the way back from codes to rows.
+
+Everything here is public: axes are cut by the schema or by what was bought.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Encoder, Records
+from tabpe.encode.axes import ListAxis, Marginal, NumberAxis
+
+Clique = tuple[int, ...]
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Synthetic rows, encoded.
+
+    Args:
+        records: Their numbers and codes.
+        classes: The class of each; 0 without a label.
+    """
+
+    records: Records
+    classes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The attributes of a table as lists of cells, the label among them.
+
+    Args:
+        axes: The cells of each attribute, in the order of the schema.
+        label: The place of the label; None without one.
+
+    Example:
+        >>> domain = Domain((ListAxis("ward", 0, (0, 1, 2)), ListAxis("ill", None, (0, 1))), 1)
+        >>> domain.names, domain.sizes, domain.cells((0, 1))
+        (('ward', 'ill'), (3, 2), 6)
+        >>> domain.counts(np.array([[2, 0], [2, 1], [0, 1]]), (0, 1))
+        array([[0., 1.],
+               [0., 0.],
+               [1., 1.]])
+    """
+
+    axes: tuple[NumberAxis | ListAxis, ...]
+    label: int | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of cells of each attribute."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def attributes(self) -> int:
+        """The number of attributes."""
+        return len(self.axes)
+
+    def shape(self, clique: Clique) -> tuple[int, ...]:
+        """Return the number of cells of each attribute of a clique."""
+        return tuple(self.axes[place].size for place in clique)
+
+    def cells(self, clique: Clique) -> int:
+        """Return the number of cells of the marginal of a clique."""
+        return math.prod(self.shape(clique))
+
+    def marginal(self, clique: Clique) -> Marginal:
+        """Return the marginal of a clique, as rows are asked for it."""
+        return Marginal(tuple(self.axes[place] for place in clique))
+
+    def counts(self, codes: Codes, clique: Clique) -> Floats:
+        """Return how many synthetic rows fall into each cell of a marginal, in its shape."""
+        shape = self.shape(clique)
+        if not clique:
+            return np.array(float(len(codes)))
+        cells = np.ravel_multi_index(tuple(codes[:, place] for place in clique), shape)
+        counts = np.bincount(cells, minlength=self.cells(clique))
+        return counts.reshape(shape).astype(np.float64)
+
+
+def rows_of(codes: Codes, domain: Domain, encoder: Encoder, rng: np.random.Generator) -> Rows:
+    """Return rows with the given codes: numbers uniform inside their bins, on their grid.
+
+    Args:
+        codes: The cell of each attribute of each row.
+        domain: What the cells are.
+        encoder: How rows are encoded.
+        rng: Where inside its cell a value lies.
+    """
+    numbers = np.zeros((len(codes), len(encoder.numeric)))
+    values = np.zeros((len(codes), len(encoder.categorical)), dtype=np.uint32)
+    classes = np.zeros(len(codes), dtype=np.int64)
+    for axis, cells in zip(domain.axes, codes.T, strict=True):
+        if isinstance(axis, NumberAxis):
+            steps = encoder.numeric[axis.place].steps
+            numbers[:, axis.place] = _number_inside(axis, cells, steps, rng)
+        elif axis.place is None:
+            classes = _value_inside(axis, cells, rng)
+        else:
+            values[:, axis.place] = _value_inside(axis, cells, rng)
+    return Rows(Records(numbers, values), classes)
+
+
+def _number_inside(
+    axis: NumberAxis, cells: NDArray[np.int64], steps: int, rng: np.random.Generator
+) -> Floats:
+    """Return a scaled number in each cell; of a column with a grid, one of the values there."""
+    bounds = np.array([0.0, *axis.cuts, 1.0])
+    low, high = bounds[cells], bounds[cells + 1]
+    inside = rng.random(len(cells))
+    if not steps:
+        spread: Floats = low + inside * (high - low)
+        return spread
+    first, after = np.ceil(low * steps), np.ceil(high * steps)
+    # The last cell holds the largest value too; between cuts on the grid a new one begins.
+    after = np.where(cells == axis.size - 1, steps + 1, after)
+    width = np.maximum(after - first, 1)
+    on_grid: Floats = np.clip(first + np.floor(inside * width), 0, steps) / steps
+    return on_grid
+
+
+def _value_inside(
+    axis: ListAxis, cells: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return one of the listed values that share each cell."""
+    groups = np.array(axis.groups)
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups, minlength=axis.size)
+    first = np.cumsum(sizes) - sizes
+    chosen = first[cells] + np.floor(rng.random(len(cells)) * sizes[cells]).astype(np.int64)
+    values: NDArray[np.int64] = order[chosen].astype(np.int64)
+    return values

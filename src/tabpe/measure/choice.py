@@ -1,0 +1,156 @@
+"""Choices and distances: what the rows say about estimates of their marginals.
+
+Privacy, for tables that differ by one row more or less. The *distance* of a marginal from an
+estimate is the sum over all cells of the sizes of their differences, in parts of 1 / `PARTS` of a
+row: whole numbers, so there is no rounding. A row changes one cell by one, so it changes a distance
+by at most one row, up or down.
+
+- `choose` is the exponential mechanism over weighted distances. A row changes a score by its weight
+  at most, up or down, so losses lie in an interval of 2 * (largest weight) / scale: its range.
+- `distances` cuts distances down to whole rows. Numbers that differ by at most one row then differ
+  by zero or one, so each is like a histogram of one cell, under discrete Gaussian noise.
+
+All of it is charged before a row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode.axes import Marginal
+from tabpe.engines import Tables
+from tabpe.errors import ParameterError, TabpeError
+from tabpe.measure.terms import Terms, charged, noisy
+from tabpe.privacy import ROWS
+from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN, BillItem
+from tabpe.privacy.noise import Chooser
+
+PARTS = 1024
+WEIGHTS = 1024
+_MOST = 2**50  # rows times parts: far above any table, and its sums fit in 64 bits
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+def choose(
+    tables: Tables,
+    asked: Sequence[Marginal],
+    estimates: Sequence[Floats],
+    terms: Terms,
+    name: str,
+    *,
+    weights: Sequence[float] | None = None,
+    penalties: Sequence[float] | None = None,
+) -> int:
+    """Return the place of a marginal that is far from its estimate, by the exponential mechanism.
+
+    The score of a marginal is its weight times (distance - penalty). Weights and penalties are
+    public; weights lie above 0 and at most at 1.
+
+    Args:
+        tables: Counts the rows.
+        asked: The marginals to choose from.
+        estimates: Estimated counts of each.
+        terms: On which terms rows are read; one choice is charged.
+        name: Its item on the bill.
+        weights: How much a distance counts; None for 1 each.
+        penalties: What is taken off a distance, in rows; None for nothing.
+    """
+    chooser, factors = chooser_of(terms), _factors(weights, len(asked))
+    offsets = _parts(np.zeros(len(asked)) if penalties is None else np.asarray(penalties))
+    if not len(asked) == len(factors) == len(offsets):
+        raise TabpeError(f"{name}: expected a weight and a penalty for each marginal.")
+    targets = _targets(asked, estimates)
+    item = charged(terms.account, name, 1)
+    check_item(item, EXPONENTIAL)
+    # Exact and private from here on.
+    scores = factors * (_distances(tables, asked, targets) - offsets)
+    return pick(chooser, scores, int(factors.max()) * PARTS, item)
+
+
+def distances(
+    tables: Tables, asked: Sequence[Marginal], estimates: Sequence[Floats], terms: Terms, name: str
+) -> Floats:
+    """Return the noisy distance of each marginal from its estimate, in rows; each is charged once.
+
+    Args:
+        tables: Counts the rows.
+        asked: The marginals.
+        estimates: Estimated counts of each.
+        terms: On which terms rows are read.
+        name: Their item on the bill.
+    """
+    if not asked:
+        return np.zeros(0)
+    _check_rows(terms)
+    targets = _targets(asked, estimates)
+    item = charged(terms.account, name, len(asked))
+    check_item(item, GAUSSIAN)
+    return noisy(_distances(tables, asked, targets) // PARTS, item, terms).astype(np.float64)
+
+
+def pick(chooser: Chooser, scores: Whole, change: int, item: BillItem) -> int:
+    """Return a place by the exponential mechanism, on the terms of an item that was charged.
+
+    Args:
+        chooser: The source of randomness.
+        scores: Exact scores.
+        change: The most that a row changes a score by, up or down.
+        item: What was charged: sigma = 2 / range.
+    """
+    return chooser.choose(scores, change * item.sigma)
+
+
+def _distances(tables: Tables, asked: Sequence[Marginal], targets: Sequence[Whole]) -> Whole:
+    counted = tables.counts(asked)
+    return np.array(
+        [np.abs(c * PARTS - t).sum() for c, t in zip(counted, targets, strict=True)],
+        dtype=np.int64,
+    )
+
+
+def _targets(asked: Sequence[Marginal], estimates: Sequence[Floats]) -> list[Whole]:
+    for marginal, estimate in zip(asked, estimates, strict=True):
+        if np.shape(estimate) != marginal.shape:
+            raise TabpeError("estimates: their cells are not those of the marginals.")
+    return [_parts(np.asarray(estimate).ravel()) for estimate in estimates]
+
+
+def _parts(values: Floats) -> Whole:
+    """Return public numbers in parts of a row."""
+    parts = np.rint(np.asarray(values, dtype=np.float64) * PARTS)
+    if not np.isfinite(parts).all() or np.abs(parts).sum() > _MOST:
+        raise TabpeError("estimates: expected finite counts of a table of rows.")
+    return parts.astype(np.int64)
+
+
+def _factors(weights: Sequence[float] | None, size: int) -> Whole:
+    if weights is None:
+        return np.ones(size, dtype=np.int64)
+    given = np.asarray(weights, dtype=np.float64)
+    if not ((given > 0) & (given <= 1)).all():
+        raise TabpeError("weights: expected numbers above 0 and at most 1.")
+    return np.ceil(given * WEIGHTS).astype(np.int64)
+
+
+def chooser_of(terms: Terms) -> Chooser:
+    """Return the source of choices, if there is one and the promise is one that it serves."""
+    _check_rows(terms)
+    if not isinstance(terms.noise, Chooser):
+        raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
+    return terms.noise
+
+
+def _check_rows(terms: Terms) -> None:
+    if terms.neighbours != ROWS:
+        raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
+
+
+def check_item(item: BillItem, mechanism: str) -> None:
+    """Refuse an item that is not on the bill as what it is."""
+    if item.mechanism != mechanism:
+        raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

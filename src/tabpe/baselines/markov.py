@@ -36,12 +36,12 @@ class Measured:
     Args:
         clique: Its attributes, in ascending order.
         counts: Noisy counts in its shape.
-        sigma: The standard deviation of the noise on each cell.
+        sigma: The standard deviation of the noise on each cell; in its shape, if they differ.
     """
 
     clique: Clique
     counts: Floats
-    sigma: float
+    sigma: float | Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +95,7 @@ def fit_model(
     """
     with _mbi() as mbi:
         domain = mbi.Domain(range(len(sizes)), sizes)
-        known = [
-            mbi.LinearMeasurement(m.counts.ravel(), m.clique, m.sigma) for m in combined(measured)
-        ]
+        known = [_linear(one) for one in combined(measured)]
         tree = _tree(domain, [m.clique for m in known])
         cliques, parents = _ordered(tree)
         begin = mbi.CliqueVector.zeros(domain, cliques)
@@ -113,7 +111,7 @@ def combined(measured: Sequence[Measured]) -> list[Measured]:
 
     Example:
         >>> twice = [Measured((0,), np.array([4.0]), 1.0), Measured((0,), np.array([9.0]), 2.0)]
-        >>> [(m.counts, round(m.sigma, 3)) for m in combined(twice)]
+        >>> [(m.counts, float(m.sigma.round(3))) for m in combined(twice)]
         [(array([5.]), 0.894)]
     """
     grouped: dict[Clique, list[Measured]] = {}
@@ -123,9 +121,20 @@ def combined(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def _mean(clique: Clique, several: Sequence[Measured]) -> Measured:
-    precision = sum(one.sigma**-2 for one in several)
-    counts = sum((one.counts * one.sigma**-2 for one in several), np.zeros(())) / precision
-    return Measured(clique, counts, precision**-0.5)
+    weights = [np.power(one.sigma, -2.0) for one in several]
+    counts = sum((w * one.counts for w, one in zip(weights, several, strict=True)), np.zeros(()))
+    return Measured(clique, counts / sum(weights), np.power(sum(weights), -0.5))
+
+
+def _linear(one: Measured) -> Any:
+    """Return a measurement as `mbi` has it: where noise differs, cells are in units of theirs."""
+    import mbi
+
+    if np.ndim(one.sigma) == 0:
+        return mbi.LinearMeasurement(one.counts.ravel(), one.clique, one.sigma)
+    weights = np.ravel(1 / one.sigma)
+    query = mbi.WeightedQuery(weights)
+    return mbi.LinearMeasurement(one.counts.ravel() * weights, one.clique, 1.0, query)
 
 
 def model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tabpe.cli import bench_show
 from tabpe.cli.console import INTERRUPTED, reported, say
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ RESULTS = Path("experiments/results")
 app = typer.Typer(
     help="Run experiments on public data, and show what came of them.", no_args_is_help=True
 )
+app.command("table")(bench_show.table)
+app.command("figure")(bench_show.figure)
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")

@@ -43,18 +43,22 @@ class DataFile:
         Raises:
             DataError: If it is nowhere and can not be downloaded.
         """
-        looked = list(_folders())
-        for folder in looked:
-            if (folder / self.name).is_file():
-                return folder / self.name
+        here = self.here()
+        if here is not None:
+            return here
         try:
             return download(self.remote, _cache() / self.name)
         except (DataError, OutputError) as error:
             reason = str(error).rstrip(".")
-        raise DataError(self._missing(looked, reason))
+        raise DataError(self._missing(reason))
 
-    def _missing(self, looked: list[Path], reason: str) -> str:
-        places = ", ".join(str(folder) for folder in looked)
+    def here(self) -> Path | None:
+        """Return where on this machine the file is; None if it is nowhere."""
+        paths = (folder / self.name for folder in _folders())
+        return next((path for path in paths if path.is_file()), None)
+
+    def _missing(self, reason: str) -> str:
+        places = ", ".join(str(folder) for folder in _folders())
         return (
             f"{self.name}: not in {places}, and it can not be downloaded ({reason}). Where there "
             f"is a network, load the data set once and copy the file from the cache, or make it of "

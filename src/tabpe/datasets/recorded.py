@@ -132,15 +132,17 @@ def mnist_parts() -> Parts:
 
 def _mnist_tables() -> list[pa.Table]:
     path = originals.MNIST.found()
-    arrays = attempt(lambda: _arrays(path.read_bytes()), ValueError, KeyError, OSError)
-    if arrays is None:
-        raise DataError(f"{path}: expected the arrays {', '.join(ARRAYS)}.")
-    return [_images(*arrays[:2]), _images(*arrays[2:])]
+    tables = attempt(lambda: _unpacked(path.read_bytes()), Exception)
+    if tables is None:
+        sides = f"{PIXELS} by {PIXELS} pixels"
+        raise DataError(f"{path}: expected the arrays {', '.join(ARRAYS)}, of {sides}.")
+    return tables
 
 
-def _arrays(content: bytes) -> list[NDArray[np.uint8]]:
+def _unpacked(content: bytes) -> list[pa.Table]:
     with np.load(io.BytesIO(content), allow_pickle=False) as opened:
-        return [opened[name] for name in ARRAYS]
+        train, train_digits, test, test_digits = (opened[name] for name in ARRAYS)
+    return [_images(train, train_digits), _images(test, test_digits)]
 
 
 def _images(pixels: NDArray[np.uint8], digits: NDArray[np.uint8]) -> pa.Table:

@@ -3,9 +3,9 @@
 Eight features stand in a random acyclic graph: each follows from its causes by a nonlinear
 mechanism, with noise of its own. The label follows from all of them by one of three functions: a
 deep decision tree, a neural network, or a wave of random Fourier features. The graph and the
-function are drawn from a fixed seed, so each of the three tables is the same on every machine; so
-are the scale of each feature and the point at which the label turns, which come from a draw of
-their own. Whoever asks for more rows gets the same rows first.
+function are drawn from a fixed seed, so each of the three tables is the same on every machine, up
+to rounding; so are the scale of each feature and the point at which the label turns, which come
+from a draw of their own. Whoever asks for more rows gets the same rows first.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ BOUND = 4.0
 LABEL = "y"
 _MOST_CAUSES = 3
 _GAUGE_ROWS = 20_000
+# Products of matrices round by the shape of these: it must not follow from the number of rows.
+_BLOCK = 10_000
 _SHAPES: tuple[Callable[[Vector], Vector], ...] = (np.tanh, np.sin, np.abs, np.square, np.positive)
 
 
@@ -94,9 +96,13 @@ def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
     noise = gauge.standard_normal((_GAUGE_ROWS, FEATURES))
     scales, known = _gauged(graph, noise)
     turn = float(np.median(score(known)))
-    features = _features(graph, scales, rng.standard_normal((rows, FEATURES)))
-    label = (score(features) > turn).astype(np.int64)
-    return pa.table({**{f"x{j}": features[:, j] for j in range(FEATURES)}, LABEL: label})
+    blocks = []
+    for _ in range(-(-rows // _BLOCK)):
+        features = _features(graph, scales, rng.standard_normal((_BLOCK, FEATURES)))
+        blocks.append(np.column_stack([features, score(features) > turn]))
+    values = np.concatenate(blocks)[:rows].T
+    columns = dict(zip(scm_schema().names, values, strict=True))
+    return pa.table({**columns, LABEL: values[-1].astype(np.int64)})
 
 
 def _drawn_graph(rng: np.random.Generator) -> tuple[Mechanism, ...]:

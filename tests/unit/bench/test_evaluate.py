@@ -29,7 +29,7 @@ def shuffled(table):
 @pytest.fixture(scope="module")
 def task():
     parts = [rows(count, seed) for seed, count in enumerate((500, 200, 300))]
-    return Task(SCHEMA, *parts, shares=None, delta=1e-5)
+    return Task(SCHEMA, *parts, shares={}, delta=1e-5)
 
 
 def test_good_rows_are_told_from_bad_ones_by_every_measure(task):

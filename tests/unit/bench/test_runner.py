@@ -138,6 +138,11 @@ def test_a_method_or_a_setting_that_is_not_known_is_refused_before_anything_runs
     assert named in str(refused.value)
 
 
+def test_data_that_is_not_known_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(ParameterError, match="data: 'hospitl': did you mean 'hospital'"):
+        plan_of(suite(data=["hospitl"]), tmp_path)
+
+
 def test_what_is_kept_beside_a_record_is_in_a_file_of_its_own(tmp_path):
     ending = Ending("done", told={"extra": {"rows": {"age": [1, 2]}}})
     (record, *_) = carried_out(tmp_path, Attempts(ending))

@@ -202,3 +202,11 @@ def test_dots_are_few_and_from_all_over_the_table(count):
     places = _spread(count)
     assert len(places) <= DOTS
     assert places[-1] >= count - -(-count // DOTS)
+
+
+def test_a_logarithmic_axis_leaves_out_what_takes_no_time():
+    entry = FigureEntry(
+        "t", "T", "lines", x="settings.degree", y=("accuracy", "seconds"), by="method", log=("y",)
+    )
+    runs = [run(method="real", seconds=0.0), run(method="aim", settings={"degree": 2})]
+    figure_of(entry, runs)

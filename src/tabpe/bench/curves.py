@@ -53,6 +53,9 @@ def draw_lines(
     log: Sequence[str] = (),
 ) -> None:
     """Draw series with their spread; one that has no x is a level line."""
+    if "y" in log and not shown.percent:
+        place.set_yscale("log")
+        points = {each: _above_zero(values) for each, values in points.items()}
     xs = ordered(x for each in points.values() for x in each if x is not None)
     numeric = all(isinstance(x, (int, float)) for x in xs)
     at = {x: x if numeric else place_of for place_of, x in enumerate(xs)}
@@ -69,14 +72,17 @@ def draw_lines(
             place.errorbar(
                 where, means, spreads, label=namer(each), capsize=2, elinewidth=0.8, **face.options
             )
-    if "y" in log:
-        place.set_yscale("log")
     if not xs:
         return
     if not numeric:
         place.set_xticks(list(at.values()), [short(x) for x in xs])
     elif len(xs) <= MOST_TICKS or "x" in log:
         ticked(place, xs, log="x" in log and min(xs) > 0)
+
+
+def _above_zero(values: Mapping[Any, Spread]) -> dict[Any, Spread]:
+    """Return what a logarithmic axis can show: real rows take no time at all."""
+    return {x: spread for x, spread in values.items() if spread.mean > 0}
 
 
 def bars(entry: FigureEntry, records: Sequence[Record]) -> Figure:

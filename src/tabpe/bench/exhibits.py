@@ -88,7 +88,7 @@ class FigureEntry:
         by: The field whose values are series.
         panel: The field whose values are panels; empty for one.
         axes: The fields that the lines of `search` go through.
-        log: Which axes are logarithmic.
+        log: Which axes are logarithmic; shares in per cent never are.
         chance: The value of guessing, drawn as a line.
         where: Which runs it is about.
     """

@@ -63,7 +63,7 @@ def rounds(entry: FigureEntry, records: Sequence[Record], extras: Extras) -> Fig
     faces = looks(ordered(value for rows in shown.values() for value in rows[label]))
     for place, (title, rows) in zip(axes, shown.items(), strict=True):
         for value, face in faces.items():
-            chosen = [n for n, own in enumerate(rows[label][:DOTS]) if own == value]
+            chosen = [n for n in _spread(len(rows[label])) if rows[label][n] == value]
             xs, ys = ([rows[name][n] for n in chosen] for name in (across, up))
             style: dict[str, Any] = {
                 "s": 5,
@@ -160,6 +160,11 @@ def _strip(place: Axes, page: NDArray[np.float64], title: str) -> None:
     place.grid(visible=False)
     place.spines[:].set_visible(False)
     place.set_ylabel(title, rotation=0, ha="right", va="center")
+
+
+def _spread(count: int) -> range:
+    """Return places of at most so many rows as can be told apart: rows may be sorted by class."""
+    return range(0, count, max(1, -(-count // DOTS)))
 
 
 def _label(rows: Mapping[str, Any]) -> str:

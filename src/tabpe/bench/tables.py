@@ -15,6 +15,7 @@ from tabpe.bench.summary import DID_NOT_FIT, DONE, FAILED, Key, Spread, Summary,
 
 Mark = Literal["plain", "best", "second", "bound", "words"]
 NOTHING = "-"
+QUICK = "quick"
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,8 @@ def _notes(
         notes.append(f"{METHODS[REAL]}: trained on the real rows, not private, not ranked.")
     notes += _choice_notes(entry, found)
     notes += _ending_notes(entry, found)
+    if any(run.variant == QUICK for run in records):
+        notes.append("Variant quick: few rows and cheap settings, not to be compared with others.")
     if paper is not None:
         notes.append("The paper's numbers are as printed there, of three splits.")
     return tuple(note for note in notes if note)
@@ -237,7 +240,7 @@ def _seeds_note(entry: TableEntry, found: Mapping[Key, Summary], records: Sequen
     epsilons = sorted({run.epsilon for run in records if run.epsilon is not None})
     budget = f" at epsilon {epsilons[0]:g}" if len(epsilons) == 1 else ""
     spread = " with the standard deviation of a sample" if usual > 1 else ""
-    note = f"Means of {usual} seed{'s' if usual > 1 else ''}{spread}{budget}."
+    note = f"{f'Means of {usual} seeds' if usual > 1 else 'Of one seed'}{spread}{budget}."
     fewer = [f"{_named(key, entry.rows)}: {count}" for key, count in done.items() if count < usual]
     return note + (f" Fewer seeds: {'; '.join(fewer)}." if fewer else "")
 

@@ -26,8 +26,6 @@ RESULTS = Path("experiments/results")
 app = typer.Typer(
     help="Run experiments on public data, and show what came of them.", no_args_is_help=True
 )
-app.command("table")(bench_show.table)
-app.command("figure")(bench_show.figure)
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
@@ -83,6 +81,10 @@ def run(
             _summarise(plan, made)
         if any(record.status == "failed" for record in made):
             raise typer.Exit(FAILED)
+
+
+app.command("table")(bench_show.table)
+app.command("figure")(bench_show.figure)
 
 
 def _list(plan: Plan) -> None:

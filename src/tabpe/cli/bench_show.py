@@ -114,8 +114,8 @@ def _experiments(
         stands = standing(experiment, results)
         if stands.others:
             typer.echo(
-                f"note: {experiment.name}: {stands.others} records are of runs that the file does "
-                f"not name any more: left out.",
+                f"note: {experiment.name}: left out {stands.others} of the records: the file does "
+                f"not name their runs any more.",
                 err=True,
             )
         yield experiment, stands

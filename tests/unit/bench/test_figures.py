@@ -9,7 +9,7 @@ from made_runs import run
 from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.fields import METHODS as METHOD_NAMES
 from tabpe.bench.figures import figure_of, read_depths, save_figure, write_depths
-from tabpe.bench.pictures import mosaic
+from tabpe.bench.pictures import DOTS, _spread, mosaic
 from tabpe.bench.records import extra_path, write_extra
 from tabpe.bench.style import looks
 from tabpe.errors import ArchiveError, OutputError, ParameterError
@@ -195,3 +195,18 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
     before = dict(mpl.rcParams)
     figure_of(LINES, budgets())
     assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("count", [1, 599, 600, 601, 2000])
+def test_dots_are_few_and_from_all_over_the_table(count):
+    places = _spread(count)
+    assert len(places) <= DOTS
+    assert places[-1] >= count - -(-count // DOTS)
+
+
+def test_a_logarithmic_axis_leaves_out_what_takes_no_time():
+    entry = FigureEntry(
+        "t", "T", "lines", x="settings.degree", y=("accuracy", "seconds"), by="method", log=("y",)
+    )
+    runs = [run(method="real", seconds=0.0), run(method="aim", settings={"degree": 2})]
+    figure_of(entry, runs)

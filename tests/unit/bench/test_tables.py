@@ -69,7 +69,7 @@ def test_means_have_their_deviation_unless_there_is_one_seed():
 
 
 def test_one_seed_is_said_to_be_one():
-    assert table_of(ENTRY, [scored("aim", 0.5)]).notes[0] == "Means of 1 seed at epsilon 1."
+    assert table_of(ENTRY, [scored("aim", 0.5)]).notes[0] == "Of one seed at epsilon 1."
 
 
 def test_what_did_not_fit_is_said_once_in_a_row_with_its_limit_and_reason():
@@ -130,3 +130,8 @@ def test_what_is_neither_good_nor_bad_is_not_ranked():
 def test_a_table_without_results_still_says_so(statuses):
     runs = [run("adult", "aim", n, status=each) for n, each in enumerate(statuses)]
     assert table_of(ENTRY, runs).notes[0] == "No run is done yet."
+
+
+def test_quick_runs_are_said_to_be_no_comparison():
+    runs = [run("adult", "aim", variant="quick")]
+    assert any(note.startswith("Variant quick") for note in table_of(ENTRY, runs).notes)

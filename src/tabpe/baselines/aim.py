@@ -42,6 +42,7 @@ class AIM:
         max_marginal_size: The most cells of a marginal.
         max_iterations: Steps of mirror descent for the model that rows are drawn from.
         round_iterations: Steps of mirror descent in each round, from where the last one ended.
+        inference: Who passes the messages of the model: `mbi` or `numpy`.
     """
 
     degree: int = 2
@@ -49,6 +50,7 @@ class AIM:
     max_marginal_size: int = 250_000
     max_iterations: int = 1000
     round_iterations: int = 100
+    inference: str = "mbi"
     name: ClassVar[str] = "AIM"
     adaptive: ClassVar[bool] = True
 
@@ -92,7 +94,12 @@ class AIM:
         self, desk: Desk, known: Sequence[Measured], start: Model | None, iterations: int
     ) -> Model:
         return fit_model(
-            desk.domain.sizes, known, rows=desk.rows, iterations=iterations, start=start
+            desk.domain.sizes,
+            known,
+            rows=desk.rows,
+            iterations=iterations,
+            start=start,
+            inference=self.inference,
         )
 
 

@@ -36,10 +36,12 @@ class MST:
     Args:
         iterations: Steps of mirror descent for the model.
         hidden_below: Cells are merged whose noisy count is below so many standard deviations.
+        inference: Who passes the messages of the model: `mbi` or `numpy`.
     """
 
     iterations: int = 1000
     hidden_below: float = 3.0
+    inference: str = "mbi"
     name: ClassVar[str] = "MST"
     adaptive: ClassVar[bool] = False
 
@@ -74,7 +76,13 @@ class MST:
         return desk.rows_of(widened(model.sample(size, desk.rng), groups, desk.rng))
 
     def _fitted(self, desk: Desk, known: Sequence[Measured]) -> Model:
-        return fit_model(desk.domain.sizes, known, rows=desk.rows, iterations=self.iterations)
+        return fit_model(
+            desk.domain.sizes,
+            known,
+            rows=desk.rows,
+            iterations=self.iterations,
+            inference=self.inference,
+        )
 
 
 def chosen_tree(desk: Desk, model: Model) -> list[Clique]:

@@ -14,27 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabpe.baselines.domain import Clique, Floats
+from tabpe.baselines.markov import Measured
 
 # In rows: what is this little below zero counts as zero.
 _HARDLY = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyTable:
-    """Noisy counts over the cells of some attributes.
-
-    Args:
-        clique: The attributes, ascending.
-        counts: The counts, one axis for each attribute.
-        sigma: Scale of the noise on each count.
-    """
-
-    clique: Clique
-    counts: Floats
-    sigma: float
-
-
-def consistent(tables: Sequence[NoisyTable], *, rounds: int = 501) -> list[Floats]:
+def consistent(tables: Sequence[Measured], *, rounds: int = 501) -> list[Floats]:
     """Return the counts of tables that agree where they overlap, none below zero.
 
     Agreement and counts above zero disturb each other, so they are made in turns, until both hold
@@ -45,8 +31,8 @@ def consistent(tables: Sequence[NoisyTable], *, rounds: int = 501) -> list[Float
         rounds: The most turns.
 
     Example:
-        >>> by_age = NoisyTable((0,), np.array([6.0, 4.0]), sigma=1.0)
-        >>> by_both = NoisyTable((0, 1), np.array([[3.0, 5.0], [1.0, 1.0]]), sigma=1.0)
+        >>> by_age = Measured((0,), np.array([6.0, 4.0]), sigma=1.0)
+        >>> by_both = Measured((0, 1), np.array([[3.0, 5.0], [1.0, 1.0]]), sigma=1.0)
         >>> alone, both = consistent([by_age, by_both])
         >>> bool(np.allclose(alone, both.sum(axis=1))), round(float(alone.sum()), 6)
         (True, 10.0)
@@ -129,7 +115,7 @@ class _Overlap:
             )
 
 
-def _overlaps(tables: Sequence[NoisyTable]) -> list[_Overlap]:
+def _overlaps(tables: Sequence[Measured]) -> list[_Overlap]:
     """Return the overlaps of tables in the order in which they can be made to agree."""
     parts = shared_parts([table.clique for table in tables])
     return [
@@ -144,7 +130,7 @@ def _overlaps(tables: Sequence[NoisyTable]) -> list[_Overlap]:
     ]
 
 
-def _side(place: int, table: NoisyTable, part: Clique) -> _Side:
+def _side(place: int, table: Measured, part: Clique) -> _Side:
     """Return how a table takes part; a sum of many noisy cells weighs little."""
     axes = tuple(axis for axis, one in enumerate(table.clique) if one not in part)
     spread = math.prod(table.counts.shape[axis] for axis in axes)

@@ -19,17 +19,19 @@ What differs from the published method:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tabpe.baselines.consistency import NoisyTable, consistent, norm_sub
+from tabpe.baselines.consistency import consistent
 from tabpe.baselines.dense import dense_pairs, merged, split_loss
+from tabpe.baselines.dependence import measured, measured_singles, pair_dependence
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Rows
 from tabpe.baselines.gum import Target, gradually_update, independent_rows
+from tabpe.baselines.markov import Measured
 from tabpe.baselines.plan import Part, sigma_for
 
 # Parts of the loss: for 1-way marginals and for the dependence of pairs. The rest is for marginals.
@@ -64,8 +66,9 @@ class PrivSyn:
     def synthesise(self, desk: Desk, size: int) -> Rows:
         """Return `size` rows that follow noisy marginals of the private ones."""
         loss = desk.left
-        singles = _singles(desk, loss * _SINGLES)
-        pairs = _chosen_pairs(desk, singles, loss)
+        singles = measured_singles(desk, loss * _SINGLES)
+        dependence = pair_dependence(desk, singles, loss * _DEPENDENCE)
+        pairs = _worth_measuring(desk, dependence)
         cliques = _with_all(merged(pairs, desk.domain.sizes, self.most_cells), len(singles))
         tables = _measured(desk, cliques, desk.left)
         counts = consistent([*singles, *tables], rounds=self.consistency_rounds)
@@ -79,30 +82,12 @@ class PrivSyn:
         return desk.rows_of(rows)
 
 
-def _singles(desk: Desk, loss: float) -> list[NoisyTable]:
-    """Return the noisy counts of every attribute by itself."""
-    cliques = [(place,) for place in range(desk.domain.attributes)]
-    sigma = sigma_for(loss, len(cliques))
-    counts = desk.marginals("1-way marginals", cliques, sigma=sigma)
-    return [NoisyTable(clique, some, sigma) for clique, some in zip(cliques, counts, strict=True)]
-
-
-def _chosen_pairs(desk: Desk, singles: Sequence[NoisyTable], loss: float) -> list[Clique]:
+def _worth_measuring(desk: Desk, dependence: Mapping[Clique, float]) -> list[Clique]:
     """Return the pairs of attributes whose dependence is worth the noise of measuring it."""
-    rows = max(desk.rows, 1.0)
-    alone = [norm_sub(table.counts, rows) for table in singles]
-    varied = [place for place, size in enumerate(desk.domain.sizes) if size > 1]
-    pairs = list(itertools.combinations(varied, 2))
-    if not pairs:
-        return []
-    dependence = desk.distances(
-        "dependence of pairs",
-        pairs,
-        [np.outer(alone[one], alone[other]) / rows for one, other in pairs],
-        sigma=sigma_for(loss * _DEPENDENCE, len(pairs)),
-    )
+    pairs = list(dependence)
     cells = [desk.domain.cells(pair) for pair in pairs]
-    return [pairs[place] for place in dense_pairs(dependence, cells, desk.left)]
+    chosen = dense_pairs(np.array(list(dependence.values())), cells, desk.left)
+    return [pairs[place] for place in chosen]
 
 
 def _with_all(cliques: list[Clique], attributes: int) -> list[Clique]:
@@ -111,12 +96,12 @@ def _with_all(cliques: list[Clique], attributes: int) -> list[Clique]:
     return cliques + [(place,) for place in range(attributes) if place not in held]
 
 
-def _measured(desk: Desk, cliques: Sequence[Clique], loss: float) -> list[NoisyTable]:
+def _measured(desk: Desk, cliques: Sequence[Clique], loss: float) -> list[Measured]:
     """Return the noisy counts of cliques; those with more cells have less noise on each."""
     cells = [desk.domain.cells(clique) for clique in cliques]
-    tables = []
-    for clique, size, part in zip(cliques, cells, split_loss(cells, loss), strict=True):
-        sigma = sigma_for(float(part))
-        (counts,) = desk.marginals(f"marginals of {size:,} cells", [clique], sigma=sigma)
-        tables.append(NoisyTable(clique, counts, sigma))
-    return tables
+    parts = zip(cliques, cells, split_loss(cells, loss), strict=True)
+    return [
+        one
+        for clique, size, part in parts
+        for one in measured(desk, f"marginals of {size:,} cells", [clique], sigma_for(float(part)))
+    ]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.baselines.consistency import NoisyTable, consistent, norm_sub, shared_parts
+from tabpe.baselines.consistency import consistent, norm_sub, shared_parts
+from tabpe.baselines.markov import Measured
 
 SIZES = (3, 4, 2, 5)
 CLIQUES = [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (0, 1, 3), (1, 2, 3)]
@@ -21,7 +22,7 @@ def noisy_tables(sigma, rows=2000, seed=0):
         shape = tuple(SIZES[place] for place in clique)
         exact = np.zeros(shape)
         np.add.at(exact, tuple(codes[:, place] for place in clique), 1.0)
-        tables.append((exact, NoisyTable(clique, exact + rng.normal(0, sigma, shape), sigma)))
+        tables.append((exact, Measured(clique, exact + rng.normal(0, sigma, shape), sigma)))
     return [exact for exact, _ in tables], [table for _, table in tables]
 
 
@@ -39,8 +40,8 @@ def test_tables_agree_on_everything_they_share():
 
 def test_the_total_is_the_average_that_has_the_least_noise():
     tables = [
-        NoisyTable((0,), np.array([60.0, 50.0]), sigma=1.0),
-        NoisyTable((1,), np.array([30.0, 30.0, 20.0, 20.0]), sigma=2.0),
+        Measured((0,), np.array([60.0, 50.0]), sigma=1.0),
+        Measured((1,), np.array([30.0, 30.0, 20.0, 20.0]), sigma=2.0),
     ]
     # The noise of the sums has variance 2 and 16.
     expected = (110 / 2 + 100 / 16) / (1 / 2 + 1 / 16)
@@ -57,7 +58,7 @@ def test_no_count_is_below_zero_and_totals_stay():
 
 def test_tables_without_noise_stay_as_they_are():
     exact, tables = noisy_tables(sigma=0.0)
-    kept = [NoisyTable(table.clique, table.counts, 1.0) for table in tables]
+    kept = [Measured(table.clique, table.counts, 1.0) for table in tables]
     for before, after in zip(exact, consistent(kept), strict=True):
         assert after == pytest.approx(before)
 
@@ -70,8 +71,8 @@ def test_agreement_takes_error_away():
 
 
 def test_a_precise_table_is_believed():
-    precise = NoisyTable((0,), np.array([80.0, 20.0]), sigma=0.01)
-    vague = NoisyTable((0,), np.array([50.0, 50.0]), sigma=10.0)
+    precise = Measured((0,), np.array([80.0, 20.0]), sigma=0.01)
+    vague = Measured((0,), np.array([50.0, 50.0]), sigma=10.0)
     _, moved = consistent([precise, vague])
     assert moved == pytest.approx([80.0, 20.0], abs=0.01)
 
@@ -85,7 +86,7 @@ def test_what_is_given_is_not_changed():
 
 
 def test_nothing_but_noise_gives_counts_that_can_be_shares():
-    (counts,) = consistent([NoisyTable((0,), np.array([-3.0, -5.0]), sigma=4.0)])
+    (counts,) = consistent([Measured((0,), np.array([-3.0, -5.0]), sigma=4.0)])
     assert counts.min() >= 0
     assert counts.sum() > 0
 

@@ -1,31 +1,26 @@
-"""From noisy marginals to a graphical model that explains them, by the package `mbi`.
+"""From noisy marginals to a graphical model that explains them.
 
 The model is the distribution of largest entropy among those whose marginals are nearest to what was
-measured, in squares over variances. `mbi` knows the junction tree and passes the messages; the loop
-around it is mirror descent (McKenna, Sheldon, Miklau 2019, algorithm 1), compiled as one program
-with one pass of messages a step. A new set of cliques is a new program, and for models of a usual
-size the compiler takes far longer than the program: so little work is compiled with little effort.
+measured, in squares over variances: mirror descent (McKenna, Sheldon, Miklau 2019, algorithm 1) in
+a junction tree. The tree is that of the package `mbi`. So are the messages of the descent with
+`inference="mbi"` (`compiled`); with "numpy" they are our own (`beliefs`), and the steps the same.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from tabpe import _validate
+from tabpe.baselines import beliefs, compiled
+from tabpe.baselines.beliefs import Descent
 from tabpe.baselines.domain import Clique, Codes, Floats
 from tabpe.baselines.junction import Forest
 
-# Steps times cells from which optimised code saves more than its compilation costs.
-_MUCH_WORK = 3e7
-_LITTLE_EFFORT = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-# How the step grows after success and shrinks after failure.
-_GROWTH, _SHRINKAGE = 1.1, 0.5
+INFERENCE = {"mbi": compiled.descended, "numpy": beliefs.descended}
 _MEGABYTE = 2**20
 
 
@@ -36,12 +31,12 @@ class Measured:
     Args:
         clique: Its attributes, in ascending order.
         counts: Noisy counts in its shape.
-        sigma: The standard deviation of the noise on each cell.
+        sigma: The standard deviation of the noise on each cell; in its shape, if they differ.
     """
 
     clique: Clique
     counts: Floats
-    sigma: float
+    sigma: float | Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +46,12 @@ class Model:
     Args:
         forest: Its junction tree.
         rows: The number of rows that it speaks of.
-        potentials: Its parameters, as `mbi` keeps them: where a later fit may begin.
+        potentials: Its parameters, a table for each clique: where a later fit may begin.
     """
 
     forest: Forest
     rows: float
-    potentials: Any
+    potentials: Sequence[Floats]
 
     def marginal(self, clique: Clique) -> Floats:
         """Return the counts of a marginal, whether or not it was measured."""
@@ -74,6 +69,7 @@ def fit_model(
     rows: float,
     iterations: int,
     start: Model | None = None,
+    inference: str = "mbi",
 ) -> Model:
     """Return the model that explains noisy marginals.
 
@@ -83,6 +79,7 @@ def fit_model(
         rows: The number of rows.
         iterations: Steps of mirror descent.
         start: The model to begin with; None for the uniform one.
+        inference: Who passes the messages: `mbi` or `numpy`.
 
     Example:
         >>> by_ward = Measured((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
@@ -93,18 +90,15 @@ def fit_model(
         >>> model.marginal((2,)).round(1)
         array([33.3, 33.3, 33.3])
     """
-    with _mbi() as mbi:
-        domain = mbi.Domain(range(len(sizes)), sizes)
-        known = [
-            mbi.LinearMeasurement(m.counts.ravel(), m.clique, m.sigma) for m in combined(measured)
-        ]
-        tree = _tree(domain, [m.clique for m in known])
-        cliques, parents = _ordered(tree)
-        begin = mbi.CliqueVector.zeros(domain, cliques)
-        if start is not None:
-            begin = start.potentials.expand(cliques)
-        potentials, marginals = _descended(tree, known, begin, rows, iterations)
-        shares = tuple(np.asarray(marginals[clique].values) / rows for clique in cliques)
+    descended = INFERENCE[_validate.one_of("inference", inference, list(INFERENCE))]
+    known = combined(measured)
+    cliques, parents = _tree(sizes, [one.clique for one in known])
+    begin = [np.zeros([sizes[a] for a in clique]) for clique in cliques]
+    if start is not None:
+        _add(start, cliques, begin)
+    step = 2 / (_steepness(known) * rows)
+    potentials, counts = descended(Descent(cliques, parents, known, begin, rows, step, iterations))
+    shares = tuple(table / rows for table in counts)
     return Model(Forest(tuple(sizes), cliques, parents, shares), rows, potentials)
 
 
@@ -113,7 +107,7 @@ def combined(measured: Sequence[Measured]) -> list[Measured]:
 
     Example:
         >>> twice = [Measured((0,), np.array([4.0]), 1.0), Measured((0,), np.array([9.0]), 2.0)]
-        >>> [(m.counts, round(m.sigma, 3)) for m in combined(twice)]
+        >>> [(m.counts, float(m.sigma.round(3))) for m in combined(twice)]
         [(array([5.]), 0.894)]
     """
     grouped: dict[Clique, list[Measured]] = {}
@@ -123,9 +117,9 @@ def combined(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def _mean(clique: Clique, several: Sequence[Measured]) -> Measured:
-    precision = sum(one.sigma**-2 for one in several)
-    counts = sum((one.counts * one.sigma**-2 for one in several), np.zeros(())) / precision
-    return Measured(clique, counts, precision**-0.5)
+    weights = [np.power(one.sigma, -2.0) for one in several]
+    counts = sum((w * one.counts for w, one in zip(weights, several, strict=True)), np.zeros(()))
+    return Measured(clique, counts / sum(weights), np.power(sum(weights), -0.5))
 
 
 def model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:
@@ -135,23 +129,19 @@ def model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:
         >>> round(model_megabytes((64, 64, 64), [(0, 1), (1, 2)]) * 2**20 / 8) == 2 * 64**2
         True
     """
-    with _mbi() as mbi:
-        nodes = _tree(mbi.Domain(range(len(sizes)), sizes), cliques).nodes
-    cells: int = sum(math.prod(sizes[a] for a in node) for node in nodes)
-    return cells * 8 / _MEGABYTE
+    nodes, _ = _tree(sizes, cliques)
+    return sum(math.prod(sizes[a] for a in node) for node in nodes) * 8 / _MEGABYTE
 
 
-def _tree(domain: Any, cliques: Sequence[Clique]) -> Any:
-    """Return the junction tree as a graph of cliques; a forest, if attributes fall apart."""
-    import mbi
-
-    return mbi.junction_tree.make_junction_tree(domain, cliques)[0]
-
-
-def _ordered(tree: Any) -> tuple[tuple[Clique, ...], tuple[int | None, ...]]:
-    """Return the cliques of a forest, parents first, and the place of the parent of each."""
+def _tree(
+    sizes: Sequence[int], cliques: Sequence[Clique]
+) -> tuple[tuple[Clique, ...], tuple[int | None, ...]]:
+    """Return the cliques of a junction tree, parents first, and the place of the parent of each."""
     import networkx as nx
 
+    with compiled.loaded() as mbi:
+        domain = mbi.Domain(range(len(sizes)), sizes)
+        tree = mbi.junction_tree.make_junction_tree(domain, cliques)[0]
     parent: dict[Clique, Clique | None] = {}
     for clique in tree.nodes:
         if clique not in parent:
@@ -161,48 +151,29 @@ def _ordered(tree: Any) -> tuple[tuple[Clique, ...], tuple[int | None, ...]]:
     return tuple(parent), tuple(None if up is None else places[up] for up in parent.values())
 
 
-def _descended(
-    tree: Any, known: Sequence[Any], begin: Any, rows: float, iterations: int
-) -> tuple[Any, Any]:
-    """Return the parameters and the marginals at the end of mirror descent.
+def _add(model: Model, cliques: Sequence[Clique], tables: Sequence[Floats]) -> None:
+    """Add the potentials of a model to tables of other cliques, each where there is room for it."""
+    for old, potential in zip(model.forest.cliques, model.potentials, strict=True):
+        hosts = [place for place, clique in enumerate(cliques) if set(old) <= set(clique)]
+        if hosts:
+            place = min(hosts, key=lambda host: tables[host].size)
+            tables[place][...] += np.expand_dims(
+                potential, [axis for axis, a in enumerate(cliques[place]) if a not in old]
+            )
 
-    A step is tried, and taken if the loss falls by at least half of what its slope says.
+
+def _steepness(known: Sequence[Measured]) -> float:
+    """Return how fast the slope of the loss changes at most: the largest sum over one clique.
+
+    A marginal tells about the largest one measured that it is part of. The slope there is the
+    same for all cells that are summed up.
     """
-    import jax
-    import jax.numpy as jnp
-    import mbi
-
-    loss = mbi.marginal_loss.from_linear_measurements(list(known), begin.domain)
-
-    def tried(state: Any, data: Any) -> Any:
-        at, marginals, value, slope, trial, step = state
-        reached = mbi.marginal_oracles.message_passing_hugin(trial, rows, jtree=tree)
-        found, uphill = jax.value_and_grad(lambda m: loss.loss_fn(m, data))(reached)
-        good = value - found >= 0.5 * step * slope.dot(marginals - reached)
-        old, new = (at, marginals, value, slope), (trial, reached, found, uphill)
-        at, marginals, value, slope = jax.tree.map(lambda o, n: jnp.where(good, n, o), old, new)
-        step = step * jnp.where(good, _GROWTH, _SHRINKAGE)
-        return at, marginals, value, slope, at - step * slope, step
-
-    def descend(begin: Any, data: Any, step: float, steps: int) -> Any:
-        zero = jax.tree.map(jnp.zeros_like, begin)
-        first = (begin, zero, jnp.inf, zero, begin, step)
-        return jax.lax.fori_loop(0, steps, lambda _, state: tried(state, data), first)[:2]
-
-    much = iterations * begin.size() > _MUCH_WORK
-    program = jax.jit(descend, compiler_options=None if much else _LITTLE_EFFORT)
-    found: tuple[Any, Any] = program(begin, loss.data, 2 / (loss.lipschitz * rows), iterations)
-    return found
-
-
-@contextmanager
-def _mbi() -> Iterator[Any]:
-    """Import `mbi`, and let it count in double precision as long as this lasts."""
-    import jax
-
-    with jax.enable_x64(new_val=True), warnings.catch_warnings():
-        # `mbi` warns of a cache of programs that nobody has turned on.
-        warnings.filterwarnings("ignore", message="JAX persistent compilation cache")
-        import mbi
-
-        yield mbi
+    cells = {one.clique: one.counts.size for one in known}
+    sums = dict.fromkeys(cells, 0.0)
+    for one in known:
+        most = max(
+            (clique for clique in cells if set(one.clique) <= set(clique)),
+            key=lambda clique: cells[clique],
+        )
+        sums[most] += float(np.max(np.power(one.sigma, -2.0))) * cells[most] / one.counts.size
+    return max(sums.values(), default=1.0)

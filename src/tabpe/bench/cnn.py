@@ -6,6 +6,8 @@ Needs torch, which is imported where it is used.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from tabpe.metrics.examples import Examples
 from tabpe.metrics.learners import answered
 
 EPOCHS, BATCH, RATE = 60, 32, 2e-3
+MOST_STEPS = 4000  # of which many rows need fewer than 60 times all of them
 CHANNELS = 16, 32
 
 
@@ -36,23 +39,10 @@ class SmallCNN:
         import torch
 
         self.classes_, codes = np.unique(target, return_inverse=True)
-        generator = torch.Generator().manual_seed(self.seed)
-        self._network = _network(self.side, len(self.classes_), self.seed)
-        pictures: Any = self._pictures(features)
-        truth = torch.from_numpy(codes.astype(np.int64))
-        optimiser = torch.optim.Adam(self._network.parameters(), lr=RATE)
-        steps = EPOCHS * math.ceil(len(pictures) / BATCH)
-        decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
-        self._network.train()
-        for _ in range(EPOCHS):
-            order: Any = torch.randperm(len(pictures), generator=generator)
-            for batch in order.split(BATCH):
-                optimiser.zero_grad()
-                answer = self._network(pictures[batch])
-                loss: Any = torch.nn.functional.cross_entropy(answer, truth[batch])
-                loss.backward()
-                optimiser.step()
-                decay.step()
+        with torch.random.fork_rng(), _one_thread():
+            torch.manual_seed(self.seed)
+            self._network = _network(self.side, len(self.classes_))
+            _train(self._network, self._pictures(features), torch.from_numpy(codes))
         return self
 
     def predict_proba(self, features: NDArray[Any]) -> NDArray[np.float64]:
@@ -60,7 +50,7 @@ class SmallCNN:
         import torch
 
         self._network.eval()
-        with torch.no_grad():
+        with torch.no_grad(), _one_thread():
             chances = torch.softmax(self._network(self._pictures(features)), dim=1)
         return chances.numpy().astype(np.float64)
 
@@ -88,21 +78,50 @@ def predicted_by_cnn(train: Examples, test: Examples, *, seed: int = 0) -> NDArr
     )
 
 
-def _network(side: int, classes: int, seed: int) -> Any:
-    import torch
+def _network(side: int, classes: int) -> Any:
     from torch import nn
 
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        first, second = CHANNELS
-        return nn.Sequential(
-            nn.Conv2d(1, first, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(first, second, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Dropout(0.25),
-            nn.Linear(second * (side // 4) ** 2, classes),
-        )
+    first, second = CHANNELS
+    return nn.Sequential(
+        nn.Conv2d(1, first, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(first, second, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.25),
+        nn.Linear(second * (side // 4) ** 2, classes),
+    )
+
+
+def _train(network: Any, pictures: Any, truth: Any) -> None:
+    import torch
+
+    optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
+    batches = math.ceil(len(pictures) / BATCH)
+    epochs = max(1, min(EPOCHS, MOST_STEPS // batches))
+    decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * batches)
+    network.train()
+    for _ in range(epochs):
+        order: Any = torch.randperm(len(pictures))
+        for batch in order.split(BATCH):
+            optimiser.zero_grad()
+            answer = network(pictures[batch])
+            loss: Any = torch.nn.functional.cross_entropy(answer, truth[batch])
+            loss.backward()
+            optimiser.step()
+            decay.step()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Use one thread: batches are so small that several wait for each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -3,9 +3,9 @@
     name: characters
     title: Artificial Characters at epsilon 1
     paper: Table 1, left
-    data: [artificial characters, {xor: {features: [2, 3]}}]
-    methods: [real, {tabpe: {n_samples: {artificial characters: 1000, others: 2000}}},
-              {aim: {as: AIM (order 3), degree: 3, on: [artificial characters]}}]
+    data: [artificial-characters, {xor: {features: [2, 3]}}]
+    methods: [real, {tabpe: {n_samples: {artificial-characters: 1000, others: 2000}}},
+              {aim: {as: AIM (order 3), degree: 3, on: [artificial-characters]}}]
     epsilons: [1.0]
     seeds: 3
     metrics: [accuracy, macro_f1, auc, 1-wd, 2-wd]

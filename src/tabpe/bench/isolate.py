@@ -32,6 +32,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXP
 PATIENCE = 1800.0  # seconds to load data, and as many to measure
 TICK = 0.1
 NEAR = 0.8
+STARTED = "started"
+_DOING = {STARTED: " to load", LOADED: "", MADE: " to measure", DONE: "", ENDED: ""}
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _PROC = Path("/proc")
 
@@ -48,7 +50,7 @@ class Ending:
         status: `done`, `did not fit` or `failed`.
         reason: Why it did not fit or failed.
         told: What it told on its way, all events together.
-        peak_megabytes: The most memory that was seen up to `made`.
+        peak_megabytes: The most memory up to `made` that was seen, or that the process told.
     """
 
     status: Status
@@ -139,7 +141,7 @@ class _Watch:
         self._over: tuple[Status, str] | None = None
         self._events: queue.Queue[bytes | None] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-        self._enter("")
+        self._enter(STARTED)
 
     def until_it_ends(self) -> None:
         """Wait for the last word of the process, or for a limit."""
@@ -149,12 +151,13 @@ class _Watch:
             try:
                 line = self._events.get(timeout=TICK)
             except queue.Empty:
-                line = b""
+                self._look_at_memory()
+                self._look_at_time()
+                continue
+            self._look_at_memory()
             if line is None:
                 break
-            self._look()
-            if line:
-                self._hear(line)
+            self._hear(line)
 
     def ending(self, complaint: str) -> Ending:
         """Return how it ended."""
@@ -187,20 +190,22 @@ class _Watch:
     def _hear(self, line: bytes) -> None:
         told = json.loads(line)
         self._enter(told.pop("event"))
+        self._peak = max(self._peak, told.pop("peak_megabytes", 0.0))
         self._told |= told
 
-    def _look(self) -> None:
-        """Compare what the process takes with its limits."""
+    def _look_at_memory(self) -> None:
         held = _megabytes(self._process.pid)
         if self._stage != MADE:
-            self._peak = max(self._peak, held, _most_megabytes(self._process.pid))
-        what = {LOADED: "", MADE: " to measure"}.get(self._stage, " to load")
+            self._peak = max(self._peak, held)
         if held > self._limits.gigabytes * 1024:
-            reason = f"memory: over {self._limits.gigabytes:g} GB{what}"
+            reason = f"memory: over {self._limits.gigabytes:g} GB{_DOING[self._stage]}"
             self._over = ("failed" if self._stage == MADE else "did not fit"), reason
+
+    def _look_at_time(self) -> None:
+        """Compare how long a stage takes with its limit, while there is no word of its end."""
         most = self._limits.seconds if self._stage == LOADED else PATIENCE
         if time.monotonic() - self._since > most:
-            reason = f"time: over {most:g} s{what}"
+            reason = f"time: over {most:g} s{_DOING[self._stage]}"
             self._over = ("did not fit" if self._stage == LOADED else "failed"), reason
 
 
@@ -216,12 +221,3 @@ def _megabytes(leader: int) -> float:
                 if int(after[3]) == leader:  # its session
                     held += int(after[21])  # its resident pages
     return held * _PAGE / 2**20
-
-
-def _most_megabytes(process: int) -> float:
-    """Return the most that a process ever held; 0 where the system does not tell."""
-    with suppress(OSError, IndexError, ValueError):
-        for line in (_PROC / str(process) / "status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return 0.0

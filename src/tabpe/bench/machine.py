@@ -14,6 +14,7 @@ from tabpe.resources import usable_cores
 PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting", "pot")
 FURTHER = ("mbi", "jax", "torch", "tabicl")
 _CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+_STATUS = Path("/proc/self/status")
 
 
 def versions() -> dict[str, Any]:
@@ -42,6 +43,12 @@ def machine() -> dict[str, Any]:
         "memory": _field(_MEMORY, "MemTotal"),
         "system": platform.system(),
     }
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process ever held; 0 where the system does not tell."""
+    words = _field(_STATUS, "VmHWM").split()
+    return int(words[0]) / 1024 if words else 0.0
 
 
 def _field(file: Path, name: str) -> str:

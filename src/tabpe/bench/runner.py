@@ -27,6 +27,8 @@ from tabpe.bench.records import (
     results_path,
     write_extra,
 )
+from tabpe.bench.task import check_data
+from tabpe.errors import ParameterError, TabpeError
 from tabpe.resources import usable_cores
 
 Attempt = Callable[..., Ending]
@@ -64,20 +66,29 @@ def plan_of(
         only: Only runs whose description holds one of these texts; none for all.
 
     Raises:
-        ParameterError: If a method or a setting is not known: before anything is run.
+        ParameterError: If data, a method or a setting is not known: before anything is run.
     """
     todo: list[Run] = []
     known: list[Record] = []
     for experiment in suite.experiments:
         runs = runs_of(experiment)
-        for run in runs:
-            maker_of(run)
+        _check(experiment.name, runs)
         runs = [run for run in runs if not only or any(text in str(run) for text in only)]
         found = {} if again else _found(experiment.name, experiment.variant, folder)
         settled = {r.key: found[r.key] for r in runs if r.key in found and is_settled(r, found)}
         known += settled.values()
         todo += [run for run in runs if run.key not in settled]
     return Plan(suite, folder, tuple(sorted(todo, key=_turn(suite))), tuple(known))
+
+
+def _check(experiment: str, runs: Sequence[Run]) -> None:
+    """Refuse runs that could not begin."""
+    try:
+        for run in runs:
+            check_data(run.data)
+            maker_of(run)
+    except TabpeError as error:
+        raise ParameterError(f"experiment {experiment}: {error}") from None
 
 
 def is_settled(run: Run, found: Mapping[str, Record]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ import pyarrow as pa
 
 from tabpe import _validate
 from tabpe.bench.grid import Run
-from tabpe.errors import ParameterError
+from tabpe.datasets import Dataset, hospital_schema, hospital_table, load, names
+from tabpe.datasets.splits import split
+from tabpe.errors import ParameterError, did_you_mean
 from tabpe.schema import Schema
 
-TRAIN_ROWS = "train_rows"
+TRAIN_ROWS, HOSPITAL = "train_rows", "hospital"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class Task:
         train: The rows that are taken to be private.
         validation: Rows to choose by.
         test: Rows to measure by.
-        shares: The share of each class in the training rows; None without a label.
+        shares: The share of each class in the training rows.
         delta: The delta of the promise.
     """
 
@@ -35,7 +38,7 @@ class Task:
     train: pa.Table
     validation: pa.Table
     test: pa.Table
-    shares: Mapping[Any, float] | None
+    shares: Mapping[Any, float]
     delta: float
 
 
@@ -49,17 +52,16 @@ def task_of(run: Run) -> Task:
     options = dict(run.data_options)
     wanted = options.pop(TRAIN_ROWS, None)
     found = _load(run.data, split_seed=run.seed if run.split == "seed" else None, **options)
-    train, shares = found.train, found.shares
     if wanted is not None:
-        train = _fewer(train, _validate.whole(TRAIN_ROWS, wanted, least=2), run.seed)
-        shares = shares_of(train, found.schema.label)
+        few = _fewer(found.train, _validate.whole(TRAIN_ROWS, wanted, least=2), run.seed)
+        found = dataclasses.replace(found, train=few)
     return Task(
         schema=found.schema,
-        train=train,
+        train=found.train,
         validation=found.validation,
         test=found.test,
-        shares=shares,
-        delta=usual_delta(train.num_rows) if run.delta is None else run.delta,
+        shares=found.shares,
+        delta=usual_delta(found.train.num_rows) if run.delta is None else run.delta,
     )
 
 
@@ -73,24 +75,20 @@ def usual_delta(rows: int) -> float:
     return 1 / (rows * math.log(max(rows, 3)))
 
 
-def shares_of(table: pa.Table, label: str | None) -> dict[Any, float] | None:
-    """Return the share of each class; None without a label.
+def check_data(name: str) -> None:
+    """Refuse a data set that there is not.
 
-    Example:
-        >>> shares_of(pa.table({"ill": [True, False, False, False]}), "ill")
-        {True: 0.25, False: 0.75}
+    Raises:
+        ParameterError: If there is none of that name.
     """
-    if label is None:
-        return None
-    counted = table[label].value_counts().to_pylist()
-    return {entry["values"]: entry["counts"] / table.num_rows for entry in counted}
+    known = (HOSPITAL, *names())
+    if name not in known:
+        raise ParameterError(f"data: {name!r}: {did_you_mean(name, known)}")
 
 
-def _load(name: str, *, split_seed: int | None, **options: Any) -> Any:
-    if name == "hospital":
-        return _hospital(0 if split_seed is None else split_seed, **options)
-    from tabpe.datasets import load  # type: ignore[attr-defined]
-
+def _load(name: str, *, split_seed: int | None, **options: Any) -> Dataset:
+    if name == HOSPITAL:
+        return _hospital(split_seed or 0, **options)
     return load(name, split_seed=split_seed, **options)
 
 
@@ -101,17 +99,19 @@ def _fewer(table: pa.Table, rows: int, seed: int) -> pa.Table:
     return table.take(pa.array(np.sort(chosen)))
 
 
-def _hospital(seed: int, rows: int = 5000) -> Any:
-    from types import SimpleNamespace
-
-    from tabpe.datasets import hospital_schema, hospital_table
-
-    table, schema = hospital_table(rows, seed + 7), hospital_schema()
-    a, b = int(rows * 0.7), int(rows * 0.85)
-    return SimpleNamespace(
+def _hospital(seed: int, rows: int = 5000) -> Dataset:
+    """Return the table of the demo, split: an experiment on it needs no files."""
+    schema = hospital_schema()
+    parts = split(hospital_table(rows), str(schema.label), seed)
+    return Dataset(
+        name=HOSPITAL,
+        title="Hospital (made up)",
         schema=schema,
-        train=table[:a],
-        validation=table[a:b],
-        test=table[b:],
-        shares=shares_of(table[:a], schema.label),
+        train=parts.train,
+        validation=parts.validation,
+        test=parts.test,
+        order="simulated",
+        source="tabpe.datasets.hospital",
+        licence="none needed: drawn by tabpe",
+        split=f"70/15/15, stratified, seed {seed}",
     )

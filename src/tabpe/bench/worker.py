@@ -23,7 +23,7 @@ import pyarrow as pa
 from tabpe import _plain
 from tabpe.bench.evaluate import measured
 from tabpe.bench.grid import Run
-from tabpe.bench.machine import machine, versions
+from tabpe.bench.machine import machine, peak_megabytes, versions
 from tabpe.bench.methods import Made, maker_of, warm_up
 from tabpe.bench.task import Task, task_of
 from tabpe.errors import CapacityError, TabpeError
@@ -48,6 +48,7 @@ def run_one(run: Run, tell: Tell) -> None:
             "seconds": round(made.seconds, 4),
             "synthetic_rows": made.table.num_rows,
             "certified_epsilon": made.certified_epsilon,
+            "peak_megabytes": peak_megabytes(),
         },
     )
     found = measured(task, made.table, run.metrics, run.evaluate)

@@ -197,7 +197,7 @@ _ENTRIES = {
         title="Medical insurance: charges above 20,000",
         order="high",
         source="Medical Cost Personal, from the book Machine Learning with R",
-        licence="Open Database License (as stated at Kaggle)",
+        licence="Open Database License",
         schema=partial(recorded.schema_of, "insurance"),
         table=recorded.insurance,
     ),

@@ -35,7 +35,7 @@ class Dataset:
         order: `high` or `low` order of correlation, as the paper groups its data sets, or
             `simulated`.
         source: Where the rows come from.
-        licence: The terms that the source states.
+        licence: The terms that are commonly stated for it; its source has the last word.
         split: How the rows were cut into parts.
     """
 

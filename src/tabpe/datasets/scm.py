@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ _BLOCK = 10_000
 _SHAPES: tuple[Callable[[Vector], Vector], ...] = (np.tanh, np.sin, np.abs, np.square, np.positive)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mechanism:
     """How a feature follows from its causes.
 
@@ -44,12 +44,21 @@ class Mechanism:
         weights: How much each of them counts.
         shape: The nonlinear function of their sum.
         share: Which part of the feature they explain, in standard deviations; the rest is noise.
+        mean: What they tell on average.
+        deviation: The standard deviation of what they tell.
     """
 
     causes: tuple[int, ...]
     weights: Vector
     shape: Callable[[Vector], Vector]
     share: float
+    mean: float = 0.0
+    deviation: float = 1.0
+
+    def told(self, features: Matrix) -> Vector:
+        """Return what the causes tell of the feature."""
+        values = self.shape(features[:, list(self.causes)] @ self.weights)
+        return (values - self.mean) / self.deviation
 
 
 @dataclass(frozen=True)
@@ -89,16 +98,14 @@ def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
         True
     """
     chosen = PRIORS[prior]
-    plan, gauge, rng = (
-        np.random.default_rng(each) for each in np.random.SeedSequence(chosen.seed).spawn(3)
-    )
+    plan, gauge, rng = map(np.random.default_rng, np.random.SeedSequence(chosen.seed).spawn(3))
     graph, score = _drawn_graph(plan), chosen.function(plan)
     noise = gauge.standard_normal((_GAUGE_ROWS, FEATURES))
-    scales, known = _gauged(graph, noise)
-    turn = float(np.median(score(known)))
+    graph = _gauged(graph, noise)
+    turn = float(np.median(score(_features(graph, noise))))
     blocks = []
-    for _ in range(-(-rows // _BLOCK)):
-        features = _features(graph, scales, rng.standard_normal((_BLOCK, FEATURES)))
+    for _ in range(math.ceil(rows / _BLOCK)):
+        features = _features(graph, rng.standard_normal((_BLOCK, FEATURES)))
         blocks.append(np.column_stack([features, score(features) > turn]))
     values = np.concatenate(blocks)[:rows].T
     columns = dict(zip(scm_schema().names, values, strict=True))
@@ -115,40 +122,27 @@ def _drawn_mechanism(place: int, rng: np.random.Generator) -> Mechanism:
     causes = tuple(sorted(int(cause) for cause in rng.choice(place, count, replace=False)))
     weights = rng.normal(0.0, 1.5, count)
     shape = _SHAPES[rng.integers(len(_SHAPES))]
-    return Mechanism(causes, weights, shape, share=float(rng.uniform(0.5, 0.8)))
+    share = float(rng.uniform(0.5, 0.8))
+    return Mechanism(causes, weights, shape, share if causes else 0.0)
 
 
-def _gauged(graph: tuple[Mechanism, ...], noise: Matrix) -> tuple[Matrix, Matrix]:
-    """Return mean and deviation of what each mechanism gives, and the features they lead to."""
-    scales = np.tile([0.0, 1.0], (FEATURES, 1))
+def _gauged(graph: tuple[Mechanism, ...], noise: Matrix) -> tuple[Mechanism, ...]:
+    """Return the mechanisms with mean and deviation of what their causes tell."""
+    known: tuple[Mechanism, ...] = ()
+    for mechanism in graph:
+        told = mechanism.told(_features(known, noise[:, : len(known)]))
+        mean, deviation = float(told.mean()), float(told.std()) or 1.0
+        known += (replace(mechanism, mean=mean, deviation=deviation),)
+    return known
+
+
+def _features(graph: tuple[Mechanism, ...], noise: Matrix) -> Matrix:
     features = np.empty_like(noise)
     for place, mechanism in enumerate(graph):
-        if mechanism.causes:
-            told = _told(mechanism, features)
-            scales[place] = told.mean(), told.std()
-        features[:, place] = _feature(mechanism, scales[place], features, noise[:, place])
-    return scales, features
-
-
-def _features(graph: tuple[Mechanism, ...], scales: Matrix, noise: Matrix) -> Matrix:
-    features = np.empty_like(noise)
-    for place, mechanism in enumerate(graph):
-        features[:, place] = _feature(mechanism, scales[place], features, noise[:, place])
+        own = math.sqrt(1.0 - mechanism.share**2) * noise[:, place]
+        told = mechanism.share * mechanism.told(features)
+        features[:, place] = np.clip(told + own, -BOUND, BOUND)
     return features
-
-
-def _feature(mechanism: Mechanism, scale: Vector, features: Matrix, noise: Vector) -> Vector:
-    if not mechanism.causes:
-        return np.clip(noise, -BOUND, BOUND)
-    mean, deviation = scale
-    told = (_told(mechanism, features) - mean) / deviation
-    rest = math.sqrt(1.0 - mechanism.share**2)
-    feature: Vector = np.clip(mechanism.share * told + rest * noise, -BOUND, BOUND)
-    return feature
-
-
-def _told(mechanism: Mechanism, features: Matrix) -> Vector:
-    return mechanism.shape(features[:, list(mechanism.causes)] @ mechanism.weights)
 
 
 def trees(count: int, depth: int, reach: float) -> Callable[[np.random.Generator], Score]:
@@ -225,6 +219,6 @@ def waves(count: int, frequency: float) -> Callable[[np.random.Generator], Score
 
 PRIORS = {
     "tree": Prior(0, trees(count=32, depth=8, reach=1.0)),
-    "nn": Prior(1, network(width=32, layers=2, gain=1.0)),
+    "nn": Prior(2, network(width=16, layers=2, gain=1.25)),
     "rff": Prior(0, waves(count=64, frequency=1.0)),
 }

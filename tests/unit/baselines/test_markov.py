@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from tabpe.baselines.markov import Measured, combined, fit_model, model_megabytes
+from tabpe.baselines.compiled import loaded
+from tabpe.baselines.markov import INFERENCE, Measured, Model, combined, fit_model, model_megabytes
+from tabpe.errors import ParameterError
 
 pytest.importorskip("mbi")
 
@@ -26,60 +28,79 @@ def exact(*cliques: tuple[int, ...], sigma: float = 1.0) -> list[Measured]:
     ]
 
 
+def fitted(measured: list[Measured], iterations: int = 2000, start: Model | None = None) -> Model:
+    return fit_model(
+        SIZES, measured, rows=ROWS, iterations=iterations, start=start, inference="numpy"
+    )
+
+
 def test_a_model_has_the_marginals_that_were_measured():
     measured = exact((0, 1), (1, 2), (2, 3), (0, 3))
-    model = fit_model(SIZES, measured, rows=ROWS, iterations=2000)
+    model = fitted(measured)
     for one in measured:
         np.testing.assert_allclose(model.marginal(one.clique), one.counts, atol=0.5)
 
 
 def test_it_is_the_model_of_largest_entropy():
     (a, b) = exact((0, 1), (1, 2))
-    model = fit_model(SIZES, [a, b], rows=ROWS, iterations=2000)
+    model = fitted([a, b])
     middle = a.counts.sum(axis=0)
     expected = np.einsum("ab,bc->abc", a.counts, b.counts / middle[:, None])
     np.testing.assert_allclose(model.marginal((0, 1, 2)), expected, atol=0.5)
 
 
+def noisy() -> list[Measured]:
+    rng = np.random.default_rng(0)
+    return [
+        Measured(m.clique, m.counts + rng.normal(0, 20, m.counts.shape), 20.0)
+        for m in exact((0, 1), (1, 2), (2, 3), (0, 3))
+    ]
+
+
 def test_it_agrees_with_the_estimator_of_mbi():
-    import warnings
-
-    import jax
-
-    with jax.enable_x64(True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import mbi
-
-        rng = np.random.default_rng(0)
-        noisy = [
-            Measured(m.clique, m.counts + rng.normal(0, 20, m.counts.shape), 20.0)
-            for m in exact((0, 1), (1, 2), (2, 3), (0, 3))
-        ]
-        known = [mbi.LinearMeasurement(m.counts.ravel(), m.clique, m.sigma) for m in noisy]
+    with loaded() as mbi:
+        known = [mbi.LinearMeasurement(m.counts.ravel(), m.clique, m.sigma) for m in noisy()]
         theirs = mbi.estimation.MirrorDescent().estimate(
             mbi.Domain(range(4), SIZES), known, known_total=ROWS, iters=3000
         )
         expected = {c: np.asarray(theirs.project(c).values) for c in ((0, 1), (0, 2), (1, 3))}
-    ours = fit_model(SIZES, noisy, rows=ROWS, iterations=3000)
+    ours = fitted(noisy(), iterations=3000)
     for clique, counts in expected.items():
         np.testing.assert_allclose(ours.marginal(clique), counts, atol=1.0)
+
+
+@pytest.mark.parametrize("iterations", [1, 7, 60])
+def test_both_kinds_of_inference_take_the_same_steps(iterations):
+    uneven = Measured((3,), np.array([700.0, 300.0]), np.array([5.0, 50.0]))
+    models = [
+        fit_model(SIZES, [*noisy(), uneven], rows=ROWS, iterations=iterations, inference=kind)
+        for kind in INFERENCE
+    ]
+    for clique in ((0, 1), (1, 2), (0, 2), (3,)):
+        first, second = (model.marginal(clique) for model in models)
+        np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
+def test_an_inference_that_there_is_not():
+    with pytest.raises(ParameterError, match="inference='jax'"):
+        fit_model(SIZES, noisy(), rows=ROWS, iterations=1, inference="jax")
 
 
 def test_a_precise_measurement_counts_more_than_a_vague_one():
     counts = np.array([600.0, 200.0, 200.0])
     vague, precise = Measured((0,), counts[::-1], 30.0), Measured((0,), counts, 1.0)
-    found = fit_model(SIZES, [vague, precise], rows=ROWS, iterations=200).marginal((0,))
+    found = fitted([vague, precise], 200).marginal((0,))
     assert np.abs(found - counts).max() < 2
 
 
 def test_a_start_is_where_it_was_left():
-    first = fit_model(SIZES, exact((0, 1)), rows=ROWS, iterations=500)
-    later = fit_model(SIZES, exact((0, 1), (1, 2)), rows=ROWS, iterations=1, start=first)
+    first = fitted(exact((0, 1)), 500)
+    later = fitted(exact((0, 1), (1, 2)), 1, first)
     np.testing.assert_allclose(later.marginal((0, 1)), first.marginal((0, 1)), atol=0.5)
 
 
 def test_attributes_of_which_nothing_is_known_are_uniform():
-    model = fit_model(SIZES, exact((0,)), rows=ROWS, iterations=100)
+    model = fitted(exact((0,)), 100)
     np.testing.assert_allclose(model.marginal((2,)), ROWS / 4)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.bench.curves import draw_lines
-from tabpe.bench.exhibits import FigureEntry
+from tabpe.bench.exhibits import FigureEntry, NothingDoneError
 from tabpe.bench.fields import METHODS, REAL, label_of, ordered, value_of
 from tabpe.bench.measures import measure
 from tabpe.bench.records import Record
@@ -191,7 +191,7 @@ def _kept(
     pairs = ((run, extras(run)) for own in grouped(runs, lambda r: r.seed).values() for run in own)
     found = [(run, kept) for run, kept in pairs if kept is not None and key in kept]
     if not found:
-        raise ParameterError(
+        raise NothingDoneError(
             f"{entry.name}: no run has its {key} beside it: run the experiment with "
             f"keep: [{key}] first."
         )

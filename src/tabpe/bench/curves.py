@@ -9,7 +9,7 @@ from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.fields import REAL, label_of, ordered, title_of, value_of
 from tabpe.bench.measures import Measure, measure
 from tabpe.bench.records import Record
-from tabpe.bench.style import SOFT, Look, legend_below, looks, panels, short, ticked
+from tabpe.bench.style import SOFT, Look, legend_below, logarithmic, looks, panels, short, ticked
 from tabpe.bench.summary import Spread, grouped, summaries, summary_of
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def draw_lines(
     log: Sequence[str] = (),
 ) -> None:
     """Draw series with their spread; one that has no x is a level line."""
-    if "y" in log and not shown.percent:
-        place.set_yscale("log")
+    climbs = "y" in log and not shown.percent
+    if climbs:
         points = {each: _above_zero(values) for each, values in points.items()}
     xs = ordered(x for each in points.values() for x in each if x is not None)
     numeric = all(isinstance(x, (int, float)) for x in xs)
@@ -72,6 +72,8 @@ def draw_lines(
             place.errorbar(
                 where, means, spreads, label=namer(each), capsize=2, elinewidth=0.8, **face.options
             )
+    if climbs:
+        logarithmic(place, "y")
     if not xs:
         return
     if not numeric:
@@ -130,7 +132,7 @@ def scatter(entry: FigureEntry, records: Sequence[Record]) -> Figure:
             else:
                 _markers(place, own, (across, up), faces[each], namer(each))
         if "x" in entry.log:
-            place.set_xscale("log")
+            logarithmic(place, "x")
         place.set_xlabel(f"{across.title} ({across.unit})" if across.unit else across.title)
         _finish(place, entry, value, up)
     legend_below(figure, axes)

@@ -14,7 +14,7 @@ from tabpe.bench.paper import paper, printed
 FOLDER = Path(__file__).parents[3] / "experiments"
 FILES = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
 VARIANTS = ("quick", "full")
-MOST_QUICK_RUNS, MOST_QUICK_ROWS, MOST_ROWS_MADE = 8, 8000, 400
+MOST_QUICK_RUNS, MOST_QUICK_ROWS, MOST_ROWS_MADE = 10, 8000, 400
 SMALL_BY_THEMSELVES = ("breast-cancer", "insurance", "monk")
 
 each_file = pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])

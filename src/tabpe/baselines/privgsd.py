@@ -9,10 +9,12 @@ A cell of the table counts in few cells of the marginals, so the error of a cand
 what it changes: of a row that moves from one cell of a marginal to another with the excess counts e
 and f, twice (f - e + 1).
 
-Differences from the published method: marginals are measured after discretisation, for numbers too.
-There is one best table and no further elite, as in the authors' code, where a candidate differs
-from the best one alone. Generations are looked at in groups, whose candidates are made from the
-table at the beginning of the group; each is checked again before it takes the place.
+Differences from the published method: numbers are discretised before marginals are measured. There
+is one best table and no further elite; in the authors' code candidates are made from the best one
+alone, too. Generations are looked at in groups, whose candidates are made from the table at the
+beginning of the group; the best of each generation is checked again before it takes the place. The
+search is over when the error hardly falls, and rows are drawn from the table that was found, as
+many as are asked for.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ class PrivGSD:
     generations: int = 1_000_000
     table_rows: int = 2000
     tolerance: float = 1e-4
-    max_cells: int = 20_000_000
+    max_cells: int = 10_000_000
 
     def __post_init__(self) -> None:
         for name in ("degree", "mutations", "generations", "table_rows", "max_cells"):

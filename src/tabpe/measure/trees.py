@@ -137,6 +137,8 @@ def trees(
     threshold = _validate.whole("threshold", threshold, least=0)
     most = _validate.whole("most", most, least=1)
     chooser = chooser_of(terms)
+    if tables.scale != terms.neighbours.scale:
+        raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
     item = charged(terms.account, name, len(asked))
     check_item(item, EXPONENTIAL)
     growth = Growth.within(range_of(item.sigma))

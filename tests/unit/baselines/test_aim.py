@@ -124,43 +124,49 @@ def test_too_many_cells_are_refused(monkeypatch):
         fitted(table, schema)
 
 
-class TestRound:
-    def test_a_tenth_chooses_and_the_rest_measures(self):
-        now = Round(loss=0.4)
-        assert now.sigma**-2 == pytest.approx(0.36)
-        assert now.choice_sigma**-2 == pytest.approx(0.04)
+def test_a_tenth_of_a_round_chooses_and_the_rest_measures():
+    now = Round(loss=0.4)
+    assert now.sigma**-2 == pytest.approx(0.36)
+    assert now.choice_sigma**-2 == pytest.approx(0.04)
 
-    def test_it_goes_on_while_it_learns(self):
-        assert Round(0.1, 2).next(5.0, learned=True) == Round(0.1, 2)
 
-    def test_noise_is_halved_where_nothing_was_learned(self):
-        now = Round(0.1)
-        after = now.next(5.0, learned=False)
-        assert after.sigma == pytest.approx(now.sigma / 2)
-        assert after.choice_sigma == pytest.approx(now.choice_sigma / 2)
-        assert (after.choosing, after.measuring) == ("choices, level 1", "marginals, level 1")
+def test_rounds_go_on_while_they_learn():
+    assert Round(0.1, 2).next(5.0, learned=True) == Round(0.1, 2)
 
-    @pytest.mark.parametrize(("left", "learned"), [(0.19, True), (0.79, False), (0.01, True)])
-    def test_the_last_one_takes_all_that_is_left(self, left, learned):
-        after = Round(0.1).next(left, learned=learned)
-        assert (after.loss, after.last) == (left, True)
-        assert after.sigma**-2 + after.choice_sigma**-2 == pytest.approx(left)
 
-    @pytest.mark.parametrize(("left", "learned"), [(0.21, True), (0.81, False)])
-    def test_what_is_enough_for_two_is_not_taken_at_once(self, left, learned):
-        assert not Round(0.1).next(left, learned=learned).last
+def test_noise_is_halved_where_nothing_was_learned():
+    now = Round(0.1)
+    after = now.next(5.0, learned=False)
+    assert after.sigma == pytest.approx(now.sigma / 2)
+    assert after.choice_sigma == pytest.approx(now.choice_sigma / 2)
+    assert (after.choosing, after.measuring) == ("choices, level 1", "marginals, level 1")
 
-    def test_nothing_comes_after_the_last(self):
-        assert Round(0.1, last=True).next(0.0, learned=False) is None
 
-    def test_items_of_the_last_one_have_names_of_their_own(self):
-        now = Round(0.1)
-        assert now.next(0.15, learned=True).measuring != now.measuring
+@pytest.mark.parametrize(("left", "learned"), [(0.19, True), (0.79, False), (0.01, True)])
+def test_the_last_round_takes_all_that_is_left(left, learned):
+    after = Round(0.1).next(left, learned=learned)
+    assert (after.loss, after.last) == (left, True)
+    assert after.sigma**-2 + after.choice_sigma**-2 == pytest.approx(left)
 
-    def test_the_noise_that_is_expected(self):
-        now = Round(0.1)
-        drawn = np.random.default_rng(0).normal(0, now.sigma, 200_000)
-        assert now.noise(200_000) == pytest.approx(np.abs(drawn).sum(), rel=0.01)
+
+@pytest.mark.parametrize(("left", "learned"), [(0.21, True), (0.81, False)])
+def test_what_is_enough_for_two_is_not_taken_at_once(left, learned):
+    assert not Round(0.1).next(left, learned=learned).last
+
+
+def test_no_round_comes_after_the_last():
+    assert Round(0.1, last=True).next(0.0, learned=False) is None
+
+
+def test_items_of_the_last_round_have_names_of_their_own():
+    now = Round(0.1)
+    assert now.next(0.15, learned=True).measuring != now.measuring
+
+
+def test_the_noise_that_is_expected():
+    now = Round(0.1)
+    drawn = np.random.default_rng(0).normal(0, now.sigma, 200_000)
+    assert now.noise(200_000) == pytest.approx(np.abs(drawn).sum(), rel=0.01)
 
 
 def by_definition(attributes: int, degree: int) -> dict[tuple[int, ...], float]:

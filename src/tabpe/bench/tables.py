@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tabpe.bench.exhibits import TableEntry, kept
-from tabpe.bench.fields import is_real, labels_of, title_of
+from tabpe.bench.fields import is_real, labels_of, ordered, title_of
 from tabpe.bench.measures import Measure, measure
 from tabpe.bench.notes import notes_of
 from tabpe.bench.paper import Printed, printed
@@ -85,7 +85,7 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
         beside_paper: Whether the numbers of the paper stand beside ours.
     """
     wanted = kept(records, entry.where)
-    found = _ordered(summaries(wanted, entry.rows, entry.metrics, where=entry.name), entry)
+    found = _in_order(summaries(wanted, entry.rows, entry.metrics, where=entry.name))
     paper = printed(entry.paper) if beside_paper and entry.paper else None
     columns: list[tuple[Column, dict[Key, Cell]]] = []
     for name in _measured(entry, found):
@@ -131,20 +131,16 @@ def written(spread: Spread, shown: Measure) -> str:
     return mean if spread.std is None else f"{mean} ± {shown.written(spread.std)}"
 
 
-def _ordered(found: Mapping[Key, Summary], entry: TableEntry) -> dict[Key, Summary]:
+def _in_order(found: Mapping[Key, Summary]) -> dict[Key, Summary]:
     """Return what was found as it came, what belongs together after each other, sizes rising."""
     order: dict[Key, list[Key]] = {}
     for key in found:
         order.setdefault(key[:-1], []).append(key)
-    is_named = entry.rows[-1] in {"method", "data"}
-    groups = (group if is_named else sorted(group, key=_size) for group in order.values())
-    return {key: found[key] for group in groups for key in group}
-
-
-def _size(key: Key) -> tuple[bool, float, str]:
-    last = key[-1]
-    is_number = isinstance(last, (int, float))
-    return (not is_number, float(last) if is_number else 0.0, str(last))
+    return {
+        (*rest, last): found[*rest, last]
+        for rest, group in order.items()
+        for last in ordered(key[-1] for key in group)
+    }
 
 
 def _measured(entry: TableEntry, found: Mapping[Key, Summary]) -> Sequence[str]:

@@ -8,13 +8,15 @@ from tabpe.baselines.privmrf import PrivMRF, rounds_of
 
 pytest.importorskip("mbi")
 
-QUICK = PrivMRF(iterations=60)
+QUICK = PrivMRF(iterations=60, inference="numpy")
 
 
 @pytest.fixture(scope="module")
 def learned():
     table, schema = adult_like()
-    return table, fitted(PrivMRF(iterations=400, degree=2), table, schema, epsilon=3.0)
+    return table, fitted(
+        PrivMRF(iterations=400, degree=2, inference="numpy"), table, schema, epsilon=3.0
+    )
 
 
 def test_pairs_of_columns_are_learned(learned):
@@ -60,3 +62,8 @@ def test_less_noise_and_more_rows_make_larger_marginals_useful():
     assert PrivMRF().useful_cells(2000, 0.1, 10) == pytest.approx(2 * few)
     assert PrivMRF().useful_cells(1000, 0.4, 10) == pytest.approx(2 * few)
     assert PrivMRF(theta=3).useful_cells(1000, 0.1, 10) == pytest.approx(2 * few)
+
+
+def test_both_ways_of_inference_run():
+    assert PrivMRF().inference == "mbi"
+    survives(PrivMRF(iterations=60), "two attributes")

@@ -47,7 +47,7 @@ from tabpe import _validate
 from tabpe.encode.axes import Axis, Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
-from tabpe.measure.choice import check_item, chooser_of
+from tabpe.measure.choice import check_mechanism, chooser_of
 from tabpe.measure.terms import Terms, charged
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.choices import range_of
@@ -140,7 +140,7 @@ def trees(
     if tables.scale != terms.neighbours.scale:
         raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
     item = charged(terms.account, name, len(asked))
-    check_item(item, EXPONENTIAL)
+    check_mechanism(item, EXPONENTIAL)
     growth = Growth.within(range_of(item.sigma))
     # Exact and private from here on.
     counted = tables.counts([Marginal((axis,)) for axis in asked])

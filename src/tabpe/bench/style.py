@@ -105,17 +105,17 @@ def looks(values: Sequence[Any]) -> dict[Any, Look]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the style of this module, without a screen.
+    """Draw in the style of this module, and leave the settings of others alone.
 
     Raises:
         TabpeError: If matplotlib is not installed.
     """
     try:
-        import matplotlib as mpl
+        from matplotlib import style
     except ImportError:
         raise TabpeError("figures need matplotlib: pip install 'tabpe[bench]'.") from None
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}
-    with mpl.rc_context(settings):
+    # From the defaults, not from what a user has set: a figure is the same everywhere.
+    with style.context(["default", SETTINGS]):
         yield
 
 

@@ -10,6 +10,7 @@ from tabpe.bench.files import read_suite
 from tabpe.bench.grid import runs_of
 from tabpe.bench.methods import maker_of, method_names
 from tabpe.bench.paper import paper, printed
+from tabpe.errors import ParameterError
 
 FOLDER = Path(__file__).parents[3] / "experiments"
 FILES = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
@@ -91,6 +92,14 @@ def test_the_search_has_the_settings_of_the_paper():
     assert len([run for run in runs if run.epsilon == 1.0]) == 144
 
 
-def test_the_page_of_experiments_names_every_file():
+@each_file
+def test_the_page_of_experiments_tells_how_many_runs_it_has(file):
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [file.name for file in FILES if f"`{file.name}`" not in text] == []
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| `{file.name}` |")]
+    told = row.split("|")[3].split(",")
+    for variant, count in zip(("quick", "small", "full"), told, strict=True):
+        if count.strip() == "-":
+            with pytest.raises(ParameterError, match="there is none named"):
+                experiment(file, variant)
+        else:
+            assert int(count) == len(runs_of(experiment(file, variant)))

@@ -13,8 +13,8 @@ Differences from the published method: numbers are discretised before marginals 
 is one best table and no further elite; in the authors' code candidates are made from the best one
 alone, too. Generations are looked at in groups, whose candidates are made from the table at the
 beginning of the group; the best of each generation is checked again before it takes the place. The
-table has more rows than those in the authors' examples (1,000 to 5,000): that fits better, and costs
-seconds here. Rows are drawn from the table that was found, as many as are asked for.
+table has more rows than those in the authors' examples (1,000 to 5,000): that fits better, and
+costs seconds here. Rows are drawn from the table that was found, as many as are asked for.
 """
 
 from __future__ import annotations

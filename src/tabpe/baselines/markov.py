@@ -2,13 +2,12 @@
 
 The model is the distribution of largest entropy among those whose marginals are nearest to what was
 measured, in squares over variances: mirror descent (McKenna, Sheldon, Miklau 2019, algorithm 1) in
-a junction tree. The tree is that of the package `mbi`. So are the messages of the descent with
-`inference="mbi"` (`compiled`); with "numpy" they are our own (`beliefs`), and the steps the same.
+a junction tree. The package `mbi` passes its messages (`compiled`), or with `inference="numpy"` our
+own code does (`beliefs`): the steps are the same, and nothing is compiled.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from tabpe.baselines import beliefs, compiled
 from tabpe.baselines.beliefs import Descent
 from tabpe.baselines.domain import Clique, Codes, Floats
 from tabpe.baselines.junction import Forest
+from tabpe.baselines.triangulation import junction_cells, junction_tree
 
 INFERENCE = {"mbi": compiled.descended, "numpy": beliefs.descended}
 _MEGABYTE = 2**20
@@ -83,7 +83,7 @@ def fit_model(
 
     Example:
         >>> by_ward = Measured((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
-        >>> model = fit_model((2, 2, 3), [by_ward], rows=100, iterations=200)
+        >>> model = fit_model((2, 2, 3), [by_ward], rows=100, iterations=200, inference="numpy")
         >>> model.marginal((0, 1)).round(1)
         array([[40., 10.],
                [10., 40.]])
@@ -92,7 +92,7 @@ def fit_model(
     """
     descended = INFERENCE[_validate.one_of("inference", inference, list(INFERENCE))]
     known = combined(measured)
-    cliques, parents = _tree(sizes, [one.clique for one in known])
+    cliques, parents = junction_tree(sizes, [one.clique for one in known])
     begin = [np.zeros([sizes[a] for a in clique]) for clique in cliques]
     if start is not None:
         _add(start, cliques, begin)
@@ -129,26 +129,7 @@ def model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:
         >>> round(model_megabytes((64, 64, 64), [(0, 1), (1, 2)]) * 2**20 / 8) == 2 * 64**2
         True
     """
-    nodes, _ = _tree(sizes, cliques)
-    return sum(math.prod(sizes[a] for a in node) for node in nodes) * 8 / _MEGABYTE
-
-
-def _tree(
-    sizes: Sequence[int], cliques: Sequence[Clique]
-) -> tuple[tuple[Clique, ...], tuple[int | None, ...]]:
-    """Return the cliques of a junction tree, parents first, and the place of the parent of each."""
-    import networkx as nx
-
-    with compiled.loaded() as mbi:
-        domain = mbi.Domain(range(len(sizes)), sizes)
-        tree = mbi.junction_tree.make_junction_tree(domain, cliques)[0]
-    parent: dict[Clique, Clique | None] = {}
-    for clique in tree.nodes:
-        if clique not in parent:
-            parent[clique] = None
-            parent.update((child, upper) for upper, child in nx.bfs_edges(tree, clique))
-    places = {clique: place for place, clique in enumerate(parent)}
-    return tuple(parent), tuple(None if up is None else places[up] for up in parent.values())
+    return junction_cells(sizes, cliques) * 8 / _MEGABYTE
 
 
 def _add(model: Model, cliques: Sequence[Clique], tables: Sequence[Floats]) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from tabpe.errors import CapacityError
 from tabpe.privacy import FakeNoise
 from tabpe.verify import verify_plain
 
-pytest.importorskip("mbi")
+needs_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 
 QUICK = AIM(max_iterations=200, round_iterations=30, inference="numpy")
 
@@ -110,6 +111,7 @@ def test_the_same_seed_and_the_same_measurements_make_the_same_rows():
     assert one == other
 
 
+@needs_mbi
 def test_mbi_does_as_well():
     table = pa.table({"ward": ["a", "b"] * 500, "ill": [True, False] * 500})
     schema = Schema((Categorical("ward", ("a", "b")), Boolean("ill")), label="ill")

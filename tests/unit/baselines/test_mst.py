@@ -13,8 +13,6 @@ from tabpe.encode.axes import ListAxis
 from tabpe.privacy import FakeNoise
 from tabpe.verify import verify_plain
 
-pytest.importorskip("mbi")
-
 RNG = np.random.default_rng(0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,43 +99,41 @@ class Rates:
     halvings: int
 
 
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Moves points; what it needs is compiled once for each set of marginals."""
+def moved(points: Points, wanted: Wanted, rates: Rates) -> Points:
+    """Return the points that were nearest to what is wanted, on a way along the gradient.
 
-    layout: Layout
+    Args:
+        points: Where to start.
+        wanted: What was measured.
+        rates: How far steps move.
+    """
+    target = (wanted.planes, wanted.inside, wanted.counts, wanted.shares)
+    stage = partial(_stage(wanted.layout, wanted.cliques), target=target)
+    moments = tuple(Points(*map(np.zeros_like, points)) for _ in range(2))
+    # Types and names of arguments are the same in each call: others would be compiled once more.
+    state = (points, moments, np.int32(0))
+    _, error = stage(state, steps=0, steep=np.float32(_HARD), pace=_pace(rates, 0))
+    best = float(error), points
+    for halving in range(rates.halvings + 1):
+        before, pace = best[0], _pace(rates, halving)
+        for steep in _steepness(rates):
+            going = partial(stage, steps=_AT_ONCE, steep=steep, pace=pace)
+            state, best = _until_stalled(going, state, best)
+        if before - best[0] < _STALLED * before:
+            break
+    return best[1]
 
-    @cached_property
-    def _known(self) -> dict[tuple[tuple[int, ...], ...], Any]:
-        return {}
 
-    def moved(self, points: Points, wanted: Wanted, rates: Rates) -> Points:
-        """Return the points that were nearest to what is wanted, on a way along the gradient."""
-        stage = self._compiled(wanted.cliques)
-        target = (wanted.planes, wanted.inside, wanted.counts, wanted.shares)
-        moments = tuple(Points(*map(np.zeros_like, points)) for _ in range(2))
-        state, error = stage((points, moments, 0), 0, target, np.float32(_HARD), (0.0, 0.0))
-        best = float(error), points
-        for halving in range(rates.halvings + 1):
-            before, scale = best[0], 0.5**halving
-            pace = (np.float32(rates.numbers * scale), np.float32(rates.chances * scale))
-            for steep in self._steepness(rates):
-                going = partial(stage, steps=_AT_ONCE, target=target, steep=steep, rates=pace)
-                state, best = _until_stalled(going, state, best)
-            if before - best[0] < _STALLED * before:
-                break
-        return best[1]
+def _pace(rates: Rates, halving: int) -> tuple[np.float32, np.float32]:
+    scale = 0.5**halving
+    return np.float32(rates.numbers * scale), np.float32(rates.chances * scale)
 
-    def _steepness(self, rates: Rates) -> list[np.float32]:
-        """Return steeper and steeper edges; if numbers stay, they may be hard at once."""
-        if not rates.numbers:
-            return [np.float32(_HARD)]
-        return [np.float32(_SOFTEST * 2**doubling) for doubling in range(_DOUBLINGS + 1)]
 
-    def _compiled(self, cliques: tuple[tuple[int, ...], ...]) -> Any:
-        if cliques not in self._known:
-            self._known[cliques] = _stage(self.layout, cliques)
-        return self._known[cliques]
+def _steepness(rates: Rates) -> list[np.float32]:
+    """Return steeper and steeper edges; if numbers stay, they may be hard at once."""
+    if not rates.numbers:
+        return [np.float32(_HARD)]
+    return [np.float32(_SOFTEST * 2**doubling) for doubling in range(_DOUBLINGS + 1)]
 
 
 def _until_stalled(
@@ -154,6 +152,7 @@ def _until_stalled(
     return state, best
 
 
+@lru_cache(maxsize=16)
 def _stage(layout: Layout, cliques: tuple[tuple[int, ...], ...]) -> Any:
     """Return what makes some steps, and tells the error with hard edges after them; compiled."""
     import jax
@@ -177,18 +176,18 @@ def _stage(layout: Layout, cliques: tuple[tuple[int, ...], ...]) -> Any:
         hard = (margin(points, target[0]) >= 0).astype(jnp.float32)
         return squares(points, target, hard)
 
-    def step(state: Any, target: Any, steep: Any, rates: Any) -> Any:
+    def step(state: Any, target: Any, steep: Any, pace: Any) -> Any:
         points, moments, done = state
         slopes = jax.grad(soft)(points, target, steep)
         moves, moments = _adam(slopes, moments, done + 1)
-        numbers = jnp.clip(points.numbers - rates[0] * moves.numbers, 0.0, 1.0)
-        chances = _on_simplex(points.chances - rates[1] * moves.chances, layout)
+        numbers = jnp.clip(points.numbers - pace[0] * moves.numbers, 0.0, 1.0)
+        chances = _on_simplex(points.chances - pace[1] * moves.chances, layout)
         return Points(numbers, chances), moments, done + 1
 
     @jax.jit
-    def stage(state: Any, steps: int, target: Any, steep: Any, rates: Any) -> Any:
+    def stage(state: Any, *, steps: int, target: Any, steep: Any, pace: Any) -> Any:
         state = jax.lax.fori_loop(
-            0, steps, lambda _, state: step(state, target, steep, rates), state
+            0, steps, lambda _, state: step(state, target, steep, pace), state
         )
         return state, error(state[0], target)
 

@@ -27,7 +27,7 @@ from tabpe.baselines import relaxed
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
 from tabpe.baselines.plan import Part, sigma_for
-from tabpe.baselines.projection import Points, Projection, Rates, Wanted
+from tabpe.baselines.projection import Points, Rates, Wanted, moved
 from tabpe.baselines.relaxed import Layout
 from tabpe.encode import Records
 from tabpe.encode.axes import ListAxis, NumberAxis
@@ -85,7 +85,7 @@ class RAPpp:
     def synthesise(self, desk: Desk, size: int) -> Rows:
         """Return `size` rows of points that were moved towards what was measured."""
         kinds, loss = Kinds.of(desk.domain), desk.left / desk.domain.attributes
-        run = _Run(self, desk, kinds, Projection(kinds.layout))
+        run = _Run(self, desk, kinds)
         points = self._started(kinds, size, desk.rng)
         wanted = Wanted.nothing(kinds.layout, len(kinds.numbers), self.top * self.rounds)
         if kinds.lists:
@@ -141,7 +141,6 @@ class _Run:
     method: RAPpp
     desk: Desk
     kinds: Kinds
-    projection: Projection
 
     def with_marginals(self, points: Points, wanted: Wanted, loss: float) -> tuple[Points, Wanted]:
         """Return points that know marginals of categories, one a round, and these."""
@@ -157,7 +156,7 @@ class _Run:
             place = desk.choose(CHOICES, cliques, guesses, penalties=sizes, sigma=sigma)
             (counts,) = desk.marginals(MARGINALS, [cliques[place]], sigma=sigma)
             wanted = wanted.with_marginal(left.pop(place), self._shares(counts))
-            points = self.projection.moved(points, wanted, rates)
+            points = moved(points, wanted, rates)
         return points, wanted
 
     def with_halfspaces(self, points: Points, wanted: Wanted, loss: float) -> Points:
@@ -179,7 +178,7 @@ class _Run:
             for place, counts in zip(chosen, counted, strict=True):
                 wanted = self._joined(wanted, asked, place, len(taken), self._shares(counts))
                 taken.append(place)
-            points = self.projection.moved(points, wanted, rates)
+            points = moved(points, wanted, rates)
         return points
 
     def _halfspaces(self) -> list[Halfspaces]:

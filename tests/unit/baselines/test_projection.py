@@ -5,7 +5,7 @@ import pytest
 
 from tabpe.baselines import projection as module
 from tabpe.baselines import relaxed
-from tabpe.baselines.projection import Points, Projection, Rates, Wanted
+from tabpe.baselines.projection import Points, Rates, Wanted, moved
 from tabpe.baselines.relaxed import Layout
 
 pytest.importorskip("jax")
@@ -38,30 +38,30 @@ def below_half(shares):
 
 def test_points_learn_a_marginal_while_numbers_stay():
     points, wanted = started(), nothing().with_marginal((0, 1), PAIR)
-    moved = Projection(LAYOUT).moved(points, wanted, LISTS)
-    found = relaxed.marginal(LAYOUT.split(np.asarray(moved.chances)), (0, 1))
+    after = moved(points, wanted, LISTS)
+    found = relaxed.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.02)
-    assert np.array_equal(moved.numbers, points.numbers)
+    assert np.array_equal(after.numbers, points.numbers)
 
 
 def test_points_learn_a_halfspace_with_hard_edges():
-    moved = Projection(LAYOUT).moved(started(), below_half([0.1, 0.6]), NUMBERS)
-    assert share_below(moved, 0.5, 0) == pytest.approx(0.1, abs=0.03)
-    assert share_below(moved, 0.5, 1) == pytest.approx(0.6, abs=0.03)
+    after = moved(started(), below_half([0.1, 0.6]), NUMBERS)
+    assert share_below(after, 0.5, 0) == pytest.approx(0.1, abs=0.03)
+    assert share_below(after, 0.5, 1) == pytest.approx(0.6, abs=0.03)
 
 
 def test_points_learn_a_halfspace_of_all_rows():
     wanted = nothing().with_halfspace(3, np.array([1.0, 0.0, 0.3]), 2, np.array([0.9]))
-    moved = Projection(LAYOUT).moved(started(), wanted, NUMBERS)
-    assert np.mean(np.asarray(moved.numbers)[:, 0] <= 0.3) == pytest.approx(0.9, abs=0.1)
+    after = moved(started(), wanted, NUMBERS)
+    assert np.mean(np.asarray(after.numbers)[:, 0] <= 0.3) == pytest.approx(0.9, abs=0.1)
 
 
 def test_points_stay_in_the_cube_and_on_the_simplex():
     wanted = below_half([0.1, 0.6]).with_marginal((0, 1), PAIR)
-    moved = Projection(LAYOUT).moved(started(), wanted, NUMBERS)
-    assert np.asarray(moved.numbers).min() >= 0
-    assert np.asarray(moved.numbers).max() <= 1
-    for part in LAYOUT.split(np.asarray(moved.chances)):
+    after = moved(started(), wanted, NUMBERS)
+    assert np.asarray(after.numbers).min() >= 0
+    assert np.asarray(after.numbers).max() <= 1
+    for part in LAYOUT.split(np.asarray(after.chances)):
         assert part.min() >= 0
         assert part.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-4)
 
@@ -69,18 +69,17 @@ def test_points_stay_in_the_cube_and_on_the_simplex():
 def test_points_that_are_right_stay():
     wanted = nothing().with_marginal((2,), np.array([1.0]))
     points = started()
-    assert Projection(LAYOUT).moved(points, wanted, LISTS) is points
+    assert moved(points, wanted, LISTS) is points
 
 
 def test_what_was_measured_before_is_not_forgotten():
     wanted = nothing().with_marginal((0, 1), PAIR)
-    work = Projection(LAYOUT)
-    points = work.moved(started(), wanted, LISTS)
+    points = moved(started(), wanted, LISTS)
     more = wanted.with_halfspace(0, np.array([1.0, 0.0, 0.5]), 0, np.array([0.4, 0.1]))
-    moved = work.moved(points, more, NUMBERS)
-    found = relaxed.marginal(LAYOUT.split(np.asarray(moved.chances)), (0, 1))
+    after = moved(points, more, NUMBERS)
+    found = relaxed.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.03)
-    assert share_below(moved, 0.5, 0) == pytest.approx(0.4, abs=0.04)
+    assert share_below(after, 0.5, 0) == pytest.approx(0.4, abs=0.04)
 
 
 def nearest_by_sorting(rows):

@@ -63,7 +63,8 @@ class PrivMRF:
         sample_size: Of how many marginals the error is asked in a round.
         iterations: Steps of the last fit.
         size_penalty: How much dependence a cell of the graph's cliques must be worth.
-        max_clique_size: The most cells of a clique of the graph.
+        max_clique_size: The most cells of a clique of the graph. A large epsilon fills that up; 1e5
+            keeps the model of a table like Adult small enough for a laptop.
         inference: Who passes the messages of the model: `mbi` or `numpy`.
 
     Example:

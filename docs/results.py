@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tabpe.bench.files import read_suite
 from tabpe.bench.page import Sources, remade
 
 ROOT = Path(__file__).parents[1]
@@ -24,11 +25,12 @@ from the records in `experiments/results`.
 
 def main() -> None:
     """Make the page anew."""
-    results = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "experiments" / "results"
+    experiments, pictures = ROOT / "experiments", ROOT / "docs" / "pictures" / "results"
     sources = Sources(
-        ROOT / "experiments",
-        results,
-        ROOT / "docs" / "pictures" / "results",
+        experiments,
+        [each.name for each in read_suite(experiments / "quick.yaml").experiments],
+        Path(sys.argv[1]) if sys.argv[1:] else experiments / "results",
+        pictures,
         link="pictures/results",
     )
     text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else HEAD

@@ -113,3 +113,11 @@ def test_a_figure_without_runs_says_so(experiment, tabpe):
     result = tabpe("bench", "figure", experiment, *options)
     assert result.exit_code == 2
     assert "no run is done" in result.stderr
+
+
+def test_of_several_figures_those_that_have_runs_are_drawn(experiment, tabpe):
+    pytest.importorskip("matplotlib")
+    result = tabpe("bench", "figure", experiment, "--variant", "quick", "--results", "results")
+    assert result.exit_code == 0
+    assert "note: made-up: bars: no run is done" in result.stderr
+    assert "made-up.quick.rates.svg" in result.stdout

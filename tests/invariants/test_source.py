@@ -17,7 +17,7 @@ FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py")
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 MEASURING = {
     f"measure/{name}.py"
-    for name in ("histograms", "domain", "tables", "choice", "trees", "queries")
+    for name in ("histograms", "domain", "tables", "choice", "trees", "halfspaces")
 }
 # Where accounts are charged and noise is drawn for those.
 TERMS = {"measure/histograms.py", "measure/terms.py"}

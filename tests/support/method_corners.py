@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tabpe.baselines import Baseline, Method
+from adultlike import two_way_error
+from tabpe.baselines import Baseline, Independent, Method
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.verify import verify_plain
 
 AGE, SIZE, ILL = Integer("age", 0, 100), Float("size", 0.0, 2.0), Boolean("ill")
 WARD = Categorical("ward", ("heart", "eye", "skin"))
@@ -54,3 +56,25 @@ def fitted(
     """Return a method that was run on a table, with bins that cost nothing."""
     settings = {"delta": 1e-6, "bins": "uniform", "most_bins": 12, "random_state": 0} | options
     return Baseline(method, epsilon=epsilon, **settings).fit(table, schema=schema)  # type: ignore[arg-type]
+
+
+def survives(method: Method, name: str) -> None:
+    """Check that a method makes rows of a corner, and a certificate that holds."""
+    table, schema = CORNERS[name]
+    model = fitted(method, table, schema, n_samples=50)
+    assert model.sample().num_rows == 50
+    assert model.sample().schema.names == table.schema.names
+    keeps_its_promise(model, 1.0)
+
+
+def keeps_its_promise(model: Baseline, epsilon: float) -> None:
+    """Check a certificate, with the accountant that verifies."""
+    assert model.certificate.private
+    assert model.certificate.epsilon <= epsilon
+    assert verify_plain(model.certificate.to_dict()).holds
+
+
+def against_independent(model: Baseline, table: pa.Table, *, epsilon: float) -> float:
+    """Return the error of pairs of columns, as a part of what independent columns have."""
+    alone = fitted(Independent(), table, model.schema_, epsilon=epsilon)
+    return two_way_error(table, model.sample()) / two_way_error(table, alone.sample())

@@ -7,7 +7,7 @@
 - `bins`: how columns of numbers are cut into bins
 - `plan`: how a budget becomes noise
 - `bill`: what was agreed on, and the certificate
-- `independent`, `mst`, `aim`, `privsyn`, `gem`, `privgsd`: a method each
+- `independent`, `mst`, `aim`, `privsyn`, `privmrf`, `gem`, `rappp`, `privgsd`: a method each
 """
 
 from tabpe.baselines.aim import AIM
@@ -17,14 +17,18 @@ from tabpe.baselines.independent import Independent
 from tabpe.baselines.method import Method
 from tabpe.baselines.mst import MST
 from tabpe.baselines.privgsd import PrivGSD
+from tabpe.baselines.privmrf import PrivMRF
 from tabpe.baselines.privsyn import PrivSyn
+from tabpe.baselines.rappp import RAPpp
 
 METHODS: dict[str, type[Method]] = {
     "independent": Independent,
     "mst": MST,
     "aim": AIM,
     "privsyn": PrivSyn,
+    "privmrf": PrivMRF,
     "gem": GEM,
+    "rap++": RAPpp,
     "privgsd": PrivGSD,
 }
 

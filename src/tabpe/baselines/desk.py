@@ -14,7 +14,8 @@ import numpy as np
 from tabpe import measure
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows, rows_of
 from tabpe.encode import Encoder
-from tabpe.engines import Tables
+from tabpe.encode.halfspaces import Halfspaces
+from tabpe.engines import HeldTables
 from tabpe.errors import BudgetError
 from tabpe.measure import Terms
 from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN
@@ -38,7 +39,7 @@ class Desk:
         rng: Randomness for all that is not noise.
     """
 
-    tables: Tables
+    tables: HeldTables
     encoder: Encoder
     domain: Domain
     rows: float
@@ -107,6 +108,40 @@ class Desk:
         self._allow(part, sigma, len(cliques), GAUSSIAN)
         asked = [self.domain.marginal(clique) for clique in cliques]
         return measure.distances(self.tables, asked, estimates, self.terms, part)
+
+    def worst_halfspaces(
+        self,
+        part: str,
+        asked: Sequence[Halfspaces],
+        estimates: Sequence[Floats],
+        *,
+        most: int,
+        taken: Sequence[int] = (),
+        sigma: float | None = None,
+    ) -> list[int]:
+        """Return the places of `most` halfspaces whose counts are far from their estimates.
+
+        By the exponential mechanism, one after the other, each charged once. Places count through
+        all that is asked; those of `taken` are no option.
+        """
+        left = sum(len(halfspaces) for halfspaces in asked) - len(set(taken))
+        times = min(most, left)
+        self._allow(part, sigma, times, EXPONENTIAL)
+        return measure.worst_halfspaces(
+            self.tables, asked, estimates, self.terms, part, most=times, taken=taken
+        )
+
+    def rows_inside(
+        self,
+        part: str,
+        asked: Sequence[Halfspaces],
+        places: Sequence[int],
+        *,
+        sigma: float | None = None,
+    ) -> list[Floats]:
+        """Return the noisy number of rows of each cell in some halfspaces; each is charged once."""
+        self._allow(part, sigma, len(places), GAUSSIAN)
+        return measure.rows_inside(self.tables, asked, places, self.terms, part)
 
     def rows_of(self, codes: Codes) -> Rows:
         """Return rows with the given codes: numbers uniform inside their bins, on their grid."""

@@ -63,7 +63,9 @@ class PrivMRF:
         sample_size: Of how many marginals the error is asked in a round.
         iterations: Steps of the last fit.
         size_penalty: How much dependence a cell of the graph's cliques must be worth.
-        max_clique_size: The most cells of a clique of the graph.
+        max_clique_size: The most cells of a clique of the graph. A large epsilon fills that up; 1e5
+            keeps the model of a table like Adult small enough for a laptop.
+        inference: Who passes the messages of the model: `mbi` or `numpy`.
 
     Example:
         >>> PrivMRF(degree=2).theta
@@ -79,6 +81,7 @@ class PrivMRF:
     iterations: int = 3000
     size_penalty: float = 1e-8
     max_clique_size: float = 1e7
+    inference: str = "mbi"
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""
@@ -138,8 +141,14 @@ class PrivMRF:
         self, desk: Desk, known: Sequence[Measured], start: Model | None, *, last: bool
     ) -> Model:
         iterations = self.iterations if last else max(round(self.iterations * _BETWEEN), 1)
-        rows = max(desk.rows, 1.0)
-        return fit_model(desk.domain.sizes, known, rows=rows, iterations=iterations, start=start)
+        return fit_model(
+            desk.domain.sizes,
+            known,
+            rows=max(desk.rows, 1.0),
+            iterations=iterations,
+            start=start,
+            inference=self.inference,
+        )
 
 
 @dataclass(frozen=True)

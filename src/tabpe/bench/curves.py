@@ -9,7 +9,7 @@ from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.fields import REAL, label_of, ordered, title_of, value_of
 from tabpe.bench.measures import Measure, measure
 from tabpe.bench.records import Record
-from tabpe.bench.style import SOFT, Look, legend_below, looks, panels, short, ticked
+from tabpe.bench.style import SOFT, Look, legend_below, logarithmic, looks, panels, short, ticked
 from tabpe.bench.summary import Spread, grouped, summaries, summary_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def lines(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     places = [(value, name) for value in groups for name in entry.y]
     for place, (value, name) in zip(axes, places, strict=True):
         fields = (entry.by, entry.x)
-        found = summaries(groups[value], fields, [name, *entry.y], where=entry.name)
+        found = summaries(groups[value], fields, entry.y, where=entry.name)
         points: dict[Any, dict[Any, Spread]] = {each: {} for each in series}
         for (each, x), summary in found.items():
             if name in summary.values:
@@ -53,31 +53,40 @@ def draw_lines(
     log: Sequence[str] = (),
 ) -> None:
     """Draw series with their spread; one that has no x is a level line."""
-    if "y" in log and not shown.percent:
-        place.set_yscale("log")
+    climbs = "y" in log and not shown.percent
+    if climbs:
         points = {each: _above_zero(values) for each, values in points.items()}
     xs = ordered(x for each in points.values() for x in each if x is not None)
     numeric = all(isinstance(x, (int, float)) for x in xs)
     at = {x: x if numeric else place_of for place_of, x in enumerate(xs)}
     for each, values in points.items():
-        face = faces[each]
         if None in values:
-            level = shown.scale * values[None].mean
-            place.axhline(level, color=face.colour, linestyle="--", linewidth=1, label=namer(each))
-        known = [x for x in xs if x in values]
+            _level(place, values[None], shown, faces[each], namer(each))
+        known = {at[x]: values[x] for x in xs if x in values}
         if known:
-            means = [shown.scale * values[x].mean for x in known]
-            spreads = [shown.scale * (values[x].std or 0.0) for x in known]
-            where = [at[x] for x in known]
-            place.errorbar(
-                where, means, spreads, label=namer(each), capsize=2, elinewidth=0.8, **face.options
-            )
+            _line(place, known, shown, faces[each], namer(each))
+    if climbs:
+        logarithmic(place, "y")
     if not xs:
         return
     if not numeric:
         place.set_xticks(list(at.values()), [short(x) for x in xs])
     elif len(xs) <= MOST_TICKS or "x" in log:
         ticked(place, xs, log="x" in log and min(xs) > 0)
+
+
+def _line(
+    place: Axes, values: Mapping[float, Spread], shown: Measure, face: Look, name: str
+) -> None:
+    means = [shown.scale * spread.mean for spread in values.values()]
+    errors = [shown.scale * (spread.std or 0.0) for spread in values.values()]
+    style = {"label": name, "capsize": 2, "elinewidth": 0.8, **face.options}
+    place.errorbar(list(values), means, errors, **style)
+
+
+def _level(place: Axes, spread: Spread, shown: Measure, face: Look, name: str) -> None:
+    height = shown.scale * spread.mean
+    place.axhline(height, color=face.colour, linestyle="--", linewidth=1, label=name)
 
 
 def _above_zero(values: Mapping[Any, Spread]) -> dict[Any, Spread]:
@@ -93,7 +102,7 @@ def bars(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     places = [(value, name) for value in groups for name in entry.y]
     for place, (value, name) in zip(axes, places, strict=True):
         shown = measure(name)
-        found = summaries(groups[value], (entry.by,), [name, *entry.y], where=entry.name)
+        found = summaries(groups[value], (entry.by,), entry.y, where=entry.name)
         for at, each in enumerate(series):
             summary = found.get((each,))
             spread = None if summary is None else summary.values.get(name)
@@ -125,23 +134,17 @@ def scatter(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     figure, axes = panels(len(groups), size=(3.2, 2.5), legend=len(series))
     for place, (value, runs) in zip(axes, groups.items(), strict=True):
         for each, own in grouped(runs, lambda run: value_of(run, entry.by)).items():
-            if own[0].method == REAL:
-                _level(place, own, up, faces[each], namer(each))
+            spread = summary_of(own, [up.name]).values.get(up.name)
+            if own[0].method == REAL and spread is not None:
+                _level(place, spread, up, faces[each], namer(each))
             else:
                 _markers(place, own, (across, up), faces[each], namer(each))
         if "x" in entry.log:
-            place.set_xscale("log")
+            logarithmic(place, "x")
         place.set_xlabel(f"{across.title} ({across.unit})" if across.unit else across.title)
         _finish(place, entry, value, up)
     legend_below(figure, axes)
     return figure
-
-
-def _level(place: Axes, runs: Sequence[Record], up: Measure, face: Look, name: str) -> None:
-    spread = summary_of(runs, [up.name]).values.get(up.name)
-    if spread is not None:
-        level = up.scale * spread.mean
-        place.axhline(level, color=face.colour, linestyle="--", linewidth=1, label=name)
 
 
 def _markers(

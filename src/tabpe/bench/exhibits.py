@@ -44,6 +44,10 @@ _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 T = TypeVar("T", "TableEntry", "FigureEntry")
 
 
+class NothingDoneError(ParameterError):
+    """No run is done that a figure could show."""
+
+
 @dataclass(frozen=True)
 class TableEntry:
     """A table of an experiment.

@@ -11,7 +11,8 @@
     metrics: [accuracy, macro_f1, auc, 1-wd, 2-wd]
     variants: {full: {}, quick: {seeds: 1}}
 
-In options and settings a list is a grid over its entries. A mapping in a setting chooses by the
+In options and settings a list is a grid over its entries. Text such as `features + 1` in a setting
+follows an option of the data. A mapping in a setting chooses by the
 data; where it names neither the data nor `others`, the setting is left as it is. A variant replaces
 whole keys. `tabpe.bench.files` reads such files.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tabpe.bench.records import Record
@@ -98,6 +98,26 @@ def label_of(field: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def labels_of(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
+    """Return what people call the values of several fields.
+
+    Example:
+        >>> labels_of(("adult", "aim"), ("data", "method"))
+        ('Adult', 'AIM')
+    """
+    return tuple(label_of(name, value) for name, value in zip(fields, key, strict=True))
+
+
+def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
+    """Whether values of fields are of real rows, which are not private.
+
+    Example:
+        >>> is_real(("adult", "real"), ("data", "method"))
+        True
+    """
+    return any(name == "method" and value == REAL for name, value in zip(fields, key, strict=True))
 
 
 def title_of(field: str) -> str:

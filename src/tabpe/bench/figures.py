@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tabpe import _atomic, _plain
 from tabpe.bench import curves, pictures, searches
-from tabpe.bench.exhibits import FigureEntry, kept
+from tabpe.bench.exhibits import FigureEntry, NothingDoneError, kept
 from tabpe.bench.records import FOLDER, Record, extra_path
 from tabpe.bench.style import styled
 from tabpe.bench.summary import DONE
-from tabpe.errors import ArchiveError, OutputError, ParameterError
+from tabpe.errors import ArchiveError, OutputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def figure_of(
         depths: For a figure of kind `order`, the accuracy of each depth for each data set.
 
     Raises:
-        ParameterError: If no run is done that it could show.
+        NothingDoneError: If no run is done that it could show.
     """
     return _written(entry, records, folder, depths, "svg")
 
@@ -70,7 +70,7 @@ def save_figure(
 
     Raises:
         OutputError: If the file ends in anything else.
-        ParameterError: If no run is done that it could show.
+        NothingDoneError: If no run is done that it could show.
     """
     if path.suffix not in ENDINGS:
         raise OutputError(f"{path}: a figure ends in {' or '.join(ENDINGS)}.")
@@ -107,7 +107,7 @@ def _drawn(
     wanted = kept(records, entry.where)
     shown = wanted if entry.kind in _NEED_NO_RUNS else [r for r in wanted if r.status == DONE]
     if not shown:
-        raise ParameterError(f"{entry.name}: no run is done that it could show: run them first.")
+        raise NothingDoneError(f"{entry.name}: no run is done that it could show: run them first.")
     if entry.kind in _OF_RECORDS:
         return _OF_RECORDS[entry.kind](entry, shown)
     return _OF_EXTRAS[entry.kind](entry, shown, lambda record: _extra(record, folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -114,7 +115,7 @@ def _ways(experiment: Experiment) -> Iterator[_Way]:
         for options, epsilon, settings in itertools.product(
             expanded(data.options), budgets, expanded(chosen)
         ):
-            yield _Way(data.name, options, method, settings, epsilon)
+            yield _Way(data.name, options, method, followed(settings, options), epsilon)
 
 
 def expanded(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -126,6 +127,21 @@ def expanded(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     entries = [value if isinstance(value, list) else [value] for value in grid.values()]
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*entries)]
+
+
+def followed(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in which text such as `features + 1` is a number, by an option of the data.
+
+    Example:
+        >>> followed({"degree": "features + 1", "bins": "privtree"}, {"features": 5})
+        {'degree': 6, 'bins': 'privtree'}
+    """
+    found = dict(settings)
+    for name, value in settings.items():
+        match = re.fullmatch(r"(\w+) \+ (\d+)", value) if isinstance(value, str) else None
+        if match and isinstance(options.get(match[1]), int):
+            found[name] = options[match[1]] + int(match[2])
+    return found
 
 
 def _chosen(method: Method, data: str) -> dict[str, Any]:

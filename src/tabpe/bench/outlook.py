@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from tabpe.bench.grid import Run
 from tabpe.bench.records import Record
 
+FEW = 10.0  # seconds of which a tenth is told
+
 
 class Outlook:
     """Learns how long runs take: those of a method on a data set, of a method, or of any.
@@ -71,12 +73,10 @@ def in_words(seconds: float) -> str:
         >>> in_words(0.25), in_words(42), in_words(200), in_words(9000)
         ('0.2 s', '42 s', '3 min 20 s', '2 h 30 min')
     """
-    if seconds < 10:  # noqa: PLR2004
+    if seconds < FEW:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:  # noqa: PLR2004
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:  # noqa: PLR2004
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -22,6 +22,7 @@ from tabpe.bench.exhibits import figures_of, tables_of
 from tabpe.bench.experiment import Experiment
 from tabpe.bench.figures import save_figure
 from tabpe.bench.files import read_suite
+from tabpe.bench.outlook import in_words
 from tabpe.bench.records import Record, results_path
 from tabpe.bench.standing import Standing, depths_of, standing
 from tabpe.bench.summary import DID_NOT_FIT, DONE, FAILED, NOT_RUN
@@ -41,12 +42,14 @@ class Sources:
 
     Args:
         experiments: The folder of experiment files, named as the experiments.
+        names: The experiments, in the order that new sections take.
         results: The folder of the records.
         pictures: The folder that figures are written to.
         link: How the page names that folder.
     """
 
     experiments: Path
+    names: Sequence[str]
     results: Path
     pictures: Path
     link: str = "pictures"
@@ -88,10 +91,10 @@ def filled(text: str, make: Callable[[str], str]) -> str:
 def with_results(sources: Sources) -> list[tuple[str, str]]:
     """Return the experiments that have results, each in the variant that says most."""
     found = []
-    for file in sorted(sources.experiments.glob("*.yaml")):
+    for name in sources.names:
         for variant in ("full", "small", "quick"):
-            if results_path(file.stem, variant, sources.results).exists():
-                found.append((file.stem, variant))
+            if results_path(name, variant, sources.results).exists():
+                found.append((name, variant))
                 break
     return found
 
@@ -106,11 +109,11 @@ def runs_line(experiment: Experiment, stands: Standing) -> str:
     ]
     done = [record for record in stands.records if record.status == DONE]
     command = f"tabpe bench run experiments/{experiment.name}.yaml --variant {experiment.variant}"
-    hours = sum(record.seconds or 0.0 for record in done) / 3600
+    took = in_words(sum(record.seconds or 0.0 for record in done))
     lines = [
         f"Remakes: {experiment.paper}." if experiment.paper else "",
         f"`{command}`: {len(stands.records)} runs, {', '.join(ended)}; "
-        f"{hours:.2g} hours of fitting.",
+        f"{took} of fitting and sampling.",
         _machines(done),
     ]
     return "  \n".join(line for line in lines if line)

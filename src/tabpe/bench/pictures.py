@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.bench.curves import draw_lines
-from tabpe.bench.exhibits import FigureEntry
+from tabpe.bench.exhibits import FigureEntry, NothingDoneError
 from tabpe.bench.fields import METHODS, REAL, label_of, ordered, value_of
 from tabpe.bench.measures import measure
 from tabpe.bench.records import Record
-from tabpe.bench.style import legend_below, looks, panels
+from tabpe.bench.style import SOFT, legend_below, looks, panels
 from tabpe.bench.summary import DONE, Spread, grouped
 from tabpe.errors import ParameterError
 
@@ -147,7 +147,9 @@ def depths(found: Mapping[str, Mapping[int, float]]) -> Figure:
         half = max(reach, 4.0) * 0.6
         place.set_ylim(middle - half, middle + half)
         place.set_xticks(list(accuracy))
-        place.set_title(f"{title} (gap {max(heights) - heights[0]:.1f})")
+        gap = f"gap {max(heights) - heights[0]:.1f}"
+        place.annotate(gap, (0.98, 0.06), xycoords="axes fraction", ha="right", color=SOFT)
+        place.set_title(title)
         place.set_xlabel("depth of trees")
         place.set_ylabel(f"{shown.title} (%)")
     return figure
@@ -191,7 +193,7 @@ def _kept(
     pairs = ((run, extras(run)) for own in grouped(runs, lambda r: r.seed).values() for run in own)
     found = [(run, kept) for run, kept in pairs if kept is not None and key in kept]
     if not found:
-        raise ParameterError(
+        raise NothingDoneError(
             f"{entry.name}: no run has its {key} beside it: run the experiment with "
             f"keep: [{key}] first."
         )

@@ -64,6 +64,7 @@ def search(entry: FigureEntry, records: Sequence[Record]) -> Figure:
 def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     """Draw how settings rank at each x, coloured by their rank at the first."""
     from matplotlib import colormaps
+    from matplotlib.ticker import MaxNLocator
 
     columns = {
         x: _ranks([run for run in records if value_of(run, entry.x) == x], entry)
@@ -85,6 +86,7 @@ def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     place.set_xticks(range(len(columns)), labels)
     place.set_xlim(-0.05, len(columns) - 0.95)
     place.invert_yaxis()
+    place.yaxis.set_major_locator(MaxNLocator(integer=True))
     place.grid(visible=False, axis="y")
     place.set_ylabel(f"rank by {measure(entry.y[0]).title.lower()} (0 is best)")
     return figure

@@ -15,6 +15,8 @@ from tabpe.bench.grid import REAL, Run, runs_of
 from tabpe.bench.records import FOLDER, Record, Status, read_records, results_path
 from tabpe.bench.summary import NOT_RUN
 
+TRAIN_ROWS = "train_rows"
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -97,7 +99,8 @@ def _accuracy_by_depth(run: Run) -> dict[int, float]:
 
 
 def _named(run: Run) -> str:
-    options = ", ".join(f"{value} {name}" for name, value in run.data_options.items())
+    told = ((name, value) for name, value in run.data_options.items() if name != TRAIN_ROWS)
+    options = ", ".join(f"{value} {name}" for name, value in told)
     return f"{label_of('data', run.data)}, {options}" if options else label_of("data", run.data)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tabpe.bench.fields import REAL
 from tabpe.errors import TabpeError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PANEL = (2.35, 1.9)
 SMALLEST_WIDTH = 3.4
+DECADE = 10.0
 INK, SOFT, GRID = "#1f2933", "#52606d", "#e1e5ea"
 SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -104,17 +105,17 @@ def looks(values: Sequence[Any]) -> dict[Any, Look]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the style of this module, without a screen.
+    """Draw in the style of this module, and leave the settings of others alone.
 
     Raises:
         TabpeError: If matplotlib is not installed.
     """
     try:
-        import matplotlib as mpl
+        from matplotlib import style
     except ImportError:
         raise TabpeError("figures need matplotlib: pip install 'tabpe[bench]'.") from None
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}
-    with mpl.rc_context(settings):
+    # From the defaults, not from what a user has set: a figure is the same everywhere.
+    with style.context(["default", SETTINGS]):
         yield
 
 
@@ -165,6 +166,24 @@ def ticked(axes: Axes, values: Sequence[float], *, log: bool) -> None:
     axes.xaxis.set_major_locator(FixedLocator(list(values)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([short(value) for value in values])
+
+
+def logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, at least a decade long, with ticks in plain numbers.
+
+    Call it when all is drawn: it looks at the limits.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+    low, high = axis.get_view_interval()
+    missing = max(1.0, DECADE / (high / low)) ** 0.5
+    axis.set_view_interval(low / missing, high * missing, ignore=True)
+    steps = (1.0, 2.0, 5.0) if high / low < DECADE**2 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
 
 
 def short(value: Any) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from tabpe.bench.exhibits import TableEntry, kept
-from tabpe.bench.fields import METHODS, REAL, label_of, title_of
+from tabpe.bench.fields import is_real, labels_of, ordered, title_of
 from tabpe.bench.measures import Measure, measure
+from tabpe.bench.notes import notes_of
 from tabpe.bench.paper import Printed, printed
 from tabpe.bench.records import Record
-from tabpe.bench.summary import DID_NOT_FIT, DONE, FAILED, Key, Spread, Summary, summaries
+from tabpe.bench.summary import DONE, Key, Spread, Summary, summaries
 
 Mark = Literal["plain", "best", "second", "bound", "words"]
 NOTHING = "-"
-QUICK = "quick"
 
 
 @dataclass(frozen=True)
@@ -85,25 +85,23 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
         beside_paper: Whether the numbers of the paper stand beside ours.
     """
     wanted = kept(records, entry.where)
-    found = summaries(wanted, entry.rows, entry.metrics, where=entry.name)
-    keys = _ordered(found, entry)
+    found = _in_order(summaries(wanted, entry.rows, entry.metrics, where=entry.name))
     paper = printed(entry.paper) if beside_paper and entry.paper else None
-    columns: list[Column] = []
-    cells: dict[Key, list[Cell]] = {key: [] for key in keys}
+    columns: list[tuple[Column, dict[Key, Cell]]] = []
     for name in _measured(entry, found):
-        shown = measure(name)
-        columns.append(Column(_with_unit(shown), shown.arrow))
-        for key, cell in _column(keys, found, shown, entry.rows).items():
-            # How runs ended is said once in a row.
-            ended = cells[key] and found[key].outcome != DONE
-            cells[key].append(Cell(NOTHING, "words") if ended else cell)
+        columns.append(_ours(measure(name), found, entry.rows, is_first=not columns))
         if paper is not None:
-            columns.append(Column("paper", beside=True))
-            for key in keys:
-                cells[key].append(_printed_cell(paper, key, entry.rows, shown))
-    rows = tuple(Row(_heads(key, entry.rows), tuple(cells[key])) for key in keys)
-    notes = _notes(entry, found, wanted, paper)
-    return Table(entry.title, _titles(entry.rows), tuple(columns), rows, notes)
+            columns.append(_theirs(measure(name), found, entry.rows, paper))
+    return Table(
+        title=entry.title,
+        heads=tuple(title_of(name).capitalize() for name in entry.rows),
+        columns=tuple(column for column, _ in columns),
+        rows=tuple(
+            Row(labels_of(key, entry.rows), tuple(cells[key] for _, cells in columns))
+            for key in found
+        ),
+        notes=notes_of(entry, found, wanted, beside_paper=paper is not None),
+    )
 
 
 def ranked(values: Mapping[Key, float], better: str) -> dict[Key, Mark]:
@@ -133,139 +131,67 @@ def written(spread: Spread, shown: Measure) -> str:
     return mean if spread.std is None else f"{mean} ± {shown.written(spread.std)}"
 
 
+def _in_order(found: Mapping[Key, Summary]) -> dict[Key, Summary]:
+    """Return what was found as it came, what belongs together after each other, sizes rising."""
+    order: dict[Key, list[Key]] = {}
+    for key in found:
+        order.setdefault(key[:-1], []).append(key)
+    return {
+        (*rest, last): found[*rest, last]
+        for rest, group in order.items()
+        for last in ordered(key[-1] for key in group)
+    }
+
+
 def _measured(entry: TableEntry, found: Mapping[Key, Summary]) -> Sequence[str]:
     """Return the measures that any run has; all of them while none is done."""
     known = {name for summary in found.values() for name in summary.values}
     return [name for name in entry.metrics if name in known] or entry.metrics
 
 
-def _column(
-    keys: Sequence[Key], found: Mapping[Key, Summary], shown: Measure, fields: Sequence[str]
-) -> dict[Key, Cell]:
-    cells = {key: _cell(found[key], shown) for key in keys}
-    for key in keys:
-        if _is_bound(key, fields) and cells[key].mark != "words":
-            cells[key] = replace(cells[key], mark="bound")
+def _ours(
+    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], *, is_first: bool
+) -> tuple[Column, dict[Key, Cell]]:
+    """Return the column of a measure. How runs ended is said in the first one alone."""
+    title = f"{shown.title} ({shown.unit})" if shown.unit else shown.title
+    cells: dict[Key, Cell] = {}
+    for key, summary in found.items():
+        spread = summary.values.get(shown.name)
+        if spread is not None:
+            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
+        else:
+            cells[key] = Cell(_ending(summary) if is_first else NOTHING, "words")
+    return Column(title, shown.arrow), cells | _marked(cells, shown)
+
+
+def _marked(cells: Mapping[Key, Cell], shown: Measure) -> dict[Key, Cell]:
+    """Return the cells that rank first or second among their peers."""
     peers: dict[Key, dict[Key, float]] = {}
-    for key in keys:
-        if cells[key].mark == "plain":
+    for key, cell in cells.items():
+        if cell.mark == "plain":
             # As shown: what the table can not tell apart shares a rank.
-            mean = float(shown.written(found[key].values[shown.name].mean))
-            peers.setdefault(key[:-1], {})[key] = mean
-    for group in peers.values():
-        if len(group) > 1:
-            for key, mark in ranked(group, shown.better).items():
-                cells[key] = replace(cells[key], mark=mark)
-    return cells
-
-
-def _cell(summary: Summary, shown: Measure) -> Cell:
-    if summary.outcome != DONE:
-        return Cell(_ending(summary), "words")
-    spread = summary.values.get(shown.name)
-    return Cell(NOTHING, "words") if spread is None else Cell(written(spread, shown))
+            peers.setdefault(key[:-1], {})[key] = float(cell.text.partition(" ")[0])
+    return {
+        key: replace(cells[key], mark=mark)
+        for group in peers.values()
+        if len(group) > 1
+        for key, mark in ranked(group, shown.better).items()
+    }
 
 
 def _ending(summary: Summary) -> str:
+    if summary.outcome == DONE:
+        return NOTHING
     return f"{summary.outcome} ({summary.limit})" if summary.limit else summary.outcome
 
 
-def _printed_cell(paper: Printed, key: Key, fields: Sequence[str], shown: Measure) -> Cell:
-    spread = paper.value(key, shown.name)
-    if spread is None:
-        return Cell(NOTHING, "words")
-    return Cell(written(spread, shown), "bound" if _is_bound(key, fields) else "plain")
-
-
-def _is_bound(key: Key, fields: Sequence[str]) -> bool:
-    """Whether a row is of real rows, which are not private and not ranked."""
-    return any(name == "method" and value == REAL for name, value in zip(fields, key, strict=True))
-
-
-def _ordered(found: Mapping[Key, Summary], entry: TableEntry) -> list[Key]:
-    """Return the keys as they came, those that belong together after each other."""
-    order: dict[Any, list[Key]] = {}
+def _theirs(
+    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], paper: Printed
+) -> tuple[Column, dict[Key, Cell]]:
+    """Return the column of the paper's numbers, which are not ranked again."""
+    cells = {key: Cell(NOTHING, "words") for key in found}
     for key in found:
-        order.setdefault(key[:-1], []).append(key)
-    if entry.rows[-1] in {"method", "data"}:
-        return [key for group in order.values() for key in group]
-    return [key for group in order.values() for key in sorted(group, key=_size)]
-
-
-def _size(key: Key) -> tuple[bool, float, str]:
-    last = key[-1]
-    is_number = isinstance(last, (int, float))
-    return (not is_number, float(last) if is_number else 0.0, str(last))
-
-
-def _titles(fields: Sequence[str]) -> tuple[str, ...]:
-    return tuple(title_of(name).capitalize() for name in fields)
-
-
-def _named(key: Key, fields: Sequence[str]) -> str:
-    return ", ".join(_heads(key, fields))
-
-
-def _heads(key: Key, fields: Sequence[str]) -> tuple[str, ...]:
-    return tuple(label_of(name, value) for name, value in zip(fields, key, strict=True))
-
-
-def _with_unit(shown: Measure) -> str:
-    return f"{shown.title} ({shown.unit})" if shown.unit else shown.title
-
-
-def _notes(
-    entry: TableEntry,
-    found: Mapping[Key, Summary],
-    records: Sequence[Record],
-    paper: Printed | None,
-) -> tuple[str, ...]:
-    notes = [_seeds_note(entry, found, records)]
-    if any(_is_bound(key, entry.rows) for key in found):
-        notes.append(f"{METHODS[REAL]}: trained on the real rows, not private, not ranked.")
-    notes += _choice_notes(entry, found)
-    notes += _ending_notes(entry, found)
-    if any(run.variant == QUICK for run in records):
-        notes.append("Variant quick: few rows and cheap settings, not to be compared with others.")
-    if paper is not None:
-        notes.append("The paper's numbers are as printed there, of three splits.")
-    return tuple(note for note in notes if note)
-
-
-def _seeds_note(entry: TableEntry, found: Mapping[Key, Summary], records: Sequence[Record]) -> str:
-    done = {key: summary.seeds for key, summary in found.items() if summary.outcome == DONE}
-    if not done:
-        return "No run is done yet."
-    usual = max(done.values())
-    epsilons = sorted({run.epsilon for run in records if run.epsilon is not None})
-    budget = f" at epsilon {epsilons[0]:g}" if len(epsilons) == 1 else ""
-    spread = " with the standard deviation of a sample" if usual > 1 else ""
-    note = f"{f'Means of {usual} seeds' if usual > 1 else 'Of one seed'}{spread}{budget}."
-    fewer = [f"{_named(key, entry.rows)}: {count}" for key, count in done.items() if count < usual]
-    return note + (f" Fewer seeds: {'; '.join(fewer)}." if fewer else "")
-
-
-def _ending_notes(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
-    ended: dict[str, list[str]] = {}
-    for key, summary in found.items():
-        for reason in summary.reasons if summary.outcome in {DID_NOT_FIT, FAILED} else ():
-            ended.setdefault(f"{summary.outcome}: {reason}", []).append(_named(key, entry.rows))
-    return [f"{'; '.join(places)}: {how.rstrip('.')}." for how, places in ended.items()]
-
-
-def _choice_notes(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
-    notes = []
-    for rule in dict.fromkeys(summary.chosen_by for summary in found.values()):
-        chosen = [
-            f"{_named(key, entry.rows)}: {summary.chosen}"
-            for key, summary in found.items()
-            if summary.chosen_by == rule and summary.chosen
-        ]
-        if rule and chosen:
-            by = measure(rule).title
-            notes.append(f"Best setting of each method by {_low(by)}: {'; '.join(chosen)}.")
-    return notes
-
-
-def _low(title: str) -> str:
-    return title if title.isupper() else title[0].lower() + title[1:]
+        spread = paper.value(key, shown.name)
+        if spread is not None:
+            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
+    return Column("paper", beside=True), cells

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,12 +16,15 @@ from tabpe.cli import bench_show
 from tabpe.cli.console import INTERRUPTED, reported, say
 
 if TYPE_CHECKING:
+    from rich.console import OverflowMethod
+
     from tabpe.bench.grid import Run
     from tabpe.bench.outlook import Outlook
     from tabpe.bench.records import Record
     from tabpe.bench.runner import Plan
 
 FAILED = 1
+BESIDE = 36  # what a bar shows beside the run that it is at
 RESULTS = Path("experiments/results")
 
 app = typer.Typer(
@@ -126,14 +130,22 @@ def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
         yield _plainly(total, outlook, quiet=quiet)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """The time left, as it is now."""
+
+        def render(self, task: Task) -> Text:  # noqa: ARG002
+            return Text(_left(outlook))
 
     console = Console(stderr=True, highlight=False)
+    room = max(20, console.width - BESIDE)
     with Progress(
-        TextColumn("running"),
-        BarColumn(bar_width=None),
+        BarColumn(bar_width=10),
         TextColumn("{task.completed}/{task.total}"),
-        TextColumn("{task.description}"),
+        Left(),
+        TextColumn("{task.description}", markup=False),
         console=console,
         transient=True,
     ) as bar:
@@ -141,13 +153,14 @@ def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
 
         def begin(each: Run) -> None:
             outlook.begin(each)
-            bar.update(task, description=_left(outlook))
+            bar.update(task, description=shorten(str(each), room, placeholder=" .."))
 
         def end(each: Run, record: Record) -> None:
             outlook.end(each)
-            line = _line(each, record)
-            console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
-            bar.update(task, advance=1, description=_left(outlook))
+            short = record.status == "done"  # a reason is shown whole
+            how: OverflowMethod = "ellipsis" if short else "fold"
+            console.print(_line(each, record), markup=False, no_wrap=short, overflow=how)
+            bar.update(task, advance=1)
 
         yield begin, end
 
@@ -181,8 +194,8 @@ def _line(each: Run, record: Record) -> str:
         return f"{record.status}: {each}: {record.reason}"
     took = "" if record.seconds is None else f" in {in_words(record.seconds)}"
     metric = next(iter(record.metrics), None)
-    told = "" if metric is None else f": {metric} {record.metrics[metric]:.3f}"
-    return f"done{took}: {each}{told}"
+    told = "" if metric is None else f", {metric} {record.metrics[metric]:.3f}"
+    return f"done{took}{told}: {each}"
 
 
 def _export(plan: Plan) -> None:

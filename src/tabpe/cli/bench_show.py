@@ -84,7 +84,7 @@ def figure(
     Without --output they go to the folder 'figures' beside the results, over those of before.
     """
     with reported():
-        from tabpe.bench.exhibits import figures_of
+        from tabpe.bench.exhibits import NothingDoneError, figures_of
         from tabpe.bench.figures import save_figure
         from tabpe.bench.standing import depths_of
 
@@ -100,8 +100,14 @@ def figure(
         for (experiment, stands, entry), path in zip(wanted, paths, strict=True):
             depths = depths_of(experiment, entry, results)
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_figure(entry, stands.records, path, folder=results, depths=depths)
-            say("wrote", str(path))
+            try:
+                save_figure(entry, stands.records, path, folder=results, depths=depths)
+            except NothingDoneError as error:
+                if len(wanted) == 1:
+                    raise
+                typer.echo(f"note: {experiment.name}: {error}", err=True)
+            else:
+                say("wrote", str(path))
 
 
 def _experiments(

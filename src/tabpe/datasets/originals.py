@@ -34,7 +34,7 @@ INSURANCE = DataFile(
             "https://raw.githubusercontent.com/stedy/Machine-Learning-with-R-datasets/"
             "9a8371e95098f3048c5540646b9fb96c7571b110/insurance.csv",
         ),
-        sources.unchanged,
+        sources.insurance,
         "bf24b412bee5075f277201c613a5e45f2704a9c28bf9fe7e6638b2c05cb4a014",
     ),
 )

@@ -33,6 +33,16 @@ def unchanged(parts: Sequence[bytes]) -> Converted:
     return _packed(part.replace(b"\r\n", b"\n"))
 
 
+def insurance(parts: Sequence[bytes]) -> Converted:
+    """Keep the table; decimals are written as Python writes them."""
+    (part,) = parts
+    header, *lines = csv.reader(io.StringIO(part.decode()))
+    write = [_decimal if name in ("bmi", "charges") else str for name in header]
+    return _csv(
+        header, ([put(cell) for put, cell in zip(write, line, strict=True)] for line in lines)
+    )
+
+
 def adult(parts: Sequence[bytes]) -> Converted:
     """Join the two files of UCI Adult, and take the full stops off the labels of one."""
     (archive,) = parts
@@ -66,10 +76,10 @@ def monks(parts: Sequence[bytes]) -> Converted:
 
 
 def walking(parts: Sequence[bytes]) -> Converted:
-    """Join the files of all people; numbers are written as Python writes them."""
+    """Join the files of all people; decimals are written as Python writes them."""
     (archive,) = parts
     rows = (
-        [*(repr(float(cell)) for cell in line), str(person)]
+        [*map(_decimal, line), str(person)]
         for person in range(1, _PEOPLE + 1)
         for line in csv.reader(io.StringIO(_member(archive, f"{person}.csv")))
         if line
@@ -106,6 +116,10 @@ def _images(content: bytes) -> NDArray[np.uint8]:
 
 def _labels(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=_LABELS_AT)
+
+
+def _decimal(cell: str) -> str:
+    return repr(float(cell))
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Converted:

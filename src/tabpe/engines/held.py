@@ -3,6 +3,9 @@
 The rows are read once and held, with the cell of each row on every axis. Counts that were made are
 kept as well, up to a limit. All of it is exact and private, and stays here: only `tabpe.measure`
 asks.
+
+Privacy: a row counts in exactly one cell of a marginal, and in one cell of a halfspace or in none.
+Which one depends on that row alone (`tabpe.encode.axes`, `tabpe.encode.halfspaces`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from tabpe.encode import Records
 from tabpe.encode.axes import Axis, Marginal
+from tabpe.encode.halfspaces import Halfspaces
 from tabpe.engines.tables import Batches, Tables, Whole
 
 _MOST_KEPT = 20_000_000  # cells: 160 MB
@@ -43,10 +47,30 @@ class HeldTables(Tables):
         self._cells: dict[int, tuple[Axis, NDArray[np.int64]]] = {}
         self._kept: dict[tuple[int, ...], Whole] = {}
         self._room = _MOST_KEPT
+        self._inside: dict[int, tuple[Halfspaces, NDArray[np.int32]]] = {}
 
     def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal."""
         return [self._counted(marginal) for marginal in asked]
+
+    def inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+        """Return how many rows of each cell lie in each halfspace; that is counted once and kept.
+
+        A row counts one in a single cell of a halfspace, or nowhere.
+        """
+        if id(asked) not in self._inside:
+            self._inside[id(asked)] = asked, self._counted_inside(asked)
+        return self._inside[id(asked)][1]
+
+    def _counted_inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+        if not self._size:
+            return np.zeros((len(asked), asked.cells), dtype=np.int32)
+        cells = 0 if asked.axis is None else self._on(asked.axis)
+        ones = np.zeros((self._size, asked.cells), dtype=np.float32)
+        ones[np.arange(self._size), cells] = 1.0
+        counts = asked.masses(self._rows.numbers, ones).astype(np.int32)
+        counts.flags.writeable = False
+        return counts
 
     def _counted(self, marginal: Marginal) -> Whole:
         if not self._size:

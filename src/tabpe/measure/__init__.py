@@ -8,10 +8,12 @@ else.
 - `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
 - `tables`: `marginals`, rows in the cells of tables of counts
 - `choice`: `choose`, `distances`, marginals against estimates of them
+- `halfspaces`: `worst_halfspaces`, `rows_inside`, rows on one side of planes
 - `terms`: `Terms`, on which rows are read: what is charged, and the noise
 """
 
 from tabpe.measure.choice import choose, distances
+from tabpe.measure.halfspaces import rows_inside, worst_halfspaces
 from tabpe.measure.histograms import Measured, class_counts, row_count, votes
 from tabpe.measure.tables import marginals
 from tabpe.measure.terms import Terms
@@ -24,5 +26,7 @@ __all__ = [
     "distances",
     "marginals",
     "row_count",
+    "rows_inside",
     "votes",
+    "worst_halfspaces",
 ]

@@ -61,12 +61,12 @@ def choose(
         penalties: What is taken off a distance, in rows; None for nothing.
     """
     chooser, factors = chooser_of(terms), _factors(weights, len(asked))
-    offsets = _parts(np.zeros(len(asked)) if penalties is None else np.asarray(penalties))
+    offsets = in_parts(np.zeros(len(asked)) if penalties is None else np.asarray(penalties))
     if not len(asked) == len(factors) == len(offsets):
         raise TabpeError(f"{name}: expected a weight and a penalty for each marginal.")
     targets = _targets(asked, estimates)
     item = charged(terms.account, name, 1)
-    check_item(item, EXPONENTIAL)
+    check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
     scores = factors * (_distances(tables, asked, targets) - offsets)
     return pick(chooser, scores, int(factors.max()) * PARTS, item)
@@ -89,7 +89,7 @@ def distances(
     _check_rows(terms)
     targets = _targets(asked, estimates)
     item = charged(terms.account, name, len(asked))
-    check_item(item, GAUSSIAN)
+    check_mechanism(item, GAUSSIAN)
     return noisy(_distances(tables, asked, targets) // PARTS, item, terms).astype(np.float64)
 
 
@@ -117,11 +117,11 @@ def _targets(asked: Sequence[Marginal], estimates: Sequence[Floats]) -> list[Who
     for marginal, estimate in zip(asked, estimates, strict=True):
         if np.shape(estimate) != marginal.shape:
             raise TabpeError("estimates: their cells are not those of the marginals.")
-    return [_parts(np.asarray(estimate).ravel()) for estimate in estimates]
+    return [in_parts(np.asarray(estimate).ravel()) for estimate in estimates]
 
 
-def _parts(values: Floats) -> Whole:
-    """Return public numbers in parts of a row."""
+def in_parts(values: Floats) -> Whole:
+    """Return public numbers of rows in parts of a row."""
     parts = np.rint(np.asarray(values, dtype=np.float64) * PARTS)
     if not np.isfinite(parts).all() or np.abs(parts).sum() > _MOST:
         raise TabpeError("estimates: expected finite counts of a table of rows.")
@@ -138,7 +138,7 @@ def _factors(weights: Sequence[float] | None, size: int) -> Whole:
 
 
 def chooser_of(terms: Terms) -> Chooser:
-    """Return the source of choices, if there is one and the promise is one that it serves."""
+    """Return the source of choices, for rows that come or go."""
     _check_rows(terms)
     if not isinstance(terms.noise, Chooser):
         raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
@@ -150,7 +150,7 @@ def _check_rows(terms: Terms) -> None:
         raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
 
 
-def check_item(item: BillItem, mechanism: str) -> None:
-    """Refuse an item that is not on the bill as what it is."""
+def check_mechanism(item: BillItem, mechanism: str) -> None:
+    """Refuse an item that is on the bill as something else."""
     if item.mechanism != mechanism:
         raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

@@ -28,8 +28,8 @@ So all losses lie between -1 / scale and `up`: an interval of width up + 1 / sca
 price of a choice follows from (`tabpe.privacy.choices`), from both of the neighbours. Where the
 growth ends early, or in which order bins are looked at, depends on earlier choices alone.
 
-PrivTree (Zhang, Xiao and Xie, 2016) adds Laplace noise in the place of the choice and bounds the
-losses by `up` on both sides, in pure differential privacy.
+PrivTree (Zhang, Xiao and Xie, 2016) adds Laplace noise in the place of the choice, for pure
+differential privacy.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ from tabpe import _validate
 from tabpe.encode.axes import Axis, Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
-from tabpe.measure.choice import check_item, chooser_of
+from tabpe.measure.choice import check_mechanism, chooser_of
 from tabpe.measure.terms import Terms, charged
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.choices import range_of
 from tabpe.privacy.noise import Chooser
 
 TREES = "trees"
-# A bin that holds nothing is halved with a chance of 1 / (1 + e^RATIO). The ln 2 of PrivTree lets
-# one in three of them grow on, which on real tables makes twice as many bins and none better.
+# A bin that holds nothing is halved with a chance of 1 / (1 + e^RATIO); with ln 2, as in PrivTree,
+# that is one in three. On Adult and Artificial Characters, 2 made up to three times fewer bins,
+# which fit as well at epsilon 1; at 0.1 they fit a little worse on Artificial Characters.
 RATIO = 2.0
 _ROUNDING = 1e-9
 
@@ -137,8 +138,10 @@ def trees(
     threshold = _validate.whole("threshold", threshold, least=0)
     most = _validate.whole("most", most, least=1)
     chooser = chooser_of(terms)
+    if tables.scale != terms.neighbours.scale:
+        raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
     item = charged(terms.account, name, len(asked))
-    check_item(item, EXPONENTIAL)
+    check_mechanism(item, EXPONENTIAL)
     growth = Growth.within(range_of(item.sigma))
     # Exact and private from here on.
     counted = tables.counts([Marginal((axis,)) for axis in asked])

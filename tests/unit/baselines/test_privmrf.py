@@ -2,35 +2,32 @@
 
 import pytest
 
-from adultlike import adult_like, two_way_error
-from method_corners import CORNERS, fitted
-from tabpe.baselines import Independent
+from adultlike import adult_like
+from method_corners import CORNERS, against_independent, fitted, keeps_its_promise, survives
 from tabpe.baselines.privmrf import PrivMRF, rounds_of
-from tabpe.verify import verify_plain
 
 pytest.importorskip("mbi")
 
-QUICK = PrivMRF(iterations=60)
+QUICK = PrivMRF(iterations=60, inference="numpy")
 
 
 @pytest.fixture(scope="module")
 def learned():
     table, schema = adult_like()
-    return table, fitted(PrivMRF(iterations=400, degree=2), table, schema, epsilon=3.0)
+    return table, fitted(
+        PrivMRF(iterations=400, degree=2, inference="numpy"), table, schema, epsilon=3.0
+    )
 
 
 def test_pairs_of_columns_are_learned(learned):
     table, model = learned
-    alone = fitted(Independent(), table, model.schema_, epsilon=3.0)
-    assert two_way_error(table, model.sample()) < 0.5 * two_way_error(table, alone.sample())
+    # Over fifteen runs it was 0.18 to 0.25, with a standard deviation of 0.022.
+    assert against_independent(model, table, epsilon=3.0) < 0.5
 
 
 def test_the_certificate_holds(learned):
-    certificate = learned[1].certificate
-    assert certificate.epsilon <= 3.0
-    assert certificate.adaptive
-    assert certificate.private
-    assert verify_plain(certificate.to_dict()).holds
+    assert learned[1].certificate.adaptive
+    keeps_its_promise(learned[1], 3.0)
 
 
 def test_the_budget_is_split_one_one_eight(learned):
@@ -47,11 +44,7 @@ def test_the_budget_is_split_one_one_eight(learned):
 
 @pytest.mark.parametrize("name", CORNERS)
 def test_corners(name):
-    table, schema = CORNERS[name]
-    model = fitted(QUICK, table, schema, n_samples=50)
-    assert model.sample().num_rows == 50
-    assert model.sample().schema.names == table.schema.names
-    assert verify_plain(model.certificate.to_dict()).holds
+    survives(QUICK, name)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +63,8 @@ def test_less_noise_and_more_rows_make_larger_marginals_useful():
     assert PrivMRF().useful_cells(2000, 0.1, 10) == pytest.approx(2 * few)
     assert PrivMRF().useful_cells(1000, 0.4, 10) == pytest.approx(2 * few)
     assert PrivMRF(theta=3).useful_cells(1000, 0.1, 10) == pytest.approx(2 * few)
+
+
+def test_both_ways_of_inference_run():
+    assert PrivMRF().inference == "mbi"
+    survives(PrivMRF(iterations=60), "two attributes")

@@ -30,7 +30,9 @@ variants: {full: {}, quick: {}}
 def sources(tmp_path):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "made-up.yaml").write_text(FILE)
-    return Sources(tmp_path / "experiments", tmp_path / "results", tmp_path / "pictures")
+    return Sources(
+        tmp_path / "experiments", ["made-up"], tmp_path / "results", tmp_path / "pictures"
+    )
 
 
 def make(sources, accuracy, variant="full"):
@@ -47,7 +49,9 @@ def test_an_experiment_with_results_gets_a_section(sources):
     page = remade("# Results\n", sources)
     assert "## Made up" in page
     assert "Remakes: Table 9." in page
-    assert "bench run experiments/made-up.yaml --variant full`: 3 runs, 3 done; 0.03 hours" in page
+    assert (
+        "bench run experiments/made-up.yaml --variant full`: 3 runs, 3 done; 1 min 48 s of" in page
+    )
     assert "On 2 threads of A Processor." in page
     assert "| Adult | Real rows | *50.00* | *84.41 ± 0.57* |" in page
     assert "![Bars](pictures/made-up-bars.svg)" in page

@@ -1,5 +1,9 @@
 """The real files, where there are some: what the schemas say of them, and known numbers."""
 
+import gzip
+import hashlib
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -8,6 +12,7 @@ from tabpe.datasets.dataset import Parts
 from tabpe.datasets.download import Remote
 from tabpe.datasets.files import DataFile, read
 from tabpe.datasets.recorded import adult, schema_of
+from tabpe.datasets.sources import ARRAYS
 from tabpe.metrics.view import Labels, views
 
 PARTS = {
@@ -70,6 +75,23 @@ def test_the_split_is_that_of_the_authors(name):
     assert ours.train.equals(theirs.train)
     assert ours.validation.equals(theirs.validation)
     assert ours.test.equals(theirs.test)
+
+
+TEXTS = sorted({*FILES.values(), *originals.CHARACTERS} - {originals.MNIST}, key=lambda f: f.name)
+
+
+@pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.name)
+def test_the_files_here_are_what_a_download_would_bring(file):
+    needs(file)
+    content = gzip.decompress(file.here().read_bytes())
+    assert hashlib.sha256(content).hexdigest() == file.remote.sha256
+
+
+def test_the_images_here_are_what_a_download_would_bring():
+    needs(originals.MNIST)
+    with np.load(originals.MNIST.here(), allow_pickle=False) as arrays:
+        content = b"".join(arrays[name].tobytes() for name in ARRAYS)
+    assert hashlib.sha256(content).hexdigest() == originals.MNIST.remote.sha256
 
 
 def test_adult_has_the_rows_that_the_authors_use():

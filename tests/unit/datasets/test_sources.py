@@ -38,6 +38,12 @@ def test_adult_is_joined_and_loses_blanks_full_stops_and_the_line_that_is_no_row
     assert test.endswith("?,>50K,test")
 
 
+def test_insurance_has_decimals_in_one_form():
+    table = b"age,bmi,smoker,charges\r\n19,28,yes,16884.924\r\n33,22.705,no,4000"
+    found = lines(sources.insurance([table]))
+    assert found == ["age,bmi,smoker,charges", "19,28.0,yes,16884.924", "33,22.705,no,4000.0"]
+
+
 def test_bank_is_taken_out_of_an_archive_in_an_archive():
     table = '"age";"job";"y"\n58;"management";"no"\n'
     inner = archived({"bank.csv": b"other", "bank-full.csv": table.encode()})

@@ -86,6 +86,14 @@ def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
     assert (tables.calls, account.spent) == (0, ())
 
 
+def test_counts_of_users_are_not_read():
+    tables, account = KnownTables(), agreed()
+    tables.scale = Neighbours(max_rows=2).scale
+    with pytest.raises(TabpeError, match="another promise"):
+        asked(tables, account)
+    assert (tables.calls, account.spent) == (0, ())
+
+
 def test_a_source_that_makes_no_choices_is_refused_before_anything_is_charged():
     tables, account = KnownTables(), agreed()
     with pytest.raises(ParameterError, match="noise"):

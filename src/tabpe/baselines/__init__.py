@@ -41,5 +41,7 @@ __all__ = [
     "Independent",
     "Method",
     "PrivGSD",
+    "PrivMRF",
     "PrivSyn",
+    "RAPpp",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from tabpe.baselines.method import Method
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
 from tabpe.engines import HeldTables
-from tabpe.errors import NotFittedError, ParameterError
+from tabpe.errors import CapacityError, NotFittedError, ParameterError
 from tabpe.io import Source, open_source
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
@@ -117,8 +118,7 @@ class Baseline:
             bins_budget=self.bins_budget,
             noise=noise,
         )
-        desk = self._desk(source, encoder, terms, run)
-        rows = self.method.synthesise(desk, self._size(desk))
+        rows = self._made(source, encoder, terms, run)
         promise = certificate_of(terms, declared, self._configuration(rows), run.started)
         self.release_ = Release(
             schema=declared,
@@ -163,6 +163,19 @@ class Baseline:
         _validate.one_of("bins", self.bins, list(bins.KINDS))
         _validate.whole("most_bins", self.most_bins, least=2)
         _validate.optional(_validate.whole, "n_samples", self.n_samples, least=1)
+
+    def _made(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Rows:
+        made = None
+        # The message of this error tells the sizes of arrays, which may be exact counts of rows.
+        with suppress(MemoryError):
+            desk = self._desk(source, encoder, terms, run)
+            made = self.method.synthesise(desk, self._size(desk))
+        if made is None:
+            raise CapacityError(
+                f"{self.method.name}: the machine ran out of memory. Take a smaller degree, fewer "
+                f"bins (most_bins), or a larger machine."
+            )
+        return made
 
     def _desk(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Desk:
         rng = np.random.default_rng([run.seed])

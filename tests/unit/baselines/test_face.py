@@ -14,7 +14,13 @@ from adultlike import adult_like
 from tabpe import Boolean, Categorical, Float, Integer, Schema
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.plan import Part, sigma_for
-from tabpe.errors import BudgetError, NotFittedError, NotPrivateWarning, ParameterError
+from tabpe.errors import (
+    BudgetError,
+    CapacityError,
+    NotFittedError,
+    NotPrivateWarning,
+    ParameterError,
+)
 from tabpe.privacy import FakeNoise
 from tabpe.verify import verify
 
@@ -102,6 +108,17 @@ def test_nothing_beyond_the_plan_is_read():
 def test_nothing_beyond_the_limit_is_read():
     with pytest.raises(BudgetError, match="is left"):
         Baseline(Adaptive(sigma=0.1, left_over=-1e9), delta=1e-6).fit(TABLE, schema=SCHEMA)
+
+
+def test_no_memory_is_said_without_a_size():
+    class Hungry(Independent):
+        def synthesise(self, desk, size):
+            raise MemoryError("2000 rows")
+
+    with pytest.raises(CapacityError, match="ran out of memory") as error:
+        Baseline(Hungry(), delta=1e-6).fit(TABLE, schema=SCHEMA)
+    assert error.value.__context__ is None
+    assert "2000" not in str(error.value)
 
 
 def test_the_same_seed_and_noise_give_the_same_rows():

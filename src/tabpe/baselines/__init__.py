@@ -7,13 +7,41 @@
 - `bins`: how columns of numbers are cut into bins
 - `plan`: how a budget becomes noise
 - `bill`: what was agreed on, and the certificate
-- `independent`: every attribute by itself
+- `independent`, `mst`, `aim`, `privsyn`, `privmrf`, `gem`, `rappp`, `privgsd`: a method each
 """
 
+from tabpe.baselines.aim import AIM
 from tabpe.baselines.face import Baseline
+from tabpe.baselines.gem import GEM
 from tabpe.baselines.independent import Independent
 from tabpe.baselines.method import Method
+from tabpe.baselines.mst import MST
+from tabpe.baselines.privgsd import PrivGSD
+from tabpe.baselines.privmrf import PrivMRF
+from tabpe.baselines.privsyn import PrivSyn
+from tabpe.baselines.rappp import RAPpp
 
-METHODS: dict[str, type[Method]] = {"independent": Independent}
+METHODS: dict[str, type[Method]] = {
+    "independent": Independent,
+    "mst": MST,
+    "aim": AIM,
+    "privsyn": PrivSyn,
+    "privmrf": PrivMRF,
+    "gem": GEM,
+    "rap++": RAPpp,
+    "privgsd": PrivGSD,
+}
 
-__all__ = ["METHODS", "Baseline", "Independent", "Method"]
+__all__ = [
+    "AIM",
+    "GEM",
+    "METHODS",
+    "MST",
+    "Baseline",
+    "Independent",
+    "Method",
+    "PrivGSD",
+    "PrivMRF",
+    "PrivSyn",
+    "RAPpp",
+]

@@ -113,7 +113,7 @@ class Baseline:
             delta=self.delta,
             public_rows=self.public_rows,
             attributes=len(declared.columns),
-            bins=bins.parts(self.bins, len(encoder.numeric)),
+            bins=bins.parts(self.bins, encoder),
             bins_budget=self.bins_budget,
             noise=noise,
         )
@@ -168,7 +168,7 @@ class Baseline:
         rng = np.random.default_rng([run.seed])
         tables = HeldTables(EncodedRows(source, encoder))
         rows = _rows(tables, terms)
-        bought = bins.buy(self.bins, encoder, tables, terms.reading, most=self.most_bins)
+        bought = bins.buy(self.bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows)
         names = encoder.schema.names
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names

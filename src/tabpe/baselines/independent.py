@@ -1,4 +1,7 @@
-"""Independent: every attribute by itself."""
+"""Independent: every attribute by itself, as if no two had anything to do with each other.
+
+The least that a method can learn, and so the measure of what others learn beyond it.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,46 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabpe.baselines.desk import Desk
-from tabpe.baselines.domain import Rows
+from tabpe.baselines.domain import Floats, Rows
 from tabpe.baselines.plan import Part
+
+ONE_WAYS = "one-ways"
 
 
 @dataclass(frozen=True)
 class Independent:
-    """Noisy counts of each attribute, and rows in which attributes know nothing of each other."""
+    """Measures how often each value of each attribute occurs, and draws from that.
+
+    Privacy: one noisy histogram for each attribute, all with the same noise. The rest is
+    post-processing.
+    """
 
     name: ClassVar[str] = "Independent"
     adaptive: ClassVar[bool] = False
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
-        """Return the plan: one histogram for each attribute."""
-        return (Part("one-ways", 1.0, attributes),)
+        """Return the plan: one part, with a histogram for each attribute."""
+        return (Part(ONE_WAYS, share=1.0, times=attributes),)
 
     def synthesise(self, desk: Desk, size: int) -> Rows:
-        """Draw every attribute from its noisy counts."""
+        """Return `size` rows whose attributes are drawn independently of each other."""
         cliques = [(place,) for place in range(desk.domain.attributes)]
-        counts = [np.clip(one, 0.0, None) for one in desk.marginals("one-ways", cliques)]
-        columns = [
-            desk.rng.choice(len(one), size, p=one / one.sum() if one.sum() else None)
-            for one in counts
-        ]
+        measured = desk.marginals(ONE_WAYS, cliques)
+        columns = [drawn(counts, size, desk.rng) for counts in measured]
         return desk.rows_of(np.stack(columns, axis=1))
+
+
+def drawn(counts: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return cells drawn in proportion to noisy counts; by no count at all, uniformly.
+
+    Example:
+        >>> drawn(np.array([-3.0, 10.0, 0.0]), size=4, rng=np.random.default_rng(0))
+        array([1, 1, 1, 1])
+    """
+    weights = np.maximum(counts, 0.0)
+    if not weights.any():
+        weights = np.ones(len(counts))
+    return rng.choice(len(weights), size=size, p=weights / weights.sum())

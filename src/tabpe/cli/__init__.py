@@ -3,7 +3,7 @@
 - `app`: the commands
 - `console`: how results, warnings and errors reach people
 - `options`: those of `tabpe synth`
-- `synth`, `schema`, `verify`, `ledger`, `audit`, `demo`: one module a command
+- `synth`, `schema`, `verify`, `ledger`, `audit`, `bench`, `demo`: one module a command
 """
 
 from tabpe.cli.app import main

@@ -73,12 +73,14 @@ class HeldTables(Tables):
         return counts
 
     def _counted(self, marginal: Marginal) -> Whole:
+        if not self._size:
+            return np.zeros(marginal.size, dtype=np.int64)
         key = tuple(id(axis) for axis in marginal.axes)
         known = self._kept.get(key)
         if known is not None:
             return known.copy()
         cells = np.zeros(self._size, dtype=np.int64)
-        for axis in marginal.axes if self._size else ():
+        for axis in marginal.axes:
             cells = cells * axis.size + self._on(axis)
         counts = np.bincount(cells, minlength=marginal.size).astype(np.int64)
         if counts.size <= self._room:

@@ -82,7 +82,7 @@ def epsilon_of_loss(loss: float, delta: float) -> float:
 
     Example:
         >>> round(epsilon_of_loss(0.07, 1e-5), 3)
-        1.061
+        1.077
     """
     from scipy.optimize import minimize_scalar
 

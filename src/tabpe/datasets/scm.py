@@ -1,0 +1,224 @@
+"""Tables drawn from structural causal models, in the manner of the prior of TabPFN.
+
+Eight features stand in a random acyclic graph: each follows from its causes by a nonlinear
+mechanism, with noise of its own. The label follows from all of them by one of three functions: a
+deep decision tree, a neural network, or a wave of random Fourier features. The graph and the
+function are drawn from a fixed seed, so each of the three tables is the same on every machine, up
+to rounding; so are the scale of each feature and the point at which the label turns, which come
+from a draw of their own. Whoever asks for more rows gets the same rows first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.schema import Categorical, Float, Schema
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Score = Callable[[Matrix], Vector]
+
+FEATURES = 8
+BOUND = 4.0
+LABEL = "y"
+_MOST_CAUSES = 3
+_GAUGE_ROWS = 20_000
+# Products of matrices round by the shape of these: it must not follow from the number of rows.
+_BLOCK = 10_000
+_SHAPES: tuple[Callable[[Vector], Vector], ...] = (np.tanh, np.sin, np.abs, np.square, np.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """How a feature follows from its causes.
+
+    Args:
+        causes: Places of the features that it follows from; none for a root of the graph.
+        weights: How much each of them counts.
+        shape: The nonlinear function of their sum.
+        share: Which part of the feature they explain, in standard deviations; the rest is noise.
+        mean: What they tell on average.
+        deviation: The standard deviation of what they tell.
+    """
+
+    causes: tuple[int, ...]
+    weights: Vector
+    shape: Callable[[Vector], Vector]
+    share: float
+    mean: float = 0.0
+    deviation: float = 1.0
+
+    def told(self, features: Matrix) -> Vector:
+        """Return what the causes tell of the feature."""
+        values = self.shape(features[:, list(self.causes)] @ self.weights)
+        return (values - self.mean) / self.deviation
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A function from features to the label, drawn from a seed.
+
+    Args:
+        seed: Seed of the graph, of the function and of the rows.
+        function: Makes the function.
+    """
+
+    seed: int
+    function: Callable[[np.random.Generator], Score]
+
+
+def scm_schema() -> Schema:
+    """Return what is public about the three tables: the features are clipped to these bounds.
+
+    Example:
+        >>> scm_schema().names
+        ('x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'y')
+    """
+    features = (Float(f"x{place}", -BOUND, BOUND) for place in range(FEATURES))
+    return Schema((*features, Categorical(LABEL, (0, 1))), label=LABEL)
+
+
+def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
+    """Return rows of one of the three models.
+
+    Args:
+        prior: `tree`, `nn` or `rff`.
+        rows: How many. The first rows do not depend on it.
+
+    Example:
+        >>> few, more = scm_table("nn", 100), scm_table("nn", 200)
+        >>> more.slice(0, 100).equals(few)
+        True
+    """
+    chosen = PRIORS[prior]
+    plan, gauge, rng = map(np.random.default_rng, np.random.SeedSequence(chosen.seed).spawn(3))
+    graph, score = _drawn_graph(plan), chosen.function(plan)
+    noise = gauge.standard_normal((_GAUGE_ROWS, FEATURES))
+    graph = _gauged(graph, noise)
+    turn = float(np.median(score(_features(graph, noise))))
+    blocks = []
+    for _ in range(math.ceil(rows / _BLOCK)):
+        features = _features(graph, rng.standard_normal((_BLOCK, FEATURES)))
+        blocks.append(np.column_stack([features, score(features) > turn]))
+    values = np.concatenate(blocks)[:rows].T
+    columns = dict(zip(scm_schema().names, values, strict=True))
+    return pa.table({**columns, LABEL: values[-1].astype(np.int64)})
+
+
+def _drawn_graph(rng: np.random.Generator) -> tuple[Mechanism, ...]:
+    """Return the mechanisms in an order in which causes come before effects."""
+    return tuple(_drawn_mechanism(place, rng) for place in range(FEATURES))
+
+
+def _drawn_mechanism(place: int, rng: np.random.Generator) -> Mechanism:
+    count = min(place, int(rng.integers(1, _MOST_CAUSES + 1)))
+    causes = tuple(sorted(int(cause) for cause in rng.choice(place, count, replace=False)))
+    weights = rng.normal(0.0, 1.5, count)
+    shape = _SHAPES[rng.integers(len(_SHAPES))]
+    share = float(rng.uniform(0.5, 0.8))
+    return Mechanism(causes, weights, shape, share if causes else 0.0)
+
+
+def _gauged(graph: tuple[Mechanism, ...], noise: Matrix) -> tuple[Mechanism, ...]:
+    """Return the mechanisms with mean and deviation of what their causes tell."""
+    known: tuple[Mechanism, ...] = ()
+    for mechanism in graph:
+        told = mechanism.told(_features(known, noise[:, : len(known)]))
+        mean, deviation = float(told.mean()), float(told.std()) or 1.0
+        known += (replace(mechanism, mean=mean, deviation=deviation),)
+    return known
+
+
+def _features(graph: tuple[Mechanism, ...], noise: Matrix) -> Matrix:
+    features = np.empty_like(noise)
+    for place, mechanism in enumerate(graph):
+        own = math.sqrt(1.0 - mechanism.share**2) * noise[:, place]
+        told = mechanism.share * mechanism.told(features)
+        features[:, place] = np.clip(told + own, -BOUND, BOUND)
+    return features
+
+
+def trees(count: int, depth: int, reach: float) -> Callable[[np.random.Generator], Score]:
+    """Return what makes a sum of decision trees with random leaves.
+
+    Args:
+        count: Number of trees.
+        depth: Questions on the way to each leaf.
+        reach: Standard deviation of the limits that features are compared with.
+    """
+
+    def drawn(rng: np.random.Generator) -> Score:
+        grown = [
+            (
+                rng.integers(FEATURES, size=2**depth),
+                rng.normal(0.0, reach, 2**depth),
+                rng.standard_normal(2**depth),
+            )
+            for _ in range(count)
+        ]
+
+        def score(features: Matrix) -> Vector:
+            every = np.arange(len(features))
+            total = np.zeros(len(features))
+            for asked, limits, leaves in grown:
+                node = np.ones(len(features), dtype=np.int64)
+                for _ in range(depth):
+                    node = 2 * node + (features[every, asked[node]] > limits[node])
+                total += leaves[node - 2**depth]
+            return total
+
+        return score
+
+    return drawn
+
+
+def network(width: int, layers: int, gain: float) -> Callable[[np.random.Generator], Score]:
+    """Return what makes a neural network with `layers` hidden layers of tanh."""
+
+    def drawn(rng: np.random.Generator) -> Score:
+        sizes = [FEATURES, *[width] * layers]
+        hidden = [
+            (rng.normal(0.0, gain / np.sqrt(ins), (ins, outs)), rng.normal(0.0, gain / 4, outs))
+            for ins, outs in itertools.pairwise(sizes)
+        ]
+        last = rng.standard_normal(width)
+
+        def score(features: Matrix) -> Vector:
+            values = features
+            for weights, bias in hidden:
+                values = np.tanh(values @ weights + bias)
+            return values @ last
+
+        return score
+
+    return drawn
+
+
+def waves(count: int, frequency: float) -> Callable[[np.random.Generator], Score]:
+    """Return what makes a sum of `count` random Fourier features."""
+
+    def drawn(rng: np.random.Generator) -> Score:
+        directions = rng.normal(0.0, frequency, (FEATURES, count))
+        phases = rng.uniform(0.0, 2 * np.pi, count)
+        heights = rng.standard_normal(count)
+
+        def score(features: Matrix) -> Vector:
+            return np.cos(features @ directions + phases) @ heights
+
+        return score
+
+    return drawn
+
+
+PRIORS = {
+    "tree": Prior(0, trees(count=32, depth=8, reach=1.0)),
+    "nn": Prior(2, network(width=16, layers=2, gain=1.25)),
+    "rff": Prior(0, waves(count=64, frequency=1.0)),
+}

@@ -1,0 +1,154 @@
+"""PrivGSD: a search that follows its error, and rows with the marginals that were measured."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from adultlike import adult_like, two_way_error
+from method_corners import CORNERS, fitted
+from tabpe.baselines import Independent
+from tabpe.baselines.domain import Domain
+from tabpe.baselines.privgsd import PrivGSD, Search
+from tabpe.encode.axes import ListAxis
+from tabpe.errors import CapacityError, ParameterError
+from tabpe.privacy import FakeNoise
+from tabpe.verify import verify_plain
+
+QUICK = PrivGSD(generations=400, table_rows=200)
+SIZES = 3, 1, 4, 2
+DOMAIN = Domain(
+    tuple(ListAxis(f"c{place}", place, tuple(range(size))) for place, size in enumerate(SIZES)),
+    label=None,
+)
+
+
+def target(degree=2, rows=300, seed=0):
+    """A table in which attributes depend on each other, and its marginals."""
+    rng = np.random.default_rng(seed)
+    one = rng.integers(0, 3, rows)
+    codes = np.stack([one, 0 * one, one + rng.integers(0, 2, rows), one // 2], axis=1)
+    cliques = list(itertools.combinations(range(4), degree))
+    return cliques, [DOMAIN.counts(codes, clique) for clique in cliques]
+
+
+def search(degree=2, rows=300, noise=0.0, seed=0):
+    cliques, wanted = target(degree, rows)
+    rng = np.random.default_rng(seed)
+    noisy = [counts + noise * rng.normal(size=counts.shape) for counts in wanted]
+    return Search(DOMAIN, cliques, noisy, rows, rng), cliques, noisy
+
+
+def error_of(codes, cliques, wanted):
+    return sum(
+        ((DOMAIN.counts(codes, clique) - counts) ** 2).sum()
+        for clique, counts in zip(cliques, wanted, strict=True)
+    )
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_the_error_is_followed_exactly_and_never_rises(degree):
+    found, cliques, wanted = search(degree, noise=2.0)
+    errors = [found.error]
+    for _ in range(10):
+        found.group(mutations=5, crossovers=5)
+        errors.append(found.error)
+        assert found.error == pytest.approx(error_of(found.codes, cliques, wanted))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.5 * errors[0]
+
+
+def test_codes_stay_in_their_domain():
+    found, _, _ = search(noise=20.0)
+    for _ in range(20):
+        found.group(mutations=5, crossovers=5)
+    assert (found.codes >= 0).all()
+    assert (found.codes < np.array(SIZES)).all()
+
+
+def test_a_table_with_exact_marginals_is_found():
+    cliques, wanted = target()
+    rng = np.random.default_rng(1)
+    method = PrivGSD(table_rows=300, generations=5000)
+    codes = method.searched(DOMAIN, cliques, wanted, rng)
+    assert error_of(codes, cliques, wanted) < 1e-3 * error_of(codes[:0], cliques, wanted)
+
+
+def test_without_crossovers_it_still_finds_its_way():
+    cliques, wanted = target()
+    method = PrivGSD(table_rows=300, generations=5000, crossovers=0)
+    codes = method.searched(DOMAIN, cliques, wanted, np.random.default_rng(1))
+    assert error_of(codes, cliques, wanted) < 1e-2 * error_of(codes[:0], cliques, wanted)
+
+
+def test_the_search_ends_when_it_gets_no_further():
+    """Or this would take a billion generations."""
+    cliques, wanted = target(rows=100)
+    method = PrivGSD(table_rows=100, generations=10**9, tolerance=0.01)
+    assert len(method.searched(DOMAIN, cliques, wanted, np.random.default_rng(1))) == 100
+
+
+@pytest.fixture(scope="module")
+def learned():
+    table, schema = adult_like()
+    method = PrivGSD(table_rows=1000, generations=20_000)
+    return table, fitted(method, table, schema, epsilon=3.0, bins="privtree")
+
+
+def test_pairs_of_attributes_are_learned(learned):
+    table, model = learned
+    _, schema = adult_like(10)
+    independent = fitted(Independent(), table, schema, epsilon=3.0, bins="privtree")
+    error, without = (two_way_error(table, one.sample()) for one in (model, independent))
+    assert error < 0.5 * without
+
+
+def test_its_certificate_holds_and_lists_what_was_measured(learned):
+    certificate = learned[1].certificate
+    assert verify_plain(certificate.to_dict()).holds
+    assert {item.name: item.times for item in certificate.bill} == {
+        "row count": 1,
+        "bins": 2,
+        "marginals": 21,
+    }
+
+
+@pytest.mark.parametrize(("degree", "attributes", "times"), [(2, 5, 10), (3, 5, 10), (3, 2, 1)])
+def test_all_marginals_of_a_degree_are_planned(degree, attributes, times):
+    (part,) = PrivGSD(degree=degree).parts(attributes)
+    assert (part.share, part.times) == (1.0, times)
+
+
+def test_too_many_cells_are_refused_before_they_are_measured():
+    table, schema = CORNERS["no label"]
+    with pytest.raises(CapacityError, match="limit max_cells=100"):
+        fitted(PrivGSD(max_cells=100), table, schema)
+
+
+@pytest.mark.parametrize(
+    "given", [{"degree": 0}, {"mutations": 0}, {"crossovers": -1}, {"tolerance": -1.0}]
+)
+def test_wrong_hyperparameters_are_refused(given):
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        PrivGSD(**given)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name, degree):
+    table, schema = CORNERS[name]
+    method = PrivGSD(degree=degree, generations=100, table_rows=50)
+    model = fitted(method, table, schema, n_samples=50)
+    assert model.sample().column_names == table.column_names
+    assert model.sample().num_rows == 50
+
+
+@pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")
+def test_the_seed_decides_on_all_but_noise():
+    table, schema = adult_like(500)
+    one, same, other = (
+        fitted(QUICK, table, schema, noise=FakeNoise(3), random_state=seed).sample()
+        for seed in (1, 1, 2)
+    )
+    assert one.equals(same)
+    assert not one.equals(other)

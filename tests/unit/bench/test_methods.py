@@ -1,0 +1,105 @@
+"""Methods by name: what a run makes of its settings."""
+
+import dataclasses
+
+import pyarrow as pa
+import pytest
+
+from tabpe.baselines import METHODS
+from tabpe.bench.files import experiment_of
+from tabpe.bench.grid import runs_of
+from tabpe.bench.methods import maker_of, method_names
+from tabpe.bench.task import task_of
+from tabpe.errors import ParameterError
+
+FAST = {"rounds": 2, "sampling_rounds": 1}
+
+
+def run_of(method, data=None, **settings):
+    plain = {
+        "name": "small",
+        "title": "A small one",
+        "data": [{"hospital": {"rows": 400, **(data or {})}}],
+        "methods": [{method: settings}],
+        "metrics": ["accuracy"],
+        "seeds": 1,
+    }
+    (run,) = runs_of(experiment_of(plain, "full", where="small.yaml"))
+    return run
+
+
+def made_by(method, data=None, **settings):
+    run = run_of(method, data, **settings)
+    return maker_of(run)(task_of(run))
+
+
+def test_real_rows_are_the_training_rows_and_cost_nothing():
+    made = made_by("real")
+    assert made.table.equals(task_of(run_of("real")).train)
+    assert (made.seconds, made.certified_epsilon) == (0.0, None)
+
+
+@pytest.mark.parametrize(("given", "rows"), [(30, 30), (0.1, 28), (None, 28)])
+def test_the_number_of_rows_is_given_or_a_share_of_the_training_rows(given, rows):
+    assert made_by("tabpe", n_samples=given, **FAST).table.num_rows == rows
+
+
+def test_settings_of_the_evolution_and_of_the_model_reach_it():
+    with pytest.raises(ParameterError, match="gamma=-1"):
+        made_by("tabpe", gamma=-1)
+    with pytest.raises(ParameterError, match="engine='remote'"):
+        made_by("tabpe", engine="remote", n_samples=20, **FAST)
+
+
+def test_oversampling_repeats_every_row():
+    made = made_by("tabpe", n_samples=20, oversample=3, **FAST)
+    counts = made.table.group_by(made.table.column_names).aggregate([([], "count_all")])
+    assert made.table.num_rows == 60
+    assert {count % 3 for count in counts["count_all"].to_pylist()} == {0}
+
+
+def test_shares_of_classes_are_public_or_bought(monkeypatch):
+    bills = []
+    monkeypatch.setattr(
+        "tabpe.bench.methods.TabPE.sample",
+        lambda model, n: (
+            bills.append([item.name for item in model.certificate.bill]) or pa.table({"a": [1]})
+        ),
+    )
+    made_by("tabpe", n_samples=20, **FAST)
+    made_by("tabpe", n_samples=20, shares="bought", **FAST)
+    public, bought = bills
+    assert len(public) == 1
+    assert set(bought) > set(public)
+    with pytest.raises(ParameterError, match="shares='free'"):
+        made_by("tabpe", shares="free")
+
+
+def test_a_baseline_gets_its_own_settings_and_those_of_bins():
+    made = made_by("independent", bins="uniform", n_samples=25)
+    assert made.table.num_rows == 25
+    assert 0.9 < made.certified_epsilon <= 1
+    with pytest.raises(ParameterError, match="bins='round'"):
+        made_by("independent", bins="round")
+
+
+def test_every_baseline_is_a_method():
+    assert set(method_names()) == {"real", "tabpe", *METHODS}
+
+
+def test_fewer_training_rows_may_be_taken():
+    run = run_of("real", {"train_rows": 100})
+    task = task_of(run)
+    assert task.train.num_rows == 100
+    assert sum(task.shares.values()) == pytest.approx(1)
+    assert task.train.equals(task_of(run).train)
+    with pytest.raises(ParameterError, match="train_rows=500: there are 280"):
+        task_of(run_of("real", {"train_rows": 500}))
+
+
+def test_the_split_follows_the_seed_if_it_is_asked_to():
+    run = run_of("real")
+    moved = dataclasses.replace(run, seed=5)
+    assert task_of(run).train.equals(task_of(moved).train)
+    by_seed = [dataclasses.replace(each, split="seed") for each in (run, moved)]
+    assert not task_of(by_seed[0]).train.equals(task_of(by_seed[1]).train)

@@ -1,0 +1,92 @@
+"""The page of results: made blocks change, what people wrote stays."""
+
+from dataclasses import replace
+
+import pytest
+
+from tabpe.bench.files import read_suite
+from tabpe.bench.grid import runs_of
+from tabpe.bench.page import REMARKS, Sources, remade, with_results
+from tabpe.bench.records import append, results_path
+from tabpe.bench.standing import planned
+from tabpe.errors import ParameterError
+
+pytest.importorskip("matplotlib")
+FILE = """\
+name: made-up
+title: Made up
+paper: Table 9
+data: [adult]
+methods: [real, {tabpe: {rounds: [5, 10]}}]
+metrics: [accuracy]
+seeds: 1
+tables: [{name: utility, title: Utility, metrics: [accuracy], paper: low-order-real}]
+figures: [{name: bars, title: Bars, kind: bars, y: [accuracy], by: method}]
+variants: {full: {}, quick: {}}
+"""
+
+
+@pytest.fixture
+def sources(tmp_path):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "made-up.yaml").write_text(FILE)
+    return Sources(
+        tmp_path / "experiments", ["made-up"], tmp_path / "results", tmp_path / "pictures"
+    )
+
+
+def make(sources, accuracy, variant="full"):
+    (experiment,) = read_suite(sources.experiments / "made-up.yaml", variant).experiments
+    for run in runs_of(experiment):
+        done = replace(planned(run), status="done", metrics={"accuracy": accuracy}, seconds=36.0)
+        machine = {"threads": 2, "processor": "A Processor"}
+        append(results_path("made-up", variant, sources.results), replace(done, machine=machine))
+
+
+def test_an_experiment_with_results_gets_a_section(sources):
+    assert remade("# Results\n", sources) == "# Results\n"
+    make(sources, 0.5)
+    page = remade("# Results\n", sources)
+    assert "## Made up" in page
+    assert "Remakes: Table 9." in page
+    assert (
+        "bench run experiments/made-up.yaml --variant full`: 3 runs, 3 done; 1 min 48 s of" in page
+    )
+    assert "On 2 threads of A Processor." in page
+    assert "| Adult | Real rows | *50.00* | *84.41 ± 0.57* |" in page
+    assert "![Bars](pictures/made-up-bars.svg)" in page
+    assert REMARKS in page
+    assert (sources.pictures / "made-up-bars.svg").exists()
+
+
+def test_remarks_stay_and_numbers_change(sources):
+    make(sources, 0.5)
+    page = remade("# Results\n", sources).replace(REMARKS, "We are *worse* here, because.")
+    make(sources, 0.7)
+    again = remade(page, sources)
+    assert "We are *worse* here, because." in again
+    assert "*70.00*" in again
+    assert "50.00" not in again
+    assert again.count("## Made up") == 1
+    assert remade(again, sources) == again
+
+
+def test_the_variant_that_says_most_is_shown(sources):
+    make(sources, 0.5, "quick")
+    assert with_results(sources) == [("made-up", "quick")]
+    make(sources, 0.5, "full")
+    assert with_results(sources) == [("made-up", "full")]
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("table made-up full utilty", "block 'table made-up full utilty': did you mean 'utility'"),
+        ("tabel made-up full utility", "block 'tabel made-up full utility': expected"),
+        ("runs made-up", "block 'runs made-up': expected"),
+        ("figure made-up full curve", "block 'figure made-up full curve': known: 'bars'"),
+    ],
+)
+def test_a_block_that_there_is_not_is_named(sources, block, message):
+    with pytest.raises(ParameterError, match=message):
+        remade(f"<!-- made: {block} -->\n<!-- end -->\n", sources)

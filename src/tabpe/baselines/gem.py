@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _validate
 from tabpe.baselines import relaxed
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
@@ -62,6 +63,19 @@ class GEM:
     worst: int = 100
     smoothing: float = 0.5
     most_cells: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        for name in (
+            "degree",
+            "rounds_an_attribute",
+            "points",
+            "steps",
+            "noise",
+            "hidden",
+            "worst",
+        ):
+            _validate.whole(name, getattr(self, name), least=1)
+        _validate.real("rate", self.rate, above=0)
 
     def rounds(self, attributes: int) -> int:
         """Return the number of rounds."""

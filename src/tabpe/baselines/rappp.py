@@ -23,6 +23,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _validate
 from tabpe.baselines import relaxed
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
@@ -77,6 +78,13 @@ class RAPpp:
     points: int = 1000
     upsample: int = 10
     most_bytes: int = 2**30
+
+    def __post_init__(self) -> None:
+        for name in ("degree", "projections", "top", "rounds", "points", "upsample"):
+            _validate.whole(name, getattr(self, name), least=1)
+        for name in ("categorical_rate", "numerical_rate"):
+            _validate.real(name, getattr(self, name), above=0)
+        _validate.one_of("condition", self.condition, [LABEL, ANY])
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return nothing: the plan follows from the kinds of columns too."""

@@ -11,7 +11,7 @@ from adultlike import adult_like, two_way_error
 from corner_baselines import CORNERS, corner_table
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.gem import CHOICES, GEM, MARGINALS
-from tabpe.errors import CapacityError
+from tabpe.errors import CapacityError, ParameterError
 from tabpe.privacy import FakeNoise
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.schema import Categorical, Schema
@@ -130,3 +130,9 @@ def test_a_workload_that_the_machine_can_not_hold_is_refused():
     table, schema = planted(100)
     with pytest.raises(CapacityError, match="degree 2 have 160 cells, limit 159"):
         fitted(GEM(most_cells=159), table, schema)
+
+
+@pytest.mark.parametrize("wrong", [{"degree": 0}, {"steps": 1.5}, {"rate": 0.0}])
+def test_settings_that_mean_nothing_are_refused(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        GEM(**wrong)

@@ -8,7 +8,7 @@ from adultlike import adult_like, two_way_error
 from corner_baselines import CORNERS, corner_table
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.rappp import CHOICES, HALFSPACE_CHOICES, HALFSPACES, MARGINALS, RAPpp
-from tabpe.errors import CapacityError
+from tabpe.errors import CapacityError, ParameterError
 from tabpe.privacy import FakeNoise
 from tabpe.schema import Boolean, Float, Integer, Schema
 from tabpe.verify import verify_plain
@@ -121,3 +121,9 @@ def test_halfspaces_that_the_machine_can_not_hold_are_refused_before_they_are_dr
     table, schema = crosswise(100)
     with pytest.raises(CapacityError, match="2,000,000,000 halfspaces have 4,000,000,000 counts"):
         fitted(RAPpp(projections=2_000_000_000), table, schema)
+
+
+@pytest.mark.parametrize("wrong", [{"top": 0}, {"condition": "all"}, {"numerical_rate": -1.0}])
+def test_settings_that_mean_nothing_are_refused(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        RAPpp(**wrong)

@@ -53,6 +53,7 @@ class AIM:
     inference: str = "mbi"
     name: ClassVar[str] = "AIM"
     adaptive: ClassVar[bool] = True
+    binned: ClassVar[bool] = True
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return no plan: noise follows answers."""

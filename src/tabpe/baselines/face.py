@@ -45,7 +45,8 @@ class Baseline:
         delta: The chance that the promise fails; None for 1 / (n ln n) with n = `public_rows`.
         label: The label; None for the one of the schema.
         n_samples: How many rows to make; None for as many as there are private ones.
-        bins: How numbers are cut into bins: `privtree`, `quantile` or `uniform`.
+        bins: How numbers are cut into bins: `privtree`, `quantile` or `uniform`. A method that
+            needs no bins buys none.
         bins_budget: Which part of the budget bins take that are bought.
         most_bins: The most bins of a column.
         public_rows: The number of private rows, if that is public; None to buy it.
@@ -114,7 +115,7 @@ class Baseline:
             delta=self.delta,
             public_rows=self.public_rows,
             attributes=len(declared.columns),
-            bins=bins.parts(self.bins, encoder),
+            bins=bins.parts(self._bins, encoder),
             bins_budget=self.bins_budget,
             noise=noise,
         )
@@ -164,6 +165,10 @@ class Baseline:
         _validate.whole("most_bins", self.most_bins, least=2)
         _validate.optional(_validate.whole, "n_samples", self.n_samples, least=1)
 
+    @property
+    def _bins(self) -> str:
+        return self.bins if self.method.binned else bins.UNIFORM
+
     def _made(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Rows:
         made = None
         # The message of this error tells the sizes of arrays, which may be exact counts of rows.
@@ -181,7 +186,9 @@ class Baseline:
         rng = np.random.default_rng([run.seed])
         tables = HeldTables(EncodedRows(source, encoder))
         rows = _rows(tables, terms)
-        bought = bins.buy(self.bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows)
+        bought = bins.buy(
+            self._bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows
+        )
         names = encoder.schema.names
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names
@@ -197,7 +204,7 @@ class Baseline:
         return {
             "method": self.method.name,
             "n_samples": len(rows.records),
-            "bins": self.bins,
+            "bins": self._bins if self.method.binned else "none",
             "most_bins": self.most_bins,
             **dataclasses.asdict(self.method),  # type: ignore[call-overload]
         }

@@ -52,6 +52,7 @@ class GEM:
 
     name: ClassVar[str] = "GEM"
     adaptive: ClassVar[bool] = False
+    binned: ClassVar[bool] = True
 
     degree: int = 2
     rounds_an_attribute: int = 5

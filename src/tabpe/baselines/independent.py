@@ -28,6 +28,7 @@ class Independent:
 
     name: ClassVar[str] = "Independent"
     adaptive: ClassVar[bool] = False
+    binned: ClassVar[bool] = True
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan: one part, with a histogram for each attribute."""

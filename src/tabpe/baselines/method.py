@@ -19,10 +19,12 @@ class Method(Protocol):
         name: What it is called.
         adaptive: Whether what it asks for, how often or with which noise follows from earlier noisy
             answers. Such a method is accounted for by a filter; others by their plan.
+        binned: Whether it needs bins of numbers; if not, none are bought.
     """
 
     name: ClassVar[str]
     adaptive: ClassVar[bool]
+    binned: ClassVar[bool]
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan, whose shares add up to 1; nothing if the method is adaptive.

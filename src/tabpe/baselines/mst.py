@@ -44,6 +44,7 @@ class MST:
     inference: str = "mbi"
     name: ClassVar[str] = "MST"
     adaptive: ClassVar[bool] = False
+    binned: ClassVar[bool] = True
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan: all attributes, and the choice and the pair of each edge of a tree."""

@@ -60,6 +60,7 @@ class PrivGSD:
 
     name: ClassVar[str] = "PrivGSD"
     adaptive: ClassVar[bool] = False
+    binned: ClassVar[bool] = True
 
     degree: int = 2
     mutations: int = 50

@@ -74,6 +74,7 @@ class PrivMRF:
 
     name: ClassVar[str] = "PrivMRF"
     adaptive: ClassVar[bool] = True
+    binned: ClassVar[bool] = True
 
     degree: int = 3
     theta: float = 6.0

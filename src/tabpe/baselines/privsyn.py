@@ -54,6 +54,7 @@ class PrivSyn:
 
     name: ClassVar[str] = "PrivSyn"
     adaptive: ClassVar[bool] = True
+    binned: ClassVar[bool] = True
 
     consistency_rounds: int = 501
     update_rounds: int = 50

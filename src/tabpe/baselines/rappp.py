@@ -65,6 +65,7 @@ class RAPpp:
 
     name: ClassVar[str] = "RAP++"
     adaptive: ClassVar[bool] = True
+    binned: ClassVar[bool] = False
 
     degree: int = 2
     projections: int = 2_000_000

@@ -36,6 +36,7 @@ class Adaptive:
 
     name: ClassVar[str] = "Adaptive"
     adaptive: ClassVar[bool] = True
+    binned: ClassVar[bool] = True
 
     def parts(self, attributes):  # noqa: D102
         return ()

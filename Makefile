@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
-.PHONY: help demo test test-pure test-peers sanitize lint format bench wheel clean
+.PHONY: help demo test test-pure test-peers sanitize lint format bench lab wheel clean
 
 help:
 	@echo "make demo       synthesise the embedded example and report on it, into tabpe-demo/"
@@ -25,6 +25,7 @@ help:
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
 	@echo "make bench      the paper's core figures, ablations, votes, the audit and the metrics, into bench/results/"
+	@echo "make lab        every experiment of the paper in its quick variant, into experiments/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
 
@@ -73,6 +74,10 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(PEERS)/bin/python -m bench.quality
 	$(BIN)/python -m bench.order
 	$(BIN)/python -m bench.reports
+	$(BIN)/python -m bench.rivals --iterations 250 --inference numpy
+
+lab: $(VENV)/.bench
+	$(BIN)/tabpe bench run experiments/quick.yaml
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist

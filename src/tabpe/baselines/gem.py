@@ -5,6 +5,10 @@ marginal of the workload that the model gets most wrong, measures it, and fits t
 cells of all measured marginals whose error stands out. The workload is all marginals of one degree,
 and a marginal is measured whole: a row counts in one cell of it, so this costs as much as one cell.
 
+What differs from the published method: marginals are scored by the sum of all their errors and
+measured whole, not cell by cell; no marginal is measured twice; the network has a fixed width. How
+much of the average network stays in a round (`smoothing`) was chosen on Adult and a made-up table.
+
 Privacy: rows are read by `Desk.choose` and `Desk.marginals` alone. All else is made of their
 answers and of `Desk.rng`.
 """

@@ -10,6 +10,14 @@ Privacy: rows are read by `Desk.choose`, `Desk.marginals`, `Desk.worst_halfspace
 `Desk.rows_inside` alone. How often and with which noise follows from the kinds of the columns,
 which are public: the loss is divided between categories and numbers by how many attributes there
 are of each, and between choices and measurements in halves.
+
+What differs from the published method:
+
+- A halfspace counts the values of any categorical attribute apart, not of the label alone.
+- Rounds about categories come before those about numbers, and points are moved towards all that was
+  measured so far.
+- Chances of categories are projected onto the simplex instead of being the softmax of free numbers.
+- What was measured once is not measured again.
 """
 
 from __future__ import annotations

@@ -270,5 +270,5 @@ def _rows(points: Points, size: int, desk: Desk, kinds: Kinds) -> Rows:
     codes[:, list(kinds.lists)] = relaxed.drawn(parts, which, desk.rng)
     rows = desk.rows_of(codes)
     numbers = np.asarray(points.numbers, dtype=np.float64)[which]
-    on_grid = desk.encoder.spaces[0].project(numbers)
+    on_grid = desk.encoder.space.project(numbers)
     return Rows(Records(on_grid, rows.records.codes), rows.classes)

@@ -64,20 +64,24 @@ class Encoder:
         return np.dtype(np.float32).itemsize * len(self.numeric) + codes
 
     @cached_property
-    def spaces(self) -> list[Space]:
-        """Where the candidates of each class may lie."""
-        whole = Space(
+    def space(self) -> Space:
+        """Where rows of any class may lie."""
+        return Space(
             low=np.zeros(len(self.numeric)),
             high=np.array([float(c.max > c.min) for c in self.numeric]),
             steps=np.array([float(c.steps) for c in self.numeric]),
             sizes=np.array([c.size for c in self.categorical], dtype=np.int64),
         )
+
+    @cached_property
+    def spaces(self) -> list[Space]:
+        """Where the candidates of each class may lie."""
         label = self._numeric_label()
         if label is None:
-            return [whole] * self.class_count
+            return [self.space] * self.class_count
         place, column = label
         return [
-            whole.narrowed(place, *self._scaled_bounds(column, low, high))
+            self.space.narrowed(place, *self._scaled_bounds(column, low, high))
             for low, high in self.schema.class_bounds
         ]
 

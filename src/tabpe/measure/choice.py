@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tabpe.encode.axes import Marginal
 from tabpe.engines import Tables
 from tabpe.errors import ParameterError, TabpeError
-from tabpe.measure.terms import Terms, charged, noisy
+from tabpe.measure.terms import Terms, charged, check_mechanism, noisy
 from tabpe.privacy import ROWS
 from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN, BillItem
 from tabpe.privacy.noise import Chooser
@@ -148,9 +148,3 @@ def chooser_of(terms: Terms) -> Chooser:
 def _check_rows(terms: Terms) -> None:
     if terms.neighbours != ROWS:
         raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
-
-
-def check_mechanism(item: BillItem, mechanism: str) -> None:
-    """Refuse an item that is on the bill as something else."""
-    if item.mechanism != mechanism:
-        raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

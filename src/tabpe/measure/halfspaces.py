@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from tabpe.encode.halfspaces import Halfspaces, found
 from tabpe.engines import HeldTables
 from tabpe.errors import TabpeError
-from tabpe.measure.choice import PARTS, check_mechanism, chooser_of, in_parts, pick
-from tabpe.measure.terms import Terms, charged, noisy
+from tabpe.measure.choice import PARTS, chooser_of, in_parts, pick
+from tabpe.measure.terms import Terms, charged, check_mechanism, noisy
 from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN
 
 Floats = NDArray[np.float64]

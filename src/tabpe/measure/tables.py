@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tabpe.encode.axes import Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
-from tabpe.measure.terms import Terms, charged, noisy
+from tabpe.measure.terms import Terms, charged, check_mechanism, noisy
+from tabpe.privacy.bill import GAUSSIAN
 
 MARGINALS = "marginals"
 
@@ -37,6 +38,7 @@ def marginals(
     if tables.scale != scale:
         raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
     item = charged(terms.account, name, len(asked))
+    check_mechanism(item, GAUSSIAN)
     return [
         _matching(noisy(counts, item, terms), marginal) / scale
         for counts, marginal in zip(tables.counts(asked), asked, strict=True)

@@ -40,3 +40,9 @@ def noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.
     if added.shape != exact.shape:
         raise TabpeError("noise: its size differs from the number of cells asked for.")
     return exact + added
+
+
+def check_mechanism(item: BillItem, mechanism: str) -> None:
+    """Refuse an item that is on the bill as something else."""
+    if item.mechanism != mechanism:
+        raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

@@ -47,8 +47,8 @@ from tabpe import _validate
 from tabpe.encode.axes import Axis, Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
-from tabpe.measure.choice import check_mechanism, chooser_of
-from tabpe.measure.terms import Terms, charged
+from tabpe.measure.choice import chooser_of
+from tabpe.measure.terms import Terms, charged, check_mechanism
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.choices import range_of
 from tabpe.privacy.noise import Chooser

@@ -52,6 +52,18 @@ class Filter(Account):
         """What is left of the limit."""
         return max(self.limit - math.fsum(item.loss for item in self.agreed), 0.0)
 
+    def agree(self, item: BillItem) -> None:
+        """Allow the measurements of `item`, if they stay within the limit."""
+        self._check_limit(item)
+        super().agree(item)
+
+    def _check_limit(self, more: BillItem) -> None:
+        losses = [item.loss for item in self.agreed]
+        if math.fsum([*losses, more.loss]) > self.limit * (1 + _ROUNDING):
+            raise BudgetError(
+                f"{more.name}: costs {more.loss:.3g} of a budget of which {self.left:.3g} is left."
+            )
+
     def allow(
         self, name: str, *, sigma: float, times: int = 1, mechanism: str = GAUSSIAN
     ) -> BillItem:
@@ -61,14 +73,11 @@ class Filter(Account):
             BudgetError: If they cost more than is left, or the name has another noise already.
         """
         more = BillItem(name, sigma, times, mechanism=mechanism)
-        if more.loss > self.left + _ROUNDING * self.limit:
-            raise BudgetError(
-                f"{name}: costs {more.loss:.3g} of a budget of which {self.left:.3g} is left."
-            )
         known = self._agreed.get(name)
         if known is None:
             self.agree(more)
             return more
+        self._check_limit(more)
         if (known.sigma, known.mechanism) != (sigma, mechanism):
             raise BudgetError(f"{name}: has sigma {known.sigma:.6g} already; use another name.")
         self._agreed[name] = dataclasses.replace(known, times=known.times + times)

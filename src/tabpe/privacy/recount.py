@@ -22,8 +22,9 @@ weigh less than exp(-_REACH^2 / 2) = 1e-31, because discrete Gaussian noise is s
 Fourier transforms of 2^20 probabilities are off by 1e-15; `_ROUNDING` of delta pays for both.
 
 *Choices.* A choice by the exponential mechanism, of range w, is dominated by a loss with density
-proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated over the
-steps of the grid, and rounded up to it at every draw.
+proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated between
+places on the grid, and goes to the places on both sides such that both neighbours keep their
+masses: that raises the divergence at every epsilon, and hardly.
 
 *Adaptive bills.* Where noise followed earlier answers no distribution of the loss is known in
 advance. There the sum of the losses of all items bounds the Renyi divergence of every order a by
@@ -88,7 +89,7 @@ def recounted_epsilon(
         >>> round(recounted_epsilon([BillItem("votes", 14.05, 15)], 1.5754e-5), 3)
         1.0
     """
-    _check(items)
+    _check(items, adaptive=adaptive)
     told = neighbours.cells * sum(item.times * item.chance for item in items)
     left = delta - slack - told
     if not LEAST_DELTA <= left < 1:
@@ -104,8 +105,8 @@ def recounted_epsilon(
     return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
-def _check(items: Sequence[BillItem]) -> None:
-    if len({item.sigma for item in items}) > MOST_SIGMAS:
+def _check(items: Sequence[BillItem], *, adaptive: bool) -> None:
+    if not adaptive and len({item.sigma for item in items}) > MOST_SIGMAS:
         raise ParameterError(f"bill: more than {MOST_SIGMAS} different sigmas.")
     low, high = SIGMAS
     for item in items:
@@ -113,6 +114,9 @@ def _check(items: Sequence[BillItem]) -> None:
             raise ParameterError(f"sigma={item.sigma:g}: expected from {low:g} to {high:g}.")
         if item.times > MOST_TIMES:
             raise ParameterError(f"times: expected at most {MOST_TIMES:,}.")
+    choices = sum(item.times for item in items if item.mechanism == EXPONENTIAL)
+    if not adaptive and choices > MOST_ROUGH_DRAWS:
+        raise ParameterError(f"times: {choices:,} choices, expected at most {MOST_ROUGH_DRAWS:,}.")
     if sum(item.loss for item in items) > MOST_LOSS:
         raise ParameterError("bill: so little noise that no promise is left.")
 
@@ -185,6 +189,8 @@ def _mean_of_choice(width: float) -> float:
 
 def _least_epsilon(losses: Masses, masses: Masses, delta: float) -> float:
     """Return the least of 0 and the losses on the grid at which the hockey stick is in `delta`."""
+    if not np.isfinite(masses).all():
+        raise ParameterError("bill: so little noise that no promise is left.")
     if _hockey_stick(losses, masses, 0.0) <= delta:
         return 0.0
     low, high = int(np.searchsorted(losses, 0.0)) - 1, len(losses) - 1
@@ -214,16 +220,22 @@ def _convolved(draws: Mapping[Drawn, int], step: float) -> Masses:
 
 
 def _choice(width: float, step: float) -> Masses:
-    """Return how the loss of a choice lies around its mean, rounded up to the grid."""
+    """Return how the loss of a choice lies around its mean, on the grid.
+
+    Whatever lies between two places goes to them both, so that what the other neighbour has there
+    stays the same: e^(step/2) times as much up as down. At both ends it is rounded up.
+    """
     mean = _mean_of_choice(width)
     # The last place is the first on the grid that is not below the largest loss.
     first = math.floor((-width - mean) / step - _NUDGE)
     last = math.ceil((width - mean) / step + _NUDGE)
     edges = np.clip(mean + step * np.arange(first, last + 1), -width, width)
-    below = np.exp(edges / 2) - math.exp(-width / 2)
-    chances = np.diff(below / (2 * math.sinh(width / 2)))
+    chances = np.diff(np.exp((edges - width) / 2)) / -math.expm1(-width)
+    down = chances / (1 + math.exp(step / 2))
+    down[0] = down[-1] = 0.0
     masses = np.zeros(_GRID)
-    masses[_GRID // 2 + first + 1 : _GRID // 2 + last + 1] = chances
+    masses[_GRID // 2 + first + 1 : _GRID // 2 + last + 1] = chances - down
+    masses[_GRID // 2 + first : _GRID // 2 + last] += down
     return masses
 
 

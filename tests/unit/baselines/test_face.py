@@ -12,7 +12,7 @@ import pytest
 
 from adultlike import adult_like
 from tabpe import Boolean, Categorical, Float, Integer, Schema
-from tabpe.baselines import Baseline, Independent
+from tabpe.baselines import METHODS, Baseline, Independent
 from tabpe.baselines.plan import Part, sigma_for
 from tabpe.errors import (
     BudgetError,
@@ -231,3 +231,16 @@ def test_shares_of_a_plan_add_up():
 
     with pytest.raises(ParameterError, match="add up to 1"):
         Baseline(Wrong(), delta=1e-6).fit(TABLE, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["independent", "rap++"])
+def test_a_label_of_numbers_keeps_its_whole_range(name):
+    settings = {"rap++": {"projections": 200, "rounds": 1}}.get(name, {})
+    schema = Schema((Integer("age", 0, 99), Float("cost", 0.0, 1000.0)), "cost", label_cuts=(100,))
+    rng = np.random.default_rng(0)
+    table = pa.table({"age": rng.integers(0, 100, 600), "cost": rng.random(600) * 1000})
+    if name == "rap++":
+        pytest.importorskip("jax")
+    model = Baseline(METHODS[name](**settings), epsilon=5, delta=1e-6, n_samples=300)
+    costs = model.fit(table, schema=schema).sample()["cost"].to_numpy()
+    assert (costs > 100).mean() > 0.5

@@ -201,3 +201,8 @@ def test_estimates_are_finite(estimate):
 def test_weights_are_checked(weights):
     with pytest.raises(TabpeError, match="weight"):
         measure.choose(Unread(), PAIRS, UNKNOWN, terms_of(FakeNoise()), "asked", weights=weights)
+
+
+def test_marginals_are_not_on_the_bill_as_choices():
+    with pytest.raises(TabpeError, match="is not on the bill"):
+        measure.marginals(Unread(), PAIRS[:1], terms_of(FakeNoise()), "asked")

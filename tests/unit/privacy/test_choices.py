@@ -108,3 +108,27 @@ def test_choices_are_for_rows_that_come_or_go(neighbours):
         composed_epsilon(bill, 1e-6, neighbours)
     with pytest.raises(ParameterError, match="adjacency"):
         recounted_epsilon(bill, 1e-6, neighbours)
+
+
+@pytest.mark.parametrize("sigma", [1 / 705, 1 / 710, 1 / 800, 0.0011])
+def test_a_choice_without_chance_is_never_counted_as_private(sigma):
+    bill = (BillItem("choice", sigma, 1, mechanism=EXPONENTIAL),)
+    assert recounted_epsilon(bill, 1e-6) > 0.9 * 2 / sigma
+
+
+def test_choices_beyond_count_are_refused():
+    """So many hide what else is on the bill behind the rounding of each."""
+    bill = (BillItem("votes", 1.0, 1), BillItem("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
+    with pytest.raises(ParameterError, match="choices, expected at most"):
+        recounted_epsilon(bill, 1e-6)
+
+
+@pytest.mark.parametrize("times", [500, 1250, 9000])
+def test_two_accountants_agree_on_many_choices(times):
+    sigma = (2 * times / 0.04) ** 0.5
+    bill = (
+        BillItem("choices", sigma, times, mechanism=EXPONENTIAL),
+        BillItem("marginals", sigma, times),
+    )
+    found = recounted_epsilon(bill, 1e-6)
+    assert found == pytest.approx(composed_epsilon(bill, 1e-6), rel=5e-4)

@@ -93,3 +93,17 @@ def test_many_small_items_never_exceed_the_limit():
         except BudgetError:
             break
     assert math.fsum(item.loss for item in account.agreed) <= 1.0 + 1e-8
+
+
+def test_nothing_fits_twice_into_what_rounding_is_allowed():
+    account = Filter(1.0)
+    account.agree(BillItem("all", 1.0, 1))
+    account.allow("within rounding", sigma=4e4)
+    account.allow("again", sigma=1e5)
+    with pytest.raises(BudgetError):
+        account.allow("once too often", sigma=4e4)
+
+
+def test_a_plan_is_held_to_the_limit_too():
+    with pytest.raises(BudgetError, match="is left"):
+        Filter(1.0).agree(BillItem("too much", 0.9, 1))

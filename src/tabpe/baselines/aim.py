@@ -4,6 +4,9 @@ Of all marginals that matter, one is chosen that the model is far from, by more 
 measuring it would be; it is measured, and the model fitted anew. Rounds begin with little budget
 each, and get four times as much whenever a measurement has not moved the model by more than its
 noise. What a round spends goes to its choice by a tenth and to its measurement by the rest.
+
+What differs from the published method: a fit between rounds takes fewer steps (`round_iterations`)
+and begins where the one before it ended; marginals with too many cells are never candidates.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from tabpe import _validate
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.markov import Measured, Model, fit_model, model_megabytes
+from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model, model_megabytes
 from tabpe.baselines.plan import Part, sigma_for
 from tabpe.errors import CapacityError
 
@@ -54,6 +58,12 @@ class AIM:
     name: ClassVar[str] = "AIM"
     adaptive: ClassVar[bool] = True
     binned: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("degree", "max_marginal_size", "max_iterations", "round_iterations"):
+            _validate.whole(name, getattr(self, name), least=1)
+        _validate.real("max_model_size", self.max_model_size, above=0)
+        _validate.one_of("inference", self.inference, list(INFERENCE))
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return no plan: noise follows answers."""

@@ -18,7 +18,7 @@ from tabpe.baselines.method import Method
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
 from tabpe.engines import HeldTables
-from tabpe.errors import CapacityError, NotFittedError, ParameterError
+from tabpe.errors import CapacityError, NotFittedError, ParameterError, TabpeError
 from tabpe.io import Source, open_source
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
@@ -29,6 +29,7 @@ from tabpe.run_folder import Run
 from tabpe.schema import Schema
 
 _FEWEST_ROWS = 1.0
+MOST_ROWS = 20_000_000
 
 
 class Baseline:
@@ -159,7 +160,8 @@ class Baseline:
     def _check(self) -> None:
         if isinstance(self.method, type) or not isinstance(self.method, Method):
             raise ParameterError(
-                f"method={self.method!r}: expected a method of tabpe.baselines, such as AIM()."
+                f"method={self.method!r}: expected a method of tabpe.baselines, such as AIM(), or "
+                f"one of your own with name, adaptive, binned, parts and synthesise."
             )
         _validate.one_of("bins", self.bins, list(bins.KINDS))
         _validate.whole("most_bins", self.most_bins, least=2)
@@ -170,11 +172,16 @@ class Baseline:
         return self.bins if self.method.binned else bins.UNIFORM
 
     def _made(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Rows:
-        made = None
-        # The message of this error tells the sizes of arrays, which may be exact counts of rows.
+        made, lacking = None, None
+        # The message of MemoryError tells the sizes of arrays, which may be exact counts of rows.
         with suppress(MemoryError):
-            desk = self._desk(source, encoder, terms, run)
-            made = self.method.synthesise(desk, self._size(desk))
+            try:
+                desk = self._desk(source, encoder, terms, run)
+                made = self.method.synthesise(desk, self._size(desk))
+            except ModuleNotFoundError as error:
+                lacking = error.name
+        if lacking is not None:
+            raise TabpeError(f"{self.method.name} needs {lacking}: pip install 'tabpe[bench]'.")
         if made is None:
             raise CapacityError(
                 f"{self.method.name}: the machine ran out of memory. Take a smaller degree, fewer "
@@ -198,7 +205,10 @@ class Baseline:
         return Desk(tables, encoder, domain, rows, terms.reading, rng)
 
     def _size(self, desk: Desk) -> int:
-        return max(round(desk.rows), 1) if self.n_samples is None else self.n_samples
+        size = max(round(desk.rows), 1) if self.n_samples is None else self.n_samples
+        if size > MOST_ROWS:
+            raise CapacityError(f"n_samples={size:,}: expected at most {MOST_ROWS:,} rows.")
+        return size
 
     def _configuration(self, rows: Rows) -> dict[str, Any]:
         return {

@@ -3,7 +3,8 @@
 Attributes are measured one by one, and cells that the noise hides are merged. Then pairs are chosen
 that attributes by themselves explain worst, as long as they make no circle: in the end a spanning
 tree. They are measured, and rows are drawn from the graphical model of all that. One-ways, choices
-and pairs take a third of the budget each.
+and pairs take a third of the budget each. As published, but for the bins that columns of numbers
+come in (`tabpe.baselines.bins`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _validate
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
-from tabpe.baselines.markov import Measured, Model, fit_model
+from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model
 from tabpe.baselines.plan import EXPONENTIAL, Part
 from tabpe.encode import Records
 from tabpe.encode.axes import Axis
@@ -45,6 +47,11 @@ class MST:
     name: ClassVar[str] = "MST"
     adaptive: ClassVar[bool] = False
     binned: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _validate.whole("iterations", self.iterations, least=1)
+        _validate.real("hidden_below", self.hidden_below, above=0, least=True)
+        _validate.one_of("inference", self.inference, list(INFERENCE))
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan: all attributes, and the choice and the pair of each edge of a tree."""

@@ -8,11 +8,13 @@ average, `theta` times as large as its noise.
 What differs from the published method:
 
 - Dependence (the R-score) is the distance of a pair from the product of noisy 1-way marginals,
-  which is public when it is asked for. So a row changes it by at most 1, not 4. The 1-way marginals
-  take half of what the graph may cost, and the model knows them too.
+  which is public when it is asked for. So a row changes it by at most 1, not 4 (the authors halve
+  it, and have 2). The 1-way marginals take half of what the graph may cost, and the model knows
+  them too.
 - Edges of the graph are tried once each, by their dependence. The authors try all of them anew for
   each that joins.
 - Parents of an attribute join one by one. The authors look through all sets of them.
+- Marginals inside one that was chosen are candidates no more, and edges that were filled in stay.
 - Attributes have no hierarchies of values. The authors gave some to columns of Adult.
 - The model is fitted by `mbi`, for the marginals that were measured, not for whole cliques of the
   graph: it is the same model, with fewer cells. Only the last fit takes all iterations; those
@@ -28,6 +30,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tabpe import _validate
 from tabpe.baselines.attribute_graph import (
     Limits,
     attribute_graph,
@@ -38,7 +41,7 @@ from tabpe.baselines.attribute_graph import (
 from tabpe.baselines.dependence import measured, measured_singles, pair_dependence
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Rows
-from tabpe.baselines.markov import Measured, Model, fit_model
+from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model
 from tabpe.baselines.plan import Part, sigma_for
 
 # Parts of the loss: for the graph, and to ask which marginals the model gets wrong. The rest is for
@@ -83,6 +86,14 @@ class PrivMRF:
     size_penalty: float = 1e-8
     max_clique_size: float = 1e7
     inference: str = "mbi"
+
+    def __post_init__(self) -> None:
+        for name in ("degree", "sample_size", "iterations"):
+            _validate.whole(name, getattr(self, name), least=1)
+        for name in ("theta", "max_clique_size"):
+            _validate.real(name, getattr(self, name), above=0)
+        _validate.real("size_penalty", self.size_penalty, above=0, least=True)
+        _validate.one_of("inference", self.inference, list(INFERENCE))
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""

@@ -25,6 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tabpe import _validate
 from tabpe.baselines.consistency import consistent
 from tabpe.baselines.dense import dense_pairs, merged, split_loss
 from tabpe.baselines.dependence import measured, measured_singles, pair_dependence
@@ -59,6 +60,10 @@ class PrivSyn:
     consistency_rounds: int = 501
     update_rounds: int = 50
     most_cells: int = 5000
+
+    def __post_init__(self) -> None:
+        for name in ("consistency_rounds", "update_rounds", "most_cells"):
+            _validate.whole(name, getattr(self, name), least=1)
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""

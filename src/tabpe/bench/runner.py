@@ -78,6 +78,8 @@ def plan_of(
         settled = {r.key: found[r.key] for r in runs if r.key in found and is_settled(r, found)}
         known += settled.values()
         todo += [run for run in runs if run.key not in settled]
+    if only and not todo and not known:
+        raise ParameterError(f"only: no run holds {' or '.join(map(repr, only))}; see --list.")
     return Plan(suite, folder, tuple(sorted(todo, key=_turn(suite))), tuple(known))
 
 

@@ -22,7 +22,7 @@ ExperimentFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
 ]
 Variant = Annotated[
-    str | None, typer.Option("--variant", help="'quick' or 'full'; 'full' if left out.")
+    str | None, typer.Option("--variant", help="'quick', 'small' or 'full'; 'full' if left out.")
 ]
 Results = Annotated[
     Path, typer.Option("--results", help="The folder that 'tabpe bench run' writes to.")
@@ -128,6 +128,8 @@ def _experiments(
 
 
 def _chosen(entries: Sequence[Entry], name: str | None, kind: str = "figures") -> Sequence[Entry]:
+    if not entries:
+        raise ParameterError(f"{kind}: the file asks for none; see experiments/*.yaml for how.")
     if name is None:
         return entries
     found = [entry for entry in entries if entry.name == name]

@@ -153,7 +153,7 @@ def test_the_comparison_is_that_of_the_committed_records():
         assert f"| {name} | {figures} |" in README
     aim, own = (best("low-order", "adult", method) for method in ("aim", "tabpe"))
     said = f"an accuracy of {aim['accuracy']:.3f} there, Tab-PE {own['accuracy']:.3f}, and half"
-    assert said in README
+    assert said in " ".join(README.split())
     assert 0.4 < aim["2-wd"] / own["2-wd"] < 0.6
 
 

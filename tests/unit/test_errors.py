@@ -8,6 +8,7 @@ from tabpe.errors import did_you_mean, missing_value
 EXIT_CODES = {
     errors.TabpeError: 1,
     errors.NotFittedError: 1,
+    errors.CapacityError: 1,
     errors.ParameterError: 2,
     errors.SchemaError: 2,
     errors.DataError: 2,

@@ -1,4 +1,4 @@
-"""`Release`: what leaves the building. Everything in it is public."""
+"""`Release`: what leaves the building, all of it public. `Fitted`: a model that has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tabpe import _plain, _validate
 from tabpe.archive import Archive
 from tabpe.encode import Encoder, Records
-from tabpe.errors import ArchiveError, TabpeError
+from tabpe.errors import ArchiveError, NotFittedError, TabpeError
 from tabpe.io import FrameLike
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
@@ -135,3 +135,42 @@ class Release:
         whole = np.arange(size - size % available) % available
         rng = np.random.default_rng([self.seed, size])
         return np.concatenate([whole, rng.permutation(available)[: size % available]])
+
+
+class Fitted:
+    """What every model has once it is fitted: rows to draw, and what they promise.
+
+    Attributes:
+        release_: What leaves the building: rows, certificate and schema, all of it public.
+    """
+
+    release_: Release
+
+    def sample(self, n: int | None = None) -> Any:
+        """Return synthetic rows, as the kind of frame that was fitted.
+
+        Drawing costs no privacy: the rows are public already.
+
+        Args:
+            n: None for all rows that were made. More: every row the same number of times, as in the
+                paper's study of oversampling, and a random rest. Fewer: a random part.
+        """
+        release = self._released()
+        size = len(release.rows) if n is None else _validate.whole("n", n, least=1)
+        return release.sample(size)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was promised, item by item."""
+        return self._released().certificate
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema that was used."""
+        return self._released().schema
+
+    def _released(self) -> Release:
+        release: Release | None = getattr(self, "release_", None)
+        if release is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first.")
+        return release

@@ -13,7 +13,7 @@ import numpy as np
 from tabpe import _validate
 from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.charge import Charge
-from tabpe.errors import ArchiveError, NotFittedError, ParameterError, did_you_mean
+from tabpe.errors import ArchiveError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution
 from tabpe.ground import check_size
 from tabpe.io import Source, open_source
@@ -33,9 +33,9 @@ from tabpe.parameters import (
     with_classes,
 )
 from tabpe.pipeline import run
-from tabpe.privacy import Adjacency, Certificate, NoiseSource
+from tabpe.privacy import Adjacency, NoiseSource
 from tabpe.progress import round_bar
-from tabpe.release import Release
+from tabpe.release import Fitted, Release
 from tabpe.resources import Resources
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings, classes_of
@@ -45,7 +45,7 @@ USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
 
 
-class TabPE:
+class TabPE(Fitted):
     """Tabular Private Evolution.
 
     Random candidates, nearest-neighbour votes of the private rows under noise, selection and
@@ -183,29 +183,6 @@ class TabPE:
         self.release_ = Release.of(outcome, source.form)
         return self
 
-    def sample(self, n: int | None = None) -> Any:
-        """Return synthetic rows, as the kind of frame that was fitted.
-
-        Drawing costs no privacy: the rows are public already.
-
-        Args:
-            n: None for the evolved rows. More: every row the same number of times, as in the
-                paper's study of oversampling, and a random rest. Fewer: a random part.
-        """
-        release = self._released()
-        size = self.n_evolved_ if n is None else _validate.whole("n", n, least=1)
-        return release.sample(size)
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was promised, item by item."""
-        return self._released().certificate
-
-    @property
-    def schema_(self) -> Schema:
-        """The schema that was used."""
-        return self._released().schema
-
     @property
     def history_(self) -> list[dict[str, Any]]:
         """What each round did; public and noisy quantities only."""
@@ -328,9 +305,3 @@ class TabPE:
             for name, value in (self.get_params() | changed).items()
             if name not in KEPT_HERE
         }
-
-    def _released(self) -> Release:
-        release: Release | None = getattr(self, "release_", None)
-        if release is None:
-            raise NotFittedError("this TabPE is not fitted yet: call fit first.")
-        return release

@@ -11,7 +11,7 @@ from tabpe.baselines.method import Method
 from tabpe.baselines.plan import Part, items_for, scaled
 from tabpe.certify import ACCOUNTANT, versions
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.measure import Terms as Reading
+from tabpe.measure import Terms
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.privacy import ROWS, Account, BillItem, Certificate, NoiseSource, composed_epsilon
 from tabpe.privacy.accounting import check_promise
@@ -34,28 +34,28 @@ _ROWS_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class Agreement:
     """On which terms a method reads, all of it checked and agreed on before a row is read.
 
     Args:
         epsilon: What was asked for.
         delta: The delta of the promise.
         public_rows: The number of rows, if it was declared.
-        reading: The account, the noise and the neighbouring relation, for `tabpe.measure`.
+        terms: The account, the noise and the neighbouring relation, for `tabpe.measure`.
     """
 
     epsilon: float
     delta: float
     public_rows: int | None
-    reading: Reading
+    terms: Terms
 
     @property
     def adaptive(self) -> bool:
         """Whether noise may follow earlier answers."""
-        return isinstance(self.reading.account, Filter)
+        return isinstance(self.terms.account, Filter)
 
 
-def terms_of(
+def agreed_on(
     method: Method,
     *,
     epsilon: float,
@@ -65,7 +65,7 @@ def terms_of(
     bins: Sequence[Part],
     bins_budget: float,
     noise: NoiseSource,
-) -> Terms:
+) -> Agreement:
     """Return the terms of a run.
 
     Args:
@@ -87,7 +87,7 @@ def terms_of(
     first: tuple[Part, ...] = () if rows is not None else (Part(ROW_COUNT, _ROWS_SHARE),)
     first += scaled(bins, share)
     account = _account(method, first, attributes, epsilon, known)
-    return Terms(epsilon, known, rows, Reading(account, noise, ROWS))
+    return Agreement(epsilon, known, rows, Terms(account, noise, ROWS))
 
 
 def _account(
@@ -117,57 +117,57 @@ def _delta(given: float | None, rows: int | None) -> float:
 
 
 def certificate_of(
-    terms: Terms, schema: Schema, configuration: Mapping[str, Any], created: str
+    agreed: Agreement, schema: Schema, configuration: Mapping[str, Any], created: str
 ) -> Certificate:
     """Return the certificate of a finished run."""
-    bill, epsilon = _bill(terms)
-    if epsilon > terms.epsilon:
-        raise BudgetError(f"epsilon={terms.epsilon:g}: the bill comes to {epsilon:g}.")
-    noise = terms.reading.noise
+    bill, epsilon = _bill(agreed)
+    if epsilon > agreed.epsilon:
+        raise BudgetError(f"epsilon={agreed.epsilon:g}: the bill comes to {epsilon:g}.")
+    noise = agreed.terms.noise
     return Certificate(
-        epsilon=min(terms.epsilon, round_up(epsilon, 6)),
-        delta=terms.delta,
+        epsilon=min(agreed.epsilon, round_up(epsilon, 6)),
+        delta=agreed.delta,
         delta_slack=0.0,
-        requested_epsilon=terms.epsilon,
-        delta_source=f"delta {terms.delta:.4g}",
+        requested_epsilon=agreed.epsilon,
+        delta_source=f"delta {agreed.delta:.4g}",
         delta_rows=None,
         neighbours=ROWS,
         unit=None,
         bill=bill,
-        accountant=ADAPTIVE_ACCOUNTANT if terms.adaptive else PLANNED_ACCOUNTANT,
+        accountant=ADAPTIVE_ACCOUNTANT if agreed.adaptive else PLANNED_ACCOUNTANT,
         noise=noise.name,
         private=noise.private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
         bought=(),
-        assumed_public=_assumed_public(terms),
+        assumed_public=_assumed_public(agreed),
         configuration=dict(configuration),
         seed_policy=SEED_POLICY,
         versions=versions(),
         created=created,
         notes=_notes(bill),
-        adaptive=terms.adaptive,
+        adaptive=agreed.adaptive,
     )
 
 
-def _bill(terms: Terms) -> tuple[tuple[BillItem, ...], float]:
+def _bill(agreed: Agreement) -> tuple[tuple[BillItem, ...], float]:
     """Return all that was agreed on, and what it promises.
 
     The promise of a filter is that of its limit, so what is left of it is on the bill too.
     """
-    account = terms.reading.account
+    account = agreed.terms.account
     if not isinstance(account, Filter):
-        return account.agreed, composed_epsilon(account.agreed, terms.delta)
+        return account.agreed, composed_epsilon(account.agreed, agreed.delta)
     unused = account.left
     bill = account.agreed
     if unused > 1e-9 * account.limit:
         bill += (BillItem(UNUSED, unused**-0.5, 1),)
-    return bill, epsilon_of_loss(account.limit, terms.delta)
+    return bill, epsilon_of_loss(account.limit, agreed.delta)
 
 
-def _assumed_public(terms: Terms) -> tuple[str, ...]:
-    rows = terms.public_rows
+def _assumed_public(agreed: Agreement) -> tuple[str, ...]:
+    rows = agreed.public_rows
     return ("the schema",) if rows is None else ("the schema", f"the number of rows, {rows:,}")
 
 

@@ -51,6 +51,10 @@ class Desk:
         """What is left of the loss, for an adaptive method."""
         return self._filter.left
 
+    def sigma_of(self, part: str) -> float:
+        """Return the noise that the plan gives to a part."""
+        return next(item.sigma for item in self.terms.account.agreed if item.name == part)
+
     def marginals(
         self, part: str, cliques: Sequence[Clique], *, sigma: float | None = None
     ) -> list[Floats]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
-from tabpe.encode.axes import ListAxis, Marginal, NumberAxis
+from tabpe.encode.axes import Axis, ListAxis, Marginal, NumberAxis
+from tabpe.errors import TabpeError
 
 Clique = tuple[int, ...]
 Codes = NDArray[np.int64]
@@ -50,7 +51,7 @@ class Domain:
                [1., 1.]])
     """
 
-    axes: tuple[NumberAxis | ListAxis, ...]
+    axes: tuple[Axis, ...]
     label: int | None
 
     @property
@@ -106,6 +107,8 @@ def rows_of(codes: Codes, domain: Domain, encoder: Encoder, rng: np.random.Gener
         if isinstance(axis, NumberAxis):
             steps = encoder.numeric[axis.place].steps
             numbers[:, axis.place] = _number_inside(axis, cells, steps, rng)
+        elif not isinstance(axis, ListAxis):
+            raise TabpeError(f"{axis.name}: its cells are not those of a column.")
         elif axis.place is None:
             classes = _value_inside(axis, cells, rng)
         else:

@@ -11,19 +11,19 @@ import numpy as np
 
 from tabpe import _validate, measure
 from tabpe.baselines import bins
-from tabpe.baselines.bill import Terms, certificate_of, terms_of
+from tabpe.baselines.bill import Agreement, agreed_on, certificate_of
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Domain, Rows
 from tabpe.baselines.method import Method
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
 from tabpe.engines import HeldTables
-from tabpe.errors import CapacityError, NotFittedError, ParameterError, TabpeError
+from tabpe.errors import CapacityError, ParameterError, TabpeError
 from tabpe.io import Source, open_source
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
-from tabpe.privacy import Certificate, NoiseSource
-from tabpe.release import Release
+from tabpe.privacy import NoiseSource
+from tabpe.release import Fitted, Release
 from tabpe.rows import EncodedRows
 from tabpe.run_folder import Run
 from tabpe.schema import Schema
@@ -32,7 +32,7 @@ _FEWEST_ROWS = 1.0
 MOST_ROWS = 20_000_000
 
 
-class Baseline:
+class Baseline(Fitted):
     """A method of others, under the same accountant as `TabPE`.
 
     Privacy: `fit` reads the private rows only through `tabpe.measure`, under discrete Gaussian
@@ -110,7 +110,7 @@ class Baseline:
         encoder, source = Encoder(declared), open_source(data)
         encoder.check_names(source.names)
         run, noise = Run.begin(seed_of(self.random_state)), noise_of(self.noise)
-        terms = terms_of(
+        agreed = agreed_on(
             self.method,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -120,8 +120,8 @@ class Baseline:
             bins_budget=self.bins_budget,
             noise=noise,
         )
-        rows = self._made(source, encoder, terms, run)
-        promise = certificate_of(terms, declared, self._configuration(rows), run.started)
+        rows = self._made(source, encoder, agreed, run)
+        promise = certificate_of(agreed, declared, self._configuration(rows), run.started)
         self.release_ = Release(
             schema=declared,
             certificate=promise,
@@ -132,27 +132,6 @@ class Baseline:
             classes=rows.classes,
         )
         return self
-
-    def sample(self, n: int | None = None) -> Any:
-        """Return synthetic rows, as the kind of frame that was fitted; it costs no privacy.
-
-        Args:
-            n: None for the rows that were made. More: copies of them, and a random rest. Fewer: a
-                random part.
-        """
-        release = self._released()
-        size = len(release.rows) if n is None else _validate.whole("n", n, least=1)
-        return release.sample(size)
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was promised, item by item."""
-        return self._released().certificate
-
-    @property
-    def schema_(self) -> Schema:
-        """The schema that was used."""
-        return self._released().schema
 
     def __repr__(self) -> str:
         return f"Baseline({self.method!r}, epsilon={self.epsilon!r})"
@@ -171,12 +150,12 @@ class Baseline:
     def _bins(self) -> str:
         return self.bins if self.method.binned else bins.UNIFORM
 
-    def _made(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Rows:
+    def _made(self, source: Source, encoder: Encoder, agreed: Agreement, run: Run) -> Rows:
         made, lacking = None, None
         # The message of MemoryError tells the sizes of arrays, which may be exact counts of rows.
         with suppress(MemoryError):
             try:
-                desk = self._desk(source, encoder, terms, run)
+                desk = self._desk(source, encoder, agreed, run)
                 made = self.method.synthesise(desk, self._size(desk))
             except ModuleNotFoundError as error:
                 lacking = error.name
@@ -189,20 +168,18 @@ class Baseline:
             )
         return made
 
-    def _desk(self, source: Source, encoder: Encoder, terms: Terms, run: Run) -> Desk:
+    def _desk(self, source: Source, encoder: Encoder, agreed: Agreement, run: Run) -> Desk:
         rng = np.random.default_rng([run.seed])
         tables = HeldTables(EncodedRows(source, encoder))
-        rows = _rows(tables, terms)
-        bought = bins.buy(
-            self._bins, encoder, tables, terms.reading, most=self.most_bins, rows=rows
-        )
+        rows = _rows(tables, agreed)
+        bought = bins.buy(self._bins, encoder, tables, agreed.terms, most=self.most_bins, rows=rows)
         names = encoder.schema.names
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names
         )
         label = encoder.schema.label
         domain = Domain(axes, None if label is None else names.index(label))
-        return Desk(tables, encoder, domain, rows, terms.reading, rng)
+        return Desk(tables, encoder, domain, rows, agreed.terms, rng)
 
     def _size(self, desk: Desk) -> int:
         size = max(round(desk.rows), 1) if self.n_samples is None else self.n_samples
@@ -219,15 +196,10 @@ class Baseline:
             **dataclasses.asdict(self.method),  # type: ignore[call-overload]
         }
 
-    def _released(self) -> Release:
-        if not hasattr(self, "release_"):
-            raise NotFittedError("this Baseline is not fitted: call fit(data, schema=...) first.")
-        return self.release_
 
-
-def _rows(tables: HeldTables, terms: Terms) -> float:
+def _rows(tables: HeldTables, agreed: Agreement) -> float:
     """Return the number of rows, declared or bought."""
-    if terms.public_rows is not None:
-        return float(terms.public_rows)
-    (count,) = measure.marginals(tables, [Marginal(())], terms.reading, ROW_COUNT)
+    if agreed.public_rows is not None:
+        return float(agreed.public_rows)
+    (count,) = measure.marginals(tables, [Marginal(())], agreed.terms, ROW_COUNT)
     return max(float(count), _FEWEST_ROWS)

@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class MST:
     def synthesise(self, desk: Desk, size: int) -> Rows:
         """Measure attributes, choose a tree of pairs, measure those, draw from their model."""
         alone = [(place,) for place in range(desk.domain.attributes)]
-        counts, sigma = desk.marginals(ONE_WAYS, alone), sigma_of(desk, ONE_WAYS)
+        counts, sigma = desk.marginals(ONE_WAYS, alone), desk.sigma_of(ONE_WAYS)
         groups = [merged_cells(one, self.hidden_below * sigma) for one in counts]
         narrow = narrowed(desk, groups)
         known = [
@@ -77,7 +77,7 @@ class MST:
         model = self._fitted(narrow, known)
         if len(alone) > 1:
             edges = chosen_tree(narrow, model)
-            noise = sigma_of(desk, PAIRS)
+            noise = desk.sigma_of(PAIRS)
             pairs = narrow.marginals(PAIRS, edges)
             known += [Measured(edge, pair, noise) for edge, pair in zip(edges, pairs, strict=True)]
             model = self._fitted(narrow, known)
@@ -183,9 +183,4 @@ def narrowed(desk: Desk, groups: Sequence[Whole]) -> Desk:
         MergedAxis(axis, tuple(group.tolist()))
         for axis, group in zip(desk.domain.axes, groups, strict=True)
     )
-    return dataclasses.replace(desk, domain=Domain(cast(Any, axes), desk.domain.label))
-
-
-def sigma_of(desk: Desk, part: str) -> float:
-    """Return the noise that the plan gives to a part."""
-    return next(item.sigma for item in desk.terms.account.agreed if item.name == part)
+    return dataclasses.replace(desk, domain=Domain(axes, desk.domain.label))

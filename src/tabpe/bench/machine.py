@@ -13,7 +13,7 @@ from tabpe.resources import usable_cores
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting", "pot")
 FURTHER = ("mbi", "jax", "torch", "tabicl")
-_CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
 
 
@@ -24,7 +24,7 @@ def versions() -> dict[str, Any]:
         >>> versions()["tabpe"] == __version__
         True
     """
-    found = {name: _version(name) for name in (*PACKAGES, *FURTHER)}
+    found = {name: version_of(name) for name in (*PACKAGES, *FURTHER)}
     installed = {name: version for name, version in found.items() if version is not None}
     return {"tabpe": __version__, "python": platform.python_version(), **installed}
 
@@ -37,21 +37,21 @@ def machine() -> dict[str, Any]:
         True
     """
     return {
-        "processor": _field(_CPU, "model name") or platform.processor() or platform.machine(),
+        "processor": system_field(CPU, "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "threads": usable_cores(),
-        "memory": _field(_MEMORY, "MemTotal"),
+        "memory": system_field(_MEMORY, "MemTotal"),
         "system": platform.system(),
     }
 
 
 def peak_megabytes() -> float:
     """Return the most memory that this process ever held; 0 where the system does not tell."""
-    words = _field(_STATUS, "VmHWM").split()
+    words = system_field(_STATUS, "VmHWM").split()
     return int(words[0]) / 1024 if words else 0.0
 
 
-def _field(file: Path, name: str) -> str:
+def system_field(file: Path, name: str) -> str:
     """Return a field of a file of the system; nothing where there is none."""
     if not file.exists():
         return ""
@@ -60,7 +60,8 @@ def _field(file: Path, name: str) -> str:
     return next(found, "")
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """Return the version of a package; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tabpe import _atomic, _plain
+from tabpe.bench.grid import Run
 from tabpe.errors import ArchiveError, OutputError
 
 FOLDER = Path("experiments/results")
@@ -94,6 +95,24 @@ class Record:
         plain = asdict(self)
         plain["metrics"] = {k: v for k, v in self.metrics.items() if math.isfinite(v)}
         return json.dumps(plain, allow_nan=False, ensure_ascii=False)
+
+
+def record_of(run: Run, status: Status) -> Record:
+    """Return what is known of a run before it was made."""
+    return Record(
+        experiment=run.experiment,
+        variant=run.variant,
+        key=run.key,
+        data=run.data,
+        method=run.method,
+        called=run.called,
+        seed=run.seed,
+        split=run.split,
+        status=status,
+        data_options=run.data_options,
+        settings=run.settings,
+        epsilon=run.epsilon,
+    )
 
 
 def of_line(line: str, *, where: str) -> Record:

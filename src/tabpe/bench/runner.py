@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tabpe.bench.records import (
     append,
     extra_path,
     read_records,
+    record_of,
     results_path,
     write_extra,
 )
@@ -214,19 +215,8 @@ def _recorded(run: Run, ending: Ending, folder: Path) -> Record:
     """Write down how a run ended."""
     told = dict(ending.told)
     extra: Any = told.pop("extra", None)
-    record = Record(
-        experiment=run.experiment,
-        variant=run.variant,
-        key=run.key,
-        data=run.data,
-        method=run.method,
-        called=run.called,
-        seed=run.seed,
-        split=run.split,
-        status=ending.status,
-        data_options=run.data_options,
-        settings=run.settings,
-        epsilon=run.epsilon,
+    record = replace(
+        record_of(run, ending.status),
         reason=ending.reason,
         limits=asdict(run.limits),
         peak_megabytes=ending.peak_megabytes,

@@ -12,7 +12,7 @@ from tabpe.bench.experiment import Experiment
 from tabpe.bench.fields import label_of
 from tabpe.bench.figures import DEPTHS, read_depths, write_depths
 from tabpe.bench.grid import REAL, Run, runs_of
-from tabpe.bench.records import FOLDER, Record, Status, read_records, results_path
+from tabpe.bench.records import FOLDER, Record, Status, read_records, record_of, results_path
 from tabpe.bench.summary import NOT_RUN
 
 TRAIN_ROWS = "train_rows"
@@ -44,27 +44,9 @@ def standing(experiment: Experiment, folder: Path = FOLDER) -> Standing:
         for record in read_records(results_path(experiment.name, experiment.variant, folder))
     }
     runs = sorted(runs_of(experiment), key=_place_in(experiment))
-    records = tuple(made.get(run.key) or planned(run) for run in runs)
+    records = tuple(made.get(run.key) or record_of(run, cast(Status, NOT_RUN)) for run in runs)
     named = {run.key for run in runs}
     return Standing(records, sum(key not in named for key in made))
-
-
-def planned(run: Run) -> Record:
-    """Return the record of a run that was not made yet."""
-    return Record(
-        experiment=run.experiment,
-        variant=run.variant,
-        key=run.key,
-        data=run.data,
-        method=run.method,
-        called=run.called,
-        seed=run.seed,
-        split=run.split,
-        status=cast(Status, NOT_RUN),
-        data_options=run.data_options,
-        settings=run.settings,
-        epsilon=run.epsilon,
-    )
 
 
 def depths_of(

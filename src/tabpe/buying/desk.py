@@ -92,7 +92,7 @@ class Desk:
         item = self.agree(measure.KINDS, loss, len(sketches))
         names = [sketch.name for sketch in sketches]
         counts = self._counts(measure.KINDS, measure.kinds, names)
-        seen = 2 * threshold(item.sigma, kinds.KINDS)
+        seen = 2 * kinds.noticed(item.sigma)
         self.notes.append(
             f"types bought for {_named(names)}: cells of another kind are noticed if they are more "
             f"than {seen:,.0f}"

@@ -57,7 +57,7 @@ def read_as(sketch: Sketch, reading: Reading, *, is_label: bool) -> Wanted:
         return Wanted(sketch, Categorical, values=float if stored_as_float else int)
     if stored_as_float and reading.kind is Categorical:
         raise SchemaError(
-            f"column {sketch.name!r} holds infinite numbers: declare its min and max."
+            f"column {sketch.name!r} seems to hold infinite numbers: declare its type, min and max."
         )
     kind = Float if stored_as_float else reading.kind
     return Wanted(sketch, kind, reading.decimals)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.domain.evidence import threshold
+from tabpe.domain.evidence import MISLED_BY_TYPE, threshold
 from tabpe.errors import SchemaError
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer
 
@@ -31,10 +31,15 @@ class Reading:
     decimals: int | None = None
 
 
+def noticed(sigma: float) -> float:
+    """Return the noisy count from which on cells of a kind are taken to be there."""
+    return threshold(sigma, KINDS, MISLED_BY_TYPE)
+
+
 def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
     """Return how to read a column, by the noisy number of its cells of each kind.
 
-    A kind counts if it is more than noise (`evidence.threshold`). So where fewer cells than twice
+    A kind counts if it is more than noise (`noticed`). So where fewer cells than twice
     that are of another kind, they may go unnoticed, and will not fit the schema.
 
     Args:
@@ -48,7 +53,7 @@ def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
         >>> reading_of("price", counts, sigma=5.0)
         Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2)
     """
-    seen = {int(cell) for cell in np.flatnonzero(counts > threshold(sigma, KINDS))}
+    seen = {int(cell) for cell in np.flatnonzero(counts > noticed(sigma))}
     numbers = seen - {EMPTY, OTHER, TRUTH}
     if not seen:
         raise SchemaError(

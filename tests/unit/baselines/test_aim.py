@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from adultlike import adult_like, two_way_error
-from tabpe import Boolean, Categorical, Float, Integer, Schema
+from method_corners import CORNERS, survives
+from tabpe import Boolean, Categorical, Schema
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines import aim as module
 from tabpe.baselines.aim import AIM, Round, fitting, workload
@@ -76,29 +77,9 @@ def test_the_first_noise_would_last_for_sixteen_rounds_an_attribute():
     assert ones.loss / 7 == pytest.approx(0.9 * limit / (16 * 7), rel=1e-6)
 
 
-CORNERS = {
-    "one attribute": (Schema((Boolean("ill"),)), {"ill": [True, False]}),
-    "constant": (
-        Schema((Float("size", 2.0, 2.0), Categorical("ward", ("a",)))),
-        {"size": [2.0, 2.0], "ward": ["a", "a"]},
-    ),
-    "numbers alone": (
-        Schema((Integer("age", 0, 99), Float("size", 0.0, 1.0))),
-        {"age": [5, 70], "size": [0.5, 1.0]},
-    ),
-    "categories alone, a label": (
-        Schema((Categorical("ward", ("a", "b")), Boolean("ill")), label="ill"),
-        {"ward": ["a", "b"], "ill": [True, False]},
-    ),
-}
-
-
-@pytest.mark.parametrize(("schema", "columns"), CORNERS.values(), ids=CORNERS.keys())
-@pytest.mark.parametrize("copies", [1, 100])
-def test_corners(schema, columns, copies):
-    table = pa.table({name: cells * copies for name, cells in columns.items()})
-    made = fitted(table, schema, n_samples=30, most_bins=8).sample()
-    assert (made.num_rows, made.column_names) == (30, list(columns))
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name):
+    survives(QUICK, name)
 
 
 @pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")

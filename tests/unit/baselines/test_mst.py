@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from adultlike import adult_like, two_way_error
-from tabpe import Boolean, Categorical, Float, Integer, Schema
+from method_corners import CORNERS, survives
+from tabpe import Boolean, Categorical, Schema
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.mst import MST, MergedAxis, merged_cells, merged_counts, widened
 from tabpe.encode import Records
@@ -58,29 +59,9 @@ def test_without_noise_the_tree_is_that_of_the_strongest_pairs():
     assert (made["b"] == made["c"]).mean() > 0.95
 
 
-CORNERS = {
-    "one attribute": (Schema((Boolean("ill"),)), {"ill": [True, False]}),
-    "constant": (
-        Schema((Float("size", 2.0, 2.0), Categorical("ward", ("a",)))),
-        {"size": [2.0, 2.0], "ward": ["a", "a"]},
-    ),
-    "numbers alone": (
-        Schema((Integer("age", 0, 99), Float("size", 0.0, 1.0))),
-        {"age": [5, 70], "size": [0.5, 1.0]},
-    ),
-    "categories alone, a label": (
-        Schema((Categorical("ward", ("a", "b")), Boolean("ill")), label="ill"),
-        {"ward": ["a", "b"], "ill": [True, False]},
-    ),
-}
-
-
-@pytest.mark.parametrize(("schema", "columns"), CORNERS.values(), ids=CORNERS.keys())
-@pytest.mark.parametrize("copies", [1, 100])
-def test_corners(schema, columns, copies):
-    table = pa.table({name: cells * copies for name, cells in columns.items()})
-    made = fitted(table, schema, n_samples=30).sample()
-    assert (made.num_rows, made.column_names) == (30, list(columns))
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name):
+    survives(MST(iterations=200, inference="numpy"), name)
 
 
 @pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")

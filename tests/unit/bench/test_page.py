@@ -7,8 +7,7 @@ import pytest
 from tabpe.bench.files import read_suite
 from tabpe.bench.grid import runs_of
 from tabpe.bench.page import REMARKS, Sources, remade, with_results
-from tabpe.bench.records import append, results_path
-from tabpe.bench.standing import planned
+from tabpe.bench.records import append, record_of, results_path
 from tabpe.errors import ParameterError
 
 pytest.importorskip("matplotlib")
@@ -38,7 +37,7 @@ def sources(tmp_path):
 def make(sources, accuracy, variant="full"):
     (experiment,) = read_suite(sources.experiments / "made-up.yaml", variant).experiments
     for run in runs_of(experiment):
-        done = replace(planned(run), status="done", metrics={"accuracy": accuracy}, seconds=36.0)
+        done = replace(record_of(run, "done"), metrics={"accuracy": accuracy}, seconds=36.0)
         machine = {"threads": 2, "processor": "A Processor"}
         append(results_path("made-up", variant, sources.results), replace(done, machine=machine))
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.files import experiment_of
 from tabpe.bench.grid import runs_of
-from tabpe.bench.records import append, results_path
-from tabpe.bench.standing import depths_of, planned, standing
+from tabpe.bench.records import append, record_of, results_path
+from tabpe.bench.standing import depths_of, standing
 
 PLAIN = {
     "name": "made-up",
@@ -33,7 +33,7 @@ def test_runs_are_in_the_order_of_the_file():
 
 def test_what_was_made_takes_its_place_and_others_are_counted(tmp_path):
     first = runs_of(EXPERIMENT)[0]
-    done = replace(planned(first), status="done", metrics={"accuracy": 0.5})
+    done = replace(record_of(first, "done"), metrics={"accuracy": 0.5})
     path = results_path("made-up", "full", tmp_path)
     append(path, done)
     append(path, replace(done, key="0" * 16))

@@ -212,7 +212,7 @@ def test_a_constant_column():
         ({"x": [1] * 5}, None, "column 'x': too few rows.*declare min and max"),
         ({"x": ["1"] * 500 + [""] * 500}, None, "column 'x' has empty cells"),
         ({"x": [1.5] * 500}, {"label": "x"}, "label='x' holds decimals.*label_cuts"),
-        ({"x": [math.inf] * 500}, None, "column 'x' holds infinite numbers.*min and max"),
+        ({"x": [math.inf] * 500}, None, "column 'x' seems to hold infinite numbers.*min and max"),
         (
             {"x": [-5] * 500},
             {"columns": [{"name": "x", "type": "integer", "min": 0}]},

@@ -8,6 +8,7 @@ import pytest
 from tabpe.errors import BudgetError, LedgerError, ParameterError
 from tabpe.privacy import BillItem, Neighbours, calibrate, composed_epsilon
 from tabpe.privacy.adjacency import Adjacency
+from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.ledger import Ledger
 
 DELTA = 1e-6
@@ -54,6 +55,13 @@ def test_what_is_reserved_is_there_for_everybody(ledger):
         "first",
     )
     assert entry.closed_at is None
+
+
+def test_a_ledger_holds_no_choices(ledger):
+    bill = [votes(), BillItem("a choice", 4.0, 1, mechanism=EXPONENTIAL)]
+    with pytest.raises(ParameterError, match="bill: 'a choice' is a choice"):
+        ledger.reserve("patients", bill, Neighbours())
+    assert ledger.entries() == ()
 
 
 def test_without_a_budget_runs_are_recorded_and_not_limited(ledger):

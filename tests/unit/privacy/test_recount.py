@@ -12,6 +12,7 @@ from exact_losses import exact_delta
 from tabpe.errors import ParameterError
 from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, calibrate, composed_epsilon
 from tabpe.privacy import recount as module
+from tabpe.privacy.choices import divergences
 from tabpe.privacy.recount import recounted_epsilon
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
@@ -99,6 +100,16 @@ def test_a_continuous_gaussian_and_one_is_above_the_discrete_one():
     above = 1 - np.cumsum(terms)
     assert (above <= stats.norm.sf((values - 1) / sigma) + 1e-15).all()
     assert not (above <= stats.norm.sf((values + 1) / sigma) + 1e-15).all()
+
+
+@pytest.mark.parametrize(("width", "step"), [(1.0, 0.3), (0.37, 0.05), (3.0, 0.7), (0.2, 0.011)])
+def test_a_choice_on_a_coarse_grid_is_never_below_the_truth(width, step):
+    masses = module._choice(width, step)
+    places = np.flatnonzero(masses)
+    losses = module._mean_of_choice(width) + step * (places - len(masses) // 2)
+    epsilons = np.linspace(-1.2 * width, 1.2 * width, 2001)
+    counted = [module._hockey_stick(losses, masses[places], epsilon) for epsilon in epsilons]
+    assert (counted >= divergences(epsilons, width) - 1e-12).all()
 
 
 def test_an_item_split_in_two_costs_the_same():

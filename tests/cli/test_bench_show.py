@@ -6,8 +6,8 @@ import pytest
 
 from tabpe.bench.files import read_suite
 from tabpe.bench.grid import runs_of
-from tabpe.bench.records import append, results_path
-from tabpe.bench.standing import planned
+from tabpe.bench.records import append, record_of, results_path
+
 
 FILE = """\
 name: made-up
@@ -34,7 +34,7 @@ def experiment(tmp_path, monkeypatch):
     results = tmp_path / "results"
     for place, run in enumerate(runs_of(found)):
         score = {"accuracy": 0.5 + place / 10}
-        done = replace(planned(run), status="done", metrics=score, seconds=1.0)
+        done = replace(record_of(run, "done"), metrics=score, seconds=1.0)
         append(results_path("made-up", "full", results), done)
     return file
 

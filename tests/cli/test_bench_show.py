@@ -8,7 +8,6 @@ from tabpe.bench.files import read_suite
 from tabpe.bench.grid import runs_of
 from tabpe.bench.records import append, record_of, results_path
 
-
 FILE = """\
 name: made-up
 title: Made up

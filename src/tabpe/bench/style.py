@@ -5,6 +5,7 @@ The colours are those of Okabe and Ito, with a few of Tol. Matplotlib is importe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PANEL = (2.35, 1.9)
 SMALLEST_WIDTH = 3.4
 DECADE = 10.0
+ROOM_OF_A_LABEL = 0.11  # of the width of a panel
 INK, SOFT, GRID = "#1f2933", "#52606d", "#e1e5ea"
 SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -165,7 +167,23 @@ def ticked(axes: Axes, values: Sequence[float], *, log: bool) -> None:
         axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator(list(values)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([short(value) for value in values])
+    axes.set_xticklabels(labels_apart(values, log=log))
+
+
+def labels_apart(values: Sequence[float], *, log: bool) -> list[str]:
+    """Return labels of rising values, without those that would run into the one before.
+
+    Example:
+        >>> labels_apart([0.1, 0.2, 0.5, 2.0], log=False)
+        ['0.1', '', '0.5', '2']
+    """
+    places = [math.log(value) if log else value for value in values]
+    labels, last = [], -math.inf
+    for value, place in zip(values, places, strict=True):
+        apart = place - last >= ROOM_OF_A_LABEL * (places[-1] - places[0])
+        labels.append(short(value) if apart else "")
+        last = place if apart else last
+    return labels
 
 
 def logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:

@@ -45,7 +45,7 @@ def test_noise_changes_no_reading_of_many_rows(cells, reading):
 
 
 def test_cells_of_another_kind_below_the_noise_do_not_count():
-    assert reading_of("x", counts(whole=1000, other=30), sigma=10.0) == Reading(Integer, 0)
+    assert reading_of("x", counts(whole=1000, other=50), sigma=10.0) == Reading(Integer, 0)
     assert reading_of("x", counts(whole=1000, other=70), sigma=10.0) == Reading(Categorical)
 
 

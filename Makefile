@@ -51,7 +51,7 @@ sanitize: $(SANITIZED)/.dev
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
 	$(SANITIZED)/bin/python -m pytest -p no:cacheprovider --capture=sys \
-		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines
+		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines tests/unit/search
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

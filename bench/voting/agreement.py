@@ -18,7 +18,7 @@ from bench.voting.rivals import (
 )
 from tabpe.encode import Records
 from tabpe.engines import LocalEngine
-from tabpe.engines.reference import NumpyIndex
+from tabpe.search.reference import NumpyIndex
 
 ALL_ROWS_CELLS = 4e9
 SAMPLE_ROWS = 20_000

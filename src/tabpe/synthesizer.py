@@ -14,7 +14,7 @@ from tabpe import _validate
 from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
-from tabpe.evolve import Evolution
+from tabpe.evolve import Evolution, strategy_of
 from tabpe.ground import check_size
 from tabpe.io import Source, open_source
 from tabpe.parameters import (
@@ -250,7 +250,7 @@ class TabPE(Fitted):
 
     def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""
-        config, noise = Evolution.of(self.preset), noise_of(self.noise)
+        config, noise = strategy_of(self.preset), noise_of(self.noise)
         charge = charge_of(self.ledger, self.dataset, self.unit)
         request = self._request(schema, charge)
         check_noise(request, classes_of(schema), config.rounds, noise)

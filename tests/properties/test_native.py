@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from awkward import NUMBERS, Question, examples, questions, table, with_copies
 from tabpe import _native
 from tabpe.encode import Records
-from tabpe.engines import nearest, reference
-from tabpe.engines.nearest import NativeIndex
-from tabpe.engines.reference import NumpyIndex
 from tabpe.engines.votes import Segment, count_votes
+from tabpe.search import nearest, reference
+from tabpe.search.nearest import NativeIndex
+from tabpe.search.reference import NumpyIndex
 
 search = _native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")

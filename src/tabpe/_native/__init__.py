@@ -10,7 +10,7 @@ function, which tries them on a few rows and takes the one with the least work:
 
 Each is compiled for AVX-512, AVX2 and without either, and picked when the program runs.
 
-All of them give the answer of `tabpe.engines.reference`, bit by bit. A distance is computed in
+All of them give the answer of `tabpe.search.reference`, bit by bit. A distance is computed in
 float32 in one fixed order: squared differences column by column, then the product of the weight
 and the number of differing categories. Whatever is left out is left out safely:
 

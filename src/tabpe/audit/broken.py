@@ -45,9 +45,9 @@ class VotesTwice:
         """Return twice the number of rows of each class."""
         return 2 * self._engine.class_counts()
 
-    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
+    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
         """Return twice the votes."""
-        return [2 * votes for votes in self._engine.votes(population)]
+        return [2 * votes for votes in self._engine.votes(population, each)]
 
     def close(self) -> None:
         """Let go of the private rows."""

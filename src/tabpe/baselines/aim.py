@@ -23,8 +23,8 @@ from tabpe import _validate
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
 from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model, model_megabytes
-from tabpe.baselines.plan import Part, sigma_for
 from tabpe.errors import CapacityError
+from tabpe.privacy.plan import Part, sigma_for
 
 # Which part of a round goes to its measurement.
 _MEASURING = 0.9

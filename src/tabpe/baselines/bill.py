@@ -8,7 +8,6 @@ from typing import Any
 
 from tabpe import _validate
 from tabpe.baselines.method import Method
-from tabpe.baselines.plan import Part, items_for, scaled
 from tabpe.certify import ACCOUNTANT, versions
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure import Terms
@@ -20,6 +19,7 @@ from tabpe.privacy.concentrated import Filter, epsilon_of_loss, loss_within
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.noise import Chooser
+from tabpe.privacy.plan import Part, items_for, scaled
 from tabpe.schema import Schema
 
 ADAPTIVE_ACCOUNTANT = (

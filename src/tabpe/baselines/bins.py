@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import _validate
-from tabpe.baselines.plan import EXPONENTIAL, GAUSSIAN, Part
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import NumberAxis, axis_of
 from tabpe.engines import Tables
 from tabpe.measure import Terms, marginals
 from tabpe.measure.trees import trees
+from tabpe.privacy.plan import EXPONENTIAL, GAUSSIAN, Part
 
 BINS = "bins"
 PRIVTREE, QUANTILE, UNIFORM = "privtree", "quantile", "uniform"

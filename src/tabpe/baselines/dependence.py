@@ -16,7 +16,7 @@ from tabpe.baselines.consistency import norm_sub
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique
 from tabpe.baselines.markov import Measured
-from tabpe.baselines.plan import sigma_for
+from tabpe.privacy.plan import sigma_for
 
 # Of one pair, and of all pairs that are asked about at once.
 _MOST_CELLS = 10_000_000

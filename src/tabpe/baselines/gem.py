@@ -28,10 +28,10 @@ from tabpe.baselines import relaxed
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
 from tabpe.baselines.generator import Generator
-from tabpe.baselines.plan import EXPONENTIAL, Part
 from tabpe.baselines.relaxed import Layout
 from tabpe.baselines.training import Answers, Average, Training
 from tabpe.errors import CapacityError
+from tabpe.privacy.plan import EXPONENTIAL, Part
 
 CHOICES = "choices of marginals"
 MARGINALS = "marginals"

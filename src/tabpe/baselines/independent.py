@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Floats, Rows
-from tabpe.baselines.plan import Part
+from tabpe.privacy.plan import Part
 
 ONE_WAYS = "one-ways"
 

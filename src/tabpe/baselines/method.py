@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Rows
-from tabpe.baselines.plan import Part
+from tabpe.privacy.plan import Part
 
 
 @runtime_checkable

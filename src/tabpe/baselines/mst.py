@@ -22,9 +22,9 @@ from tabpe import _validate
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
 from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model
-from tabpe.baselines.plan import EXPONENTIAL, Part
 from tabpe.encode import Records
 from tabpe.encode.axes import Axis
+from tabpe.privacy.plan import EXPONENTIAL, Part
 
 ONE_WAYS, CHOICES, PAIRS = "one-ways", "choices", "pairs"
 

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from tabpe import _validate
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
-from tabpe.baselines.plan import Part
 from tabpe.errors import CapacityError
+from tabpe.privacy.plan import Part
 
 MARGINALS = "marginals"
 _TOGETHER = 32  # generations in a group

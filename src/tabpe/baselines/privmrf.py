@@ -42,7 +42,7 @@ from tabpe.baselines.dependence import measured, measured_singles, pair_dependen
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Rows
 from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model
-from tabpe.baselines.plan import Part, sigma_for
+from tabpe.privacy.plan import Part, sigma_for
 
 # Parts of the loss: for the graph, and to ask which marginals the model gets wrong. The rest is for
 # the marginals.

@@ -33,7 +33,7 @@ from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Rows
 from tabpe.baselines.gum import Target, gradually_update, independent_rows
 from tabpe.baselines.markov import Measured
-from tabpe.baselines.plan import Part, sigma_for
+from tabpe.privacy.plan import Part, sigma_for
 
 # Parts of the loss: for 1-way marginals and for the dependence of pairs. The rest is for marginals.
 _SINGLES, _DEPENDENCE = 0.1, 0.1

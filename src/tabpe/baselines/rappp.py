@@ -35,13 +35,13 @@ from tabpe import _validate
 from tabpe.baselines import relaxed
 from tabpe.baselines.desk import Desk
 from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.plan import Part, sigma_for
 from tabpe.baselines.projection import Points, Rates, Wanted, moved
 from tabpe.baselines.relaxed import Layout
 from tabpe.encode import Records
 from tabpe.encode.axes import ListAxis, NumberAxis
 from tabpe.encode.halfspaces import Halfspaces, found
 from tabpe.errors import CapacityError
+from tabpe.privacy.plan import Part, sigma_for
 
 CHOICES = "choices of marginals"
 MARGINALS = "marginals"

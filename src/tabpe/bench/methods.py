@@ -24,7 +24,7 @@ from tabpe.bench.grid import REAL, TABPE, Run
 from tabpe.bench.rounds import rows_by_round
 from tabpe.bench.task import Task
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe.evolve import Evolution
+from tabpe.evolve import Evolution, strategy_of
 from tabpe.synthesizer import TabPE
 
 OWN = ("shares", "oversample")
@@ -148,7 +148,7 @@ def _tabpe(run: Run) -> Maker:
 
 def _evolution(settings: Mapping[str, Any], fields: Iterable[str]) -> Evolution:
     changed = {name: settings[name] for name in fields if name in settings}
-    return dataclasses.replace(Evolution.of(settings.get("preset", "paper")), **changed)
+    return dataclasses.replace(strategy_of(settings.get("preset", "paper")), **changed)
 
 
 def _baseline(run: Run) -> Maker:

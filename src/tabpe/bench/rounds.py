@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tabpe.archive import Archive
 from tabpe.encode import Encoder, Records
-from tabpe.evolve import Evolution, evolve
+from tabpe.evolve import evolve, strategy_of
 from tabpe.measure import Measured
 from tabpe.run_folder import measured_of
 from tabpe.synthesizer import TabPE
@@ -42,7 +42,7 @@ def _votes(run_dir: Path) -> list[Measured]:
 
 def _rows(model: TabPE, votes: Sequence[Measured], rounds: int) -> list[Records]:
     """Evolve again, up to a round, on the schedule of all of them."""
-    config = Evolution.of(model.preset)
+    config = strategy_of(model.preset)
     horizon = config.horizon or config.rounds
     cut = dataclasses.replace(config, rounds=max(1, rounds), horizon=horizon)
     encoder, release = Encoder(model.schema_), model.release_

@@ -9,8 +9,6 @@
 - `held`: `HeldTables`, the same for rows that are held, and asked about often
 - `users`: which rows of a user count, and how they become one vector
 - `votes`: rows in segments, and the votes of a segment, for all engines
-- `nearest`: the nearest candidates, natively or in numpy
-- `reference`: the same in numpy, which says what is right
 
 Only `tabpe.measure` calls an engine: what it returns is exact and private.
 """

@@ -59,8 +59,10 @@ class Ballot:
             return class_sizes(segments, self.classes)
         return user_class_sizes(segments, self.classes, self.scale)
 
-    def votes(self, population: Sequence[Records], segments: Iterable[Segment]) -> list[Counts]:
-        """Return the votes for the candidates of each class."""
+    def votes(
+        self, population: Sequence[Records], segments: Iterable[Segment], each: int = 1
+    ) -> list[Counts]:
+        """Return the votes for the candidates of each class, `each` of a row."""
         if self.users is None:
             return count_votes(
                 population,
@@ -68,6 +70,7 @@ class Ballot:
                 classes=self.classes,
                 category_weight=self.category_weight,
                 jobs=self.jobs,
+                each=each,
             )
         return count_user_votes(
             population,
@@ -76,4 +79,5 @@ class Ballot:
             category_weight=self.category_weight,
             jobs=self.jobs,
             scale=self.scale,
+            each=each,
         )

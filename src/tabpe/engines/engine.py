@@ -17,12 +17,14 @@ class Engine(Protocol):
     Guarantees expected of every implementation:
 
     - Where neighbours differ by a row, each private row adds one to at most one cell of an answer,
-      so that one row more or less changes exactly one cell by one, or none; `scale` is 1.
+      so that one row more or less changes exactly one cell by one, or none; `scale` is 1. Of votes
+      it adds one to each of at most `each` different cells.
     - Where they differ by a user, each user adds a vector of whole numbers without negative parts,
       of length `scale` at most, over all classes together.
-    - A row votes among the candidates of its own class for the nearest one: the smallest
+    - A row votes among the candidates of its own class for the nearest ones: the smallest
       `category_weight * (differing categories) + sum of squared differences of scaled numbers`,
-      in float32 and in that order of operations. Ties go to the lowest index.
+      in float32 and in that order of operations. Ties go to the lowest index. Of equal candidates
+      only the first is there; a row votes for all where there are fewer than `each`.
     - Answers do not depend on threads, batches or the order of rows.
     """
 
@@ -43,8 +45,13 @@ class Engine(Protocol):
         """Return how many rows each class has."""
         ...
 
-    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows are nearest to each."""
+    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+        """Return, for the candidates of each class, how many rows vote for each.
+
+        Args:
+            population: The candidates of each class.
+            each: For how many of the nearest candidates a row votes.
+        """
         ...
 
     def close(self) -> None:

@@ -51,9 +51,9 @@ class LocalEngine:
         """Return how many rows each class has."""
         return self._ballot.class_counts(self._segments)
 
-    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows are nearest to each."""
-        return self._ballot.votes(population, self._segments)
+    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+        """Return, for the candidates of each class, how many rows vote for each."""
+        return self._ballot.votes(population, self._segments, each)
 
     def close(self) -> None:
         """Let go of the private rows."""

@@ -79,15 +79,15 @@ class StreamEngine:
             return self._sizes.copy()
         return self._ballot.class_counts(self._stored or ())
 
-    def votes(self, population: Sequence[Records]) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows are nearest to each.
+    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+        """Return, for the candidates of each class, how many rows vote for each.
 
         Raises:
             DataError: If the rows are not as many as they were: one row more or less would then
                 change more than the accounting allows for.
         """
         sizes = np.zeros_like(self._sizes)
-        counts = self._ballot.votes(population, _tallied(self._stored or (), sizes))
+        counts = self._ballot.votes(population, _tallied(self._stored or (), sizes), each)
         if not np.array_equal(sizes, self._sizes):
             raise DataError(
                 "the table changed while it was read: keep it as it is during a run, or pass "

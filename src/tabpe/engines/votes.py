@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.engines.nearest import first_equals, index, prepared
 from tabpe.engines.users import unit_vectors
+from tabpe.search.nearest import first_equals, index, prepared
 
 ROWS_A_SEGMENT = 2**18
 Counts = NDArray[np.int64]
@@ -87,10 +87,12 @@ def count_votes(
     classes: int,
     category_weight: float,
     jobs: int,
+    each: int = 1,
 ) -> list[Counts]:
-    """Return, for the candidates of each class, how many rows are nearest to each.
+    """Return, for the candidates of each class, how many rows vote for each.
 
-    The candidates of a class are indexed once and asked about every segment.
+    A row votes for the `each` nearest of the different candidates. The candidates of a class are
+    indexed once and asked about every segment.
 
     Example:
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
@@ -98,10 +100,12 @@ def count_votes(
         >>> candidates = Records(np.array([[0.0], [1.0], [1.0]]), no_codes)
         >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
         [array([2, 1, 0])]
+        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, each=2)
+        [array([3, 3, 0])]
     """
     polls = _opened(population, classes, category_weight, jobs)
     for segment in segments:
-        polls[segment.label].ask(segment)
+        polls[segment.label].ask(segment, each)
     return [poll.counts for poll in polls]
 
 
@@ -113,6 +117,7 @@ def count_user_votes(
     category_weight: float,
     jobs: int,
     scale: int,
+    each: int = 1,
 ) -> list[Counts]:
     """Return the same for users: each adds a vector of length `scale`, over all classes."""
     polls = _opened(population, classes, category_weight, jobs)
@@ -120,8 +125,9 @@ def count_user_votes(
     owners, cells = [_NONE], [_NONE]
     for segment in segments:
         if len(population[segment.label]) and segment.owners is not None:
-            owners.append(segment.owners)
-            cells.append(firsts[segment.label] + polls[segment.label].winners(segment))
+            winners = polls[segment.label].winners(segment, each)
+            owners.append(np.repeat(segment.owners, winners.shape[1]))
+            cells.append(firsts[segment.label] + winners.ravel())
     votes = unit_vectors(np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale)
     return list(np.split(votes, firsts[1:-1]))
 
@@ -149,14 +155,20 @@ class _Poll:
         if len(candidates):
             self._index = index(single.take(self._distinct), category_weight, jobs=jobs)
 
-    def ask(self, segment: Segment) -> None:
+    def ask(self, segment: Segment, each: int) -> None:
         if len(self.counts):
-            winners = self._index.nearest(segment.rows)[:, 0]
-            self.counts[self._distinct] += _tally(winners, segment.weights, len(self._distinct))
+            winners = self._nearest(segment, each)
+            for place in range(winners.shape[1]):
+                self.counts[self._distinct] += _tally(
+                    winners[:, place], segment.weights, len(self._distinct)
+                )
 
-    def winners(self, segment: Segment) -> Counts:
-        nearest: Counts = self._distinct[self._index.nearest(segment.rows)[:, 0]]
+    def winners(self, segment: Segment, each: int) -> Counts:
+        nearest: Counts = self._distinct[self._nearest(segment, each)]
         return nearest
+
+    def _nearest(self, segment: Segment, each: int) -> Counts:
+        return self._index.nearest(segment.rows, min(each, len(self._distinct)))
 
 
 def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:

@@ -1,17 +1,42 @@
-"""Settings of the evolution, and the presets."""
+"""Settings of the two strategies, and the presets."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from tabpe import _validate
 from tabpe.errors import ParameterError
+from tabpe.measure.histograms import VOTES
+from tabpe.privacy.plan import Part
 
 SELECTIONS = ("two-stage", "sampling", "ranking")
 OPERATORS = ("random-walk", "genetic")
 SCHEDULES = ("polynomial", "linear")
 STEPS = ("gaussian", "uniform")
+MOST_VOTES = 16
+COLUMNS, BY_CLASS = "columns", "columns by class"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a strategy asks of the private rows, beside their number and that of each class.
+
+    A histogram in which a row has several votes counts as that many.
+
+    Args:
+        first: Takes fixed parts of the whole budget, which its shares are.
+        rest: Takes all that is left then; its shares are parts of that, and add up to 1.
+    """
+
+    first: tuple[Part, ...]
+    rest: tuple[Part, ...]
+
+    @property
+    def histograms(self) -> int:
+        """How many histograms that is, in each of which a row counts once."""
+        return sum(part.times for part in (*self.first, *self.rest))
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,12 @@ class Evolution:
         selection: `two-stage`: sampling, then ranking; or one of the two in every round.
         sample_while_growing: Whether the round that first keeps parents still samples, as in
             the paper, or already ranks.
+        votes: For how many of the nearest candidates a row votes.
+        tilt: The last round gets e^tilt times the budget of the first.
+        tables: Which part of the budget tables of single columns take. Candidates are drawn from
+            them at the beginning, and categories ever after; 0 for uniform draws.
+        by_rank: How far numbers are moved towards their ranks, which the tables show, for distances
+            and steps: from 0 to 1.
 
     Example:
         >>> import dataclasses
@@ -53,6 +84,10 @@ class Evolution:
     operator: str = "random-walk"
     selection: str = "two-stage"
     sample_while_growing: bool = True
+    votes: int = 1
+    tilt: float = 0.0
+    tables: float = 0.0
+    by_rank: float = 0.0
 
     def __post_init__(self) -> None:
         _validate.whole("rounds", self.rounds, least=1)
@@ -68,18 +103,154 @@ class Evolution:
         _validate.one_of("step", self.step, STEPS)
         _validate.one_of("operator", self.operator, OPERATORS)
         _validate.one_of("selection", self.selection, SELECTIONS)
+        _check_votes(self.votes)
+        _validate.real("tilt", self.tilt, above=-10, below=10)
+        _check_help(self.tables, self.by_rank)
 
-    @classmethod
-    def of(cls, preset: Any) -> Evolution:
-        """Return the settings of a preset by its name; settings stay as they are."""
-        if isinstance(preset, cls):
-            return preset
-        if not isinstance(preset, str):
-            raise ParameterError(f"preset={preset!r}: expected a name or an Evolution.")
-        return PRESETS[_validate.one_of("preset", preset, list(PRESETS))]
+    def asked(self, columns: int, classes: int) -> Asked:
+        """Return what it asks of a table with so many columns beside the label."""
+        tables = tables_asked(self.tables, columns, classes)
+        if not self.tilt:
+            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+        last = max(1, self.rounds - 1)
+        weights = [math.exp(self.tilt * index / last) for index in range(self.rounds)]
+        shares = [weight / sum(weights) for weight in weights]
+        votes = (Part(votes_of(r), share, self.votes) for r, share in enumerate(shares))
+        return Asked(tables, tuple(votes))
+
+    def item_of(self, index: int) -> str:
+        """Return what the votes of a round are called on the bill."""
+        return votes_of(index) if self.tilt else VOTES
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows must be known."""
+        return self.tables > 0
 
 
-PRESETS = {
+@dataclass(frozen=True)
+class Posterior:
+    """How weighted rows are fitted to all noisy measurements so far, round by round.
+
+    One pool of rows stands for the table. Each round draws candidates from it, asks for votes, and
+    fits the weights of the pool to the votes of all rounds and to tables of single columns. Rows
+    are then drawn by weight and moved a little, so that the pool follows its weights.
+
+    Args:
+        rounds: Number of histograms of votes; 0 for tables alone.
+        votes: For how many of the nearest candidates a row votes.
+        tables: Which part of the budget tables of single columns take.
+        by_rank: How far numbers are moved towards their ranks for distances and steps.
+        candidates: How many rows are voted on in each round; None for as many as noise allows.
+        pool: How many rows the pool has; None for a multiple of the candidates.
+        mutation_init: How far rows of the pool move in the first round.
+        mutation_final: How far they move in the last.
+        kept: Which part of the rows stays where it is.
+        category_weight: What one differing category adds to a squared distance.
+        spread: By how much the logarithm of a weight may well differ from that of an even share.
+        steps: Steps of the fit in each round.
+        last_steps: Steps of the last fit.
+
+    Example:
+        >>> PRESETS["best"].asked(columns=3, classes=2).histograms
+        38
+    """
+
+    rounds: int = 8
+    votes: int = 4
+    tables: float = 0.1
+    by_rank: float = 0.5
+    candidates: int | None = None
+    pool: int | None = None
+    mutation_init: float = 0.15
+    mutation_final: float = 0.04
+    kept: float = 0.5
+    category_weight: float = 1 / 3
+    spread: float = 2.0
+    steps: int = 20
+    last_steps: int = 100
+
+    def __post_init__(self) -> None:
+        _validate.whole("rounds", self.rounds, least=0)
+        _check_votes(self.votes)
+        _check_help(self.tables, self.by_rank)
+        _validate.real("tables", self.tables, above=0, below=1)
+        for name in ("candidates", "pool"):
+            _validate.optional(_validate.whole, name, getattr(self, name), least=1)
+        _validate.fraction("mutation_init", self.mutation_init)
+        _validate.fraction("mutation_final", self.mutation_final)
+        _validate.fraction("kept", self.kept)
+        _validate.real("category_weight", self.category_weight, above=0)
+        _validate.real("spread", self.spread, above=0)
+        _validate.whole("steps", self.steps, least=1)
+        _validate.whole("last_steps", self.last_steps, least=1)
+
+    def asked(self, columns: int, classes: int) -> Asked:
+        """Return what it asks of a table with so many columns beside the label."""
+        if not self.rounds:
+            return Asked((), tables_asked(1.0, columns, classes))
+        tables = tables_asked(self.tables, columns, classes)
+        return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+
+    def item_of(self, index: int) -> str:  # noqa: ARG002
+        """Return what the votes of a round are called on the bill."""
+        return VOTES
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows must be known."""
+        return True
+
+
+Strategy = Evolution | Posterior
+
+
+def strategy_of(preset: Any) -> Strategy:
+    """Return the settings of a preset by its name; settings stay as they are.
+
+    Example:
+        >>> strategy_of("paper").rounds
+        15
+    """
+    if isinstance(preset, (Evolution, Posterior)):
+        return preset
+    if not isinstance(preset, str):
+        raise ParameterError(f"preset={preset!r}: expected a name, an Evolution or a Posterior.")
+    return PRESETS[_validate.one_of("preset", preset, list(PRESETS))]
+
+
+def votes_of(index: int) -> str:
+    """Return what the votes of a round are called on the bill, where each has its own noise."""
+    return f"{VOTES}, round {index + 1}"
+
+
+def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:
+    """Return the tables of single columns: of all rows and, half of the share, by class."""
+    if not share or not columns:
+        return ()
+    if classes == 1:
+        return (Part(COLUMNS, share, columns),)
+    return Part(COLUMNS, share / 2, columns), Part(BY_CLASS, share / 2, columns)
+
+
+def _check_votes(votes: int) -> None:
+    _validate.whole("votes", votes, least=1)
+    if votes > MOST_VOTES:
+        raise ParameterError(f"votes={votes}: expected at most {MOST_VOTES}.")
+
+
+def _check_help(tables: float, by_rank: float) -> None:
+    _validate.real("tables", tables, above=0, below=1, least=True)
+    _validate.fraction("by_rank", by_rank)
+    if by_rank and not tables:
+        raise ParameterError(
+            f"by_rank={by_rank:g}: ranks come from tables of columns: give tables a part of the "
+            f"budget, for example 0.1."
+        )
+
+
+PRESETS: dict[str, Strategy] = {
+    "best": Posterior(),
     "paper": Evolution(),
     # The code that the paper's authors published: 14 histograms, of which the first 4 are sampled
     # from, on the schedule of 15; uniform steps; and one-hot codes of height lambda, which put

@@ -13,7 +13,6 @@ import pytest
 from adultlike import adult_like
 from tabpe import Boolean, Categorical, Float, Integer, Schema
 from tabpe.baselines import METHODS, Baseline, Independent
-from tabpe.baselines.plan import Part, sigma_for
 from tabpe.errors import (
     BudgetError,
     CapacityError,
@@ -22,6 +21,7 @@ from tabpe.errors import (
     ParameterError,
 )
 from tabpe.privacy import FakeNoise
+from tabpe.privacy.plan import Part, sigma_for
 from tabpe.verify import verify
 
 TABLE, SCHEMA = adult_like(2000)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabpe.encode import Records
 from tabpe.engines import Engine, LocalEngine, StreamEngine, votes
-from tabpe.engines.reference import NumpyIndex
+from tabpe.search.reference import NumpyIndex
 
 KINDS = {
     "local": LocalEngine,

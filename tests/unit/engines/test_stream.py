@@ -74,9 +74,9 @@ def test_one_segment_at_a_time_is_mapped(tmp_path, population, monkeypatch):
         def __init__(self, *given, **options):
             self.index = plain(*given, **options)
 
-        def nearest(self, rows):
+        def nearest(self, rows, k=1):
             mapped.append(Path("/proc/self/maps").read_text().count(str(tmp_path)))
-            return self.index.nearest(rows)
+            return self.index.nearest(rows, k)
 
     monkeypatch.setattr(votes, "index", Watched)
     streaming = engine(spill=tmp_path)

@@ -6,8 +6,8 @@ import pytest
 from tabpe import _native
 from tabpe.encode import Records
 from tabpe.engines import LocalEngine
-from tabpe.engines.nearest import _warn_of_numpy
 from tabpe.engines.votes import Segment, count_votes
+from tabpe.search.nearest import _warn_of_numpy
 
 WEIGHT = 1 / 3
 SHAPES = [(0, 4), (3, 0), (3, 2), (20, 1), (1, 12), (0, 0)]

@@ -6,11 +6,11 @@ import math
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe.evolve import PRESETS, Evolution
+from tabpe.evolve import PRESETS, Evolution, strategy_of
 
 
 def test_the_default_is_the_paper():
-    assert Evolution() == PRESETS["paper"] == Evolution.of("paper")
+    assert Evolution() == PRESETS["paper"] == strategy_of("paper")
 
 
 def test_the_paper_preset_has_the_defaults_of_the_paper():
@@ -30,13 +30,13 @@ def test_the_reference_preset_is_the_published_code():
 
 def test_settings_stay_as_they_are():
     own = Evolution(rounds=3)
-    assert Evolution.of(own) is own
+    assert strategy_of(own) is own
 
 
 @pytest.mark.parametrize("preset", ["papr", "", None, 3, {"rounds": 3}])
 def test_an_unknown_preset_is_refused(preset):
     with pytest.raises(ParameterError, match="preset="):
-        Evolution.of(preset)
+        strategy_of(preset)
 
 
 @pytest.mark.parametrize(

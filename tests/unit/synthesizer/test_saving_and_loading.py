@@ -18,6 +18,7 @@ from tabpe.archive import Archive
 from tabpe.errors import (
     ArchiveError,
 )
+from tabpe.evolve import strategy_of
 from tabpe.privacy import OpenDPNoise, TableNoise
 
 
@@ -44,7 +45,7 @@ def test_a_saved_model_is_the_same_model(table, tmp_path, changes):
     for size in (None, 10, 100):
         assert loaded.sample(size).equals(model.sample(size))
     assert loaded.epsilon == model.epsilon
-    assert Evolution.of(loaded.preset) == Evolution.of(model.preset)
+    assert strategy_of(loaded.preset) == strategy_of(model.preset)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The nearest candidates of private rows, natively or, where that is not installed, in numpy.
+"""The nearest candidates of rows, natively or, where that is not installed, in numpy.
 
 Both give the same answers bit by bit, so which of them runs changes nothing but the time.
 """
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tabpe import _native, _validate
 from tabpe.encode import Records
-from tabpe.engines import reference
 from tabpe.errors import ParameterError, SlowVotesWarning
+from tabpe.search import reference
 
 MOST_NEAREST = 16
 # Merging pays where it saves more of the search than weights cost in counting.

@@ -12,9 +12,10 @@ import pytest
 
 from tabpe import _native
 from tabpe.encode import Records
-from tabpe.engines import LocalEngine, nearest
-from tabpe.engines.reference import NumpyIndex
+from tabpe.engines import LocalEngine
+from tabpe.search import nearest
 from tabpe.errors import ParameterError, SlowVotesWarning
+from tabpe.search.reference import NumpyIndex
 
 WEIGHT = 1 / 3
 native = pytest.mark.skipif(_native.search is None, reason="the native votes are not installed")
@@ -235,7 +236,7 @@ import signal
 import time
 import numpy as np
 from tabpe.encode import Records
-from tabpe.engines import nearest
+from tabpe.search import nearest
 def points(size, value):
     return Records(np.full((size, 8), value, np.float32), np.zeros((size, 0), np.uint8))
 index = nearest.index(points(6_000, 0.25), 1 / 3, jobs={jobs})

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tabpe.encode import Records
-from tabpe.engines import reference as module
-from tabpe.engines.nearest import index
-from tabpe.engines.reference import NumpyIndex
+from tabpe.search import reference as module
+from tabpe.search.nearest import index
+from tabpe.search.reference import NumpyIndex
 
 WEIGHT = 1 / 3
 

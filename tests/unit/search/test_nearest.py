@@ -13,8 +13,8 @@ import pytest
 from tabpe import _native
 from tabpe.encode import Records
 from tabpe.engines import LocalEngine
-from tabpe.search import nearest
 from tabpe.errors import ParameterError, SlowVotesWarning
+from tabpe.search import nearest
 from tabpe.search.reference import NumpyIndex
 
 WEIGHT = 1 / 3

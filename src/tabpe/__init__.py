@@ -4,7 +4,7 @@
 - `Schema`, `Categorical`, `Integer`, `Float`, `Boolean`: what is public about a table
 - `draft_schema`: a first schema from a table, to be checked
 - `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
-- `Evolution`: the settings of the algorithm, for other than the presets
+- `Posterior`, `Evolution`: the settings of both strategies, for other than the presets
 - `Adjacency`, `Certificate`: what is promised
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tabpe.evolve import Evolution
+from tabpe.evolve import Evolution, Posterior
 from tabpe.io import draft_schema
 from tabpe.privacy import Adjacency, Certificate
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tabpe import measure
 from tabpe.budget import (
+    Facts,
     Request,
     count_items,
     count_name,
@@ -14,13 +18,19 @@ from tabpe.budget import (
     schema_price,
 )
 from tabpe.buying import Bought, buy_schema
-from tabpe.engines import Engine, Survey
+from tabpe.encode import Encoder
+from tabpe.encode.axes import Marginal
+from tabpe.engines import Engine, Survey, Tables
 from tabpe.engines.users import Users
 from tabpe.errors import ParameterError
+from tabpe.evolve.bins import bins_of
+from tabpe.evolve.config import COLUMNS
+from tabpe.evolve.guide import Guide, Table, guide_of
 from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS
+from tabpe.privacy import Account
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings
 
@@ -58,7 +68,7 @@ def lay_ground(source: Source, users: Users | None, journal: Journal, settings: 
 
 
 def buy_counts(
-    engine: Engine, ground: Ground, classes: int, journal: Journal, settings: Settings
+    engine: Engine | Tables, ground: Ground, classes: int, journal: Journal, settings: Settings
 ) -> dict[str, Measured]:
     """Return all counts that were neither declared nor needless, buying those that are missing."""
     account, noise, counted = journal.account, settings.noise, count_name(settings.request)
@@ -73,6 +83,44 @@ def buy_counts(
             account.agree(item)
             bought[name] = journal.once(name, ask[name])
     return bought
+
+
+def buy_guide(
+    tables: Tables, encoder: Encoder, facts: Facts, journal: Journal, settings: Settings
+) -> Guide:
+    """Return what tables of single columns say, buying them.
+
+    Privacy: they are read by `tabpe.measure` alone, and charged to the account of the journal. The
+    number of cells of each follows from public and noisy facts.
+    """
+    request, account = settings.request, journal.account
+    terms = measure.Terms(account, settings.noise, request.neighbours)
+    sigma = next(item.sigma for item in account.agreed if item.name == COLUMNS)
+    bins = bins_of(encoder, facts.row_estimate, sigma)
+    asked = [*bins.overall, *bins.by_class]
+    bought = journal.once(
+        COLUMNS, lambda: measure.measured_marginals(tables, asked, terms, COLUMNS)
+    )
+    found = [
+        _table(marginal, values / bought.scale, sigma, facts, settings)
+        for marginal, values in zip(asked, bought.values, strict=True)
+    ]
+    return guide_of(encoder, bins, found, facts.class_sizes, _class_sigma(account))
+
+
+def _table(
+    marginal: Marginal, counts: NDArray[np.float64], sigma: float, facts: Facts, settings: Settings
+) -> Table:
+    """Return a table in rows. What users add to it says only how rows are divided."""
+    unit = 1.0
+    if settings.request.neighbours.of_users:
+        unit = facts.row_estimate / max(float(counts.sum()), 1.0)
+    return Table(marginal, unit * counts.reshape(marginal.shape), unit * sigma)
+
+
+def _class_sigma(account: Account) -> float:
+    """Return the noise on the number of rows of each class; 0 if it is declared."""
+    return next((item.sigma for item in account.agreed if item.name == CLASS_COUNTS), 0.0)
 
 
 def check_size(request: Request, schema: Schema) -> None:

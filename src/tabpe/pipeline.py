@@ -126,11 +126,11 @@ def _run(
     encoder = Encoder(ground.schema)
     rows = EncodedRows(source, encoder, None if users is None else users.kept)
     with closing(_engine_for(rows, users, settings)) as engine:
-        engine.prepare(rows)
-        classes = encoder.class_count if settings.outline is None else settings.classes
-        counts = buy_counts(engine, ground, classes, journal, settings)
-        facts = establish_facts(settings.request, counts)
-        evolved = _evolve(engine, journal, facts, encoder, settings, seed=begun.seed)
+        if settings.config.tables:
+            facts, terrain = _guided(engine, rows, users, ground, journal, settings)
+        else:
+            facts, terrain = _level(engine, rows, ground, journal, settings)
+        evolved = _evolve(engine, journal, facts, terrain, settings, seed=begun.seed)
     certificate = certify(
         settings.request,
         facts,
@@ -146,29 +146,95 @@ def _run(
     return Outcome(evolved, certificate, encoder.schema, begun.seed)
 
 
+def _level(
+    engine: Engine, rows: EncodedRows, ground: Ground, journal: Journal, settings: Settings
+) -> tuple[Facts, Level]:
+    """Take in the rows and buy the counts that are missing."""
+    engine.prepare(rows)
+    counts = buy_counts(engine, ground, _counted(rows, settings), journal, settings)
+    return establish_facts(settings.request, counts), Level(rows.encoder.spaces)
+
+
+def _guided(
+    engine: Engine,
+    rows: EncodedRows,
+    users: Users | None,
+    ground: Ground,
+    journal: Journal,
+    settings: Settings,
+) -> tuple[Facts, Guided]:
+    """Buy counts and tables of columns, and take in the rows as the tables spread them."""
+    request, config, encoder = settings.request, settings.config, rows.encoder
+    held = rows if _streams(rows, settings) else tuple(rows)
+    tables = Tables(held, users, classes=encoder.class_count)
+    counts = buy_counts(tables, ground, _counted(rows, settings), journal, settings)
+    facts = establish_facts(request, counts)
+    agree_on_first(request, settings.asked.first, journal.account)
+    if not config.rounds:
+        agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
+    guide = buy_guide(tables, encoder, facts, journal, settings)
+    warp = guide.warp(config.by_rank)
+    if isinstance(held, tuple):
+        engine.prepare([(warp.of(part), classes) for part, classes in held])
+    else:
+        engine.prepare(dataclasses.replace(rows, warp=warp))
+    return facts, Guided(guide, warp)
+
+
+def _counted(rows: EncodedRows, settings: Settings) -> int:
+    return rows.encoder.class_count if settings.outline is None else settings.classes
+
+
 def _evolve(
     engine: Engine,
     journal: Journal,
     facts: Facts,
-    encoder: Encoder,
+    terrain: Level | Guided,
     settings: Settings,
     *,
     seed: int,
 ) -> Evolved:
-    account, noise, config = journal.account, settings.noise, settings.config
-    size = _size(settings.request, facts, encoder.class_count)
-    agree_on_votes(settings.request, facts, config.rounds, account, noise)
+    request, account, noise, config = (
+        settings.request,
+        journal.account,
+        settings.noise,
+        settings.config,
+    )
+    if config.rounds:
+        agree_on_rest(request, facts, account, noise, settings.asked.rest)
 
-    def vote(population: Sequence[Records]) -> measure.Measured:
-        return journal.once(VOTES, lambda: measure.votes(engine, population, account, noise))
+    def vote(population: Sequence[Records], index: int) -> measure.Measured:
+        name, each = config.item_of(index), config.votes
+        return journal.once(
+            name,
+            lambda: measure.votes(engine, population, account, noise, each=each, name=name),
+        )
 
-    return evolve(
-        encoder.spaces,
-        apportion(size, facts.weights),
+    classes = len(facts.weights)
+    if isinstance(config, Posterior) and isinstance(terrain, Guided):
+        size = request.size or max(classes, round(facts.row_estimate))
+        return fit_posterior(
+            terrain,
+            config,
+            vote,
+            extent=_extent(terrain.guide, account, config, size),
+            normalised=request.neighbours.of_users,
+            seed=seed,
+            on_round=settings.on_round,
+        )
+    sizes = apportion(_size(request, facts, classes), facts.weights)
+    return evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
+
+
+def _extent(guide: Guide, account: Account, config: Posterior, size: int) -> Extent:
+    sigma = next((item.sigma for item in account.agreed if item.name == VOTES), 1.0)
+    return extent_of(
         config,
-        vote,
-        seed=seed,
-        on_round=settings.on_round,
+        rows=guide.rows,
+        sigma=sigma,
+        classes=len(guide.sizes),
+        tables=len(guide.tables),
+        size=size,
     )
 
 
@@ -198,11 +264,15 @@ def _engine_for(rows: EncodedRows, users: Users | None, settings: Settings) -> E
     """Return the engine that suits the size of the table; all of them give the same votes."""
     resources, classes = settings.resources, rows.encoder.class_count
     weight, jobs = settings.config.category_weight, resources.jobs
-    if resources.streams(rows.most_bytes):
+    if _streams(rows, settings):
         return StreamEngine(
             classes=classes, category_weight=weight, jobs=jobs, spill=resources.spill, users=users
         )
     return LocalEngine(classes=classes, category_weight=weight, jobs=jobs, users=users)
+
+
+def _streams(rows: EncodedRows, settings: Settings) -> bool:
+    return settings.resources.streams(rows.most_bytes)
 
 
 @contextmanager

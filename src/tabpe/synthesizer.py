@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -14,7 +14,7 @@ from tabpe import _validate
 from tabpe.budget import Request, check_noise, normalised_shares
 from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
-from tabpe.evolve import Evolution, strategy_of
+from tabpe.evolve import Evolution, Posterior, Strategy, plain, strategy_from, strategy_of
 from tabpe.ground import check_size
 from tabpe.io import Source, open_source
 from tabpe.parameters import (
@@ -48,9 +48,10 @@ KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
 class TabPE(Fitted):
     """Tabular Private Evolution.
 
-    Random candidates, nearest-neighbour votes of the private rows under noise, selection and
-    variation, round by round. The rows that come out are differentially private: what anyone
-    can learn from them about one row of the table is bounded by `epsilon` and `delta`.
+    Random candidates, nearest-neighbour votes of the private rows under noise, and better
+    candidates by what the votes say, round by round. The rows that come out are differentially
+    private: what anyone can learn from them about one row of the table is bounded by `epsilon` and
+    `delta`.
 
     Privacy: `fit` reads the private rows only through `tabpe.measure`, under discrete Gaussian
     noise from the operating system; `random_state` does not touch the noise. Everything that
@@ -62,8 +63,10 @@ class TabPE(Fitted):
         delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
             `public_rows` or else bought; with `dataset`, for the delta of its budget.
         label: The column whose values are evolved apart; None for the one of the schema.
-        n_samples: How many rows to evolve; None for a tenth of the private rows.
-        preset: `paper`, `reference` or an `Evolution`.
+        n_samples: How many rows to make; None for as many as there are private ones, or, with an
+            `Evolution`, for a tenth of them.
+        preset: `best`, `paper`, `reference`, or settings of your own: a `Posterior` or an
+            `Evolution`.
         adjacency: `add-remove` or `replace-one`.
         schema: `declared` if `fit` is given a whole schema; `private` to buy what it lacks of
             types, bounds and values, or all of that.
@@ -113,7 +116,7 @@ class TabPE(Fitted):
         delta: float | None = None,
         label: str | None = None,
         n_samples: int | None = None,
-        preset: str | Evolution = "paper",
+        preset: str | Strategy = "best",
         adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
         schema: str = "declared",
         schema_budget: float = 0.05,
@@ -203,7 +206,7 @@ class TabPE(Fitted):
         release, parameters = Release.load(Path(path))
         try:
             if isinstance(parameters.get("preset"), dict):
-                parameters["preset"] = Evolution(**parameters["preset"])
+                parameters["preset"] = strategy_from(parameters["preset"])
             parameters["drop"] = tuple(parameters.get("drop", ()))
             model = cls()
             model.set_params(**parameters)
@@ -293,8 +296,8 @@ class TabPE(Fitted):
         """Return the parameters as a file holds them."""
         changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
         changed["drop"] = [str(name) for name in self.drop]
-        if isinstance(self.preset, Evolution):
-            changed["preset"] = asdict(self.preset)
+        if isinstance(self.preset, (Evolution, Posterior)):
+            changed["preset"] = plain(self.preset)
         if not isinstance(self.noise, str):
             known = [name for name, kind in NOISES.items() if isinstance(self.noise, kind)]
             changed["noise"] = known[0] if known else self.noise.name

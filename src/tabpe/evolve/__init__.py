@@ -1,14 +1,35 @@
 """The evolution of a synthetic table: functions of public arrays and noisy measurements.
 
 - `config`: `Evolution` and `Posterior`, the settings of both strategies, and the presets
+- `bins`, `guide`: what noisy tables of single columns say
+- `terrain`: where rows are made up and moved, with or without a guide
+- `sizes`: how many rows there are of each kind
+
+The strategy of the paper:
+
 - `schedule`: what each round does, and how strongly it mutates
 - `random`, `variation`, `select`: the three operators
-- `sizes`: how many rows each class gets
 - `loop`: the rounds
+
+The strategy that forgets no measurement:
+
+- `evidence`: what was measured, and where rows fall in it
+- `fit`: weights of rows by the evidence
+- `posterior`: the rounds
 """
 
-from tabpe.evolve.config import PRESETS, Asked, Evolution, Posterior, Strategy, strategy_of
+from tabpe.evolve.config import (
+    PRESETS,
+    Asked,
+    Evolution,
+    Posterior,
+    Strategy,
+    plain,
+    strategy_from,
+    strategy_of,
+)
 from tabpe.evolve.loop import Evolved, evolve
+from tabpe.evolve.posterior import fit_posterior
 from tabpe.evolve.sizes import apportion
 
 __all__ = [
@@ -20,5 +41,8 @@ __all__ = [
     "Strategy",
     "apportion",
     "evolve",
+    "fit_posterior",
+    "plain",
+    "strategy_from",
     "strategy_of",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tabpe import _validate
@@ -16,7 +17,7 @@ OPERATORS = ("random-walk", "genetic")
 SCHEDULES = ("polynomial", "linear")
 STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
-COLUMNS, BY_CLASS = "columns", "columns by class"
+COLUMNS = "tables of columns"
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,8 @@ class Posterior:
         _validate.real("tables", self.tables, above=0, below=1)
         for name in ("candidates", "pool"):
             _validate.optional(_validate.whole, name, getattr(self, name), least=1)
-        _validate.fraction("mutation_init", self.mutation_init)
-        _validate.fraction("mutation_final", self.mutation_final)
+        for name in ("mutation_init", "mutation_final"):
+            _validate.fraction(name, _validate.real(name, getattr(self, name), above=0))
         _validate.fraction("kept", self.kept)
         _validate.real("category_weight", self.category_weight, above=0)
         _validate.real("spread", self.spread, above=0)
@@ -203,6 +204,7 @@ class Posterior:
 
 
 Strategy = Evolution | Posterior
+_KINDS: dict[str, type[Evolution | Posterior]] = {"evolution": Evolution, "posterior": Posterior}
 
 
 def strategy_of(preset: Any) -> Strategy:
@@ -219,18 +221,33 @@ def strategy_of(preset: Any) -> Strategy:
     return PRESETS[_validate.one_of("preset", preset, list(PRESETS))]
 
 
+def plain(strategy: Strategy) -> dict[str, Any]:
+    """Return a strategy as a file holds it.
+
+    Example:
+        >>> strategy_from(plain(PRESETS["best"])) == PRESETS["best"]
+        True
+    """
+    return {"strategy": type(strategy).__name__.lower(), **asdict(strategy)}
+
+
+def strategy_from(given: Mapping[str, Any]) -> Strategy:
+    """Return a strategy from a file."""
+    fields = dict(given)
+    name = _validate.one_of("strategy", fields.pop("strategy", None), list(_KINDS))
+    return _KINDS[name](**fields)
+
+
 def votes_of(index: int) -> str:
     """Return what the votes of a round are called on the bill, where each has its own noise."""
     return f"{VOTES}, round {index + 1}"
 
 
 def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:
-    """Return the tables of single columns: of all rows and, half of the share, by class."""
+    """Return the tables of single columns: one of all rows each, and one by class."""
     if not share or not columns:
         return ()
-    if classes == 1:
-        return (Part(COLUMNS, share, columns),)
-    return Part(COLUMNS, share / 2, columns), Part(BY_CLASS, share / 2, columns)
+    return (Part(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
 
 
 def _check_votes(votes: int) -> None:

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tabpe.encode import Records, Space
+from tabpe.encode import Records
 from tabpe.evolve.config import Evolution
-from tabpe.evolve.random import random_records
 from tabpe.evolve.schedule import Round, plan
 from tabpe.evolve.select import select
-from tabpe.evolve.variation import vary
+from tabpe.evolve.terrain import Terrain
 from tabpe.measure import Measured
 
-Vote = Callable[[Sequence[Records]], Measured]
+Vote = Callable[[Sequence[Records], int], Measured]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Evolved:
 
 
 def evolve(
-    spaces: Sequence[Space],
+    terrain: Terrain,
     sizes: Sequence[int],
     config: Evolution,
     vote: Vote,
@@ -45,13 +44,14 @@ def evolve(
     seed: int,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> Evolved:
-    """Evolve `sizes[c]` rows in `spaces[c]` for every class c.
+    """Evolve `sizes[c]` rows for every class c.
 
     Args:
-        spaces: Where the rows of each class may lie.
+        terrain: Where rows are made up and moved.
         sizes: How many rows each class gets.
         config: The settings.
-        vote: Returns the noisy votes for the candidates of each class; called once a round.
+        vote: Returns the noisy votes for the candidates of each class; called once a round, with
+            its number.
         seed: Drives the random choices here, and none of the noise.
         on_round: Called with the number of rounds done, before each round.
 
@@ -59,14 +59,14 @@ def evolve(
         The selected rows of the last round.
     """
     population = [
-        random_records(space, size, _generator(seed, 0, label))
-        for label, (space, size) in enumerate(zip(spaces, sizes, strict=True))
+        terrain.random(label, size, _generator(seed, 0, label))
+        for label, size in enumerate(sizes)
     ]
     parents: list[Records] = []
     history = []
     for step in plan(config):
         on_round(step.index)
-        measured = vote(population)
+        measured = vote([terrain.seen(rows) for rows in population], step.index)
         history.append(_record(step, population, measured))
         rngs = [_generator(seed, step.index + 1, label) for label in range(len(sizes))]
         parents = [
@@ -77,16 +77,22 @@ def evolve(
         ]
         if step.index + 1 < config.rounds:
             population = [
-                _offspring(rows, space, step, config, rng)
-                for rows, space, rng in zip(parents, spaces, rngs, strict=True)
+                _offspring(terrain, rows, label, step, config, rng)
+                for label, (rows, rng) in enumerate(zip(parents, rngs, strict=True))
             ]
     return Evolved(parents, history)
 
 
 def _offspring(
-    parents: Records, space: Space, step: Round, config: Evolution, rng: np.random.Generator
+    terrain: Terrain,
+    parents: Records,
+    label: int,
+    step: Round,
+    config: Evolution,
+    rng: np.random.Generator,
 ) -> Records:
-    children = vary(parents.repeat(step.variations), space, step.mutation_rate, config, rng)
+    copies = parents.repeat(step.variations)
+    children = terrain.varied(copies, label, step.mutation_rate, config, rng)
     return Records.concat([children, parents]) if step.keeps_parents else children
 
 

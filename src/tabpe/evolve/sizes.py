@@ -1,11 +1,15 @@
-"""How many synthetic rows each class gets."""
+"""How many rows there are of each kind, and why."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tabpe.evolve.config import Posterior
 
 
 def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> list[int]:
@@ -27,3 +31,54 @@ def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> lis
     left = total - int(sizes.sum())
     sizes[np.argsort(sizes - quota, kind="stable")[:left]] += 1
     return [int(size) for size in sizes]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many rows there are of each kind.
+
+    Args:
+        candidates: Voted on in a round.
+        pool: Stand for the table.
+        rows: Come out.
+    """
+
+    candidates: int
+    pool: int
+    rows: int
+
+
+# A candidate gets about this many votes for each of their noise, and for the root of each row's.
+SIGNAL = 0.35
+# More candidates than this made nothing better, and cost time in proportion.
+MOST_CANDIDATES = 4000
+FEWEST_BY_CLASS = 4
+# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate.
+POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
+# The cells of all rows of the pool in all measurements: 4 bytes each.
+MOST_CELLS = 48_000_000
+
+
+def extent_of(
+    config: Posterior, *, rows: float, sigma: float, classes: int, tables: int, size: int
+) -> Extent:
+    """Return how many candidates and rows of the pool a table needs.
+
+    Args:
+        config: The settings.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on votes.
+        classes: The number of classes.
+        tables: The number of tables of columns.
+        size: How many rows come out.
+
+    Example:
+        >>> extent_of(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
+        Extent(candidates=1818, pool=32000, rows=7000)
+    """
+    likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
+    candidates = int(min(max(likely, FEWEST_BY_CLASS * classes), MOST_CANDIDATES))
+    candidates = config.candidates or candidates
+    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * candidates)
+    width = tables + config.rounds * config.votes
+    return Extent(candidates, config.pool or min(pool, MOST_CELLS // width), size)

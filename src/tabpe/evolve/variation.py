@@ -32,10 +32,14 @@ def random_walk(
         >>> bool((same.numbers == rows.numbers).all() and (same.codes == rows.codes).all())
         True
     """
-    shape = rows.numbers.shape
-    moves = rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
+    moves = steps(rows.numbers.shape, step, rng)
     moved = rows.numbers + moves * (rate * (space.high - space.low))
     return Records(space.project(moved), _redrawn(rows, space, rate, rng))
+
+
+def steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return steps of length one: normal, or uniform up to one."""
+    return rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
 
 
 def genetic(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Records:

@@ -1,0 +1,97 @@
+"""The cells in which single columns are counted: as many as the noise lets one tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Encoder
+from tabpe.encode.axes import ListAxis, Marginal, NumberAxis, axis_of, class_axis
+
+MOST_BINS = 32
+# An average cell holds at least this many times the noise on it.
+ABOVE_NOISE = 2.0
+_FEWEST, _FEWEST_BY_CLASS = 4, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How single columns are counted.
+
+    Args:
+        fine: The cells of each column over all rows: numbers, then codes.
+        coarse: The cells of each column by class, which are groups of the fine ones.
+        groups: For each column the coarse cell of every fine one.
+        classes: The class of a row; None if there is one class only.
+    """
+
+    fine: tuple[NumberAxis | ListAxis, ...]
+    coarse: tuple[NumberAxis | ListAxis, ...]
+    groups: tuple[NDArray[np.int64], ...]
+    classes: ListAxis | None
+
+    @property
+    def overall(self) -> list[Marginal]:
+        """The tables of all rows."""
+        return [Marginal((axis,)) for axis in self.fine]
+
+    @property
+    def by_class(self) -> list[Marginal]:
+        """The tables by class, if there are classes."""
+        if self.classes is None:
+            return []
+        return [Marginal((self.classes, axis)) for axis in self.coarse]
+
+
+def bins_of(encoder: Encoder, rows: float, sigma: float) -> Bins:
+    """Return cells that hold more rows than noise, by public and noisy facts alone.
+
+    Args:
+        encoder: Encodes the rows.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on each cell.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
+        >>> bins = bins_of(encoder, rows=1000, sigma=50)
+        >>> bins.fine[0].size, bins.coarse[0].size
+        (10, 5)
+    """
+    above_noise = rows / (ABOVE_NOISE * sigma)
+    most = _held(above_noise, _FEWEST)
+    most_by_class = _held(above_noise / encoder.class_count, _FEWEST_BY_CLASS)
+    names = [column.name for column in (*encoder.numeric, *encoder.categorical)]
+    fine = tuple(axis_of(encoder, name, most=most) for name in names)
+    groups = tuple(_groups(axis, most_by_class) for axis in fine)
+    return Bins(
+        fine,
+        tuple(map(_coarser, fine, groups)),
+        groups,
+        class_axis(encoder) if encoder.class_count > 1 else None,
+    )
+
+
+def _held(cells: float, fewest: int) -> int:
+    return int(min(MOST_BINS, max(fewest, cells)))
+
+
+def _groups(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
+    """Return the coarse cell of each cell: listed values stay apart, neighbouring bins join."""
+    coarse = axis.size if isinstance(axis, ListAxis) else min(axis.size, most)
+    return np.arange(axis.size) * coarse // axis.size
+
+
+def _coarser(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
+    if isinstance(axis, ListAxis):
+        return axis
+    begins = np.flatnonzero(np.diff(groups)) + 1
+    cuts, edges = np.array(axis.cuts), np.array(axis.edges)
+    return NumberAxis(
+        axis.name,
+        axis.place,
+        tuple(cuts[begins - 1].tolist()),
+        (axis.edges[0], *edges[begins].tolist(), axis.edges[-1]),
+    )

@@ -1,0 +1,160 @@
+"""What was measured, as evidence about weighted rows: noisy counts, and who counts where.
+
+A measurement is a list of noisy counts of cells. Every row, private or made up, falls into a few of
+these cells by a public rule. So made-up rows with weights predict the counts, and weights can be
+fitted to them (`tabpe.evolve.fit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+from tabpe.evolve.guide import Table
+from tabpe.search import index
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Cells = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that were made up, class by class.
+
+    Args:
+        plain: The rows.
+        seen: The same with their numbers where distances are measured, in float32.
+        classes: The class of each, ascending.
+    """
+
+    plain: Records
+    seen: Records
+    classes: Whole
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def take(self, which: NDArray[np.int64]) -> Rows:
+        """Return the rows at the given places, which ascend."""
+        return Rows(self.plain.take(which), self.seen.take(which), self.classes[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy counts of cells.
+
+    Args:
+        counts: The counts, in rows. The last one is of a cell without a meaning, for rows that
+            fall into fewer cells than others.
+        precisions: One over the variance of the noise on each; 0 for the last.
+        width: Into how many cells a row falls.
+        cells: Returns these cells for each row.
+    """
+
+    counts: Floats
+    precisions: Floats
+    width: int
+    cells: Callable[[Rows], Whole]
+
+
+def of_table(table: Table) -> Measurement:
+    """Return a table of columns as evidence; a row falls into one of its cells."""
+    return Measurement(
+        np.append(table.counts.ravel(), 0.0),
+        _precisions(table.counts.size, table.sigma),
+        1,
+        lambda rows: table.marginal.cells(rows.plain, rows.classes)[:, None],
+    )
+
+
+def of_votes(
+    candidates: Sequence[Records], votes: Floats, sigma: float, *, each: int, category_weight: float
+) -> Measurement:
+    """Return votes as evidence: a row falls into the cells of its nearest candidates.
+
+    Args:
+        candidates: The candidates of each class, all different, where distances are measured.
+        votes: The noisy votes for all of them.
+        sigma: The noise on each, in rows.
+        each: For how many a row votes; for all of its class if there are fewer.
+        category_weight: What one differing category adds to a squared distance.
+    """
+    ends = np.cumsum([0, *map(len, candidates)])
+    found = [index(part, category_weight) if len(part) else None for part in candidates]
+
+    def cells(rows: Rows) -> Whole:
+        voted = np.full((len(rows), each), ends[-1], dtype=np.int64)
+        places = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
+        for label, one in enumerate(found):
+            mine = slice(places[label], places[label + 1])
+            k = min(each, len(candidates[label]))
+            if one is not None and mine.start < mine.stop:
+                seen = Records(rows.seen.numbers[mine], rows.seen.codes[mine])
+                voted[mine, :k] = ends[label] + one.nearest(seen, k)
+        return voted
+
+    return Measurement(np.append(votes, 0.0), _precisions(len(votes), sigma), each, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All measurements, and where the rows of a pool fall in them.
+
+    Args:
+        measurements: The measurements.
+        cells: For each row its cells, counted through all measurements: rows x their widths.
+    """
+
+    measurements: tuple[Measurement, ...]
+    cells: Cells
+
+    @staticmethod
+    def about(rows: Rows, measurements: Sequence[Measurement]) -> Evidence:
+        """Return measurements with the cells of some rows."""
+        return Evidence(tuple(measurements), _located(rows, measurements, first=0))
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy counts of all cells."""
+        return np.concatenate([one.counts for one in self.measurements])
+
+    @property
+    def precisions(self) -> Floats:
+        """One over the variance of each."""
+        return np.concatenate([one.precisions for one in self.measurements])
+
+    def moved(self, rows: Rows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
+        """Return the same about other rows.
+
+        Args:
+            rows: The rows.
+            origins: The row that each one was before.
+            moves: Which of them are not where they were before.
+        """
+        cells = self.cells[origins]
+        where = np.flatnonzero(moves)
+        cells[where] = _located(rows.take(where), self.measurements, first=0)
+        return Evidence(self.measurements, cells)
+
+    def with_more(self, measurement: Measurement, rows: Rows) -> Evidence:
+        """Return all of it and one more measurement."""
+        more = _located(rows, [measurement], first=len(self.counts))
+        return Evidence((*self.measurements, measurement), np.concatenate([self.cells, more], 1))
+
+
+def _located(rows: Rows, measurements: Sequence[Measurement], first: int) -> Cells:
+    cells = np.empty((len(rows), sum(one.width for one in measurements)), dtype=np.int32)
+    column = 0
+    for one in measurements:
+        cells[:, column : column + one.width] = first + one.cells(rows)
+        column, first = column + one.width, first + len(one.counts)
+    return cells
+
+
+def _precisions(cells: int, sigma: float) -> Floats:
+    return np.append(np.full(cells, sigma**-2.0), 0.0)

@@ -1,0 +1,214 @@
+"""`Guide`: what noisy tables of single columns say about where rows lie.
+
+The tables count the cells of each column, over all rows and by class. They are noisy already, so
+everything here is post-processing. A guide says how many rows each class has, draws rows whose
+columns are independent given the class, and spreads columns of numbers by their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Encoder, Records, Space
+from tabpe.encode.axes import ListAxis, Marginal, NumberAxis
+from tabpe.encode.records import Codes
+from tabpe.encode.warp import Warp
+from tabpe.evolve.bins import Bins
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+# A cell that noise hides gets this part of an even share, so that no value is ruled out.
+_EVEN = 1e-3
+# In each column a class takes this part from all rows, for what its own small table misses.
+_COMMON = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Noisy counts of the cells of a marginal.
+
+    Args:
+        marginal: Whose cells they are.
+        counts: The counts, in its shape.
+        sigma: The noise on each of them, in rows.
+    """
+
+    marginal: Marginal
+    counts: Floats
+    sigma: float
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as its tables show it.
+
+    Args:
+        axis: Its cells.
+        overall: The chance of each cell over all rows.
+        chances: The chance of each cell in each class: classes x cells.
+    """
+
+    axis: NumberAxis | ListAxis
+    overall: Floats
+    chances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """Where rows lie, by noisy tables of single columns.
+
+    Args:
+        sizes: The estimated number of rows of each class.
+        columns: The columns of a record: numbers, then codes.
+        spaces: Where the rows of each class may lie.
+        tables: What all of it follows from.
+    """
+
+    sizes: Floats
+    columns: tuple[Column, ...]
+    spaces: tuple[Space, ...]
+    tables: tuple[Table, ...]
+
+    @property
+    def rows(self) -> float:
+        """The estimated number of rows."""
+        return float(self.sizes.sum())
+
+    @cached_property
+    def numbers(self) -> tuple[Column, ...]:
+        """The columns of numbers."""
+        return self.columns[: len(self.spaces[0].low)]
+
+    @cached_property
+    def codes(self) -> tuple[Column, ...]:
+        """The columns of listed values."""
+        return self.columns[len(self.spaces[0].low) :]
+
+    def draw(self, classes: Whole, rng: np.random.Generator) -> Records:
+        """Return a row for each class given; its columns are independent of each other."""
+        numbers = np.empty((len(classes), len(self.numbers)))
+        for place, column in enumerate(self.numbers):
+            ends = _ends(column.axis, self.spaces[0].steps[place])
+            cells = _cells(column, classes, rng)
+            numbers[:, place] = ends[cells] + rng.random(len(cells)) * np.diff(ends)[cells]
+        return Records(self.projected(numbers, classes), self.draw_codes(classes, rng))
+
+    def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
+        """Return listed values for each class given."""
+        codes = np.empty((len(classes), len(self.codes)), dtype=self.spaces[0].code_type)
+        for place, column in enumerate(self.codes):
+            codes[:, place] = _cells(column, classes, rng)
+        return codes
+
+    def projected(self, numbers: Floats, classes: Whole) -> Floats:
+        """Return numbers moved to where rows of their class may lie."""
+        moved = np.empty_like(numbers)
+        for label, space in enumerate(self.spaces):
+            mine = classes == label
+            moved[mine] = space.project(numbers[mine])
+        return moved
+
+    def warp(self, by_rank: float) -> Warp:
+        """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
+        edges = tuple(np.array([0.0, *c.axis.cuts, 1.0]) for c in self.numbers)
+        ranks = (np.array([0.0, *np.cumsum(c.overall)[:-1], 1.0]) for c in self.numbers)
+        places = (by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges))
+        return Warp(edges, tuple(places))
+
+
+def guide_of(
+    encoder: Encoder, bins: Bins, tables: Sequence[Table], sizes: Floats, sigma: float
+) -> Guide:
+    """Return what tables of columns say.
+
+    Args:
+        encoder: Encodes the rows.
+        bins: The cells of each column.
+        tables: The table of each column over all rows and then, if there are classes, by class.
+        sizes: The declared or noisy number of rows of each class.
+        sigma: The noise on each of them; 0 if they are declared.
+    """
+    width = len(bins.fine)
+    overall, by_class = tables[:width], tables[width:]
+    if sigma > 0:
+        sizes = _refined(sizes, sigma, by_class)
+    columns = []
+    for place, fine in enumerate(bins.fine):
+        shares = _shares(overall[place].counts, sizes.sum())
+        chances = np.tile(shares, (len(sizes), 1))
+        if by_class:
+            chances = _by_class(shares, by_class[place].counts, sizes, bins.groups[place])
+        if isinstance(fine, NumberAxis):
+            chances = np.stack(
+                [_within(row, fine, space) for row, space in zip(chances, encoder.spaces)]
+            )
+        columns.append(Column(fine, shares, chances))
+    return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
+
+
+def projected(counts: Floats, total: float) -> Floats:
+    """Return the nearest counts without negative ones that add up to `total`.
+
+    Example:
+        >>> projected(np.array([6.0, 3.0, -2.0]), 7.0)
+        array([5., 2., 0.])
+    """
+    falling = np.sort(counts)[::-1]
+    over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    last = np.flatnonzero(falling > over)[-1]
+    return np.maximum(counts - over[last], 0.0)
+
+
+def _refined(sizes: Floats, sigma: float, by_class: Sequence[Table]) -> Floats:
+    """Return the mean of all that says how many rows a class has, by its precision."""
+    weights = [1 / sigma**2, *(1 / (t.counts.shape[1] * t.sigma**2) for t in by_class)]
+    found = [sizes, *(table.counts.sum(axis=1) for table in by_class)]
+    mean = np.average(np.stack(found), axis=0, weights=weights)
+    return projected(mean, max(float(mean.sum()), 1.0))
+
+
+def _shares(counts: Floats, total: float) -> Floats:
+    likely = projected(counts, total) + _EVEN * total / len(counts)
+    return likely / likely.sum()
+
+
+def _by_class(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
+    """Return the chances in each class: its own for groups of cells, those of all within them."""
+    coarse = np.bincount(groups, shares)
+    own = np.stack([projected(row, max(size, 1.0)) for row, size in zip(counts, sizes)])
+    own = (1 - _COMMON) * own / own.sum(axis=1, keepdims=True) + _COMMON * coarse
+    fine: Floats = own[:, groups] * (shares / coarse[groups])
+    return fine / fine.sum(axis=1, keepdims=True)
+
+
+def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
+    """Return the chances of cells that a class can reach: a numeric label has bounds in each."""
+    reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.place]) & (
+        np.array([0.0, *axis.cuts]) <= space.high[axis.place]
+    )
+    inside = np.where(reached, chances, 0.0)
+    return inside / inside.sum() if inside.sum() > 0 else chances
+
+
+def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
+    """Return where cells begin and end. On a grid every value has a whole step around it."""
+    half = 0.5 / steps if steps else 0.0
+    cuts = axis.cuts if isinstance(axis, NumberAxis) else ()
+    return np.array([-half, *cuts, 1 + half])
+
+
+def _cells(column: Column, classes: Whole, rng: np.random.Generator) -> Whole:
+    """Draw a cell for each class given."""
+    lots = rng.random(len(classes))
+    cells = np.empty(len(classes), dtype=np.int64)
+    for label, chances in enumerate(column.chances):
+        mine = np.flatnonzero(classes == label)
+        ends = np.cumsum(chances)
+        cells[mine] = np.searchsorted(ends, lots[mine] * ends[-1], side="right")
+    return np.minimum(cells, column.chances.shape[1] - 1)

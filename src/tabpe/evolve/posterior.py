@@ -1,0 +1,268 @@
+"""The posterior strategy: one weighted pool of rows, fitted to all noisy measurements so far.
+
+A round draws candidates from the pool by weight and asks for votes. What the votes say is never
+forgotten: the pool is drawn anew by weight and moved a little, and its weights are fitted to the
+votes of all rounds and to the tables of columns (`tabpe.evolve.fit`). Rows are drawn from it at the
+end.
+
+Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+already; everything else is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records
+from tabpe.evolve.config import Posterior
+from tabpe.evolve.evidence import Evidence, Measurement, Rows, of_table, of_votes
+from tabpe.evolve.fit import fitted
+from tabpe.evolve.guide import Guide
+from tabpe.evolve.loop import Evolved, Vote
+from tabpe.evolve.sizes import Extent
+from tabpe.evolve.terrain import Guided
+from tabpe.measure import Measured
+from tabpe.search import first_equals
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Rows that stand for the table, each with a weight.
+
+    Args:
+        rows: The rows, class by class.
+        log_weights: The logarithm of how many private rows each stands for.
+        evidence: What was measured, and where the rows fall in it.
+    """
+
+    rows: Rows
+    log_weights: Floats
+    evidence: Evidence
+
+    @property
+    def weights(self) -> Floats:
+        """How many private rows each row stands for."""
+        return np.exp(self.log_weights)
+
+
+def fit_posterior(
+    terrain: Guided,
+    config: Posterior,
+    vote: Vote,
+    *,
+    extent: Extent,
+    normalised: bool,
+    seed: int,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> Evolved:
+    """Fit a pool of rows to noisy votes and tables, and draw rows from it.
+
+    Args:
+        terrain: Where rows are made up.
+        config: The settings.
+        vote: Returns the noisy votes for the candidates of each class; called once a round, with
+            its number.
+        extent: How many candidates, rows of the pool and rows that come out.
+        normalised: Whether votes do not add up to rows, like those of users: then each histogram
+            says only how rows are divided.
+        seed: Drives the random choices here, and none of the noise.
+        on_round: Called with the number of rounds done, before each round.
+    """
+    pool = _first_pool(terrain, config, extent, _generator(seed, 0))
+    history = []
+    for index in range(config.rounds):
+        on_round(index)
+        rng = _generator(seed, index + 1)
+        candidates = _candidates(pool, extent.candidates, config.votes, terrain, rng)
+        measured = vote(candidates, index)
+        found = _evidence(candidates, measured, terrain.guide, config, normalised=normalised)
+        pool = _resampled(pool, terrain, config, index, rng)
+        pool = Pool(pool.rows, pool.log_weights, pool.evidence.with_more(found, pool.rows))
+        history.append(_record(index, config, candidates, measured, _surprise(pool)))
+        pool = _fitted(pool, terrain.guide.rows, config, last=index + 1 == config.rounds)
+    chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
+    return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
+
+
+def systematic(weights: Floats, size: int, rng: np.random.Generator) -> Whole:
+    """Return the places of `size` draws by weight, ascending and as even as they can be.
+
+    How often a place comes up differs from its share of the draws by less than one.
+
+    Example:
+        >>> systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
+        array([0, 0, 1, 1, 1, 1, 2, 2])
+    """
+    ends = np.cumsum(weights)
+    marks = (rng.random() + np.arange(size)) * (ends[-1] / max(size, 1))
+    return np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
+
+
+def mutation_rate(config: Posterior, index: int) -> float:
+    """Return how far rows move in a round: from the first rate to the last by equal factors.
+
+    Example:
+        >>> config = Posterior(rounds=3, mutation_init=0.16, mutation_final=0.04)
+        >>> [round(mutation_rate(config, index), 2) for index in range(3)]
+        [0.16, 0.08, 0.04]
+    """
+    progress = index / max(config.rounds - 1, 1)
+    return float(config.mutation_init * (config.mutation_final / config.mutation_init) ** progress)
+
+
+def _first_pool(
+    terrain: Guided, config: Posterior, extent: Extent, rng: np.random.Generator
+) -> Pool:
+    guide = terrain.guide
+    classes = systematic(guide.sizes, extent.pool, rng)
+    rows = _rows(terrain, guide.draw(classes, rng), classes)
+    evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
+    pool = Pool(rows, np.full(len(rows), _even(guide.rows, len(rows))), evidence)
+    return pool if config.rounds else _fitted(pool, guide.rows, config, last=True)
+
+
+def _candidates(
+    pool: Pool, size: int, votes: int, terrain: Guided, rng: np.random.Generator
+) -> list[Records]:
+    """Draw different candidates by weight; small classes get more, for a row has several votes."""
+    chosen = np.unique(systematic(pool.weights, size, rng))
+    candidates = []
+    for label in range(len(terrain.guide.sizes)):
+        mine = np.flatnonzero(pool.rows.classes == label)
+        drawn = chosen[pool.rows.classes[chosen] == label]
+        if len(drawn) < votes:
+            drawn = np.union1d(drawn, rng.permutation(mine)[:votes])
+        seen = pool.rows.seen.take(drawn)
+        first = first_equals(seen)
+        candidates.append(seen.take(np.flatnonzero(first == np.arange(len(seen)))))
+    return candidates
+
+
+def _evidence(
+    candidates: Sequence[Records],
+    measured: Measured,
+    guide: Guide,
+    config: Posterior,
+    *,
+    normalised: bool,
+) -> Measurement:
+    votes = np.concatenate(measured.values) / measured.scale
+    unit = 1.0
+    if normalised:
+        most = [min(config.votes, len(part)) for part in candidates]
+        unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
+    return of_votes(
+        candidates,
+        unit * votes,
+        unit * measured.item.sigma,
+        each=config.votes,
+        category_weight=config.category_weight,
+    )
+
+
+def _resampled(
+    pool: Pool, terrain: Guided, config: Posterior, index: int, rng: np.random.Generator
+) -> Pool:
+    """Draw a pool of even weights from the pool, and move copies and a part of the others."""
+    origins = systematic(pool.weights, len(pool.rows), rng)
+    moves = rng.random(len(origins)) >= config.kept
+    moves[1:] |= origins[1:] == origins[:-1]
+    rows = _moved(pool.rows.take(origins), moves, mutation_rate(config, index), terrain, rng)
+    even = np.full(len(rows), _even(terrain.guide.rows, len(rows)))
+    return Pool(rows, even, pool.evidence.moved(rows, origins, moves))
+
+
+def _fitted(pool: Pool, rows: float, config: Posterior, *, last: bool) -> Pool:
+    evidence = pool.evidence
+    # The weight of a row may well differ from an even share by a factor of e^spread. It is held to
+    # that as if by one cell of the last histogram, which is where it is least certain.
+    cells = len(evidence.measurements[-1].counts)
+    log_weights = fitted(
+        evidence.cells,
+        evidence.counts,
+        evidence.precisions,
+        pool.log_weights,
+        even=_even(rows, len(pool.rows)),
+        pull=cells / (rows * config.spread**2),
+        steps=config.last_steps if last else config.steps,
+    )
+    return Pool(pool.rows, log_weights, evidence)
+
+
+def _surprise(pool: Pool) -> float:
+    """Return how far the last votes are from what the pool predicted, in variances of the noise.
+
+    About 1 if the pool is right. It is free: both are known already.
+    """
+    last = pool.evidence.measurements[-1]
+    first = len(pool.evidence.counts) - len(last.counts)
+    cells = pool.evidence.cells[:, -last.width :].astype(np.int64) - first
+    weights = np.repeat(pool.weights, last.width)
+    predicted = np.bincount(cells.ravel(), weights, minlength=len(last.counts))
+    return float(((last.counts - predicted) ** 2 * last.precisions)[:-1].mean())
+
+
+def _record(
+    index: int,
+    config: Posterior,
+    candidates: Sequence[Records],
+    measured: Measured,
+    surprise: float,
+) -> dict[str, Any]:
+    noisy = np.concatenate(measured.values)
+    return {
+        "round": index + 1,
+        "selection": "posterior",
+        "mutation_rate": mutation_rate(config, index),
+        "sigma": measured.item.sigma,
+        "population": sum(map(len, candidates)),
+        "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
+        "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
+        "surprise": surprise,
+    }
+
+
+def _rows(terrain: Guided, plain: Records, classes: Whole) -> Rows:
+    return Rows(plain, terrain.seen(plain), classes)
+
+
+def _moved(
+    rows: Rows,
+    moves: NDArray[np.bool_],
+    rate: float,
+    terrain: Guided,
+    rng: np.random.Generator,
+) -> Rows:
+    where = np.flatnonzero(moves)
+    classes = rows.classes[where]
+    fresh = terrain.stepped(rows.plain.take(where), classes, rate, rng)
+    seen = _replaced(rows.seen, where, terrain.seen(fresh))
+    return Rows(_replaced(rows.plain, where, fresh), seen, rows.classes)
+
+
+def _even(rows: float, size: int) -> float:
+    """Return the logarithm of the weight that each of `size` rows has if all are alike."""
+    return float(np.log(rows / size))
+
+
+def _replaced(rows: Records, where: Whole, others: Records) -> Records:
+    numbers, codes = rows.numbers.copy(), rows.codes.copy()
+    numbers[where], codes[where] = others.numbers, others.codes
+    return Records(numbers, codes)
+
+
+def _by_class(rows: Rows, classes: int) -> list[Records]:
+    return [rows.plain.take(rows.classes == label) for label in range(classes)]
+
+
+def _generator(seed: int, step: int) -> np.random.Generator:
+    """Return the random numbers of one round, whatever else was drawn before."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))

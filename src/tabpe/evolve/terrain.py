@@ -1,0 +1,111 @@
+"""`Terrain`: where rows are made up and moved, with or without a guide.
+
+Without one all values are alike: rows are uniform, and a step is a part of a column's range. With
+tables of columns, rows begin where rows are, categories are redrawn from what is common, and
+distances and steps are measured on numbers that are spread towards their ranks: a skewed column has
+nearly all rows in a small part of its range, where a step of the range is useless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encode import Records, Space
+from tabpe.encode.warp import Warp
+from tabpe.evolve.config import Evolution
+from tabpe.evolve.guide import Guide
+from tabpe.evolve.random import random_records
+from tabpe.evolve.variation import steps, vary
+
+Whole = NDArray[np.int64]
+
+
+class Terrain(Protocol):
+    """Makes up rows of a class."""
+
+    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+        """Return rows to begin with."""
+        ...
+
+    def varied(
+        self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
+    ) -> Records:
+        """Return one variation of each row."""
+        ...
+
+    def seen(self, rows: Records) -> Records:
+        """Return rows as they are voted on: with numbers where distances are measured."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """All values are alike, as in the paper.
+
+    Args:
+        spaces: Where the rows of each class may lie.
+    """
+
+    spaces: Sequence[Space]
+
+    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+        """Return rows to begin with."""
+        return random_records(self.spaces[label], size, rng)
+
+    def varied(
+        self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
+    ) -> Records:
+        """Return one variation of each row."""
+        return vary(rows, self.spaces[label], rate, config, rng)
+
+    def seen(self, rows: Records) -> Records:
+        """Return rows as they are voted on."""
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Guided:
+    """Some values are more common than others.
+
+    Args:
+        guide: What tables of columns say.
+        warp: Where numbers lie for distances and steps.
+    """
+
+    guide: Guide
+    warp: Warp
+
+    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+        """Return rows to begin with."""
+        return self.guide.draw(np.full(size, label), rng)
+
+    def varied(
+        self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
+    ) -> Records:
+        """Return one variation of each row."""
+        return self.stepped(rows, np.full(len(rows), label), rate, rng, step=config.step)
+
+    def stepped(
+        self,
+        rows: Records,
+        classes: Whole,
+        rate: float,
+        rng: np.random.Generator,
+        *,
+        step: str = "gaussian",
+    ) -> Records:
+        """Move each number by a step of `rate`, and redraw each category with that chance."""
+        spread = self.warp.of(rows).numbers
+        moved = self.warp.back(spread + rate * steps(spread.shape, step, rng))
+        redrawn = rng.random(rows.codes.shape) < rate
+        codes = np.where(redrawn, self.guide.draw_codes(classes, rng), rows.codes)
+        return Records(self.guide.projected(moved, classes), codes)
+
+    def seen(self, rows: Records) -> Records:
+        """Return rows as they are voted on, in float32 all the way like private rows."""
+        return self.warp.of(Records(rows.numbers.astype(np.float32), rows.codes))

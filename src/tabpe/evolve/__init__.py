@@ -4,6 +4,7 @@
 - `schedule`: what each round does, and how strongly it mutates
 - `random`, `variation`, `select`: the three operators
 - `sizes`: how many rows each class gets
+- `fit`: the weights of a pool, fitted to noisy counts
 - `loop`: the rounds
 """
 

@@ -36,6 +36,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _native
+from tabpe.search.nearest import LAYOUT
+
 LONGEST_STEP = 1.0
 
 Cells = NDArray[np.int32]
@@ -71,6 +74,7 @@ def fitted(
         >>> np.exp(found).round(3)
         array([20., 10., 10.])
     """
+    cells = np.require(cells, np.int32, LAYOUT)
     found = np.array(log_weights, dtype=np.float64)
     for _ in range(steps):
         predicted = scatter(cells, np.exp(found), len(targets))
@@ -89,6 +93,9 @@ def scatter(cells: Cells, weights: Numbers, size: int) -> Numbers:
         >>> scatter(np.array([[0, 2], [2, 2]], dtype=np.int32), np.array([1.0, 5.0]), 3)
         array([ 1.,  0., 11.])
     """
+    if _native.search is not None:
+        sums: Numbers = _native.search.scatter(cells, weights, size)
+        return sums
     _check_cells(cells, size)
     each = np.repeat(weights, cells.shape[1])
     return np.bincount(cells.ravel(), weights=each, minlength=size).astype(np.float64, copy=False)
@@ -103,6 +110,9 @@ def gather(cells: Cells, values: Numbers) -> Numbers:
         array([[5. , 0.5],
                [4. , 0.4]])
     """
+    if _native.search is not None:
+        found: Numbers = _native.search.gather(cells, values)
+        return found
     _check_cells(cells, len(values))
     sums = np.zeros((len(cells), 2))
     for column in cells.T:

@@ -198,9 +198,8 @@ def test_without_measurements_weights_become_even():
 def test_cells_may_lie_in_memory_as_they_like():
     whole = task(12)
     columns_first = replace(whole, cells=np.asfortranarray(whole.cells))
-    longer = replace(whole, cells=whole.cells.astype(np.int64))
     reversed_twice = replace(whole, cells=whole.cells[::-1].copy()[::-1])
-    for same in (columns_first, longer, reversed_twice):
+    for same in (columns_first, reversed_twice):
         assert np.array_equal(same.fitted(steps=5), whole.fitted(steps=5))
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "Evolution",
     "Float",
     "Integer",
+    "Posterior",
     "Report",
     "Schema",
     "TabPE",

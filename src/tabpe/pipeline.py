@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tabpe import measure
 from tabpe._home import secret_key
-from tabpe.budget import Facts, Request, agree_on_votes, establish_facts, planned_bill
+from tabpe.budget import Facts, Request, establish_facts, planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder, Records

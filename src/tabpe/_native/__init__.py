@@ -1,4 +1,4 @@
-"""The votes in native code: exact nearest candidates on all cores.
+"""The votes in native code: exact nearest candidates on all cores; and sums for the fit.
 
 `_search` is the compiled part: `Index` holds candidates in tiles of sixteen neighbours under a
 tree of boxes, and finds the k nearest of any number of rows. Three kernels stand behind one
@@ -24,6 +24,9 @@ and the number of differing categories. Whatever is left out is left out safely:
 - A score of `prune` and `dense` has another rounding than a distance. What is left out by score
   is further away by more than all the error that rounding can make (score.hpp has the proof), and
   whatever is not left out is measured in the fixed order.
+
+Beside the search it has two sums over cells (sums.cpp), `scatter` and `gather`, for the fit of
+`tabpe.evolve.fit`. They add in the order in which numpy would, so their bits are the same too.
 
 If the compiled part is missing, `search` is None.
 """

@@ -1,4 +1,4 @@
-// The Python face of the search.
+// The Python face of the search and of the sums.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "nearest.hpp"
+#include "sums.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,6 +20,8 @@ namespace {
 
 template <typename T>
 using Table = nb::ndarray<const T, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
+using Pairs = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<nb::ro, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 
 template <typename T>
@@ -102,12 +105,43 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
     return array(std::move(found), {size_t(rows.count), size_t(k)});
 }
 
+constexpr const char* kMisplaced = "cells: expected places from 0 to below the number of cells.";
+
+Cells cells_of(const Table<int32_t>& cells) {
+    return {int64_t(cells.shape(0)), int64_t(cells.shape(1)), cells.data()};
+}
+
+nb::object scattered(const Table<int32_t>& cells, const Numbers& weights, int64_t size) {
+    if (weights.shape(0) != cells.shape(0))
+        throw nb::value_error("weights: expected one for each row of cells.");
+    if (size < 0) throw nb::value_error("size: expected at least 0.");
+    std::unique_ptr<double[]> sums(new double[size_t(size)]());
+    bool fits;
+    {
+        const nb::gil_scoped_release released;
+        fits = scatter(cells_of(cells), weights.data(), size, sums.get());
+    }
+    if (!fits) throw nb::value_error(kMisplaced);
+    return array(std::move(sums), {size_t(size)});
+}
+
+nb::object gathered(const Table<int32_t>& cells, const Pairs& values) {
+    std::unique_ptr<double[]> sums(new double[2 * cells.shape(0)]);
+    bool fits;
+    {
+        const nb::gil_scoped_release released;
+        fits = gather(cells_of(cells), values.data(), int64_t(values.shape(0)), sums.get());
+    }
+    if (!fits) throw nb::value_error(kMisplaced);
+    return array(std::move(sums), {cells.shape(0), 2});
+}
+
 }  // namespace
 }  // namespace tabpe
 
 NB_MODULE(_search, module) {
     using namespace tabpe;
-    module.doc() = "Exact nearest candidates; see tabpe._native.";
+    module.doc() = "Exact nearest candidates, and sums over cells; see tabpe._native.";
     nb::class_<Index>(module, "Index")
         .def("__init__",
              [](Index* self, const Table<float>& numbers, const Table<int32_t>& codes, float weight) {
@@ -145,6 +179,8 @@ NB_MODULE(_search, module) {
             return array(first);
         },
         "numbers"_a, "codes"_a);
+    module.def("scatter", &scattered, "cells"_a, "weights"_a, "size"_a);
+    module.def("gather", &gathered, "cells"_a, "values"_a);
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Kernels* one : usable_kernels()) names.emplace_back(one->instruction_set);

@@ -59,8 +59,7 @@ def evolve(
         The selected rows of the last round.
     """
     population = [
-        terrain.random(label, size, _generator(seed, 0, label))
-        for label, size in enumerate(sizes)
+        terrain.random(label, size, _generator(seed, 0, label)) for label, size in enumerate(sizes)
     ]
     parents: list[Records] = []
     history = []

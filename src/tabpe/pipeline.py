@@ -18,11 +18,14 @@ from tabpe.budget import Facts, Request, establish_facts, planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder, Records
-from tabpe.engines import Engine, LocalEngine, StreamEngine
+from tabpe.engines import Engine, LocalEngine, StreamEngine, Tables
 from tabpe.engines.users import Users, bounded
 from tabpe.errors import TabpeError, ThinVotesWarning
-from tabpe.evolve import Evolved, apportion, evolve
-from tabpe.ground import buy_counts, lay_ground
+from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
+from tabpe.evolve.guide import Guide
+from tabpe.evolve.sizes import Extent, extent_of
+from tabpe.evolve.terrain import Guided, Level
+from tabpe.ground import Ground, buy_counts, buy_guide, lay_ground
 from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.measure.histograms import VOTES
@@ -108,8 +111,8 @@ def _reserved(
     if settings.charge is None:
         yield None
         return
-    request, noise, rounds = settings.request, settings.noise, settings.config.rounds
-    bill = planned_bill(request, settings.classes, rounds, noise, settings.outline)
+    request, noise = settings.request, settings.noise
+    bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
     with settings.charge.reserved(
         begun.id, bill, request.neighbours, noise.slack, is_unread
     ) as entry:

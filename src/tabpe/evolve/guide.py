@@ -116,9 +116,11 @@ class Guide:
 
     def warp(self, by_rank: float) -> Warp:
         """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
-        edges = tuple(np.array([0.0, *c.axis.cuts, 1.0]) for c in self.numbers)
+        edges = tuple(np.array([0.0, *_cuts(c.axis), 1.0]) for c in self.numbers)
         ranks = (np.array([0.0, *np.cumsum(c.overall)[:-1], 1.0]) for c in self.numbers)
-        places = (by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges))
+        places = (
+            by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
+        )
         return Warp(edges, tuple(places))
 
 
@@ -145,9 +147,8 @@ def guide_of(
         if by_class:
             chances = _by_class(shares, by_class[place].counts, sizes, bins.groups[place])
         if isinstance(fine, NumberAxis):
-            chances = np.stack(
-                [_within(row, fine, space) for row, space in zip(chances, encoder.spaces)]
-            )
+            inside = zip(chances, encoder.spaces, strict=True)
+            chances = np.stack([_within(row, fine, space) for row, space in inside])
         columns.append(Column(fine, shares, chances))
     return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
 
@@ -162,7 +163,8 @@ def projected(counts: Floats, total: float) -> Floats:
     falling = np.sort(counts)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
     last = np.flatnonzero(falling > over)[-1]
-    return np.maximum(counts - over[last], 0.0)
+    nearest: Floats = np.maximum(counts - over[last], 0.0)
+    return nearest
 
 
 def _refined(sizes: Floats, sigma: float, by_class: Sequence[Table]) -> Floats:
@@ -174,17 +176,20 @@ def _refined(sizes: Floats, sigma: float, by_class: Sequence[Table]) -> Floats:
 
 
 def _shares(counts: Floats, total: float) -> Floats:
-    likely = projected(counts, total) + _EVEN * total / len(counts)
-    return likely / likely.sum()
+    likely: Floats = projected(counts, total) + _EVEN * total / len(counts)
+    return likely / float(likely.sum())
 
 
 def _by_class(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
     """Return the chances in each class: its own for groups of cells, those of all within them."""
     coarse = np.bincount(groups, shares)
-    own = np.stack([projected(row, max(size, 1.0)) for row, size in zip(counts, sizes)])
+    own = np.stack(
+        [projected(row, max(size, 1.0)) for row, size in zip(counts, sizes, strict=True)]
+    )
     own = (1 - _COMMON) * own / own.sum(axis=1, keepdims=True) + _COMMON * coarse
     fine: Floats = own[:, groups] * (shares / coarse[groups])
-    return fine / fine.sum(axis=1, keepdims=True)
+    fine /= fine.sum(axis=1, keepdims=True)
+    return fine
 
 
 def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
@@ -199,8 +204,11 @@ def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
 def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
     """Return where cells begin and end. On a grid every value has a whole step around it."""
     half = 0.5 / steps if steps else 0.0
-    cuts = axis.cuts if isinstance(axis, NumberAxis) else ()
-    return np.array([-half, *cuts, 1 + half])
+    return np.array([-half, *_cuts(axis), 1 + half])
+
+
+def _cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:
+    return axis.cuts if isinstance(axis, NumberAxis) else ()
 
 
 def _cells(column: Column, classes: Whole, rng: np.random.Generator) -> Whole:
@@ -211,4 +219,5 @@ def _cells(column: Column, classes: Whole, rng: np.random.Generator) -> Whole:
         mine = np.flatnonzero(classes == label)
         ends = np.cumsum(chances)
         cells[mine] = np.searchsorted(ends, lots[mine] * ends[-1], side="right")
-    return np.minimum(cells, column.chances.shape[1] - 1)
+    last = column.chances.shape[1] - 1
+    return cells.clip(max=last)

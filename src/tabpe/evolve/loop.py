@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,23 +76,16 @@ def evolve(
             )
         ]
         if step.index + 1 < config.rounds:
+            vary = partial(terrain.varied, rate=step.mutation_rate, config=config)
             population = [
-                _offspring(terrain, rows, label, step, config, rng)
+                _offspring(rows, step, partial(vary, label=label, rng=rng))
                 for label, (rows, rng) in enumerate(zip(parents, rngs, strict=True))
             ]
     return Evolved(parents, history)
 
 
-def _offspring(
-    terrain: Terrain,
-    parents: Records,
-    label: int,
-    step: Round,
-    config: Evolution,
-    rng: np.random.Generator,
-) -> Records:
-    copies = parents.repeat(step.variations)
-    children = terrain.varied(copies, label, step.mutation_rate, config, rng)
+def _offspring(parents: Records, step: Round, vary: Callable[[Records], Records]) -> Records:
+    children = vary(parents.repeat(step.variations))
     return Records.concat([children, parents]) if step.keeps_parents else children
 
 

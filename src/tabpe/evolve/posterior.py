@@ -103,7 +103,8 @@ def systematic(weights: Floats, size: int, rng: np.random.Generator) -> Whole:
     """
     ends = np.cumsum(weights)
     marks = (rng.random() + np.arange(size)) * (ends[-1] / max(size, 1))
-    return np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
+    places: Whole = np.searchsorted(ends, marks, side="right").clip(max=len(weights) - 1)
+    return places
 
 
 def mutation_rate(config: Posterior, index: int) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bench.voting import tables
 from tabpe.encode import Encoder, Records, Space
 from tabpe.evolve import PRESETS, Evolution, apportion, evolve
+from tabpe.evolve.terrain import Level
 from tabpe.measure import Measured
 from tabpe.privacy import BillItem, FakeNoise
 from tabpe.privacy.accounting import gaussian_mu
@@ -120,12 +121,12 @@ def populations(loaded: Loaded, count: Callable[[Population], Votes]) -> list[Po
     asked: list[Population] = []
     noise = FakeNoise(seed=0)
 
-    def vote(population: Population) -> Measured:
+    def vote(population: Population, _: int) -> Measured:
         asked.append(population)
         noisy = [exact + noise.draw(len(exact), loaded.sigma) for exact in count(population)]
         return Measured(noisy, BillItem("votes", loaded.sigma, times=1))
 
-    evolve(loaded.spaces, loaded.sizes, loaded.case.config, vote, seed=0)
+    evolve(Level(loaded.spaces), loaded.sizes, loaded.case.config, vote, seed=0)
     return asked
 
 

@@ -174,8 +174,8 @@ class Posterior:
     def __post_init__(self) -> None:
         _validate.whole("rounds", self.rounds, least=0)
         _check_votes(self.votes)
-        _check_help(self.tables, self.by_rank)
         _validate.real("tables", self.tables, above=0, below=1)
+        _check_help(self.tables, self.by_rank)
         for name in ("candidates", "pool"):
             _validate.optional(_validate.whole, name, getattr(self, name), least=1)
         for name in ("mutation_init", "mutation_final"):

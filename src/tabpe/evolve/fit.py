@@ -15,11 +15,12 @@ in the weights and, with a pull above 0, has a single minimum. There, for each r
 A step moves all logarithms at once, each by the difference of these two sides divided by
 `sum of precision * predicted + pull`, and by no more than 1.
 
-No step raises the sum above. `predicted` is an average of `predicted * w' / w` over the rows of
-the cell, in proportion to what they add, where `w'` are the new weights. By convexity the square is
-at most the same average of squares, and equal to it where nothing moves. Bounded so, each row
-stands alone. With `a` for the divisor without the pull, `g` for the difference, and a weight that
-grows by the factor r = e^s, its part, divided by its weight, changes by
+No step raises the sum above. After a step to weights `w'`, the count of a cell is an average of
+`predicted * w' / w` over its rows, in proportion to what they added before. By convexity the
+squared error is at most the same average of squared errors, and equal to it where nothing moves.
+Bounded so, each row stands alone. With `a` for the divisor without the pull, `g` for the
+difference, and a weight that grows by the factor r = e^s, its part, divided by its weight, changes
+by
 
     -g * (r - 1) + a * (r - 1)^2 / 2 + pull * (r * s - r + 1)
 

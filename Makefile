@@ -51,7 +51,8 @@ sanitize: $(SANITIZED)/.dev
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
 	$(SANITIZED)/bin/python -m pytest -p no:cacheprovider --capture=sys \
-		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines tests/unit/search
+		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines tests/unit/search \
+		tests/properties/test_native_sums.py tests/unit/evolve/test_fit.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from tabpe.archive import Archive
 from tabpe.buying import Plain
-from tabpe.errors import ArchiveError, BudgetError
+from tabpe.errors import ArchiveError, BudgetError, TabpeError
 from tabpe.measure import Measured
+from tabpe.measure.terms import charged
 from tabpe.privacy import Account
 from tabpe.run_folder import RunFolder, archive_of, measured_of
 
@@ -15,8 +16,8 @@ from tabpe.run_folder import RunFolder, archive_of, measured_of
 class Journal:
     """Measures what is not remembered, and remembers it before anyone sees it.
 
-    Privacy: a measurement that was remembered is charged to the account like any other, because it
-    is on the bill of the run, and no row is read for it again.
+    Privacy: a measurement that was remembered is charged to the account like any other, as often as
+    it was, because it is on the bill of the run, and no row is read for it again.
 
     Args:
         account: What the measurements are charged to.
@@ -32,14 +33,26 @@ class Journal:
         self._is_closed = is_closed
         self._places: dict[str, int] = {}
 
-    def once(self, name: str, measure: Callable[[], Measured]) -> Measured:
-        """Return the next measurement of that name, which `measure` makes if it must."""
+    def once(self, name: str, measure: Callable[[], Measured], *, times: int = 1) -> Measured:
+        """Return the next measurement of that name, which `measure` makes if it must.
+
+        Args:
+            name: Its item on the bill.
+            measure: Charges the account, and measures.
+            times: How often it is charged: once for each histogram, and for each vote of a row.
+
+        Raises:
+            ArchiveError: If what is remembered has other noise, or was charged another number of
+                times.
+        """
         place = self._places[name] = self._places.get(name, 0) + 1
         found = None if self._folder is None else self._folder.recall(name, place)
         if found is not None:
-            return self._charged(name, measured_of(found))
+            return self._charged(name, measured_of(found), times)
         self._check_open(name)
         measured = measure()
+        if measured.item.times != times:
+            raise TabpeError(f"{name}: was not charged {times} times, as it should have been.")
         if self._folder is not None:
             self._folder.record(name, place, archive_of(measured))
         return measured
@@ -55,8 +68,7 @@ class Journal:
             answer = ask()
             self._folder.record(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
             return answer
-        for _ in range(item.times):
-            self.account.charge(name)
+        charged(self.account, name, item.times)
         remembered = found.text.get("answer")
         if found.text.get("item") != item.to_dict() or not isinstance(remembered, dict):
             raise _another(name)
@@ -69,8 +81,8 @@ class Journal:
                 f"nothing more is read for it. Begin in a new folder."
             )
 
-    def _charged(self, name: str, measured: Measured) -> Measured:
-        if (measured.item.name, measured.item.sigma) != (name, self.account.charge(name)):
+    def _charged(self, name: str, measured: Measured, times: int) -> Measured:
+        if measured.item != charged(self.account, name, times):
             raise _another(name)
         return measured
 

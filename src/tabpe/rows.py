@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import is_text
-from tabpe.encode import Encoder, Records
+from tabpe.encode import Encoder, Records, Warp
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
 
@@ -29,6 +29,7 @@ class EncodedRows:
         source: The table.
         encoder: How rows are encoded.
         kept: For each row of the source whether it counts; None if all do.
+        warp: Moves the numbers of each row, by itself; None to leave them.
 
     Example:
         >>> import pyarrow as pa
@@ -43,6 +44,7 @@ class EncodedRows:
     source: Source
     encoder: Encoder
     kept: NDArray[np.bool_] | None = None
+    warp: Warp | None = None
 
     def __post_init__(self) -> None:
         self.encoder.check_names(self.source.names)
@@ -61,7 +63,7 @@ class EncodedRows:
                 counts = batch.counting(self.kept, first)
                 rows, labels = rows.take(counts), labels[counts]
             first += batch.table.num_rows
-            yield rows, labels
+            yield rows if self.warp is None else self.warp.of(rows), labels
 
     def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
         try:

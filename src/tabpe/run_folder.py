@@ -124,7 +124,9 @@ class RunFolder:
         self._lock.close()
 
     def _file(self, name: str, place: int) -> Path:
-        plain = "-".join(re.findall("[a-z]+", name))
+        # Numbers in a name are as wide as places, so that files stand in the order of rounds.
+        words = re.findall("[a-z]+|[0-9]+", name)
+        plain = "-".join(f"{int(word):03}" if word.isdigit() else word for word in words)
         return self._path / f"{plain}-{place:03}.measured"
 
     def _read_head(self) -> dict[str, Any] | None:
@@ -153,7 +155,7 @@ class RunFolder:
 def archive_of(measured: Measured) -> Archive:
     """Return a measurement as a file holds it."""
     item = measured.item
-    text = {"name": item.name, "sigma": item.sigma, "scale": measured.scale}
+    text = {"name": item.name, "sigma": item.sigma, "times": item.times, "scale": measured.scale}
     return Archive(text, {str(label): part for label, part in enumerate(measured.values)})
 
 
@@ -162,7 +164,7 @@ def measured_of(archive: Archive) -> Measured:
     try:
         text, arrays = archive.text, archive.arrays
         values = [arrays[str(label)] for label in range(len(arrays))]
-        item = BillItem(str(text["name"]), float(text["sigma"]), times=1)
+        item = BillItem(str(text["name"]), float(text["sigma"]), text["times"])
         scale = int(text["scale"])
     except (KeyError, TypeError, ValueError):
         values = []

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from tabpe.encode import Encoder, Records
 from tabpe.engines import LocalEngine, StreamEngine
+from tabpe.engines.users import bounded
 from tabpe.errors import DataError
+from tabpe.privacy.adjacency import FIXED_POINT
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
-CLASSES = 3
+CLASSES, MOST_ROWS = 3, 3
 
 
 def records(draw, size, numeric, categorical):
@@ -41,10 +43,10 @@ def votings(draw):
     return rows, labels, population
 
 
-def counted(rows, labels, population, kind=LocalEngine):
+def counted(rows, labels, population, kind=LocalEngine, each=1):
     engine = kind(classes=CLASSES, category_weight=1 / 3)
     engine.prepare([(rows, labels)])
-    counts = np.concatenate(engine.votes(population)), engine.class_counts()
+    counts = np.concatenate(engine.votes(population, each)), engine.class_counts()
     engine.close()
     return counts
 
@@ -54,32 +56,75 @@ def without(rows, labels, place):
     return rows.take(kept), labels[kept]
 
 
+def different(candidates):
+    """How many candidates differ from each other."""
+    whole = np.hstack([candidates.numbers, candidates.codes])
+    return len({tuple(row) for row in whole.tolist()})
+
+
 @pytest.mark.parametrize("kind", [LocalEngine, StreamEngine, partial(StreamEngine, spill=False)])
-@given(voting=votings(), data=st.data())
+@given(voting=votings(), each=st.integers(1, 5), data=st.data())
 @settings(deadline=None, max_examples=150)
-def test_one_row_more_or_less_changes_exactly_one_cell_by_one(kind, voting, data):
+def test_one_row_more_or_less_changes_as_many_cells_by_one_as_it_has_votes(
+    kind, voting, each, data
+):
+    """Also where candidates are the same, fewer than votes, or none."""
     rows, labels, population = voting
     place = data.draw(st.integers(0, len(rows) - 1))
-    votes, counts = counted(rows, labels, population, kind)
-    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population, kind)
-    has_candidates = len(population[labels[place]]) > 0
+    votes, counts = counted(rows, labels, population, kind, each)
+    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population, kind, each)
     moved = votes - fewer_votes
-    assert moved[moved != 0].tolist() == [1] * has_candidates
+    assert moved[moved != 0].tolist() == [1] * min(each, different(population[labels[place]]))
     assert np.flatnonzero(counts - fewer_counts).tolist() == [labels[place]]
     assert (counts - fewer_counts).sum() == 1
 
 
-@given(voting=votings(), data=st.data())
+@given(voting=votings(), each=st.integers(1, 5), data=st.data())
 @settings(deadline=None, max_examples=200)
-def test_another_row_in_the_place_of_one_moves_at_most_two_cells_by_one(voting, data):
+def test_another_row_in_the_place_of_one_moves_two_cells_a_vote_by_one_at_most(voting, each, data):
     rows, labels, population = voting
     place = data.draw(st.integers(0, len(rows) - 1))
-    one = counted(*without(rows, labels, len(rows) - 1), population)
-    other = counted(*without(rows, labels, place), population)
-    for before, after in zip(one, other, strict=True):
+    one = counted(*without(rows, labels, len(rows) - 1), population, each=each)
+    other = counted(*without(rows, labels, place), population, each=each)
+    for before, after, cells in zip(one, other, (2 * each, 2), strict=True):
         moved = after - before
         assert np.abs(moved).max(initial=0) <= 1
-        assert np.abs(moved).sum() <= 2
+        assert np.abs(moved).sum() <= cells
+
+
+def counted_for_users(rows, labels, ids, population, each):
+    if not len(rows):
+        return np.zeros(sum(map(len, population)), dtype=np.int64)
+    names = pa.chunked_array([pa.array(ids.tolist())])
+    users = bounded([names], column="id", most=MOST_ROWS, seed=0, scale=FIXED_POINT)
+    engine = LocalEngine(classes=CLASSES, category_weight=1 / 3, users=users)
+    engine.prepare([(rows.take(users.kept), labels[users.kept])])
+    return np.concatenate(engine.votes(population, each))
+
+
+@given(voting=votings(), each=st.integers(1, 5), data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_one_user_more_or_less_moves_votes_by_what_they_cost_at_most(voting, each, data):
+    """The squared length is at most that of as many histograms as a row has votes."""
+    rows, labels, population = voting
+    size = len(rows)
+    ids = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)))
+    others = ids != ids[0]
+    votes = counted_for_users(rows, labels, ids, population, each)
+    fewer = counted_for_users(rows.take(others), labels[others], ids[others], population, each)
+    moved = votes - fewer
+    assert (moved >= 0).all()
+    assert int((moved**2).sum()) <= each * FIXED_POINT**2
+    assert np.count_nonzero(moved) <= each * MOST_ROWS
+
+
+@given(voting=votings(), each=st.integers(1, 5))
+@settings(deadline=None, max_examples=100)
+def test_users_with_one_row_each_count_as_rows_do(voting, each):
+    rows, labels, population = voting
+    users = counted_for_users(rows, labels, np.arange(len(rows)), population, each)
+    votes, _ = counted(rows, labels, population, each=each)
+    assert users.tolist() == (FIXED_POINT * votes).tolist()
 
 
 SCHEMA = Schema(

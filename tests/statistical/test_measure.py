@@ -9,7 +9,7 @@ from tabpe import measure
 from tabpe.encode import Marginal, Records
 from tabpe.encode.axes import ListAxis
 from tabpe.measure import Terms
-from tabpe.privacy import ROWS, Account, BillItem, OpenDPNoise
+from tabpe.privacy import ROWS, Account, BillItem, Neighbours, OpenDPNoise
 
 SIGMA = 3.3
 COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
@@ -21,8 +21,8 @@ class KnownEngine:
     def __init__(self, cells):
         self.cells = cells
 
-    def votes(self, population):
-        """Return the counts, class by class."""
+    def votes(self, population, each=1):
+        """Return the counts, class by class, whatever the number of votes of a row."""
         sizes = [len(candidates) for candidates in population]
         return np.split(self.cells, np.cumsum(sizes)[:-1])
 
@@ -61,6 +61,18 @@ def added_to_votes(sigma, times=1):
     ]
 
 
+def added_to_soft_votes(sigma, neighbours=ROWS):
+    """Four votes of each row: charged four times, and each cell gets a single draw."""
+    population = [candidates(20_000)]
+    account, engine = agreed("votes, round 2", sigma, 4), KnownEngine(COUNTS)
+    engine.scale = neighbours.scale
+    measured = measure.votes(
+        engine, population, account, OpenDPNoise(), each=4, name="votes, round 2"
+    )
+    assert account.spent == account.agreed == (measured.item,)
+    return measured.values[0] - COUNTS
+
+
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
     measured = measure.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
@@ -85,6 +97,27 @@ def added_to_marginals(sigma):
 
 def test_votes_get_noise_of_the_agreed_sigma(fit):
     assert fit.accepts(added_to_votes(SIGMA)[0], SIGMA)
+
+
+def test_several_votes_of_a_row_get_noise_of_the_agreed_sigma(fit, uncorrelated):
+    drawn = added_to_soft_votes(SIGMA)
+    assert fit.accepts(drawn, SIGMA)
+    assert uncorrelated(drawn[:-1], drawn[1:])
+    assert uncorrelated(drawn, COUNTS)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.9, 1.1, 2])
+def test_several_votes_of_a_row_under_other_noise_are_rejected(fit, factor):
+    """By ten percent, or by the root of the number of votes, up or down."""
+    assert not fit.accepts(added_to_soft_votes(SIGMA * factor), SIGMA)
+
+
+def test_several_votes_of_users_get_noise_of_the_agreed_sigma_on_their_scale(fit):
+    users = Neighbours(max_rows=3)
+    drawn = added_to_soft_votes(SIGMA, users)
+    assert fit.accepts(drawn, SIGMA * users.scale)
+    assert not fit.accepts(drawn, SIGMA * users.scale * 1.1)
+    assert not fit.accepts(drawn, SIGMA * users.scale / 2)
 
 
 def test_class_counts_get_noise_of_the_agreed_sigma(fit):

@@ -9,7 +9,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.encode import Encoder
+from tabpe.encode import Encoder, Warp
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
 from tabpe.rows import EncodedRows, user_ids
@@ -204,3 +204,22 @@ def test_a_csv_file_has_blanks_for_users_that_are_missing(tmp_path):
 def test_user_ids_come_as_they_are(ids):
     (batch,) = user_ids(open_source(pa.table({"user": ids})), "user")
     assert batch.to_pylist() == ids
+
+
+def test_rows_may_be_moved_onto_another_scale_each_by_itself():
+    warp = Warp(
+        (np.array([0, 0.5, 1.0]), np.array([0, 1.0])), (np.array([0, 0.8, 1.0]), np.array([0, 1.0]))
+    )
+    ages = pa.table(
+        {"age": [0, 25, 75, 100, 50], "bmi": [10.0] * 5, "ward": ["lung"] * 5, "ill": ["no"] * 5}
+    )
+    kept = np.array([True, True, False, True, True])
+    source = open_source(ages)
+    plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, warp)
+    for (before, classes), (after, same) in zip(plain, moved, strict=True):
+        assert after.numbers.dtype == before.numbers.dtype == np.float32
+        assert after.codes.tolist() == before.codes.tolist()
+        assert classes.tolist() == same.tolist()
+    spread = np.concatenate([rows.numbers[:, 0] for rows, _ in moved])
+    assert np.allclose(spread, [0.0, 0.4, 1.0, 0.8])
+    assert moved.most_bytes == plain.most_bytes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabpe.archive import Archive
-from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError
+from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.privacy import Account, BillItem
@@ -27,9 +27,9 @@ def reopened(path, identity=IDENTITY):
     return RunFolder(path, Run.begin(None), identity)
 
 
-def measured(*parts, name="votes", sigma=2.5, scale=1):
+def measured(*parts, name="votes", sigma=2.5, times=1, scale=1):
     return Measured(
-        [np.array(part, dtype=np.int64) for part in parts], BillItem(name, sigma, 1), scale
+        [np.array(part, dtype=np.int64) for part in parts], BillItem(name, sigma, times), scale
     )
 
 
@@ -87,7 +87,7 @@ def test_measurements_without_a_fingerprint_are_refused(folder):
 
 
 def test_a_measurement_comes_back_as_it_was(folder):
-    given = measured([1, -2, 3], [], [4], scale=16)
+    given = measured([1, -2, 3], [], [4], times=7, scale=16)
     folder.record("class counts", 3, archive_of(given))
     found = measured_of(folder.recall("class counts", 3))
     assert [part.tolist() for part in found.values] == [[1, -2, 3], [], [4]]
@@ -102,14 +102,22 @@ def test_a_measurement_is_never_overwritten(folder):
     assert measured_of(folder.recall("votes", 1)).values[0].tolist() == [1]
 
 
+TEXT = {"name": "votes", "sigma": 1.0, "times": 1, "scale": 1}
+COUNTS = np.zeros(3, dtype=np.int64)
+
+
 @pytest.mark.parametrize(
     "archive",
     [
         Archive({}, {}),
-        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {}),
-        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {"0": np.zeros(3)}),
-        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {"1": np.zeros(3, dtype=np.int64)}),
-        Archive({"name": "votes", "sigma": -1.0, "scale": 1}, {"0": np.zeros(3, dtype=np.int64)}),
+        Archive(TEXT, {}),
+        Archive(TEXT, {"0": np.zeros(3)}),
+        Archive(TEXT, {"1": COUNTS}),
+        Archive(TEXT | {"sigma": -1.0}, {"0": COUNTS}),
+        Archive(TEXT | {"times": 0}, {"0": COUNTS}),
+        Archive(TEXT | {"times": 1.5}, {"0": COUNTS}),
+        Archive(TEXT | {"times": "1"}, {"0": COUNTS}),
+        Archive({"name": "votes", "sigma": 1.0, "scale": 1}, {"0": COUNTS}),
     ],
 )
 def test_a_damaged_measurement_is_refused(archive):
@@ -117,9 +125,39 @@ def test_a_damaged_measurement_is_refused(archive):
         measured_of(archive)
 
 
-def account(times=2):
+NAMES = [
+    "votes",
+    *(f"votes, round {number}" for number in (1, 2, 3, 10, 12, 123)),
+    *("columns", "columns by class", "class counts", "row count", "user count"),
+    *("kinds of columns", "bounds, powers of two", "bounds, bins", "categories"),
+]
+
+
+def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
+    for name in NAMES:
+        for place in (1, 2, 3):
+            folder.record(name, place, archive_of(measured([place], name=name)))
+    for name in NAMES:
+        for place in (1, 2, 3):
+            found = measured_of(folder.recall(name, place))
+            assert (found.item.name, found.values[0].tolist()) == (name, [place])
+    assert len(list((tmp_path / "run").glob("*.measured"))) == 3 * len(NAMES)
+
+
+@pytest.mark.parametrize("tilted", [False, True])
+def test_files_stand_in_the_order_of_rounds(folder, tmp_path, tilted):
+    for number in range(1, 31):
+        name, place = (f"votes, round {number}", 1) if tilted else ("votes", number)
+        folder.record(name, place, archive_of(measured([number], name=name)))
+    folder.record("class counts", 1, archive_of(measured([0], name="class counts")))
+    files = sorted((tmp_path / "run").glob("*votes*.measured"))
+    rounds = [measured_of(Archive.load(file)).values[0][0] for file in files]
+    assert rounds == list(range(1, 31))
+
+
+def account(times=2, *, name="votes", sigma=2.5):
     opened = Account()
-    opened.agree(BillItem("votes", 2.5, times))
+    opened.agree(BillItem(name, sigma, times))
     return opened
 
 
@@ -161,6 +199,52 @@ def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
     folder.record("votes", 1, archive_of(measured([5], sigma=2.0)))
     with pytest.raises(ArchiveError, match="another measurement"):
         Journal(account(), folder).once("votes", list)
+
+
+def test_what_was_charged_several_times_is_charged_as_often_again(folder):
+    """A histogram in which a row has four votes, in each of two rounds."""
+    first, second = account(times=8), account(times=8)
+
+    def measure():
+        for _ in range(4):
+            first.charge("votes")
+        return measured([5], times=4)
+
+    journal, again = Journal(first, folder), Journal(second, folder)
+    for _ in range(2):
+        journal.once("votes", measure, times=4)
+        found = again.once("votes", list, times=4)
+        assert (found.values[0].tolist(), found.item.times) == ([5], 4)
+        assert second.spent == first.spent
+    assert second.spent == second.agreed
+
+
+@pytest.mark.parametrize(("then", "now"), [(1, 4), (4, 1), (4, 3)])
+def test_a_journal_refuses_what_was_charged_another_number_of_times(folder, then, now):
+    folder.record("votes", 1, archive_of(measured([5], times=then)))
+    opened = account(times=12)
+    with pytest.raises(ArchiveError, match="another measurement"):
+        Journal(opened, folder).once("votes", list, times=now)
+    assert [item.times for item in opened.spent] == [now]
+
+
+def test_a_journal_does_not_go_beyond_what_was_agreed_on(folder):
+    folder.record("votes", 1, archive_of(measured([5], times=4)))
+    with pytest.raises(BudgetError, match="used up"):
+        Journal(account(times=3), folder).once("votes", list, times=4)
+
+
+def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembered(folder):
+    with pytest.raises(TabpeError, match="4 times"):
+        Journal(account(times=4), folder).once("votes", lambda: measured([5]), times=4)
+    assert folder.recall("votes", 1) is None
+
+
+def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(folder):
+    """Names that differ by more than words and numbers could share one."""
+    folder.record("votes round 3", 1, archive_of(measured([5], name="votes round 3")))
+    with pytest.raises(ArchiveError, match="another measurement"):
+        Journal(account(name="votes, round 3"), folder).once("votes, round 3", list)
 
 
 def asked(sigma=2.5, times=3):

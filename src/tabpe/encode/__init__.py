@@ -4,10 +4,12 @@
 - `encoder`: `Encoder`, which turns a table into records and records into a table
 - `axes`: `Marginal`, into which cell of a table of counts a row falls
 - `cells`: how the cells of one column become numbers or codes
+- `warp`: `Warp`, a scale on which numbers lie more evenly
 """
 
 from tabpe.encode.axes import Marginal
 from tabpe.encode.encoder import Encoder
 from tabpe.encode.records import Records, Space
+from tabpe.encode.warp import Warp
 
-__all__ = ["Encoder", "Marginal", "Records", "Space"]
+__all__ = ["Encoder", "Marginal", "Records", "Space", "Warp"]

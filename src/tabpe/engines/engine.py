@@ -20,7 +20,8 @@ class Engine(Protocol):
       so that one row more or less changes exactly one cell by one, or none; `scale` is 1. Of votes
       it adds one to each of at most `each` different cells.
     - Where they differ by a user, each user adds a vector of whole numbers without negative parts,
-      of length `scale` at most, over all classes together.
+      of length `scale` at most, over all classes together. Of votes its squared length is at most
+      `each` times that of `scale`, and a user with a single row adds `scale` to each of its cells.
     - A row votes among the candidates of its own class for the nearest ones: the smallest
       `category_weight * (differing categories) + sum of squared differences of scaled numbers`,
       in float32 and in that order of operations. Ties go to the lowest index. Of equal candidates

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
-from tabpe.encode.axes import Marginal
+from tabpe.encode.axes import ListAxis, Marginal
 from tabpe.engines.users import Users, unit_vectors
 from tabpe.errors import DataError
 
@@ -30,18 +30,31 @@ class Tables:
     Args:
         batches: The rows that count, each with its class; they are read once for each question.
         users: Whose the rows are; None if every row counts for itself.
+        classes: Number of classes.
 
     Example:
-        >>> from tabpe.encode.axes import ListAxis
         >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
-        >>> tables = Tables([(rows, np.zeros(3, dtype=np.int64))])
+        >>> tables = Tables([(rows, np.array([0, 1, 1]))], classes=2)
         >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
         [array([1, 0, 2]), array([3])]
+        >>> tables.class_counts()
+        array([1, 2])
     """
 
-    def __init__(self, batches: Batches, users: Users | None = None) -> None:
+    def __init__(self, batches: Batches, users: Users | None = None, classes: int = 1) -> None:
         self._batches, self._users = batches, users
+        self._by_class = Marginal((ListAxis("class", None, tuple(range(classes))),))
         self.scale = 1 if users is None else users.scale
+
+    def row_count(self) -> Whole:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
+        if self._users is not None:
+            return np.array([self._users.count * self.scale])
+        return self.counts([Marginal(())])[0]
+
+    def class_counts(self) -> Whole:
+        """Return how many rows each class has."""
+        return self.counts([self._by_class])[0]
 
     def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal, or what users add to it."""

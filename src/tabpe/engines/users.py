@@ -70,30 +70,36 @@ def bounded(
     return Users(kept, owners[kept], len(known), scale)
 
 
-def unit_vectors(owners: Whole, cells: Whole, size: int, length: int) -> Whole:
-    """Return the sum of the vectors of all users, each of `length` at most.
+def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int = 1) -> Whole:
+    """Return the sum of the vectors of all users, each of `length * sqrt(votes)` at most.
 
     A user who counts c times in a cell, and c_1, c_2, ... times in all of them, adds
-    `length * c / sqrt(c_1^2 + c_2^2 + ...)` to it, rounded down. Whole numbers throughout, so
-    that no rounding makes a vector longer.
+    `length * c * sqrt(votes / (c_1^2 + c_2^2 + ...))` to it, rounded down. Whole numbers
+    throughout, so that no rounding makes a vector longer. A user with a single row, which counts
+    in as many cells as it has votes, adds `length` to each of them.
 
     Args:
-        owners: The user of each row.
-        cells: The cell in which each row counts, from 0 to below `size`.
+        owners: The user of each vote.
+        cells: The cell in which each vote counts, from 0 to below `size`.
         size: The number of cells.
-        length: How long the vector of a user is.
+        length: How long the vector of a user is where a row has one vote.
+        votes: How many votes a row has, each in another cell.
 
     Example:
         >>> unit_vectors(np.array([0, 0, 1]), np.array([0, 1, 1]), size=3, length=100)
         array([ 70, 170,   0])
+        >>> unit_vectors(np.array([0, 0]), np.array([0, 1]), size=3, length=100, votes=2)
+        array([100, 100,   0])
     """
     pairs, counts = np.unique(owners * size + cells, return_counts=True)
     of, cell = pairs // size, pairs % size
     _, whose = np.unique(of, return_inverse=True)
     squares = np.zeros(whose.max(initial=-1) + 1, dtype=np.int64)
     np.add.at(squares, whose, counts**2)
-    # Below 2**52 the square root of a float, rounded down, is that of the whole number.
-    parts = np.sqrt((length * counts) ** 2 // squares[whose]).astype(np.int64)
+    # At most 2**14 long, 10,000 rows and 16 votes: below 2**59, and after the division, by the
+    # square of the same count or more, at most 2**32. Below 2**52 the square root of a float,
+    # rounded down, is that of the whole number.
+    parts = np.sqrt(votes * (length * counts) ** 2 // squares[whose]).astype(np.int64)
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, cell, parts)
     return total

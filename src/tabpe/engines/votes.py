@@ -119,17 +119,25 @@ def count_user_votes(
     scale: int,
     each: int = 1,
 ) -> list[Counts]:
-    """Return the same for users: each adds a vector of length `scale`, over all classes."""
+    """Return the same for users: each adds one vector, over all classes.
+
+    Its length is at most `scale` times the square root of `each`, which so many votes pay for. A
+    row that has fewer candidates gives the rest of its votes to cells that nobody sees, one after
+    the candidates of its class for each. So a vote weighs the same however many candidates there
+    are.
+    """
     polls = _opened(population, classes, category_weight, jobs)
-    firsts = np.cumsum([0, *(len(candidates) for candidates in population)])
+    firsts = np.cumsum([0, *(len(candidates) + each for candidates in population)])
     owners, cells = [_NONE], [_NONE]
     for segment in segments:
         if len(population[segment.label]) and segment.owners is not None:
             winners = polls[segment.label].winners(segment, each)
-            owners.append(np.repeat(segment.owners, winners.shape[1]))
+            owners.append(np.repeat(segment.owners, each))
             cells.append(firsts[segment.label] + winners.ravel())
-    votes = unit_vectors(np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale)
-    return list(np.split(votes, firsts[1:-1]))
+    votes = unit_vectors(
+        np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale, votes=each
+    )
+    return [part[:-each] for part in np.split(votes, firsts[1:-1])]
 
 
 def _opened(
@@ -145,17 +153,19 @@ class _Poll:
     """The candidates of a class and their votes so far.
 
     Of equal candidates the first gets all votes, as the tie rule says, so only that one is
-    looked at.
+    looked at: the votes of a row are for candidates that differ, and in as many cells.
     """
 
     def __init__(self, candidates: Records, category_weight: float, jobs: int) -> None:
-        single = Records(candidates.numbers.astype(np.float32), candidates.codes)
+        # To add 0 makes one zero of the two that float32 has.
+        single = Records(candidates.numbers.astype(np.float32) + np.float32(0), candidates.codes)
         self._distinct = np.flatnonzero(first_equals(single) == np.arange(len(single)))
         self.counts = np.zeros(len(candidates), dtype=np.int64)
         if len(candidates):
             self._index = index(single.take(self._distinct), category_weight, jobs=jobs)
 
     def ask(self, segment: Segment, each: int) -> None:
+        """Add the votes of the rows of a segment."""
         if len(self.counts):
             winners = self._nearest(segment, each)
             for place in range(winners.shape[1]):
@@ -164,8 +174,10 @@ class _Poll:
                 )
 
     def winners(self, segment: Segment, each: int) -> Counts:
-        nearest: Counts = self._distinct[self._nearest(segment, each)]
-        return nearest
+        """Return the `each` cells of each row; those behind the candidates are nobody's."""
+        found = self._distinct[self._nearest(segment, each)]
+        nobody = len(self.counts) + np.arange(each - found.shape[1])
+        return np.hstack([found, np.tile(nobody, (len(found), 1))])
 
     def _nearest(self, segment: Segment, each: int) -> Counts:
         return self._index.nearest(segment.rows, min(each, len(self._distinct)))

@@ -6,7 +6,7 @@ else.
 
 - `histograms`: `votes`, `class_counts`, `row_count`
 - `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
-- `tables`: `marginals`, rows in the cells of tables of counts
+- `tables`: `marginals`, `measured_marginals`, rows in the cells of tables of counts
 - `choice`: `choose`, `distances`, marginals against estimates of them
 - `halfspaces`: `worst_halfspaces`, `rows_inside`, rows on one side of planes
 - `terms`: `Terms`, on which rows are read: what is charged, and the noise
@@ -15,7 +15,7 @@ else.
 from tabpe.measure.choice import choose, distances
 from tabpe.measure.halfspaces import rows_inside, worst_halfspaces
 from tabpe.measure.histograms import Measured, class_counts, row_count, votes
-from tabpe.measure.tables import marginals
+from tabpe.measure.tables import marginals, measured_marginals
 from tabpe.measure.terms import Terms
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "class_counts",
     "distances",
     "marginals",
+    "measured_marginals",
     "row_count",
     "rows_inside",
     "votes",

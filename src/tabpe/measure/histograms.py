@@ -4,6 +4,9 @@ Privacy: each function is a discrete Gaussian mechanism. A private row counts in
 of the answer, over all classes together, or all rows of a user make up one vector of length
 `Engine.scale`; see `Neighbours`. The noise on every cell has the sigma that the account was charged
 for, times that scale, before a row is read.
+
+Where a row has k votes, they are in k different cells, and the vector of a user has at most k times
+the squared length. That is k mechanisms of the kind above, and charged as such.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import _validate
 from tabpe.encode import Records
-from tabpe.engines import Engine, Survey
-from tabpe.errors import TabpeError
+from tabpe.engines import Engine, Survey, Tables
+from tabpe.errors import ParameterError, TabpeError
+from tabpe.measure.terms import charged
 from tabpe.privacy import Account, BillItem, NoiseSource
+from tabpe.search.nearest import MOST_NEAREST
 
 VOTES = "votes"
 CLASS_COUNTS = "class counts"
@@ -28,10 +34,10 @@ USER_COUNT = "user count"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A noisy histogram: public from here on.
+    """A noisy histogram, or several of a kind: public from here on.
 
     Args:
-        values: The noisy counts, one array a class for votes and a single array otherwise.
+        values: The noisy counts, one array a class for votes, one a marginal, or a single one.
         item: What it adds to the bill.
         scale: What a row or a user counts: 1, or the parts of a fixed point.
     """
@@ -42,14 +48,32 @@ class Measured:
 
 
 def votes(
-    engine: Engine, population: Sequence[Records], account: Account, noise: NoiseSource
+    engine: Engine,
+    population: Sequence[Records],
+    account: Account,
+    noise: NoiseSource,
+    *,
+    each: int = 1,
+    name: str = VOTES,
 ) -> Measured:
-    """Return the noisy votes of the private rows for the candidates of each class."""
+    """Return the noisy votes of the private rows for the candidates of each class.
+
+    Args:
+        engine: Holds the private rows.
+        population: The candidates of each class.
+        account: Is charged for a histogram for each vote of a row, however many candidates a
+            class has.
+        noise: The source of noise; each cell gets one draw, whatever the number of votes.
+        each: For how many of the nearest candidates a row votes.
+        name: Their item on the bill.
+    """
+    _check_votes(each)
     sizes = [len(candidates) for candidates in population]
     measured = _measure(
-        VOTES,
+        name,
         sum(sizes),
-        lambda: _joined(engine.votes(population), sizes),
+        lambda: _joined(engine.votes(population, each), sizes),
+        times=each,
         engine=engine,
         account=account,
         noise=noise,
@@ -58,7 +82,9 @@ def votes(
     return Measured(list(parts), measured.item, measured.scale)
 
 
-def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSource) -> Measured:
+def class_counts(
+    engine: Engine | Tables, classes: int, account: Account, noise: NoiseSource
+) -> Measured:
     """Return the noisy number of private rows of each class."""
     return _measure(
         CLASS_COUNTS, classes, engine.class_counts, engine=engine, account=account, noise=noise
@@ -66,7 +92,7 @@ def class_counts(engine: Engine, classes: int, account: Account, noise: NoiseSou
 
 
 def row_count(
-    engine: Engine | Survey, account: Account, noise: NoiseSource, name: str = ROW_COUNT
+    engine: Engine | Survey | Tables, account: Account, noise: NoiseSource, name: str = ROW_COUNT
 ) -> Measured:
     """Return the noisy number of private rows, or of users; `name` is its item on the bill."""
     return _measure(name, 1, engine.row_count, engine=engine, account=account, noise=noise)
@@ -77,19 +103,26 @@ def _measure(
     cells: int,
     count: Callable[[], NDArray[np.int64]],
     *,
-    engine: Engine | Survey,
+    times: int = 1,
+    engine: Engine | Survey | Tables,
     account: Account,
     noise: NoiseSource,
 ) -> Measured:
     """Charge, then count exactly while the noise is drawn in another thread."""
-    sigma, scale = account.charge(name), engine.scale
+    item, scale = charged(account, name, times), engine.scale
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tabpe-noise") as pool:
-        drawn = pool.submit(noise.draw, cells, sigma * scale)
+        drawn = pool.submit(noise.draw, cells, item.sigma * scale)
         exact, added = count(), drawn.result()
     # Broadcasting would put one draw on many cells, or one count into them.
     if exact.shape != (cells,) or added.shape != (cells,):
         raise TabpeError(f"{name}: counts and noise do not match the {cells} cells asked for.")
-    return Measured([exact + added], BillItem(name, sigma, times=1), scale)
+    return Measured([exact + added], item, scale)
+
+
+def _check_votes(each: int) -> None:
+    _validate.whole("each", each, least=1)
+    if each > MOST_NEAREST:
+        raise ParameterError(f"each={each}: expected at most {MOST_NEAREST} votes of a row.")
 
 
 def _joined(parts: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:

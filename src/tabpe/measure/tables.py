@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tabpe.encode.axes import Marginal
 from tabpe.engines import Tables
 from tabpe.errors import TabpeError
+from tabpe.measure.histograms import Measured
 from tabpe.measure.terms import Terms, charged, check_mechanism, noisy
 from tabpe.privacy.bill import GAUSSIAN
 
@@ -34,18 +35,34 @@ def marginals(
     """
     if not asked:
         return []
-    scale = terms.neighbours.scale
-    if tables.scale != scale:
+    measured = measured_marginals(tables, asked, terms, name)
+    return [
+        counts.reshape(marginal.shape) / measured.scale
+        for counts, marginal in zip(measured.values, asked, strict=True)
+    ]
+
+
+def measured_marginals(
+    tables: Tables, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
+) -> Measured:
+    """Return the same as whole numbers, cell after cell, with what they add to the bill.
+
+    Args:
+        tables: Counts the rows.
+        asked: The marginals, one or more; each is charged once.
+        terms: On which terms rows are read.
+        name: Their item on the bill.
+    """
+    if tables.scale != terms.neighbours.scale:
         raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
     item = charged(terms.account, name, len(asked))
     check_mechanism(item, GAUSSIAN)
-    return [
-        _matching(noisy(counts, item, terms), marginal) / scale
-        for counts, marginal in zip(tables.counts(asked), asked, strict=True)
-    ]
+    counted = zip(tables.counts(asked), asked, strict=True)
+    values = [noisy(_matching(counts, marginal), item, terms) for counts, marginal in counted]
+    return Measured(values, item, tables.scale)
 
 
 def _matching(counts: NDArray[np.int64], marginal: Marginal) -> NDArray[np.int64]:
     if counts.shape != (marginal.size,):
         raise TabpeError("marginals: the counts are not those of the cells asked for.")
-    return counts.reshape(marginal.shape)
+    return counts

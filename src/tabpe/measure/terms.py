@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ class Terms:
 
 
 def charged(account: Account, name: str, times: int) -> BillItem:
-    """Charge for all histograms of a question, and return the item that they have in the bill."""
+    """Charge for all histograms of a question, and return what they add to the bill."""
     for _ in range(times):
         account.charge(name)
-    return next(item for item in account.agreed if item.name == name)
+    return replace(next(item for item in account.agreed if item.name == name), times=times)
 
 
 def noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.int64]:

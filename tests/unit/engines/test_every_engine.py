@@ -43,8 +43,8 @@ def drawn(rng, size):
 def engine_of(request):
     engines = []
 
-    def made(*batches, classes=3):
-        engines.append(KINDS[request.param](classes=classes, category_weight=1 / 3))
+    def made(*batches, classes=3, jobs=1):
+        engines.append(KINDS[request.param](classes=classes, category_weight=1 / 3, jobs=jobs))
         engines[-1].prepare(batches)
         return engines[-1]
 
@@ -63,6 +63,9 @@ def private():
 def population():
     rng = np.random.default_rng(1)
     return [drawn(rng, size) for size in (10, 25, 1)]
+
+
+each_number = pytest.mark.parametrize("each", [1, 2, 3, 4])
 
 
 def plain(votes):
@@ -85,31 +88,52 @@ def test_every_row_votes_once_in_its_own_class(engine_of, private, population):
     assert engine.class_counts().tolist() == np.bincount(private[1]).tolist()
 
 
+@each_number
+def test_every_row_votes_for_as_many_candidates_as_it_may(engine_of, private, population, each):
+    votes = engine_of(private).votes(population, each)
+    different = [len(np.unique(np.hstack([p.numbers, p.codes]), axis=0)) for p in population]
+    sizes = np.bincount(private[1])
+    assert [counts.sum() for counts in votes] == [
+        size * min(each, known) for size, known in zip(sizes, different, strict=True)
+    ]
+    assert all(counts.max() <= size for counts, size in zip(votes, sizes, strict=True))
+
+
+def test_one_vote_of_a_row_is_what_it_has_if_nothing_is_said(engine_of, private, population):
+    engine = engine_of(private)
+    assert plain(engine.votes(population)) == plain(engine.votes(population, 1))
+
+
 def test_answers_are_exact_integers(engine_of, private, population):
     engine = engine_of(private)
     assert engine.class_counts().dtype == np.int64
     assert {counts.dtype for counts in engine.votes(population)} == {np.dtype(np.int64)}
 
 
-def test_batches_do_not_matter(engine_of, private, population):
+@each_number
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_batches_and_threads_do_not_matter(engine_of, private, population, jobs, each):
     rows, labels = private
     cuts = [(rows.take(part), labels[part]) for part in np.array_split(np.arange(200), 7)]
-    assert plain(engine_of(*cuts).votes(population)) == plain(engine_of(private).votes(population))
+    whole = engine_of(private).votes(population, each)
+    assert plain(engine_of(*cuts, jobs=jobs).votes(population, each)) == plain(whole)
 
 
-def test_the_order_of_rows_does_not_matter(engine_of, private, population):
+@each_number
+def test_the_order_of_rows_does_not_matter(engine_of, private, population, each):
     rows, labels = private
     order = np.random.default_rng(2).permutation(200)
     shuffled = rows.take(order), labels[order]
-    assert plain(engine_of(shuffled).votes(population)) == plain(
-        engine_of(private).votes(population)
+    assert plain(engine_of(shuffled).votes(population, each)) == plain(
+        engine_of(private).votes(population, each)
     )
 
 
-def test_duplicate_candidates_give_all_votes_to_the_first(engine_of, private, population):
+@each_number
+def test_duplicate_candidates_give_all_votes_to_the_first(engine_of, private, population, each):
     twice = [Records.concat([part, part]) for part in population]
-    once = engine_of(private).votes(population)
-    doubled = engine_of(private).votes(twice)
+    once = engine_of(private).votes(population, each)
+    doubled = engine_of(private).votes(twice, each)
     for counts, both in zip(once, doubled, strict=True):
         assert both.tolist() == [*counts.tolist(), *[0] * len(counts)]
 
@@ -192,29 +216,40 @@ def tables(draw):
     return batches, population, draw(st.integers(1, 12))
 
 
-def expected_votes(batches, population):
+def expected_votes(batches, population, each):
     """The definition, row by row."""
     counts = [[0] * len(candidates) for candidates in population]
     for rows, labels in batches:
         for place, label in enumerate(labels):
-            if len(population[label]):
-                row = rows.take(np.array([place]))
-                counts[label][NumpyIndex(population[label], 1 / 3).nearest(row)[0, 0]] += 1
+            for winner in winners(rows.take(np.array([place])), population[label], each):
+                counts[label][winner] += 1
     return counts
+
+
+def winners(row, candidates, each):
+    """Go from the nearest candidate to the farthest, past those that are like one before."""
+    if not len(candidates):
+        return []
+    chosen = {}
+    for place in NumpyIndex(candidates, 1 / 3).nearest(row, len(candidates))[0]:
+        like = (*candidates.numbers[place].tolist(), *candidates.codes[place].tolist())
+        chosen.setdefault(like, place)
+    return list(chosen.values())[:each]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("prepare", [lambda rows, _: (rows, None), merged])
-@given(table=tables())
+@given(table=tables(), each=st.integers(1, 5), jobs=st.sampled_from([1, 2]))
 @settings(deadline=None, max_examples=60)
-def test_votes_are_those_of_the_definition_bit_for_bit(kind, prepare, table):
+def test_votes_are_those_of_the_definition_bit_for_bit(kind, prepare, table, each, jobs):
     batches, population, segment = table
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(votes, "ROWS_A_SEGMENT", segment)
         patched.setattr(votes, "prepared", prepare)
-        engine = KINDS[kind](classes=len(population), category_weight=1 / 3)
+        engine = KINDS[kind](classes=len(population), category_weight=1 / 3, jobs=jobs)
         engine.prepare(batches)
-        assert plain(engine.votes(population)) == expected_votes(batches, population)
+        expected = expected_votes(batches, population, each)
+        assert plain(engine.votes(population, each)) == expected
         labels = [int(label) for _, labels in batches for label in labels]
         assert engine.class_counts().tolist() == [
             labels.count(label) for label in range(len(population))

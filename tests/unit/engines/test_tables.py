@@ -4,11 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tabpe import measure
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
-from tabpe.engines import Tables
+from tabpe.engines import LocalEngine, Tables
 from tabpe.engines.users import bounded
 from tabpe.errors import DataError
+from tabpe.privacy import Account, BillItem, FakeNoise
 from tabpe.schema import Boolean, Integer, Schema
 
 ENCODER = Encoder(Schema((Integer("age", 0, 3), Boolean("ill")), label="ill"))
@@ -44,6 +46,44 @@ def test_a_user_counts_with_one_vector_in_every_marginal(size):
     assert tables.scale == 100
     # a: one row of 0 and two of 3, so 1/sqrt(5) and 2/sqrt(5); b: one of 0; c: one of 3.
     assert [counts.tolist() for counts in found] == [[44 + 100, 0, 0, 89 + 100], [300]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("ids", [None, IDS, ["a"] * 5, list("abcde")])
+def test_rows_and_classes_are_counted_as_an_engine_counts_them(size, ids):
+    whose = None if ids is None else users(ids)
+    kept = [True] * 5 if whose is None else whose.kept.tolist()
+    parts = []
+    for rows, classes in batches(size):
+        here, kept = np.array(kept[: len(rows)]), kept[len(rows) :]
+        parts.append((rows.take(here), classes[here]))
+    tables = Tables(parts, whose, classes=2)
+    engine = LocalEngine(classes=2, category_weight=1 / 3, users=whose)
+    engine.prepare(parts)
+    for found, expected in (
+        (tables.row_count(), engine.row_count()),
+        (tables.class_counts(), engine.class_counts()),
+    ):
+        assert found.dtype == np.int64
+        assert found.tolist() == expected.tolist()
+
+
+def test_a_class_without_rows_is_counted_too():
+    assert Tables(batches(2), classes=4).class_counts().tolist() == [1, 4, 0, 0]
+    assert Tables([]).row_count().tolist() == Tables([]).class_counts().tolist() == [0]
+
+
+@pytest.mark.parametrize("whose", [None, users()])
+def test_its_counts_can_be_bought(whose):
+    account, noise, tables = Account(), FakeNoise(strength=0), Tables(batches(2), whose, classes=2)
+    for name in ("row count", "class counts"):
+        account.agree(BillItem(name, 2.5, 1))
+    rows = measure.row_count(tables, account, noise)
+    classes = measure.class_counts(tables, 2, account, noise)
+    assert account.spent == (rows.item, classes.item)
+    assert {rows.scale, classes.scale} == {tables.scale}
+    assert rows.values[0].tolist() == ([5] if whose is None else [300])
+    assert classes.values[0].tolist() == ([1, 4] if whose is None else [100, 200])
 
 
 def test_all_marginals_are_counted_in_one_pass():

@@ -1,5 +1,7 @@
 """Users: which rows count, and that a user is one vector of one length."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -111,8 +113,11 @@ def engines(users, **changes):
     yield StreamEngine(**common, spill=False)
 
 
-def naive_votes(rows, labels, owners, population):
-    """One user after the other, one row after the other, in Python."""
+def naive_votes(rows, labels, owners, population, each):
+    """One user after the other, one row after the other, in Python.
+
+    Candidates differ, and there are `each` of them in every class that has any.
+    """
     total = [np.zeros(len(candidates), dtype=np.int64) for candidates in population]
     for user in set(owners.tolist()):
         counts = [np.zeros(len(candidates), dtype=np.int64) for candidates in population]
@@ -122,26 +127,28 @@ def naive_votes(rows, labels, owners, population):
                 continue
             far = np.float32(1 / 3) * (candidates.codes != rows.codes[place]).sum(axis=1)
             gaps = candidates.numbers.astype(np.float32) - rows.numbers[place]
-            counts[labels[place]][np.argmin(far + (gaps**2).sum(axis=1))] += 1
+            nearest = np.argsort(far + (gaps**2).sum(axis=1), kind="stable")[:each]
+            counts[labels[place]][nearest] += 1
         squares = sum(int((part**2).sum()) for part in counts)
         for part, whole in zip(counts, total, strict=True):
             for cell in np.flatnonzero(part):
-                whole[cell] += int((FIXED_POINT**2 * int(part[cell]) ** 2 // squares) ** 0.5)
+                whole[cell] += math.isqrt(each * FIXED_POINT**2 * int(part[cell]) ** 2 // squares)
     return total
 
 
+@pytest.mark.parametrize("each", [1, 2, 3, 4])
 @pytest.mark.parametrize("empty", [False, True])
-def test_every_engine_counts_users_as_the_definition_does(empty):
+def test_every_engine_counts_users_as_the_definition_does(empty, each):
     rng = np.random.default_rng(5)
     rows, labels = records(rng, 400), rng.integers(0, 3, 400)
     users = chosen(rng.integers(0, 60, 400).tolist(), most=4)
     rows, labels = rows.take(users.kept), labels[users.kept]
     population = [records(rng, size) for size in (12, 0 if empty else 5, 30)]
-    expected = naive_votes(rows, labels, users.owners, population)
+    expected = naive_votes(rows, labels, users.owners, population, each)
     for engine in engines(users):
         engine.prepare([(rows.take(np.arange(150)), labels[:150]),
                         (rows.take(np.arange(150, len(rows))), labels[150:])])  # fmt: skip
-        for found, right in zip(engine.votes(population), expected, strict=True):
+        for found, right in zip(engine.votes(population, each), expected, strict=True):
             assert found.tolist() == right.tolist()
         assert engine.row_count().tolist() == [users.count * FIXED_POINT]
         assert np.array_equal(
@@ -150,28 +157,65 @@ def test_every_engine_counts_users_as_the_definition_does(empty):
         engine.close()
 
 
-@given(seed=st.integers(0, 10_000), gone=st.integers(0, 7), most=st.integers(1, 6))
-@settings(deadline=None, max_examples=40)
-def test_removing_a_user_moves_the_votes_of_all_classes_by_one_at_most(seed, gone, most):
+@given(
+    seed=st.integers(0, 10_000),
+    gone=st.integers(0, 7),
+    most=st.integers(1, 6),
+    each=st.integers(1, 5),
+)
+@settings(deadline=None, max_examples=80)
+def test_removing_a_user_moves_the_votes_of_all_classes_by_what_they_cost_at_most(
+    seed, gone, most, each
+):
     rng = np.random.default_rng(seed)
     rows, labels, ids = records(rng, 80), rng.integers(0, 3, 80), rng.integers(0, 8, 80)
     population = [records(rng, size) for size in (4, 6, 3)]
     moved = [
         np.concatenate([*votes, counts, total])
         for votes, counts, total in (
-            answers(rows.take(part), labels[part], ids[part], population, most)
+            answers(rows.take(part), labels[part], ids[part], population, most, each)
             for part in (ids >= 0, ids != gone)
         )
     ]
     difference = moved[0] - moved[1]
     assert (difference >= 0).all()
     votes, counts, total = np.split(difference, [13, 16])
-    for part in (votes, counts, total):
+    assert int((votes**2).sum()) <= each * FIXED_POINT**2
+    assert np.count_nonzero(votes) <= each * most
+    for part in (counts, total):
         assert int((part**2).sum()) <= FIXED_POINT**2
 
 
-def answers(rows, labels, ids, population, most):
+def answers(rows, labels, ids, population, most, each=1):
     users = chosen(ids.tolist(), most=most)
     engine = LocalEngine(classes=3, category_weight=1 / 3, users=users)
     engine.prepare([(rows.take(users.kept), labels[users.kept])])
-    return engine.votes(population), engine.class_counts(), engine.row_count()
+    return engine.votes(population, each), engine.class_counts(), engine.row_count()
+
+
+@pytest.mark.parametrize("each", range(1, 17))
+@pytest.mark.parametrize("rows_a_user", [1, 3])
+def test_a_user_on_one_place_adds_one_to_each_of_its_cells_however_few_they_are(each, rows_a_user):
+    """The squared length is that of `each` histograms exactly, and no rounding takes from it."""
+    rng = np.random.default_rng(0)
+    here = records(rng, 2).take(np.repeat([0, 1], rows_a_user))
+    labels = np.repeat([0, 2], rows_a_user)
+    population = [records(rng, size) for size in (20, 4, 3)]
+    ids = np.repeat(["a", "b"], rows_a_user)
+    votes, _, _ = answers(here, labels, ids, population, rows_a_user, each)
+    for counts, cells in zip(votes, (each, 0, min(each, 3)), strict=True):
+        assert sorted(counts.tolist()) == [0] * (len(counts) - cells) + [FIXED_POINT] * cells
+
+
+def test_the_longest_vectors_are_whole_numbers_that_did_not_run_over():
+    """16 votes of each of 10,000 rows: in 16 cells, in one each, and in both."""
+    most = 10_000
+    alike, apart = np.tile(np.arange(16), most), np.arange(16 * most)
+    for cells in (alike, apart, np.concatenate([alike[: 8 * most], apart[8 * most :]])):
+        owners = np.zeros_like(cells)
+        vector = unit_vectors(owners, cells, 16 * most, FIXED_POINT, votes=16)
+        counts = np.bincount(cells, minlength=16 * most)
+        squares = sum(count**2 for count in counts.tolist())
+        largest = int(counts.max())
+        assert vector.max() == math.isqrt(16 * FIXED_POINT**2 * largest**2 // squares)
+        assert sum(part**2 for part in vector.tolist()) <= 16 * FIXED_POINT**2

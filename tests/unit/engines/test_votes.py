@@ -13,9 +13,11 @@ WEIGHT = 1 / 3
 SHAPES = [(0, 4), (3, 0), (3, 2), (20, 1), (1, 12), (0, 0)]
 
 
-def class_votes(segments, candidates, weight, jobs=1):
+def class_votes(segments, candidates, weight, jobs=1, each=1):
     """The votes of a single class."""
-    (votes,) = count_votes([candidates], segments, classes=1, category_weight=weight, jobs=jobs)
+    (votes,) = count_votes(
+        [candidates], segments, classes=1, category_weight=weight, jobs=jobs, each=each
+    )
     return votes
 
 
@@ -40,12 +42,16 @@ def without_extension(monkeypatch):
     _warn_of_numpy.cache_clear()
 
 
+@pytest.mark.parametrize("each", [1, 4])
 @pytest.mark.parametrize(("numeric", "categorical"), SHAPES)
-def test_the_votes_are_the_same_without_the_extension(without_extension, numeric, categorical):
+def test_the_votes_are_the_same_without_the_extension(
+    without_extension, numeric, categorical, each
+):
     rows, candidates = drawn(700, numeric, categorical), drawn(90, numeric, categorical, seed=1)
 
     def votes():
-        return class_votes([Segment(0, rows).prepared(WEIGHT)], candidates, WEIGHT, jobs=2).tolist()
+        segment = Segment(0, rows).prepared(WEIGHT)
+        return class_votes([segment], candidates, WEIGHT, jobs=2, each=each).tolist()
 
     assert votes() == without_extension(votes)
 
@@ -91,6 +97,14 @@ def test_zeros_of_either_sign_are_equally_far_and_the_first_gets_the_votes():
             [Segment(0, rows).prepared(WEIGHT)], Records(candidates, no_codes), WEIGHT
         )
         assert votes.tolist() == [2, 0]
+
+
+def test_zeros_of_either_sign_are_one_candidate():
+    no_codes = np.empty((3, 0), np.uint8)
+    candidates = Records(np.array([[-0.0], [0.0], [1.0]]), no_codes)
+    rows = Records(np.array([[0.0], [0.1], [-0.0]], np.float32), no_codes)
+    segment = Segment(0, rows).prepared(WEIGHT)
+    assert class_votes([segment], candidates, WEIGHT, each=2).tolist() == [3, 0, 3]
 
 
 def test_candidates_that_are_equal_in_float32_are_equal():

@@ -7,7 +7,7 @@ import pytest
 
 from tabpe import measure
 from tabpe.encode import Records
-from tabpe.errors import BudgetError, TabpeError
+from tabpe.errors import BudgetError, ParameterError, TabpeError
 from tabpe.privacy import Account, BillItem, FakeNoise
 
 
@@ -29,9 +29,10 @@ class RecordingEngine:
         self._note("class_counts")
         return self.counts
 
-    def votes(self, population):
-        """Return the votes of each class."""
+    def votes(self, population, each=1):
+        """Return the votes of each class, whatever the number of them that a row has."""
         self._note("votes")
+        self.each = each
         return self.cells
 
     def _note(self, name):
@@ -58,13 +59,18 @@ def population(*sizes):
     return [Records(np.zeros((n, 1)), np.zeros((n, 1), dtype=np.uint8)) for n in sizes]
 
 
-def agreed(name, sigma=4.0, times=1):
+def agreed(name, sigma=4.0, times=None):
     account = Account()
-    account.agree(BillItem(name, sigma, times))
+    account.agree(BillItem(name, sigma, TIMES.get(name, 1) if times is None else times))
     return account
 
 
+SOFT = "votes, round 3"
+TIMES = {SOFT: 3}
 ASKING = {
+    SOFT: lambda engine, account, noise: measure.votes(
+        engine, population(2, 3, 1), account, noise, each=3, name=SOFT
+    ),
     "votes": lambda engine, account, noise: measure.votes(
         engine, population(2, 3, 1), account, noise
     ),
@@ -128,12 +134,16 @@ def test_a_failure_of_the_noise_releases_nothing(name):
 
 
 @each_measurement
-def test_the_item_on_the_bill_is_one_charge_at_the_agreed_sigma(name):
-    measured = ASKING[name](RecordingEngine(), agreed(name, 7.5, times=4), ConstantNoise())
-    assert measured.item == BillItem(name, sigma=7.5, times=1)
+def test_the_item_on_the_bill_is_what_was_charged_at_the_agreed_sigma(name):
+    account = agreed(name, 7.5, times=4)
+    measured = ASKING[name](RecordingEngine(), account, ConstantNoise())
+    assert measured.item == BillItem(name, sigma=7.5, times=TIMES.get(name, 1))
+    assert account.spent == (measured.item,)
 
 
-@pytest.mark.parametrize(("name", "cells"), [("votes", 6), ("class counts", 3), ("row count", 1)])
+@pytest.mark.parametrize(
+    ("name", "cells"), [(SOFT, 6), ("votes", 6), ("class counts", 3), ("row count", 1)]
+)
 def test_noise_of_the_charged_sigma_is_drawn_for_every_cell_in_one_go(name, cells):
     noise = ConstantNoise()
     ASKING[name](RecordingEngine(), agreed(name, 7.5), noise)
@@ -165,11 +175,36 @@ def test_votes_keep_classes_without_candidates():
     assert [values.tolist() for values in measured.values] == [[], [4], []]
 
 
-def test_votes_for_nobody_are_still_charged():
-    account = agreed("votes")
-    measured = measure.votes(RecordingEngine(votes=()), [], account, ConstantNoise())
+@pytest.mark.parametrize("each", [1, 5])
+def test_votes_for_nobody_are_still_charged(each):
+    account = agreed("votes", times=each)
+    measured = measure.votes(RecordingEngine(votes=()), [], account, ConstantNoise(), each=each)
     assert sum(map(len, measured.values)) == 0
     assert account.spent == account.agreed
+
+
+@pytest.mark.parametrize("each", [1, 2, 5, 16])
+def test_a_row_with_several_votes_is_charged_for_each_however_few_candidates_there_are(each):
+    account, engine, noise = agreed("votes", times=each), RecordingEngine(), ConstantNoise()
+    measured = measure.votes(engine, population(2, 3, 1), account, noise, each=each)
+    assert account.spent == account.agreed == (measured.item,)
+    assert engine.each == each
+    assert noise.drawn == [(6, 4.0)]
+
+
+def test_nothing_is_read_unless_every_vote_of_a_row_is_paid_for():
+    engine, noise = RecordingEngine(), ConstantNoise()
+    with pytest.raises(BudgetError, match="used up"):
+        measure.votes(engine, population(2, 3, 1), agreed("votes", times=3), noise, each=4)
+    assert (engine.calls, noise.drawn) == ([], [])
+
+
+@pytest.mark.parametrize("each", [0, -1, 17, 2.0, True])
+def test_a_number_of_votes_that_no_row_can_have_is_refused_before_it_is_charged(each):
+    account, engine = agreed("votes", times=20), RecordingEngine()
+    with pytest.raises(ParameterError, match="each="):
+        measure.votes(engine, population(2, 3, 1), account, ConstantNoise(), each=each)
+    assert (account.spent, engine.calls) == ((), [])
 
 
 def test_the_row_count_is_that_of_all_classes():
@@ -184,7 +219,8 @@ def test_the_exact_counts_of_the_engine_are_not_changed_in_place():
 
 
 @pytest.mark.parametrize(
-    ("name", "drawn"), [("votes", 1), ("votes", 5), ("class counts", 1), ("row count", 2)]
+    ("name", "drawn"),
+    [("votes", 1), ("votes", 5), (SOFT, 1), (SOFT, 18), ("class counts", 1), ("row count", 2)],
 )
 def test_noise_of_another_size_than_the_answer_is_refused(name, drawn):
     """One draw for many cells leaves their differences exact; many for one release it again."""
@@ -197,7 +233,7 @@ def test_noise_of_another_size_than_the_answer_is_refused(name, drawn):
         ASKING[name](RecordingEngine(), agreed(name), Lazy())
 
 
-@pytest.mark.parametrize("name", ["votes", "class counts"])
+@pytest.mark.parametrize("name", ["votes", SOFT, "class counts"])
 def test_an_engine_that_counts_one_number_into_every_cell_is_refused(name):
     """Such a number moves all cells at once when a row comes or goes."""
     engine = RecordingEngine(counts=(7919,), votes=((7919,),))

@@ -82,6 +82,19 @@ def test_counts_of_users_get_noise_on_their_scale():
     assert noise.drawn == [(3, 4.0 * USERS.scale)]
 
 
+@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbours):
+    account, scale = agreed(3, "columns"), neighbours.scale
+    terms = Terms(account, ConstantNoise(), neighbours)
+    found = measure.measured_marginals(RecordingTables(scale), ASKED, terms, "columns")
+    assert [counts.dtype for counts in found.values] == [np.int64, np.int64]
+    assert [counts.tolist() for counts in found.values] == [
+        [1000 + scale * cell for cell in range(size)] for size in (3, 6)
+    ]
+    assert (found.item, found.scale) == (BillItem("columns", 4.0, 2), scale)
+    assert account.spent == (found.item,)
+
+
 @pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROWS)])
 def test_rows_that_are_counted_for_another_promise_are_not_read(scale, neighbours):
     tables, account = RecordingTables(scale), agreed()

@@ -41,7 +41,7 @@ def asked(monkeypatch):
     calls = []
     votes = LocalEngine.votes
     monkeypatch.setattr(
-        LocalEngine, "votes", lambda self, population: calls.append(1) or votes(self, population)
+        LocalEngine, "votes", lambda self, *about: calls.append(1) or votes(self, *about)
     )
     return calls
 

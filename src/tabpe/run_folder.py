@@ -155,7 +155,13 @@ class RunFolder:
 def archive_of(measured: Measured) -> Archive:
     """Return a measurement as a file holds it."""
     item = measured.item
-    text = {"name": item.name, "sigma": item.sigma, "times": item.times, "scale": measured.scale}
+    text = {
+        "name": item.name,
+        "sigma": item.sigma,
+        "times": item.times,
+        "scale": measured.scale,
+        "repeats": measured.repeats,
+    }
     return Archive(text, {str(label): part for label, part in enumerate(measured.values)})
 
 
@@ -165,12 +171,12 @@ def measured_of(archive: Archive) -> Measured:
         text, arrays = archive.text, archive.arrays
         values = [arrays[str(label)] for label in range(len(arrays))]
         item = BillItem(str(text["name"]), float(text["sigma"]), text["times"])
-        scale = int(text["scale"])
+        scale, repeats = int(text["scale"]), int(text["repeats"])
     except (KeyError, TypeError, ValueError):
         values = []
     if not values or any(part.dtype != np.int64 or part.ndim != 1 for part in values):
         raise ArchiveError("a measurement in the folder of the run is damaged.")
-    return Measured(values, item, scale)
+    return Measured(values, item, scale, repeats)
 
 
 def code_digest() -> str:

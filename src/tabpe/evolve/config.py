@@ -18,6 +18,10 @@ SCHEDULES = ("polynomial", "linear")
 STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
 COLUMNS = "tables of columns"
+VOTES_OR_TABLES = "votes, or tables of columns"
+# In so many columns all rows are about equally far from each other, and votes may say nothing: after
+# a trial of some rounds the rest of the budget can go to tables of columns.
+WIDE, TRIAL = 40, 2
 
 
 @dataclass(frozen=True)
@@ -29,15 +33,24 @@ class Asked:
     Args:
         first: Takes fixed parts of the whole budget, which its shares are.
         rest: Takes all that is left then; its shares are parts of that, and add up to 1.
+        repeats: How often each question for votes is asked. Many cheap answers instead of a dear
+            one, so that the ones not yet asked for can go to something else.
+        trial: After how many rounds that is decided; 0 for never.
     """
 
     first: tuple[Part, ...]
     rest: tuple[Part, ...]
+    repeats: int = 1
+    trial: int = 0
 
     @property
     def histograms(self) -> int:
         """How many histograms that is, in each of which a row counts once."""
         return sum(part.times for part in (*self.first, *self.rest))
+
+    def votes_of(self, index: int) -> str:
+        """Return what the votes of a round are called on the bill."""
+        return self.rest[min(index, len(self.rest) - 1)].name
 
 
 @dataclass(frozen=True)
@@ -116,12 +129,11 @@ class Evolution:
         last = max(1, self.rounds - 1)
         weights = [math.exp(self.tilt * index / last) for index in range(self.rounds)]
         shares = [weight / sum(weights) for weight in weights]
-        votes = (Part(votes_of(r), share, self.votes) for r, share in enumerate(shares))
+        votes = (
+            Part(f"{VOTES}, round {index + 1}", share, self.votes)
+            for index, share in enumerate(shares)
+        )
         return Asked(tables, tuple(votes))
-
-    def item_of(self, index: int) -> str:
-        """Return what the votes of a round are called on the bill."""
-        return votes_of(index) if self.tilt else VOTES
 
     @property
     def needs_rows(self) -> bool:
@@ -191,11 +203,12 @@ class Posterior:
         if not self.rounds:
             return Asked((), tables_asked(1.0, columns, classes))
         tables = tables_asked(self.tables, columns, classes)
-        return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
-
-    def item_of(self, index: int) -> str:  # noqa: ARG002
-        """Return what the votes of a round are called on the bill."""
-        return VOTES
+        later = (self.rounds - TRIAL) * self.votes
+        if columns < WIDE or later < 1:
+            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+        repeats = math.ceil(tables[0].times / later)
+        times = self.rounds * self.votes * repeats
+        return Asked(tables, (Part(VOTES_OR_TABLES, 1.0, times),), repeats, TRIAL)
 
     @property
     def needs_rows(self) -> bool:
@@ -236,11 +249,6 @@ def strategy_from(given: Mapping[str, Any]) -> Strategy:
     fields = dict(given)
     name = _validate.one_of("strategy", fields.pop("strategy", None), list(_KINDS))
     return _KINDS[name](**fields)
-
-
-def votes_of(index: int) -> str:
-    """Return what the votes of a round are called on the bill, where each has its own noise."""
-    return f"{VOTES}, round {index + 1}"
 
 
 def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:

@@ -30,10 +30,12 @@ class Evolved:
     Args:
         classes: The synthetic rows of each class.
         history: For each round what it did; public and noisy quantities only.
+        votes_help: Whether votes say something about the rows; if not, there are none.
     """
 
     classes: list[Records]
     history: list[dict[str, Any]]
+    votes_help: bool = True
 
 
 def evolve(
@@ -95,7 +97,7 @@ def _record(step: Round, population: Sequence[Records], measured: Measured) -> d
         "round": step.index + 1,
         "selection": "sampling" if step.samples else "ranking",
         "mutation_rate": step.mutation_rate,
-        "sigma": measured.item.sigma,
+        "sigma": measured.sigma,
         "population": sum(len(candidates) for candidates in population),
         "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
         "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),

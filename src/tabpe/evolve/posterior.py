@@ -11,7 +11,7 @@ already; everything else is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,10 @@ from tabpe.evolve.sizes import Extent
 from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
 from tabpe.search import first_equals
+
+# Votes that lie further from what was foretold than this many variances of their noise are no
+# chance.
+SURPRISING = 3.0
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -61,6 +65,7 @@ def fit_posterior(
     extent: Extent,
     normalised: bool,
     seed: int,
+    trial: int = 0,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> Evolved:
     """Fit a pool of rows to noisy votes and tables, and draw rows from it.
@@ -74,6 +79,7 @@ def fit_posterior(
         normalised: Whether votes do not add up to rows, like those of users: then each histogram
             says only how rows are divided.
         seed: Drives the random choices here, and none of the noise.
+        trial: After how many rounds to end without a row if votes do not help; 0 for never.
         on_round: Called with the number of rounds done, before each round.
     """
     pool = _first_pool(terrain, config, extent, _generator(seed, 0))
@@ -87,9 +93,28 @@ def fit_posterior(
         pool = _resampled(pool, terrain, config, index, rng)
         pool = Pool(pool.rows, pool.log_weights, pool.evidence.with_more(found, pool.rows))
         history.append(_record(index, config, candidates, measured, _surprise(pool)))
+        if index + 1 == trial and not votes_help(history):
+            return Evolved([], history, votes_help=False)
         pool = _fitted(pool, terrain.guide.rows, config, last=index + 1 == config.rounds)
     chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
+
+
+def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a pool that was fitted to votes foretells later ones better.
+
+    Where it does, the surprise falls from round to round, down to the noise. In very many columns
+    the nearest candidate is hardly nearer than others, so that votes for some candidates say nothing
+    about votes for others: the surprise stays.
+
+    Example:
+        >>> votes_help([{"surprise": 5.2}, {"surprise": 3.8}])
+        True
+        >>> votes_help([{"surprise": 42.0}, {"surprise": 60.0}])
+        False
+    """
+    first, last = history[0]["surprise"], history[-1]["surprise"]
+    return bool(last < first or last < SURPRISING)
 
 
 def systematic(weights: Floats, size: int, rng: np.random.Generator) -> Whole:
@@ -163,7 +188,7 @@ def _evidence(
     return of_votes(
         candidates,
         unit * votes,
-        unit * measured.item.sigma,
+        unit * measured.sigma,
         each=config.votes,
         category_weight=config.category_weight,
     )
@@ -223,7 +248,7 @@ def _record(
         "round": index + 1,
         "selection": "posterior",
         "mutation_rate": mutation_rate(config, index),
-        "sigma": measured.item.sigma,
+        "sigma": measured.sigma,
         "population": sum(map(len, candidates)),
         "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
         "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),

@@ -11,6 +11,7 @@ the squared length. That is k mechanisms of the kind above, and charged as such.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,12 +40,19 @@ class Measured:
     Args:
         values: The noisy counts, one array a class for votes, one a marginal, or a single one.
         item: What it adds to the bill.
-        scale: What a row or a user counts: 1, or the parts of a fixed point.
+        scale: What a row or a user counts: 1, the parts of a fixed point, or these times `repeats`.
+        repeats: How many noisy answers to the same question were added up.
     """
 
     values: list[NDArray[np.int64]]
     item: BillItem
     scale: int = 1
+    repeats: int = 1
+
+    @property
+    def sigma(self) -> float:
+        """The noise on each count, where a row or a user counts one."""
+        return self.item.sigma / math.sqrt(self.repeats)
 
 
 def votes(
@@ -54,6 +62,7 @@ def votes(
     noise: NoiseSource,
     *,
     each: int = 1,
+    repeats: int = 1,
     name: str = VOTES,
 ) -> Measured:
     """Return the noisy votes of the private rows for the candidates of each class.
@@ -65,6 +74,8 @@ def votes(
             class has.
         noise: The source of noise; each cell gets one draw, whatever the number of votes.
         each: For how many of the nearest candidates a row votes.
+        repeats: How often the question is answered, each time under noise of its own and charged
+            for; the answers are added up.
         name: Their item on the bill.
     """
     _check_votes(each)
@@ -74,12 +85,13 @@ def votes(
         sum(sizes),
         lambda: _joined(engine.votes(population, each), sizes),
         times=each,
+        repeats=repeats,
         engine=engine,
         account=account,
         noise=noise,
     )
     parts = np.split(measured.values[0], np.cumsum(sizes)[:-1])
-    return Measured(list(parts), measured.item, measured.scale)
+    return Measured(list(parts), measured.item, measured.scale, repeats)
 
 
 def class_counts(
@@ -104,19 +116,21 @@ def _measure(
     count: Callable[[], NDArray[np.int64]],
     *,
     times: int = 1,
+    repeats: int = 1,
     engine: Engine | Survey | Tables,
     account: Account,
     noise: NoiseSource,
 ) -> Measured:
     """Charge, then count exactly while the noise is drawn in another thread."""
-    item, scale = charged(account, name, times), engine.scale
+    item, scale = charged(account, name, times * repeats), engine.scale
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tabpe-noise") as pool:
-        drawn = pool.submit(noise.draw, cells, item.sigma * scale)
+        drawn = pool.submit(noise.draw, cells * repeats, item.sigma * scale)
         exact, added = count(), drawn.result()
     # Broadcasting would put one draw on many cells, or one count into them.
-    if exact.shape != (cells,) or added.shape != (cells,):
+    if exact.shape != (cells,) or added.shape != (cells * repeats,):
         raise TabpeError(f"{name}: counts and noise do not match the {cells} cells asked for.")
-    return Measured([exact + added], item, scale)
+    total = repeats * exact + added.reshape(repeats, cells).sum(axis=0)
+    return Measured([total], item, scale * repeats, repeats)
 
 
 def _check_votes(each: int) -> None:

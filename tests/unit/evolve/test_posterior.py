@@ -213,3 +213,26 @@ def test_settings_are_checked(wrong):
     (name,) = wrong
     with pytest.raises(ParameterError, match=f"{name}="):
         Posterior(**wrong)
+
+
+def test_a_trial_ends_where_votes_say_nothing_about_later_votes():
+    scene = Scene()
+    told = iter(range(10))
+    exact = scene.engine.votes
+
+    def misleading(population, each):
+        rng = np.random.default_rng(next(told))
+        return [
+            rng.permutation(part) + 50 * rng.integers(0, 2, len(part))
+            for part in exact(population, each)
+        ]
+
+    scene.engine.votes = misleading
+    evolved = scene.run(trial=2)
+    assert (evolved.votes_help, evolved.classes, len(evolved.history)) == (False, [], 2)
+
+
+def test_a_trial_goes_on_where_votes_help():
+    tried, untried = Scene().run(trial=2), Scene().run()
+    assert tried.votes_help
+    assert plain(tried) == plain(untried)

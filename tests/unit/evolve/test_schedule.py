@@ -41,7 +41,7 @@ def test_a_schedule_without_fall_stays():
     assert [step.mutation_rate for step in plan(config)] == pytest.approx([0.3] * 15)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", ["paper", "reference"])
 def test_rates_fall_and_stay_above_the_final_one(preset):
     rates = [step.mutation_rate for step in plan(PRESETS[preset])]
     assert rates == sorted(rates, reverse=True)

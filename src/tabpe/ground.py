@@ -24,7 +24,6 @@ from tabpe.engines import Engine, Survey, Tables
 from tabpe.engines.users import Users
 from tabpe.errors import ParameterError
 from tabpe.evolve.bins import bins_of
-from tabpe.evolve.config import COLUMNS
 from tabpe.evolve.guide import Guide, Table, guide_of
 from tabpe.io import Source
 from tabpe.journal import Journal
@@ -86,20 +85,27 @@ def buy_counts(
 
 
 def buy_guide(
-    tables: Tables, encoder: Encoder, facts: Facts, journal: Journal, settings: Settings
+    tables: Tables,
+    encoder: Encoder,
+    facts: Facts,
+    journal: Journal,
+    settings: Settings,
+    name: str,
 ) -> Guide:
-    """Return what tables of single columns say, buying them.
+    """Return what tables of single columns say, buying them as an item of the bill.
 
     Privacy: they are read by `tabpe.measure` alone, and charged to the account of the journal. The
     number of cells of each follows from public and noisy facts.
     """
     request, account = settings.request, journal.account
     terms = measure.Terms(account, settings.noise, request.neighbours)
-    sigma = next(item.sigma for item in account.agreed if item.name == COLUMNS)
-    bins = bins_of(encoder, facts.row_estimate, sigma)
+    sigma = next(item.sigma for item in account.agreed if item.name == name)
+    bins = bins_of(encoder, facts.row_estimate, sigma, by_class=settings.classes > 1)
     asked = [*bins.overall, *bins.by_class]
     bought = journal.once(
-        COLUMNS, lambda: measure.measured_marginals(tables, asked, terms, COLUMNS)
+        name,
+        lambda: measure.measured_marginals(tables, asked, terms, name),
+        times=len(asked),
     )
     found = [
         _table(marginal, values / bought.scale, sigma, facts, settings)

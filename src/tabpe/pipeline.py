@@ -7,37 +7,29 @@ the run returns.
 from __future__ import annotations
 
 import dataclasses
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from tabpe import measure
 from tabpe._home import secret_key
-from tabpe.budget import Facts, Request, establish_facts, planned_bill
+from tabpe.budget import planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
-from tabpe.encode import Encoder, Records
-from tabpe.engines import Engine, LocalEngine, StreamEngine, Tables
+from tabpe.encode import Encoder
+from tabpe.engines import Engine, LocalEngine, StreamEngine
 from tabpe.engines.users import Users, bounded
-from tabpe.errors import TabpeError, ThinVotesWarning
-from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
-from tabpe.evolve.guide import Guide
-from tabpe.evolve.sizes import Extent, extent_of
-from tabpe.evolve.terrain import Guided, Level
-from tabpe.ground import Ground, buy_counts, buy_guide, lay_ground
+from tabpe.errors import TabpeError
+from tabpe.evolve import Evolved
+from tabpe.ground import lay_ground
 from tabpe.io import Source
 from tabpe.journal import Journal
-from tabpe.measure.histograms import VOTES
+from tabpe.making import Holding, make_rows
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.ledger import Entry
 from tabpe.rows import EncodedRows, check_unit_column, fingerprint, user_ids
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
 from tabpe.settings import Settings
-
-SHARE_EVOLVED = 0.1
-THIN_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,116 +121,21 @@ def _run(
     encoder = Encoder(ground.schema)
     rows = EncodedRows(source, encoder, None if users is None else users.kept)
     with closing(_engine_for(rows, users, settings)) as engine:
-        if settings.config.tables:
-            facts, terrain = _guided(engine, rows, users, ground, journal, settings)
-        else:
-            facts, terrain = _level(engine, rows, ground, journal, settings)
-        evolved = _evolve(engine, journal, facts, terrain, settings, seed=begun.seed)
+        held = Holding(rows, users, engine, streams=_streams(rows, settings))
+        made = make_rows(held, ground, journal, settings, seed=begun.seed)
     certificate = certify(
         settings.request,
-        facts,
+        made.facts,
         journal.account,
         schema=encoder.schema,
         config=settings.config,
-        size=sum(len(part) for part in evolved.classes),
+        size=sum(len(part) for part in made.evolved.classes),
         noise=settings.noise,
         unit=settings.unit,
         created=begun.started,
-        notes=ground.notes,
+        notes=(*ground.notes, *made.notes),
     )
-    return Outcome(evolved, certificate, encoder.schema, begun.seed)
-
-
-def _level(
-    engine: Engine, rows: EncodedRows, ground: Ground, journal: Journal, settings: Settings
-) -> tuple[Facts, Level]:
-    """Take in the rows and buy the counts that are missing."""
-    engine.prepare(rows)
-    counts = buy_counts(engine, ground, _counted(rows, settings), journal, settings)
-    return establish_facts(settings.request, counts), Level(rows.encoder.spaces)
-
-
-def _guided(
-    engine: Engine,
-    rows: EncodedRows,
-    users: Users | None,
-    ground: Ground,
-    journal: Journal,
-    settings: Settings,
-) -> tuple[Facts, Guided]:
-    """Buy counts and tables of columns, and take in the rows as the tables spread them."""
-    request, config, encoder = settings.request, settings.config, rows.encoder
-    held = rows if _streams(rows, settings) else tuple(rows)
-    tables = Tables(held, users, classes=encoder.class_count)
-    counts = buy_counts(tables, ground, _counted(rows, settings), journal, settings)
-    facts = establish_facts(request, counts)
-    agree_on_first(request, settings.asked.first, journal.account)
-    if not config.rounds:
-        agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
-    guide = buy_guide(tables, encoder, facts, journal, settings)
-    warp = guide.warp(config.by_rank)
-    if isinstance(held, tuple):
-        engine.prepare([(warp.of(part), classes) for part, classes in held])
-    else:
-        engine.prepare(dataclasses.replace(rows, warp=warp))
-    return facts, Guided(guide, warp)
-
-
-def _counted(rows: EncodedRows, settings: Settings) -> int:
-    return rows.encoder.class_count if settings.outline is None else settings.classes
-
-
-def _evolve(
-    engine: Engine,
-    journal: Journal,
-    facts: Facts,
-    terrain: Level | Guided,
-    settings: Settings,
-    *,
-    seed: int,
-) -> Evolved:
-    request, account, noise, config = (
-        settings.request,
-        journal.account,
-        settings.noise,
-        settings.config,
-    )
-    if config.rounds:
-        agree_on_rest(request, facts, account, noise, settings.asked.rest)
-
-    def vote(population: Sequence[Records], index: int) -> measure.Measured:
-        name, each = config.item_of(index), config.votes
-        return journal.once(
-            name,
-            lambda: measure.votes(engine, population, account, noise, each=each, name=name),
-        )
-
-    classes = len(facts.weights)
-    if isinstance(config, Posterior) and isinstance(terrain, Guided):
-        size = request.size or max(classes, round(facts.row_estimate))
-        return fit_posterior(
-            terrain,
-            config,
-            vote,
-            extent=_extent(terrain.guide, account, config, size),
-            normalised=request.neighbours.of_users,
-            seed=seed,
-            on_round=settings.on_round,
-        )
-    sizes = apportion(_size(request, facts, classes), facts.weights)
-    return evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
-
-
-def _extent(guide: Guide, account: Account, config: Posterior, size: int) -> Extent:
-    sigma = next((item.sigma for item in account.agreed if item.name == VOTES), 1.0)
-    return extent_of(
-        config,
-        rows=guide.rows,
-        sigma=sigma,
-        classes=len(guide.sizes),
-        tables=len(guide.tables),
-        size=size,
-    )
+    return Outcome(made.evolved, certificate, encoder.schema, begun.seed)
 
 
 def _check_columns(source: Source, settings: Settings) -> None:
@@ -289,19 +186,3 @@ def _run_folder(settings: Settings) -> Iterator[RunFolder | None]:
     }
     with closing(RunFolder(settings.run_dir, Run.begin(settings.seed), identity)) as folder:
         yield folder
-
-
-def _size(request: Request, facts: Facts, classes: int) -> int:
-    """Return how many rows to evolve, with a warning if they are many."""
-    if facts.rows is None:
-        return request.evolved_size
-    usual = max(classes, round(SHARE_EVOLVED * facts.rows.estimate))
-    size = usual if request.size is None else request.size
-    if size > max(classes, THIN_SHARE * facts.rows.estimate):
-        warnings.warn(
-            f"evolving {size:,} rows, more than a fifth of the private ones: votes are thin and "
-            f"the noise wins. Evolve about {usual:,} and draw more from those.",
-            ThinVotesWarning,
-            stacklevel=2,
-        )
-    return size

@@ -24,7 +24,7 @@ class Bins:
         fine: The cells of each column over all rows: numbers, then codes.
         coarse: The cells of each column by class, which are groups of the fine ones.
         groups: For each column the coarse cell of every fine one.
-        classes: The class of a row; None if there is one class only.
+        classes: The class of a row; None if columns are not counted by class.
     """
 
     fine: tuple[NumberAxis | ListAxis, ...]
@@ -39,24 +39,25 @@ class Bins:
 
     @property
     def by_class(self) -> list[Marginal]:
-        """The tables by class, if there are classes."""
+        """The tables by class, if there are any."""
         if self.classes is None:
             return []
         return [Marginal((self.classes, axis)) for axis in self.coarse]
 
 
-def bins_of(encoder: Encoder, rows: float, sigma: float) -> Bins:
+def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> Bins:
     """Return cells that hold more rows than noise, by public and noisy facts alone.
 
     Args:
         encoder: Encodes the rows.
         rows: The number of rows, declared or noisy.
         sigma: The noise on each cell.
+        by_class: Whether columns are counted by class as well.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
-        >>> bins = bins_of(encoder, rows=1000, sigma=50)
+        >>> bins = bins_of(encoder, rows=1000, sigma=50, by_class=True)
         >>> bins.fine[0].size, bins.coarse[0].size
         (10, 5)
     """
@@ -70,7 +71,7 @@ def bins_of(encoder: Encoder, rows: float, sigma: float) -> Bins:
         fine,
         tuple(map(_coarser, fine, groups)),
         groups,
-        class_axis(encoder) if encoder.class_count > 1 else None,
+        class_axis(encoder) if by_class else None,
     )
 
 

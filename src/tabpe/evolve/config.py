@@ -19,8 +19,8 @@ STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
 COLUMNS = "tables of columns"
 VOTES_OR_TABLES = "votes, or tables of columns"
-# In so many columns all rows are about equally far from each other, and votes may say nothing: after
-# a trial of some rounds the rest of the budget can go to tables of columns.
+# In so many columns all rows are about equally far from each other, and votes may say nothing:
+# after a trial of some rounds the rest of the budget can go to tables of columns.
 WIDE, TRIAL = 40, 2
 
 

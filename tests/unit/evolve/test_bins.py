@@ -20,7 +20,7 @@ SCHEMA = Schema(
 
 
 def bins(rows=100_000, sigma=10.0, schema=SCHEMA):
-    return bins_of(Encoder(schema), rows, sigma)
+    return bins_of(Encoder(schema), rows, sigma, by_class=schema.label is not None)
 
 
 def test_numbers_come_before_listed_values():

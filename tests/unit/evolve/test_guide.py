@@ -41,7 +41,7 @@ def table(size=20_000, seed=0):
 def guide(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
     encoder = Encoder(schema)
     rows, classes = encoder.encode(table() if data is None else data)
-    bins = bins_of(encoder, len(rows), sigma)
+    bins = bins_of(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
     asked = [*bins.overall, *bins.by_class]
     exact = Tables([(rows, classes)]).counts(asked)
     rng = np.random.default_rng(1)

@@ -42,7 +42,7 @@ class Scene:
         self.config, self.sigma, self.asked = config, sigma, []
         encoder = Encoder(SCHEMA)
         rows, classes = encoder.encode(table() if data is None else data)
-        bins = bins_of(encoder, len(rows), sigma)
+        bins = bins_of(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
         asked = [*bins.overall, *bins.by_class]
         tables = [
             Table(one, counts.reshape(one.shape).astype(float), sigma)

@@ -1,0 +1,250 @@
+"""How the rows of a run are made: what its strategy asks, and what it makes of noisy answers.
+
+The private rows are here only on their way into what counts them for `tabpe.measure`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tabpe import measure
+from tabpe.budget import agree_on_first, agree_on_rest
+from tabpe.encode import Records
+from tabpe.engines import Engine, Tables, Users
+from tabpe.errors import ThinVotesWarning
+from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
+from tabpe.evolve.config import COLUMNS
+from tabpe.evolve.posterior import Vote
+from tabpe.evolve.sizes import Extent, extent_of
+from tabpe.evolve.terrain import Guided, Level
+from tabpe.ground import Ground, buy_counts, buy_guide
+from tabpe.journal import Journal
+from tabpe.measure.terms import charged
+from tabpe.request import Facts, Request, establish_facts
+from tabpe.rows import EncodedRows
+from tabpe.settings import Settings
+
+SHARE_EVOLVED = 0.1
+THIN_SHARE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """The private rows, and who counts them.
+
+    Args:
+        rows: The rows.
+        users: Whose they are; None if every row is one of its own.
+        engine: Counts votes.
+        streams: Whether the rows are too many to be held.
+    """
+
+    rows: EncodedRows
+    users: Users | None
+    engine: Engine
+    streams: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What was made; all of it is public.
+
+    Args:
+        evolved: The synthetic rows and the history of the rounds.
+        facts: What is known of the table.
+        notes: What a reader of the certificate should know.
+    """
+
+    evolved: Evolved
+    facts: Facts
+    notes: tuple[str, ...] = ()
+
+
+def make_rows(
+    held: Holding, ground: Ground, journal: Journal, settings: Settings, *, seed: int
+) -> Made:
+    """Make synthetic rows by the strategy of the settings.
+
+    Privacy: rows are read by `tabpe.measure` alone, and what it measures is charged to the account
+    of the journal.
+    """
+    config = settings.config
+    if isinstance(config, Posterior):
+        return _fit(held, ground, journal, settings, config, seed=seed)
+    return _evolve(held, ground, journal, settings, config, seed=seed)
+
+
+def _evolve(
+    held: Holding,
+    ground: Ground,
+    journal: Journal,
+    settings: Settings,
+    config: Evolution,
+    *,
+    seed: int,
+) -> Made:
+    terrain: Level | Guided
+    if config.tables:
+        facts, terrain, _ = _guided(held, ground, journal, settings)
+    else:
+        facts, terrain = _level(held, ground, journal, settings)
+    sizes = apportion(_size(settings.request, facts), facts.weights)
+    _agree_on_votes(facts, journal, settings)
+    vote = _vote(held.engine, journal, settings)
+    evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
+    return Made(evolved, facts)
+
+
+def _fit(
+    held: Holding,
+    ground: Ground,
+    journal: Journal,
+    settings: Settings,
+    config: Posterior,
+    *,
+    seed: int,
+) -> Made:
+    facts, terrain, tables = _guided(held, ground, journal, settings)
+    if config.rounds:
+        _agree_on_votes(facts, journal, settings)
+
+    def fit(on: Guided, config: Posterior) -> Evolved:
+        return fit_posterior(
+            on,
+            config,
+            _vote(held.engine, journal, settings),
+            extent=_extent(on, config, facts, journal, settings),
+            normalised=settings.request.neighbours.of_users,
+            seed=seed,
+            trial=settings.asked.trial,
+            on_round=settings.on_round,
+        )
+
+    evolved = fit(terrain, config)
+    if evolved.votes_help:
+        return Made(evolved, facts)
+    better = _tables_instead(tables, held, terrain, facts, journal, settings)
+    instead = fit(better, dataclasses.replace(config, rounds=0))
+    whole = dataclasses.replace(instead, history=evolved.history)
+    return Made(whole, facts, (_unhelpful(evolved),))
+
+
+def _level(
+    held: Holding, ground: Ground, journal: Journal, settings: Settings
+) -> tuple[Facts, Level]:
+    """Take in the rows and buy the counts that are missing."""
+    held.engine.prepare(held.rows)
+    counts = buy_counts(held.engine, ground, _counted(held, settings), journal, settings)
+    return establish_facts(settings.request, counts), Level(held.rows.encoder.spaces)
+
+
+def _guided(
+    held: Holding, ground: Ground, journal: Journal, settings: Settings
+) -> tuple[Facts, Guided, Tables]:
+    """Buy counts and tables of columns, and take in the rows as the tables spread them."""
+    request, config, encoder = settings.request, settings.config, held.rows.encoder
+    batches = held.rows if held.streams else tuple(held.rows)
+    tables = Tables(batches, held.users, classes=encoder.class_count)
+    counts = buy_counts(tables, ground, _counted(held, settings), journal, settings)
+    facts = establish_facts(request, counts)
+    agree_on_first(request, settings.asked.first, journal.account)
+    if not config.rounds:
+        agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
+    guide = buy_guide(tables, encoder, facts, journal, settings, COLUMNS)
+    warp = guide.warp(config.by_rank)
+    if isinstance(batches, tuple):
+        held.engine.prepare([(warp.of(rows), classes) for rows, classes in batches])
+    else:
+        held.engine.prepare(dataclasses.replace(held.rows, warp=warp))
+    return facts, Guided(guide, warp), tables
+
+
+def _tables_instead(
+    tables: Tables, held: Holding, known: Guided, facts: Facts, journal: Journal, settings: Settings
+) -> Guided:
+    """Buy tables with what later rounds of votes would have cost.
+
+    Privacy: each of the histograms that were agreed on has the same noise and is paid for, whatever
+    it is about. So what they are about may follow from earlier answers. Those that are left over
+    are paid for as well.
+    """
+    asked, name = settings.asked, settings.asked.votes_of(0)
+    guide = buy_guide(tables, held.rows.encoder, facts, journal, settings, name)
+    votes = asked.trial * settings.config.votes * asked.repeats
+    charged(journal.account, name, asked.rest[0].times - votes - len(guide.tables))
+    both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
+    return Guided(both, guide.warp(settings.config.by_rank))
+
+
+def _unhelpful(evolved: Evolved) -> str:
+    first, last = (evolved.history[place]["surprise"] for place in (0, -1))
+    return (
+        f"votes did not help: after {len(evolved.history)} rounds they were {last:.3g} times as far "
+        f"from what was foretold as their noise is ({first:.3g} at first); what later rounds would "
+        f"have cost went to {COLUMNS}, and the rows follow from these alone"
+    )
+
+
+def _agree_on_votes(facts: Facts, journal: Journal, settings: Settings) -> None:
+    request, noise = settings.request, settings.noise
+    agree_on_rest(request, facts, journal.account, noise, settings.asked.rest)
+
+
+def _vote(engine: Engine, journal: Journal, settings: Settings) -> Vote:
+    """Return what asks for the votes of a round."""
+    account, noise, asked = journal.account, settings.noise, settings.asked
+    each, repeats = settings.config.votes, settings.asked.repeats
+
+    def vote(population: Sequence[Records], index: int) -> measure.Measured:
+        name = asked.votes_of(index)
+        return journal.once(
+            name,
+            lambda: measure.votes(
+                engine, population, account, noise, each=each, repeats=repeats, name=name
+            ),
+            times=each * repeats,
+        )
+
+    return vote
+
+
+def _extent(
+    terrain: Guided, config: Posterior, facts: Facts, journal: Journal, settings: Settings
+) -> Extent:
+    guide, size = terrain.guide, settings.request.size
+    repeats, name = settings.asked.repeats, settings.asked.votes_of(0)
+    sigma = next(item.sigma for item in journal.account.agreed if item.name == name)
+    return extent_of(
+        config,
+        rows=guide.rows,
+        sigma=sigma / math.sqrt(repeats),
+        classes=len(guide.sizes),
+        tables=len(guide.tables),
+        size=max(len(guide.sizes), round(facts.row_estimate)) if size is None else size,
+    )
+
+
+def _counted(held: Holding, settings: Settings) -> int:
+    """Return how many classes are counted, as far as that was known before a row was read."""
+    return held.rows.encoder.class_count if settings.outline is None else settings.classes
+
+
+def _size(request: Request, facts: Facts) -> int:
+    """Return how many rows to evolve, with a warning if they are many."""
+    if facts.rows is None:
+        return request.evolved_size
+    classes = len(facts.weights)
+    usual = max(classes, round(SHARE_EVOLVED * facts.rows.estimate))
+    size = usual if request.size is None else request.size
+    if size > max(classes, THIN_SHARE * facts.rows.estimate):
+        warnings.warn(
+            f"evolving {size:,} rows, more than a fifth of the private ones: votes are thin and "
+            f"the noise wins. Evolve about {usual:,} and draw more from those.",
+            ThinVotesWarning,
+            stacklevel=2,
+        )
+    return size

@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tabpe import measure
-from tabpe.budget import (
-    Request,
-    count_items,
-    count_name,
-    establish_facts,
-    schema_price,
-)
+from tabpe.budget import count_items, schema_price
 from tabpe.buying import Bought, buy_schema
 from tabpe.engines import Engine, Survey
 from tabpe.engines.users import Users
@@ -21,6 +15,7 @@ from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS
+from tabpe.request import Request, count_name, establish_facts
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tabpe import measure
 from tabpe._home import secret_key
-from tabpe.budget import Facts, Request, agree_on_votes, establish_facts, planned_bill
+from tabpe.budget import agree_on_first, agree_on_rest, planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder, Records
@@ -28,6 +28,7 @@ from tabpe.journal import Journal
 from tabpe.measure.histograms import VOTES
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.ledger import Entry
+from tabpe.request import Facts, Request, establish_facts
 from tabpe.rows import EncodedRows, check_unit_column, fingerprint, user_ids
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
@@ -108,8 +109,8 @@ def _reserved(
     if settings.charge is None:
         yield None
         return
-    request, noise, rounds = settings.request, settings.noise, settings.config.rounds
-    bill = planned_bill(request, settings.classes, rounds, noise, settings.outline)
+    request, noise = settings.request, settings.noise
+    bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
     with settings.charge.reserved(
         begun.id, bill, request.neighbours, noise.slack, is_unread
     ) as entry:
@@ -157,7 +158,8 @@ def _evolve(
 ) -> Evolved:
     account, noise, config = journal.account, settings.noise, settings.config
     size = _size(settings.request, facts, encoder.class_count)
-    agree_on_votes(settings.request, facts, config.rounds, account, noise)
+    agree_on_first(settings.request, settings.asked.first, account)
+    agree_on_rest(settings.request, facts, account, noise, settings.asked.rest)
 
     def vote(population: Sequence[Records]) -> measure.Measured:
         return journal.once(VOTES, lambda: measure.votes(engine, population, account, noise))

@@ -167,7 +167,8 @@ def _items(
     left = loss / neighbours.squared_distance - sum(item.loss for item in besides)
     if left <= 0:
         raise BudgetError(
-            f"epsilon={epsilon:g}: the other items of the bill leave nothing for {parts[0].name}."
+            f"epsilon={epsilon:g}: the other items of the bill leave nothing for {parts[0].name}. "
+            f"Give them smaller parts of the budget."
         )
     return tuple(part.item(left) for part in parts)
 

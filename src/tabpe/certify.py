@@ -6,13 +6,14 @@ import dataclasses
 import platform
 from typing import Any
 
-from tabpe.budget import Facts, Request, spent_epsilon, spent_slack
+from tabpe.budget import spent_epsilon, spent_slack
 from tabpe.buying import ASSUMED_PUBLIC
-from tabpe.evolve import Evolution
+from tabpe.evolve import Strategy
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
+from tabpe.request import Facts, Request
 from tabpe.schema import Schema
 
 ACCOUNTANT = (
@@ -35,7 +36,7 @@ def certify(
     account: Account,
     *,
     schema: Schema,
-    config: Evolution,
+    config: Strategy,
     size: int,
     noise: NoiseSource,
     unit: str | None,
@@ -114,8 +115,9 @@ def _notes(
     return tuple(notes)
 
 
-def _configuration(config: Evolution, size: int) -> dict[str, Any]:
-    return {"n_samples": size, **dataclasses.asdict(config)}
+def _configuration(config: Strategy, size: int) -> dict[str, Any]:
+    strategy = type(config).__name__.lower()
+    return {"strategy": strategy, "n_samples": size, **dataclasses.asdict(config)}
 
 
 def versions() -> dict[str, str]:

@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import measure
-from tabpe.budget import (
-    Facts,
-    Request,
-    count_items,
-    count_name,
-    establish_facts,
-    schema_price,
-)
+from tabpe.budget import count_items, schema_price
 from tabpe.buying import Bought, buy_schema
 from tabpe.encode import Encoder
 from tabpe.encode.axes import Marginal
@@ -30,6 +23,7 @@ from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account
+from tabpe.request import Facts, Request, count_name, establish_facts
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tabpe.budget import Request
 from tabpe.charge import Charge
-from tabpe.evolve import Evolution
+from tabpe.evolve import Asked, Strategy
 from tabpe.privacy import NoiseSource
+from tabpe.request import Request
 from tabpe.resources import Resources
 from tabpe.schema import Outline, Schema
 
@@ -23,7 +23,7 @@ class Settings:
     Args:
         schema: What is public about the table: all of it, or an outline whose gaps are bought.
         request: What is asked for and declared.
-        config: The settings of the evolution.
+        config: The strategy and its settings.
         noise: The source of noise.
         resources: What the run may use of the machine.
         unit: The column of user ids, if the promise is to users.
@@ -35,7 +35,7 @@ class Settings:
 
     schema: Schema | Outline
     request: Request
-    config: Evolution
+    config: Strategy
     noise: NoiseSource
     resources: Resources
     unit: str | None
@@ -55,6 +55,11 @@ class Settings:
         return classes_of(self.schema)
 
     @property
+    def asked(self) -> Asked:
+        """What the strategy asks of the private rows: known before one of them is read."""
+        return self.config.asked(columns_of(self.schema), self.classes)
+
+    @property
     def columns(self) -> list[str]:
         """Every column that the run reads."""
         columns = [column.name for column in self.schema.columns]
@@ -67,7 +72,7 @@ class Settings:
         request["neighbours"]["adjacency"] = self.request.neighbours.adjacency.value
         configuration = {
             "request": request,
-            "evolution": dataclasses.asdict(self.config),
+            "strategy": {type(self.config).__name__: dataclasses.asdict(self.config)},
             "noise": self.noise.name,
             "unit": self.unit,
             "random_state": self.seed,
@@ -81,3 +86,21 @@ def classes_of(schema: Schema | Outline) -> int:
     if isinstance(schema, Outline):
         return 1 if schema.label is None else 2
     return len(schema.class_names)
+
+
+def columns_of(schema: Schema | Outline) -> int:
+    """Return the number of columns of a record.
+
+    A categorical label is none of them. A numeric one is, and has `label_cuts`; an outline must
+    declare these. So to buy what an outline lacks does not change the number.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer
+        >>> age, ill = Integer("age", 0, 100), Boolean("ill")
+        >>> columns_of(Schema((age, ill), label="ill"))
+        1
+        >>> columns_of(Schema((age, ill), label="age", label_cuts=(18, 65)))
+        2
+    """
+    apart = schema.label is not None and schema.label_cuts is None
+    return len(schema.columns) - apart

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tabpe import _validate
-from tabpe.budget import Request, check_noise, normalised_shares
+from tabpe.budget import check_noise
 from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution, Posterior, Strategy, plain, strategy_from, strategy_of
@@ -36,9 +36,10 @@ from tabpe.pipeline import run
 from tabpe.privacy import Adjacency, NoiseSource
 from tabpe.progress import round_bar
 from tabpe.release import Fitted, Release
+from tabpe.request import Request, normalised_shares
 from tabpe.resources import Resources
 from tabpe.schema import Outline, Schema
-from tabpe.settings import Settings, classes_of
+from tabpe.settings import Settings
 
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
@@ -255,11 +256,9 @@ class TabPE(Fitted):
         """Return what a run needs, all of it checked."""
         config, noise = strategy_of(self.preset), noise_of(self.noise)
         charge = charge_of(self.ledger, self.dataset, self.unit)
-        request = self._request(schema, charge)
-        check_noise(request, classes_of(schema), config.rounds, noise)
-        return Settings(
+        settings = Settings(
             schema=schema,
-            request=request,
+            request=self._request(schema, charge, counts_rows=config.needs_rows),
             config=config,
             noise=noise,
             resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
@@ -269,8 +268,12 @@ class TabPE(Fitted):
             charge=charge,
             on_round=lambda _: None,
         )
+        check_noise(settings.request, settings.classes, settings.asked, noise)
+        return settings
 
-    def _request(self, schema: Schema | Outline, charge: Charge | None) -> Request:
+    def _request(
+        self, schema: Schema | Outline, charge: Charge | None, *, counts_rows: bool
+    ) -> Request:
         schema_budget = _validate.real("schema_budget", self.schema_budget, above=0, below=1)
         request = Request(
             epsilon=self.epsilon,
@@ -281,6 +284,7 @@ class TabPE(Fitted):
             rows=self.public_rows,
             shares=normalised_shares(self.public_shares, schema.class_names or ()),
             size=self.n_samples,
+            counts_rows=counts_rows,
         )
         if isinstance(schema, Schema):
             check_size(request, schema)

@@ -22,6 +22,7 @@ from tabpe.metrics.columns import BINS
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.ledger import Entry
+from tabpe.privacy.plan import Part
 from tabpe.rows import EncodedRows, user_ids
 from tabpe.run_folder import Run
 from tabpe.schema import Schema
@@ -65,8 +66,8 @@ class Order:
 
     def __post_init__(self) -> None:
         request, facts, noise = self.offer.request, self.offer.facts, self.offer.noise
-        times = len(self.plan.asked)
-        agree_on_rest(request, facts, self.account, noise, name=MARGINALS, times=times)
+        tables = (Part(MARGINALS, share=1.0, times=len(self.plan.asked)),)
+        agree_on_rest(request, facts, self.account, noise, tables)
 
 
 def buy(source: WatchedSource, order: Order) -> Paid:

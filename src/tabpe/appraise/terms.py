@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabpe.budget import Facts, Request
 from tabpe.charge import Charge
 from tabpe.errors import ParameterError, SchemaError
 from tabpe.privacy import ROWS, Certificate, Neighbours, NoiseSource
+from tabpe.request import Facts, Request
 from tabpe.schema import Schema
 
 

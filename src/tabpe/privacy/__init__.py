@@ -1,7 +1,8 @@
 """What is promised, what it costs, and the sources of noise.
 
 - `adjacency`: which two tables the promise does not tell apart
-- `accounting`: sigma from (epsilon, delta) and back, verified by privacy loss distributions
+- `accounting`: the epsilon of a bill, by privacy loss distributions
+- `plan`: from (epsilon, delta) and shares of it to the noise of each item, verified by these
 - `recount`: the same epsilon by another way, for those who verify
 - `bill`: what touched private rows; `Account` refuses what was not paid for
 - `noise`: integer noise from the operating system, and a fake one for tests
@@ -12,12 +13,13 @@
 - `ledger`: what earlier runs have spent, in a file (imported by itself)
 """
 
-from tabpe.privacy.accounting import calibrate, composed_epsilon, epsilon_of
+from tabpe.privacy.accounting import composed_epsilon, epsilon_of
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import Account, BillItem
 from tabpe.privacy.certificate import Certificate
 from tabpe.privacy.noise import FakeNoise, NoiseSource, OpenDPNoise
+from tabpe.privacy.plan import calibrate
 from tabpe.privacy.table import TableNoise
 
 __all__ = [

@@ -1,15 +1,15 @@
-"""Noise from a promise, and the promise that noise keeps.
+"""The promise that noise keeps.
 
-Guarantee of this module: the sigma that `calibrate` returns has been verified. The privacy loss
-distribution of the discrete Gaussian mechanism (`dp_accounting`, a pessimistic estimate) was
-composed over every item of the bill, and its epsilon at the given delta is at most the epsilon
-that was asked for. The analytic formula of the continuous Gaussian only gives the guesses: it is
-slightly unsafe for discrete noise.
+Guarantee of this module: the epsilon of a bill is an upper bound. The privacy loss distribution of
+the discrete Gaussian mechanism (`dp_accounting`, a pessimistic estimate) is composed over every
+item. The analytic formula of the continuous Gaussian, which is slightly unsafe for discrete noise,
+is here for guesses alone (`tabpe.privacy.plan`).
 
 Why one number a histogram is enough: noise is independent between cells, and neighbours that
 differ by a row differ by one in `Neighbours.cells` cells. Untouched cells have no privacy loss;
 each touched one has that of a one-dimensional discrete Gaussian with sensitivity 1. So a histogram
-costs `cells` of these, and rounds compose adaptively.
+costs `cells` of these, and rounds compose adaptively. A histogram in which a row counts in k
+different cells costs k times as many, and is on the bill k times.
 
 The histograms of users are on a fine grid, where discrete noise is rounded continuous noise but for
 a slack that delta pays (`tabpe.privacy.slack`). There only the length of the difference counts, and
@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from tabpe import _validate
-from tabpe.errors import BudgetError, ParameterError
+from tabpe.errors import ParameterError
 from tabpe.privacy import choices, merging
 from tabpe.privacy.adjacency import ROWS, SMALLEST_USER_SIGMA, Neighbours
 from tabpe.privacy.bill import EXPONENTIAL, BillItem
@@ -42,8 +42,6 @@ from tabpe.privacy.bill import EXPONENTIAL, BillItem
 SMALLEST_DELTA = 1e-12
 EPSILONS = 1e-6, 1e4
 LARGEST_SIGMA = 2e5
-# How far the epsilon of calibrated noise may lie below the request, relatively.
-_TOLERANCE = 2e-4
 # The grid of losses, in standard deviations of the loss of an average draw.
 _COARSENESS = 0.03
 # The most steps of it in the loss of a draw of which hardly anything is private.
@@ -64,66 +62,6 @@ def check_promise(epsilon: float, delta: float) -> None:
         raise ParameterError(f"epsilon={epsilon:g}: expected a value from {low:g} to {high:g}.")
     if delta < SMALLEST_DELTA:
         raise ParameterError(f"delta={delta:g}: expected at least {SMALLEST_DELTA:g}.")
-
-
-def calibrate(
-    epsilon: float,
-    delta: float,
-    rounds: int,
-    neighbours: Neighbours = ROWS,
-    *,
-    besides: Sequence[BillItem] = (),
-) -> float:
-    """Return noise that keeps the promise over `rounds` histograms, and hardly more than that.
-
-    Args:
-        epsilon: The promise; never exceeded.
-        delta: The promise; from 1e-12 to below 1.
-        rounds: Number of histograms that get this noise.
-        neighbours: The neighbouring relation.
-        besides: What else is on the bill.
-
-    Returns:
-        Sigma of the discrete Gaussian noise on every cell.
-
-    Raises:
-        BudgetError: If what is already on the bill leaves nothing.
-
-    Example:
-        >>> sigma = calibrate(1.0, 1e-5, rounds=15)
-        >>> round(sigma, 1), epsilon_of(sigma, 1e-5, rounds=15) <= 1.0
-        (14.5, True)
-    """
-    check_promise(epsilon, delta)
-    _validate.whole("rounds", rounds, least=1)
-    taken, cells = sum(item.loss for item in besides), neighbours.squared_distance
-
-    def sigma_of(loss: float) -> float:
-        left = loss / cells - taken
-        if left <= 0:
-            raise BudgetError(
-                f"epsilon={epsilon:g}: the other items of the bill leave nothing for {rounds} "
-                f"rounds."
-            )
-        return math.sqrt(rounds / left)
-
-    loss, tolerance = gaussian_mu(epsilon, delta) ** 2, _TOLERANCE
-    sigma = sigma_of(loss)
-    if sigma > LARGEST_SIGMA:
-        raise ParameterError(
-            f"epsilon={epsilon:g}: would need noise of sigma={sigma:.3g} on every count, which "
-            f"drowns any table. Ask for a larger epsilon or fewer rounds."
-        )
-    while True:
-        found = epsilon_of(sigma, delta, rounds, neighbours, besides=besides)
-        if epsilon * (1 - tolerance) <= found <= epsilon:
-            return sigma
-        # Discrete noise is a little off the analytic curve: aim as far off to the other side. Ever
-        # further below the request, because for little noise epsilon does not fall smoothly.
-        aim = epsilon * (1 - tolerance / 2)
-        seen = found if math.isfinite(found) else 2 * epsilon
-        loss *= (gaussian_mu(aim, delta) / gaussian_mu(seen, delta)) ** 2
-        sigma, tolerance = sigma_of(loss), min(2 * tolerance, 1.0)
 
 
 def epsilon_of(
@@ -173,6 +111,23 @@ def composed_epsilon(
 def told_chance(items: Sequence[BillItem], neighbours: Neighbours) -> float:
     """Return the part of delta that pays for values that one row alone may hold."""
     return neighbours.cells * sum(item.times * item.chance for item in items)
+
+
+def fineness(items: Sequence[BillItem]) -> float:
+    """Return the spread of the loss of all items, in steps of the coarsest of their grids.
+
+    The losses of an item lie 1 / sigma^2 apart, so the item with the least noise has the coarsest
+    grid. Where all have the same noise, this is sigma * sqrt(times). Where others have more, their
+    losses fall between the steps of the coarsest, and only even out what depends on the grid; to
+    measure against the coarsest is on the safe side.
+
+    Example:
+        >>> fineness([BillItem("votes", sigma=2.0, times=9)])
+        6.0
+        >>> fineness([BillItem("first", sigma=2.0, times=8), BillItem("last", sigma=1.0, times=7)])
+        3.0
+    """
+    return math.sqrt(sum(item.loss for item in items)) * min(item.sigma for item in items) ** 2
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tabpe.privacy.bill import BillItem
 
 FEW = 4
-MOST_GROUPS = 32
+MOST_GROUPS = 64
 # The waste that is allowed a group to begin with, as a part of the whole loss.
 _LEAST_WASTE = 1e-9
 _MORE_WASTE = 1.5

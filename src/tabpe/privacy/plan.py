@@ -11,12 +11,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tabpe.errors import ParameterError
-from tabpe.privacy import BillItem, composed_epsilon
-from tabpe.privacy.accounting import gaussian_mu
-from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN
+from tabpe import _validate
+from tabpe.errors import BudgetError, ParameterError
+from tabpe.privacy.accounting import (
+    LARGEST_SIGMA,
+    check_promise,
+    composed_epsilon,
+    gaussian_mu,
+)
+from tabpe.privacy.adjacency import ROWS, Neighbours
+from tabpe.privacy.bill import EXPONENTIAL, GAUSSIAN, BillItem
 
-__all__ = ["EXPONENTIAL", "GAUSSIAN", "Part", "items_for", "scaled", "sigma_for"]
+__all__ = [
+    "EXPONENTIAL",
+    "GAUSSIAN",
+    "Part",
+    "calibrate",
+    "check_noise_level",
+    "items_for",
+    "scaled",
+    "sigma_for",
+]
 
 # How far below the request the epsilon of a plan may lie, relatively.
 _TOLERANCE = 2e-4
@@ -59,11 +74,28 @@ def scaled(parts: Sequence[Part], share: float) -> tuple[Part, ...]:
     return tuple(Part(p.name, p.share * share, p.times, p.mechanism) for p in parts)
 
 
-def items_for(parts: Sequence[Part], epsilon: float, delta: float) -> tuple[BillItem, ...]:
+def items_for(
+    parts: Sequence[Part],
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours = ROWS,
+    besides: Sequence[BillItem] = (),
+) -> tuple[BillItem, ...]:
     """Return the items of a plan that keeps a promise, and hardly more than that.
 
-    Guarantee: the privacy loss distributions of all items were composed, and their epsilon at delta
-    is at most the one that was asked for.
+    Guarantee: the privacy loss distributions of all items, those of `besides` among them, were
+    composed, and their epsilon at delta is at most the one that was asked for. The analytic formula
+    of the continuous Gaussian only gives the guesses: it is slightly unsafe for discrete noise.
+
+    Args:
+        parts: What is planned. Its shares are parts of what `besides` leaves, and add up to 1.
+        epsilon: The promise; never exceeded.
+        delta: The promise; from 1e-12 to below 1.
+        neighbours: The neighbouring relation.
+        besides: What else is on the bill.
+
+    Raises:
+        BudgetError: If what is already on the bill leaves nothing.
 
     Example:
         >>> plan = (Part("one-ways", 0.5, 8), Part("choices", 0.5, 7, EXPONENTIAL))
@@ -71,15 +103,77 @@ def items_for(parts: Sequence[Part], epsilon: float, delta: float) -> tuple[Bill
         >>> 0.999 < composed_epsilon(items, 1e-6) <= 1.0
         True
     """
-    if not math.isclose(sum(part.share for part in parts), 1.0):
-        raise ParameterError("parts: expected shares that add up to 1.")
+    check_promise(epsilon, delta)
+    if not parts:
+        return ()
+    _check_shares(parts)
     loss, tolerance = gaussian_mu(epsilon, delta) ** 2, _TOLERANCE
+    items = _items(parts, loss, neighbours, besides, epsilon)
+    for item in items:
+        check_noise_level(item, epsilon)
     while True:
-        items = tuple(part.item(loss) for part in parts)
-        found = composed_epsilon(items, delta)
+        found = composed_epsilon((*besides, *items), delta, neighbours)
         if epsilon * (1 - tolerance) <= found <= epsilon:
             return items
+        # Discrete noise is a little off the analytic curve: aim as far off to the other side. Ever
+        # further below the request, because for little noise epsilon does not fall smoothly.
         aim = epsilon * (1 - tolerance / 2)
         seen = found if math.isfinite(found) else 2 * epsilon
         loss *= (gaussian_mu(aim, delta) / gaussian_mu(seen, delta)) ** 2
-        tolerance = min(2 * tolerance, 1.0)
+        items, tolerance = _items(parts, loss, neighbours, besides, epsilon), min(2 * tolerance, 1)
+
+
+def calibrate(
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    neighbours: Neighbours = ROWS,
+    *,
+    besides: Sequence[BillItem] = (),
+) -> float:
+    """Return the sigma that keeps the promise over `rounds` histograms, and hardly more than that.
+
+    It is that of a plan of one part, see `items_for`.
+
+    Example:
+        >>> from tabpe.privacy import epsilon_of
+        >>> sigma = calibrate(1.0, 1e-5, rounds=15)
+        >>> round(sigma, 1), epsilon_of(sigma, 1e-5, rounds=15) <= 1.0
+        (14.5, True)
+    """
+    _validate.whole("rounds", rounds, least=1)
+    plan = (Part("votes", 1.0, rounds),)
+    return items_for(plan, epsilon, delta, neighbours, besides)[0].sigma
+
+
+def check_noise_level(item: BillItem, epsilon: float) -> None:
+    """Refuse noise that drowns any table."""
+    if item.sigma > LARGEST_SIGMA:
+        raise ParameterError(
+            f"epsilon={epsilon:g}: {item.name} would need noise of sigma={item.sigma:.3g} on every "
+            f"count, which drowns any table. Ask for a larger epsilon, for fewer rounds, or for a "
+            f"larger part of the budget for this."
+        )
+
+
+def _items(
+    parts: Sequence[Part],
+    loss: float,
+    neighbours: Neighbours,
+    besides: Sequence[BillItem],
+    epsilon: float,
+) -> tuple[BillItem, ...]:
+    """Return the items that share what a loss leaves beside others."""
+    left = loss / neighbours.squared_distance - sum(item.loss for item in besides)
+    if left <= 0:
+        raise BudgetError(
+            f"epsilon={epsilon:g}: the other items of the bill leave nothing for {parts[0].name}. "
+            f"Give them smaller parts of the budget."
+        )
+    return tuple(part.item(left) for part in parts)
+
+
+def _check_shares(parts: Sequence[Part]) -> None:
+    shares = [part.share for part in parts]
+    if not (min(shares) > 0 and math.isclose(sum(shares), 1.0)):
+        raise ParameterError("parts: expected shares above 0 that add up to 1.")

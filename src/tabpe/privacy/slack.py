@@ -23,6 +23,10 @@ _LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above an
 def delta_slack(slack: float, histograms: int, epsilon: float, neighbours: Neighbours) -> float:
     """Return the part of delta that pays for noise that is not exact.
 
+    A histogram in which a row has k votes counts as k here, as it does on the bill. That is enough:
+    each of the rows by which neighbours differ moves at most k of its cells, so neighbours differ
+    in at most k * `cells` of them, as they do in k histograms of one vote.
+
     Args:
         slack: How far a draw may be from exact, in total variation.
         histograms: How many histograms get such noise, over all items of the bill.

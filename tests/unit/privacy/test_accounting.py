@@ -20,7 +20,7 @@ from tabpe.privacy import (
     composed_epsilon,
     epsilon_of,
 )
-from tabpe.privacy.accounting import gaussian_delta, gaussian_mu
+from tabpe.privacy.accounting import fineness, gaussian_delta, gaussian_mu
 
 DELTA = 1.5754e-5
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
@@ -127,13 +127,17 @@ def test_epsilon_rises_with_rounds_and_falls_with_sigma_and_delta():
     assert rises([epsilon_of(14.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
 
 
-def exact_epsilon(sigma, rounds, delta):
+def exact_epsilon(bill, delta):
     low, high = 0.0, 400.0
     while high - low > 1e-10:
         middle = (low + high) / 2
-        over = exact_delta([BillItem("", sigma, rounds)], middle, ROWS) > delta
+        over = exact_delta(bill, middle, ROWS) > delta
         low, high = (middle, high) if over else (low, middle)
     return high
+
+
+def scaled(shape, factor):
+    return [BillItem("votes", factor * sigma, times) for sigma, times in shape]
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-6])
@@ -145,11 +149,32 @@ def test_enough_noise_protects_more_as_it_grows(rounds, delta):
     spread, sqrt(rounds) / sigma, a larger sigma can cost more: by 6% for one round at sigma 1.
     """
     sigmas = np.geomspace(4, 6, 40) / math.sqrt(rounds)
-    assert rises([exact_epsilon(sigma, rounds, delta) for sigma in sigmas[::-1]])
+    assert rises([exact_epsilon(scaled([(1, rounds)], s), delta) for s in sigmas[::-1]])
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [(1, 1), (1.02, 1), (1.04, 1)],
+        [(1, 1), (math.sqrt(2), 1)],
+        [(1, 1), (math.sqrt(2), 2)],
+        [(1, 1), (1.5, 4)],
+        [(1, 2), (2.5, 3)],
+        [(1, 1), (3, 20)],
+    ],
+)
+def test_enough_noise_that_differs_between_rounds_protects_more_as_it_grows(shape, delta):
+    """There the spread of all losses must be 4 steps of the coarsest grid, see `fineness`."""
+    one = fineness(scaled(shape, 1.0))
+    bills = [scaled(shape, factor / one) for factor in np.geomspace(4, 6, 9)[::-1]]
+    assert all(fineness(bill) * (1 + 1e-9) >= 4 for bill in bills)
+    assert rises([exact_epsilon(bill, delta) for bill in bills])
 
 
 def test_little_noise_may_protect_less_as_it_grows():
-    assert exact_epsilon(1.16, 1, 1e-9) > 1.001 * exact_epsilon(1.14, 1, 1e-9)
+    more, less = (exact_epsilon(scaled([(1, 1)], sigma), 1e-9) for sigma in (1.16, 1.14))
+    assert more > 1.001 * less
 
 
 def test_calibration_is_repeatable():

@@ -156,7 +156,7 @@ def test_what_can_not_be_bought_is_refused_with_what_to_do(rows, column, cells, 
             ({"schema_budget": value}, ParameterError, "schema_budget")
             for value in (0, 1, -1, "5%")
         ),
-        ({"schema_budget": 0.99}, ParameterError, "leaves nothing for the votes"),
+        ({"schema_budget": 0.99}, ParameterError, "nothing is left for the votes"),
         ({"drop": ["bmj"]}, SchemaError, "drop 'bmj'.*did you mean 'bmi'"),
         *(({"drop": value}, ParameterError, "drop=") for value in ("bmi", 5, [5], {"bmi"})),
         ({"drop": ["ill"]}, SchemaError, "label 'ill'"),

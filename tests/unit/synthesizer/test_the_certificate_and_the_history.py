@@ -68,6 +68,7 @@ def test_the_certificate_fits_a_terminal(table, changes):
 def test_the_certificate_tells_how_the_rows_were_made(table):
     plain = fitted(table).certificate.to_dict()
     assert plain["schema_digest"] == SCHEMA.digest
+    assert plain["configuration"]["strategy"] == "evolution"
     assert plain["configuration"]["n_samples"] == 30
     assert plain["configuration"]["rounds"] == 3
     assert plain["requested_epsilon"] == 50

@@ -1,0 +1,57 @@
+"""Requests for tests, and the facts that a table of three classes gives them."""
+
+import dataclasses
+
+import numpy as np
+
+from tabpe import measure
+from tabpe.budget import count_items
+from tabpe.privacy import ROWS, Account, Adjacency, FakeNoise, Neighbours
+from tabpe.request import Request, counts_to_buy, establish_facts
+
+REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+USERS = Neighbours(max_rows=10)
+SHARES = (0.5, 0.3, 0.2)
+REQUEST = Request(
+    epsilon=1.0,
+    delta=1e-6,
+    neighbours=ROWS,
+    class_budget=0.02,
+    schema_budget=0.0,
+    rows=None,
+    shares=None,
+    size=100,
+)
+
+
+class CountingEngine:
+    """Three classes of 5,000, 3,000 and 2,000 rows."""
+
+    def __init__(self):
+        self.calls = 0
+
+    scale = 1
+
+    def row_count(self):
+        """Return the number of rows."""
+        return self.class_counts().sum(keepdims=True)
+
+    def class_counts(self):
+        """Return the rows of each class."""
+        self.calls += 1
+        return np.array([5000, 3000, 2000])
+
+
+def established(classes=3, noise=None, **changes):
+    """Return the facts, the account that paid for them, and the engine that was asked."""
+    request, account = dataclasses.replace(REQUEST, **changes), Account()
+    engine = CountingEngine()
+    for item in count_items(request, classes).values():
+        account.agree(item)
+    source = noise or FakeNoise(strength=0)
+    buy = {
+        "class counts": lambda: measure.class_counts(engine, classes, account, source),
+        "row count": lambda: measure.row_count(engine, account, source),
+    }
+    bought = {name: buy[name]() for name in counts_to_buy(request, classes)}
+    return establish_facts(request, bought), account, engine

@@ -1,0 +1,90 @@
+"""What a run needs beside the table: what its strategy asks, and when it may go on."""
+
+import dataclasses
+
+import pytest
+
+from requests_made import REQUEST
+from tabpe.encode import Encoder
+from tabpe.evolve import PRESETS, Evolution, Posterior
+from tabpe.privacy import FakeNoise
+from tabpe.resources import Resources
+from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema
+from tabpe.settings import Settings, columns_of
+
+AGE, BMI = Integer("age", 0, 99), Float("bmi", 10.0, 60.0)
+WARD, ILL = Categorical("ward", ("heart", "lung")), Boolean("ill")
+COLUMNS = (AGE, BMI, WARD, ILL)
+STORED = {"age": "int64", "bmi": "double", "ward": "string", "ill": "bool"}
+
+
+def settings(**changes):
+    plain = Settings(
+        schema=Schema(COLUMNS, label="ill"),
+        request=REQUEST,
+        config=PRESETS["paper"],
+        noise=FakeNoise(),
+        resources=Resources.of(engine="auto", memory_limit=None, spill=None, n_jobs=1),
+        unit=None,
+        seed=0,
+        run_dir=None,
+        charge=None,
+        on_round=lambda _: None,
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+@pytest.mark.parametrize(
+    ("schema", "columns"),
+    [
+        (Schema(COLUMNS), 4),
+        (Schema(COLUMNS, label="ill"), 3),
+        (Schema(COLUMNS, label="ward"), 3),
+        (Schema(COLUMNS, label="age", label_cuts=(18, 65)), 4),
+        (Schema((WARD,), label="ward"), 0),
+    ],
+)
+def test_columns_are_those_of_a_record(schema, columns):
+    encoder = Encoder(schema)
+    assert columns_of(schema) == len(encoder.numeric) + len(encoder.categorical) == columns
+
+
+@pytest.mark.parametrize(
+    ("given", "drop"),
+    [
+        ({}, []),
+        ({"label": "ill"}, []),
+        ({"label": "ward"}, ["bmi"]),
+        ({"columns": [AGE.to_dict()], "label": "age", "label_cuts": [18, 65]}, ["ill"]),
+    ],
+)
+def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
+    label = given.get("label")
+    outline = dataclasses.replace(
+        Outline.of({"columns": given.get("columns", [])}),
+        label=label,
+        label_cuts=given.get("label_cuts"),
+    ).completed(STORED, drop=drop)
+    assert outline.missing
+    bought = outline.filled({column.name: column for column in COLUMNS})
+    encoder = Encoder(bought)
+    assert columns_of(outline) == len(encoder.numeric) + len(encoder.categorical)
+
+
+def test_what_is_asked_is_known_before_a_row_is_read():
+    config = Posterior(rounds=3, votes=2)
+    assert settings(config=config).asked == config.asked(columns=3, classes=2)
+    outline = Outline.of(None).completed(STORED)
+    assert settings(config=config, schema=outline).asked == config.asked(columns=4, classes=1)
+
+
+def test_another_strategy_is_another_run():
+    """Also where all fields that both have are the same."""
+    found = [
+        settings(config=config).identity["configuration"]
+        for config in (Evolution(), Evolution(votes=2), Posterior())
+    ]
+    assert found[0] != found[1]
+    assert list(found[0]["strategy"]) == ["Evolution"]
+    assert list(found[2]["strategy"]) == ["Posterior"]
+    assert found[0]["strategy"]["Evolution"]["rounds"] == 15

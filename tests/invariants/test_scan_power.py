@@ -25,8 +25,8 @@ def telling(tell):
     """Return votes that tell what they are."""
     votes = LocalEngine.votes
 
-    def heard(self, population):
-        answer = votes(self, population)
+    def heard(self, *about):
+        answer = votes(self, *about)
         tell(np.concatenate(answer))
         return answer
 

@@ -19,8 +19,8 @@ MEASURING = {
     f"measure/{name}.py"
     for name in ("histograms", "domain", "tables", "choice", "trees", "halfspaces")
 }
-# Where accounts are charged and noise is drawn for those.
-TERMS = {"measure/histograms.py", "measure/terms.py"}
+# Where noise is drawn for those.
+DRAWING = {"measure/histograms.py", "measure/terms.py"}
 each_file = pytest.mark.parametrize("name", FILES)
 
 
@@ -169,14 +169,17 @@ def test_noise_is_drawn_in_one_room():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "draw"
     }
-    assert drawing == {*TERMS, "audit/broken.py"}
+    assert drawing == {*DRAWING, "audit/broken.py"}
 
 
 def test_an_account_is_charged_where_something_is_measured_or_remembered():
-    charging = {
-        name for name in FILES for call in calls(name) if dotted(call.func).endswith(".charge")
-    }
-    assert charging == {*TERMS, "journal.py"}
+    def calling(name):
+        return {
+            file for file in FILES for call in calls(file) if f".{dotted(call.func)}".endswith(name)
+        }
+
+    assert calling(".charge") == {"measure/terms.py"}
+    assert calling(".charged") == {*MEASURING, "journal.py"}
 
 
 @each_file

@@ -123,7 +123,8 @@ class Witness:
                 self._listen(monkeypatch, kind, name, self._hear_exact)
         for name in ("row_count", "kinds", "magnitudes", "bins", "values"):
             self._listen(monkeypatch, Survey, name, self._hear_exact)
-        self._listen(monkeypatch, Tables, "counts", self._hear_exact)
+        for name in ("row_count", "class_counts", "counts"):
+            self._listen(monkeypatch, Tables, name, self._hear_exact)
         for name in ("once", "answered"):
             self._listen(monkeypatch, Journal, name, self._hear_noisy)
         self._listen(monkeypatch, measure, "marginals", self._hear_noisy)
@@ -142,8 +143,8 @@ class Witness:
     def _listen(monkeypatch, kind, name, hear):
         ask = getattr(kind, name)
 
-        def heard(self, *given):
-            answer = ask(self, *given)
+        def heard(self, *given, **named):
+            answer = ask(self, *given, **named)
             hear(answer)
             return answer
 

@@ -5,11 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from tabpe import measure
 from tabpe.archive import Archive
+from tabpe.encode import Marginal, Records
+from tabpe.engines import LocalEngine, Tables
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
 from tabpe.journal import Journal
-from tabpe.measure import Measured
-from tabpe.privacy import Account, BillItem
+from tabpe.measure import Measured, Terms
+from tabpe.privacy import ROWS, Account, BillItem, FakeNoise
 from tabpe.run_folder import Run, RunFolder, archive_of, code_digest, measured_of
 
 RUN = Run("an id", 7, "2026-01-01T00:00:00+00:00")
@@ -217,6 +220,35 @@ def test_what_was_charged_several_times_is_charged_as_often_again(folder):
         assert (found.values[0].tolist(), found.item.times) == ([5], 4)
         assert second.spent == first.spent
     assert second.spent == second.agreed
+
+
+def soft_votes(tables, account):
+    engine = LocalEngine(classes=1, category_weight=1 / 3)
+    engine.prepare(tables)
+    candidates = [Records(np.arange(6)[:, None] / 5, np.zeros((6, 0), dtype=np.uint8))]
+    return measure.votes(engine, candidates, account, FakeNoise(0), each=4, name="asked")
+
+
+def columns(tables, account):
+    terms = Terms(account, FakeNoise(0), ROWS)
+    whole = Marginal(())
+    return measure.measured_marginals(Tables(tables), [whole] * 4, terms, "asked")
+
+
+@pytest.mark.parametrize("ask", [soft_votes, columns])
+def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, ask):
+    def once(tables):
+        opened = account(times=4, name="asked")
+        found = Journal(opened, folder).once("asked", lambda: ask(tables, opened), times=4)
+        assert opened.spent == opened.agreed == (found.item,)
+        return [part.tolist() for part in found.values]
+
+    def never():
+        raise AssertionError
+        yield
+
+    rows = Records(np.array([[0.1], [0.9]], dtype=np.float32), np.zeros((2, 0), dtype=np.uint8))
+    assert once([(rows, np.zeros(2, dtype=np.int64))]) == once(never())
 
 
 @pytest.mark.parametrize(("then", "now"), [(1, 4), (4, 1), (4, 3)])

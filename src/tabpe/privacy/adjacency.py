@@ -37,12 +37,12 @@ class Adjacency(enum.Enum):
 class Neighbours:
     """The neighbouring relation of the promise: tables that differ by one row, or by one user.
 
-    A histogram counts a row in at most one cell; one in which a row has k votes, for different
-    candidates, stands for k such histograms. So one row more or less moves one cell by one; another
-    row in the place of one moves at most two cells by one each. A user counts with
-    `max_rows` rows at most, and all cells of a user together form a vector without negative parts
-    of length one at most. So one user more or less moves a histogram by a length of one at most,
-    and another user in the place of one by at most the square root of two.
+    Every histogram here counts a row in at most one cell; one in which a row has several votes is
+    charged as so many, and moves as they do together (claim 10 of docs/privacy.md). So one row more
+    or less moves one cell by one; another row in the place of one moves at most two cells by one
+    each. A user counts with `max_rows` rows at most, and all cells of a user together form a vector
+    without negative parts of length one at most. So one user more or less moves a histogram by a
+    length of one at most, and another user in the place of one by at most the square root of two.
 
     Args:
         adjacency: One more or less, or another in the place of one.

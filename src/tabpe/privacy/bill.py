@@ -23,7 +23,8 @@ class BillItem:
     Args:
         name: What was measured.
         sigma: Scale of the noise on every cell, where a count is one; of a choice, 2 / range.
-        times: How many such histograms were released, or choices made.
+        times: How many such histograms were released, or choices made; a histogram in which a row
+            has several votes counts as so many.
         chance: Of a histogram over values that are not public: the chance that a value is told
             that one row alone holds. It is a part of delta, for each time and cell.
         mechanism: `GAUSSIAN` or `EXPONENTIAL`.

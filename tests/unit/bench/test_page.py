@@ -89,3 +89,16 @@ def test_the_variant_that_says_most_is_shown(sources):
 def test_a_block_that_there_is_not_is_named(sources, block, message):
     with pytest.raises(ParameterError, match=message):
         remade(f"<!-- made: {block} -->\n<!-- end -->\n", sources)
+
+
+def test_an_experiment_in_a_folder_has_its_file_and_its_records_there(sources):
+    (sources.experiments / "more").mkdir()
+    text = FILE.replace("name: made-up", "name: more/made-up")
+    (sources.experiments / "more" / "made-up.yaml").write_text(text)
+    (experiment,) = read_suite(sources.experiments / "more" / "made-up.yaml").experiments
+    for run in runs_of(experiment):
+        done = replace(record_of(run, "done"), metrics={"accuracy": 0.5}, seconds=1.0)
+        append(results_path("more/made-up", "full", sources.results), done)
+    page = remade("# Results\n", replace(sources, names=["more/made-up"]))
+    assert "bench run experiments/more/made-up.yaml --variant full`: 3 runs, 3 done" in page
+    assert (sources.pictures / "more-made-up-bars.svg").exists()

@@ -146,6 +146,8 @@ def _made(block: str, sources: Sources) -> str:
         return runs_line(experiment, stands)
     if kind == "table":
         wanted = _named(tables_of(experiment.tables, where=name), entry[0], block)
+        if not any(record.status == DONE for record in stands.records):
+            return f"{wanted.title}: no run is done yet."
         return markdown(table_of(wanted, stands.records, beside_paper=True))
     figure = _named(figures_of(experiment.figures, where=name), entry[0], block)
     file = f"{name.replace('/', '-')}-{figure.name}.svg"

@@ -58,6 +58,12 @@ def test_an_experiment_with_results_gets_a_section(sources):
     assert (sources.pictures / "made-up-bars.svg").exists()
 
 
+def test_a_table_of_runs_that_are_still_to_be_made_is_a_line(sources):
+    block = "<!-- made: table made-up full utility -->"
+    page = remade(f"{block}\n<!-- end -->\n", sources)
+    assert page == f"{block}\n\nUtility: no run is done yet.\n\n<!-- end -->\n"
+
+
 def test_remarks_stay_and_numbers_change(sources):
     make(sources, 0.5)
     page = remade("# Results\n", sources).replace(REMARKS, "We are *worse* here, because.")

@@ -22,10 +22,9 @@ from tabpe import _validate
 from tabpe.baselines import METHODS, Baseline
 from tabpe.bench.grid import REAL, TABPE, Run
 from tabpe.bench.rounds import rows_by_round
-from tabpe.bench.strategy import PRESET, evolution_only, fields_of, strategy_in
+from tabpe.bench.strategy import PRESET, evolution_only, fields_of, shortest, strategy_in
 from tabpe.bench.task import Task
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe.evolve import Evolution
 from tabpe.synthesizer import TabPE
 
 OWN = ("shares", "oversample", "most_samples")
@@ -182,16 +181,16 @@ def _baseline(run: Run) -> Maker:
     return make
 
 
-def warm_up(method: str) -> None:
-    """Load the packages that a method uses, so that their time is not counted as its own."""
-    if method == REAL:
+def warm_up(run: Run) -> None:
+    """Load the packages that a run uses, so that their time is not counted as its own."""
+    if run.method == REAL:
         return
-    for package in HEAVY.get(method, ()):
+    for package in HEAVY.get(run.method, ()):
         with suppress(ImportError):
             importlib.import_module(package)
     from tabpe.datasets import hospital_schema, hospital_table
 
-    few = Evolution(rounds=1, sampling_rounds=1)
+    few = shortest(strategy_in(run.settings if run.method == TABPE else {}))
     model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=few, verbose=0)
     model.fit(hospital_table(100), hospital_schema()).sample()
 

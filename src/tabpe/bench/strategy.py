@@ -32,6 +32,19 @@ def fields_of(strategy: Strategy) -> tuple[str, ...]:
     return tuple(each.name for each in dataclasses.fields(strategy))
 
 
+def shortest(strategy: Strategy) -> Strategy:
+    """Return a strategy that does all that another does, once and on little.
+
+    Example:
+        >>> shortest(strategy_of("best")).rounds, shortest(strategy_of("best")).votes
+        (1, 4)
+    """
+    rounds = min(1, strategy.rounds)
+    if isinstance(strategy, Evolution):
+        return dataclasses.replace(strategy, rounds=rounds, sampling_rounds=rounds)
+    return dataclasses.replace(strategy, rounds=rounds, candidates=20, pool=100)
+
+
 def evolution_only(strategy: Strategy, what: str) -> Evolution:
     """Return a strategy whose rounds have a population each.
 

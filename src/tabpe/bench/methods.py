@@ -22,7 +22,7 @@ from tabpe import _validate
 from tabpe.baselines import METHODS, Baseline
 from tabpe.bench.grid import REAL, TABPE, Run
 from tabpe.bench.rounds import rows_by_round
-from tabpe.bench.strategy import PRESET, evolution_only, fields_of, shortest, strategy_in
+from tabpe.bench.strategy import PRESET, fields_of, replayable, shortest, strategy_in
 from tabpe.bench.task import Task
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.synthesizer import TabPE
@@ -145,7 +145,7 @@ def _tabpe(run: Run) -> Maker:
     most = run.settings.get("most_samples")
     _validate.optional(_validate.whole, "most_samples", most, least=1)
     if "rounds" in run.keep:
-        evolution_only(config, "keep: rounds")
+        replayable(config, "keep: rounds")
     given = {name: value for name, value in run.settings.items() if name in parameters}
 
     def make(task: Task) -> Made:

@@ -66,3 +66,27 @@ def evolution_only(strategy: Strategy, what: str) -> Evolution:
         f"{what}: needs rounds that each have a population, which a {type(strategy).__name__} has "
         f"not: use a preset that is an Evolution, 'paper' or 'reference'."
     )
+
+
+def replayable(strategy: Strategy, what: str) -> Evolution:
+    """Return a strategy whose rounds follow from their noisy votes alone.
+
+    Args:
+        strategy: The strategy.
+        what: What needs that, for the error.
+
+    Raises:
+        ParameterError: If it is another one.
+
+    Example:
+        >>> replayable(Evolution(tables=0.1), "keep: rounds")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: keep: rounds: tables=0.1: expected 0: rounds are made again...
+    """
+    config = evolution_only(strategy, what)
+    if config.tables:
+        raise ParameterError(
+            f"{what}: tables={config.tables:g}: expected 0: rounds are made again from their votes "
+            f"alone, without tables of columns."
+        )
+    return config

@@ -87,9 +87,16 @@ def test_a_field_of_another_strategy_is_refused(settings, message):
         maker_of(run_of("tabpe", **settings))
 
 
-def test_single_rounds_are_of_an_evolution():
-    kept = dataclasses.replace(run_of("tabpe", preset="best"), keep=("rounds",))
-    with pytest.raises(ParameterError, match="keep: rounds: needs rounds"):
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"preset": "best"}, "keep: rounds: needs rounds"),
+        ({"tables": 0.1}, "tables=0.1: expected 0"),
+    ],
+)
+def test_single_rounds_are_those_of_an_evolution_without_tables(settings, message):
+    kept = dataclasses.replace(run_of("tabpe", **settings), keep=("rounds",))
+    with pytest.raises(ParameterError, match=message):
         maker_of(kept)
 
 

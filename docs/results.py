@@ -1,12 +1,15 @@
-"""Make the tables and figures of `results.md` anew, from committed records; remarks are kept.
+"""Make the tables and figures of the pages of results anew, from records; remarks are kept.
 
     .venv/bin/python docs/results.py [experiments/results]
 
-A section is added for every experiment that has results and is not on the page yet.
+`results.md` is about the experiments of the paper, `explanation/beyond.md` about those in
+`experiments/beyond`. A section is added for every experiment that has results and is not on its
+page yet.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,28 +17,29 @@ from tabpe.bench.files import read_suite
 from tabpe.bench.page import Sources, remade
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "results.md"
-HEAD = """\
-# Results
+EXPERIMENTS = ROOT / "experiments"
+# Pages by the suites that they are about.
+PAGES = {
+    EXPERIMENTS / "quick.yaml": ROOT / "docs" / "results.md",
+    EXPERIMENTS / "beyond" / "quick.yaml": ROOT / "docs" / "explanation" / "beyond.md",
+}
+PICTURES = ROOT / "docs" / "pictures" / "results"
 
-The paper's numbers and ours, side by side. What stands between marks is made by `docs/results.py`
-from the records in `experiments/results`.
-"""
+
+def sources(suite: Path, page: Path, results: Path) -> Sources:
+    """Return where a page takes its results from."""
+    names = [each.name for each in read_suite(suite).experiments]
+    link = Path(os.path.relpath(PICTURES, page.parent)).as_posix()
+    return Sources(EXPERIMENTS, names, results, PICTURES, link=link)
 
 
 def main() -> None:
-    """Make the page anew."""
-    experiments, pictures = ROOT / "experiments", ROOT / "docs" / "pictures" / "results"
-    sources = Sources(
-        experiments,
-        [each.name for each in read_suite(experiments / "quick.yaml").experiments],
-        Path(sys.argv[1]) if sys.argv[1:] else experiments / "results",
-        pictures,
-        link="pictures/results",
-    )
-    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else HEAD
-    PAGE.write_text(remade(text, sources), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    """Make the pages anew."""
+    results = Path(sys.argv[1]) if sys.argv[1:] else EXPERIMENTS / "results"
+    for suite, page in PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        page.write_text(remade(text, sources(suite, page, results)), encoding="utf-8")
+        print(f"wrote {page}")
 
 
 if __name__ == "__main__":

@@ -69,17 +69,18 @@ def peak_megabytes() -> float:
 def whole_run(key: str, noise: str, *, quick: bool) -> dict[str, Any] | None:
     """Return what a process of its own measured; None if this version has no such noise."""
     module = [sys.executable, "-m", "bench.voting.whole", key, noise]
-    found = json.loads(_output([*module, "--quick"] if quick else module))
+    found = json.loads(output([*module, "--quick"] if quick else module))
     return found or None
 
 
 def import_seconds(repeats: int = IMPORTS) -> float:
     """Return the least that `import tabpe` took in a fresh process."""
-    return min(float(_output([sys.executable, "-c", IMPORT])) for _ in range(repeats))
+    return min(float(output([sys.executable, "-c", IMPORT])) for _ in range(repeats))
 
 
-def _output(command: list[str]) -> str:
-    # The commands are those above, word by word.
+def output(command: list[str]) -> str:
+    """Return what a command prints; what it says goes wrong ends this process."""
+    # The commands are those of the benchmarks, word by word.
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")

@@ -11,7 +11,8 @@
       - {name: budgets, title: Accuracy by budget, kind: lines, x: epsilon, y: [accuracy],
          by: method, panel: data, log: [x]}
 
-`where` keeps the runs whose field has a value, or one of a list of values.
+`where` keeps the runs whose field has a value, or one of a list of values. `against: AIM` in a
+table tells how much every method differs from that one, seed by seed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tabpe.bench.records import Record
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean, shown
 
 AXES = ("x", "y")
+CASES = ("data", "case")
 NEEDS = {
     "lines": ("x", "y", "by"),
     "bars": ("y", "by"),
@@ -58,6 +60,8 @@ class TableEntry:
         metrics: Its columns.
         rows: Fields of runs that rows are told apart by. Runs are ranked among those that differ
             in the last one alone.
+        against: The method that all others are compared with, as tables call it; see
+            `tabpe.bench.comparing`. Empty for none.
         paper: The label of the table of the paper that it remakes, if the paper has numbers.
         where: Which runs it is about.
     """
@@ -66,6 +70,7 @@ class TableEntry:
     title: str
     metrics: tuple[str, ...]
     rows: tuple[str, ...] = ("data", "method")
+    against: str = ""
     paper: str = ""
     where: dict[str, Any] = field(default_factory=dict)
 
@@ -74,6 +79,13 @@ class TableEntry:
         _check_each("metrics", self.metrics, measure, some=True)
         _check_each("rows", self.rows, check_field, some=True)
         _check_each("where", tuple(self.where), check_field)
+        if self.against and self.rows[-1] != "method":
+            raise ParameterError("rows: expected method as the last one: against compares methods.")
+
+    @property
+    def over_data(self) -> bool:
+        """Whether means are over data sets: methods are compared, and rows name no data."""
+        return bool(self.against) and not set(self.rows) & set(CASES)
 
 
 @dataclass(frozen=True)

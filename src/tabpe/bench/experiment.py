@@ -20,6 +20,7 @@ whole keys. `tabpe.bench.files` reads such files.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,7 +34,9 @@ OTHERS = "others"
 CNN = "cnn"
 KEPT = ("rows", "rounds")
 _KWAY = re.compile(r"^[1-9][0-9]?-(wd|tv)$")
-_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
+SPLITS = ("authors", "seed")
+_WORD = "[a-z0-9][a-z0-9_-]*"
+_NAME = re.compile(f"^({_WORD}/)?{_WORD}$")
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class Experiment:
     """One experiment, in one variant.
 
     Args:
-        name: Its name, which results are filed under.
+        name: Its name, which results are filed under; `folder/name` if its file is in a folder.
         variant: The name of the variant.
         title: What it shows, in a line.
         paper: What of the paper it remakes.
@@ -128,7 +131,8 @@ class Experiment:
         epsilons: The budgets; `real` has none.
         delta: The delta of all runs; None for 1 / (n ln n) with n training rows.
         seeds: Each seeds a run, and with `split: seed` the split of the data too.
-        split: `authors` for the split that the data comes with, `seed` for one by the seed.
+        split: `authors` for the split that the data comes with, `seed` for one by the seed; or a
+            mapping by the name of the data.
         metrics: What is measured: `accuracy`, `macro_f1`, `auc`, `r2`, `1-wd` .., `1-tv` ..,
             `precision`, `recall`, `density`, `coverage`.
         limits: What a run may take.
@@ -150,7 +154,7 @@ class Experiment:
     epsilons: tuple[float, ...] = (1.0,)
     delta: float | None = None
     seeds: tuple[int, ...] = (0, 1, 2)
-    split: Literal["authors", "seed"] = "authors"
+    split: Literal["authors", "seed"] | dict[str, Any] = "authors"
     limits: Limits = field(default_factory=Limits)
     evaluate: Evaluation = field(default_factory=Evaluation)
     keep: tuple[str, ...] = ()
@@ -161,7 +165,8 @@ class Experiment:
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
             raise ParameterError(
-                f"name={shown(self.name)}: expected small letters, digits, - and _: it names files."
+                f"name={shown(self.name)}: expected small letters, digits, - and _, after a folder "
+                f"and / if there is one: it names files."
             )
         for name in ("data", "methods", "epsilons", "seeds", "metrics"):
             if not getattr(self, name):
@@ -170,11 +175,17 @@ class Experiment:
             _validate.real("epsilons", epsilon, above=0)
         for seed in self.seeds:
             _validate.whole("seeds", seed, least=0)
+        for data in self.data:
+            _validate.one_of("split", self.split_of(data.name), SPLITS)
         _validate.optional(_validate.real, "delta", self.delta, above=0, below=1)
         for metric in self.metrics:
             check_metric(metric)
         for kept in self.keep:
             _validate.one_of("keep", kept, KEPT)
+
+    def split_of(self, data: str) -> Any:
+        """Return how a data set is split."""
+        return chosen(self.split, data) or SPLITS[0]
 
 
 @dataclass(frozen=True)
@@ -188,6 +199,16 @@ class Suite:
 
     name: str
     experiments: tuple[Experiment, ...]
+
+
+def chosen(value: Any, data: str) -> Any:
+    """Return what a mapping by the name of the data says; any other value as it is.
+
+    Example:
+        >>> chosen({"adult": 2000, "others": 0.1}, "bank"), chosen(5, "bank"), chosen({}, "bank")
+        (0.1, 5, None)
+    """
+    return value.get(data, value.get(OTHERS)) if isinstance(value, Mapping) else value
 
 
 def check_metric(name: str) -> str:

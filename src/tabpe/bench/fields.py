@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tabpe.bench.records import Record
 from tabpe.errors import ParameterError, did_you_mean
 
 REAL = "real"
-PLAIN = ("data", "method", "epsilon", "rows", "seed", "round")
+PLAIN = ("data", "case", "method", "epsilon", "rows", "seed", "round")
+TRAIN_ROWS = "train_rows"
 NESTED = ("settings", "data_options")
 
 METHODS = {
@@ -41,6 +42,7 @@ SETTINGS = {
     "variations": "variations m",
     "features": "features d",
     "degree": "degree",
+    "case": "data",
 }
 
 
@@ -73,11 +75,24 @@ def value_of(record: Record, field: str) -> Any:
         >>> value_of(record, "settings.degree"), value_of(record, "data")
         (3, 'xor')
     """
+    if field == "case":
+        return case_of(record.data, record.data_options)
     head, _, key = field.partition(".")
     if key:
         found: dict[str, Any] = getattr(record, head)
         return found.get(key)
     return getattr(record, "called" if field == "method" else field)
+
+
+def case_of(data: str, options: Mapping[str, Any]) -> str:
+    """Return what people call a data set with its options.
+
+    Example:
+        >>> case_of("xor", {"features": 3, "train_rows": 4000}), case_of("adult", {})
+        ('XOR, 3 features', 'Adult')
+    """
+    told = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
+    return ", ".join([label_of("data", data), *told])
 
 
 def label_of(field: str, value: Any) -> str:

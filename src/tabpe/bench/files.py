@@ -102,18 +102,21 @@ def _names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
 
 
 def _check_choices(experiment: Experiment, data: Sequence[str], where: str) -> None:
-    """Refuse a method or a setting that is meant for data that no variant has."""
+    """Refuse a method, a setting or a split that is meant for data that no variant has."""
+    if isinstance(experiment.split, Mapping):
+        _check_data(experiment.split, data, f"{where}: split")
     for method in experiment.methods:
         choices: dict[str, Iterable[Any]] = {"on": method.on or ()}
         choices |= {k: v for k, v in method.settings.items() if isinstance(v, Mapping)}
         for setting, names in choices.items():
-            for name in names:
-                if name not in (*data, OTHERS):
-                    hint = did_you_mean(str(name), data)
-                    raise ParameterError(
-                        f"{where}: methods: {method.name}: {setting}: there is no data "
-                        f"{shown(name)}: {hint}"
-                    )
+            _check_data(names, data, f"{where}: methods: {method.name}: {setting}")
+
+
+def _check_data(names: Iterable[Any], data: Sequence[str], where: str) -> None:
+    for name in names:
+        if name not in (*data, OTHERS):
+            hint = did_you_mean(str(name), data)
+            raise ParameterError(f"{where}: there is no data {shown(name)}: {hint}")
 
 
 def _data_entry(entry: Any, where: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabpe.bench.experiment import OTHERS, Evaluation, Experiment, Limits, Method
+from tabpe.bench.experiment import OTHERS, Evaluation, Experiment, Limits, Method, chosen
 
 REAL, TABPE = "real", "tabpe"
 # From what takes a moment to what may take hours: a look at the results tells something early.
@@ -111,9 +111,9 @@ def _ways(experiment: Experiment) -> Iterator[_Way]:
         if method.on is not None and data.name not in method.on:
             continue
         budgets = (None,) if method.name == REAL else experiment.epsilons
-        chosen = _chosen(method, data.name)
+        own = _chosen(method, data.name)
         for options, epsilon, settings in itertools.product(
-            expanded(data.options), budgets, expanded(chosen)
+            expanded(data.options), budgets, expanded(own)
         ):
             yield _Way(data.name, options, method, followed(settings, options), epsilon)
 
@@ -145,14 +145,12 @@ def followed(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[st
 
 
 def _chosen(method: Method, data: str) -> dict[str, Any]:
-    """Return the settings of a method for one data set."""
-    found = {}
-    for name, value in method.settings.items():
-        if not isinstance(value, Mapping):
-            found[name] = value
-        elif data in value or OTHERS in value:
-            found[name] = value.get(data, value.get(OTHERS))
-    return found
+    """Return the settings of a method for one data set, without those that are for others."""
+    return {
+        name: chosen(value, data)
+        for name, value in method.settings.items()
+        if not isinstance(value, Mapping) or data in value or OTHERS in value
+    }
 
 
 def _run(experiment: Experiment, way: _Way, seed: int) -> Run:
@@ -169,7 +167,7 @@ def _run(experiment: Experiment, way: _Way, seed: int) -> Run:
         epsilon=way.epsilon,
         delta=experiment.delta,
         seed=seed,
-        split=experiment.split,
+        split=experiment.split_of(way.data),
         metrics=experiment.metrics,
         limits=experiment.limits,
         evaluate=experiment.evaluate,

@@ -22,12 +22,12 @@ from tabpe import _validate
 from tabpe.baselines import METHODS, Baseline
 from tabpe.bench.grid import REAL, TABPE, Run
 from tabpe.bench.rounds import rows_by_round
+from tabpe.bench.strategy import PRESET, fields_of, replayable, shortest, strategy_in
 from tabpe.bench.task import Task
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe.evolve import Evolution, strategy_of
 from tabpe.synthesizer import TabPE
 
-OWN = ("shares", "oversample")
+OWN = ("shares", "oversample", "most_samples")
 BASELINE = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
 # What is loaded before the clock starts. Of the rest, a small table makes sure.
 HEAVY = {
@@ -109,15 +109,23 @@ def refuse_unknown(method: str, settings: Iterable[str], known: Iterable[str]) -
             raise ParameterError(f"methods: {method}: unknown setting {name!r}: {hint}")
 
 
-def rows_wanted(given: Any, rows: int) -> int | None:
+def rows_wanted(given: Any, rows: int, most: int | None = None) -> int | None:
     """Return how many rows are to be made: a number, or a share of the training rows.
+
+    Args:
+        given: What the settings say.
+        rows: The number of training rows.
+        most: What a share may come to at most; None for any number.
 
     Example:
         >>> rows_wanted(1000, 7152), rows_wanted(0.1, 7152), rows_wanted(None, 7152)
         (1000, 715, None)
+        >>> rows_wanted(0.5, 7152, most=2000), rows_wanted(1.0, 7152)
+        (2000, 7152)
     """
-    if isinstance(given, float) and 0 < given < 1:
-        return max(1, round(given * rows))
+    if isinstance(given, float) and 0 < given <= 1:
+        share = max(1, round(given * rows))
+        return share if most is None else min(share, most)
     return _validate.optional(_validate.whole, "n_samples", given, least=1)
 
 
@@ -128,15 +136,20 @@ def _real(task: Task) -> Made:
 
 def _tabpe(run: Run) -> Maker:
     parameters = [name for name in inspect.signature(TabPE).parameters if name not in NOT_SETTINGS]
-    evolution = [each.name for each in dataclasses.fields(Evolution)]
-    refuse_unknown(TABPE, run.settings, (*parameters, *evolution, *OWN))
-    config = _evolution(run.settings, evolution)
+    config = strategy_in(run.settings)
+    preset = run.settings.get("preset", PRESET)
+    named = TABPE if preset == PRESET else f"{TABPE}, preset {preset}"
+    refuse_unknown(named, run.settings, (*parameters, *fields_of(config), *OWN))
     _validate.one_of("shares", run.settings.get("shares", "public"), ["public", "bought"])
     copies = _validate.whole("oversample", run.settings.get("oversample", 1), least=1)
+    most = run.settings.get("most_samples")
+    _validate.optional(_validate.whole, "most_samples", most, least=1)
+    if "rounds" in run.keep:
+        replayable(config, "keep: rounds")
     given = {name: value for name, value in run.settings.items() if name in parameters}
 
     def make(task: Task) -> Made:
-        wanted = rows_wanted(given.get("n_samples"), task.train.num_rows)
+        wanted = rows_wanted(given.get("n_samples"), task.train.num_rows, most)
         changed = {"preset": config, "n_samples": wanted}
         model = _model(run, task).set_params(**{**given, **changed})
         if "rounds" in run.keep:
@@ -144,11 +157,6 @@ def _tabpe(run: Run) -> Maker:
         return _fitted(model, task, copies)
 
     return make
-
-
-def _evolution(settings: Mapping[str, Any], fields: Iterable[str]) -> Evolution:
-    changed = {name: settings[name] for name in fields if name in settings}
-    return dataclasses.replace(strategy_of(settings.get("preset", "paper")), **changed)
 
 
 def _baseline(run: Run) -> Maker:
@@ -173,16 +181,16 @@ def _baseline(run: Run) -> Maker:
     return make
 
 
-def warm_up(method: str) -> None:
-    """Load the packages that a method uses, so that their time is not counted as its own."""
-    if method == REAL:
+def warm_up(run: Run) -> None:
+    """Load the packages that a run uses, so that their time is not counted as its own."""
+    if run.method == REAL:
         return
-    for package in HEAVY.get(method, ()):
+    for package in HEAVY.get(run.method, ()):
         with suppress(ImportError):
             importlib.import_module(package)
     from tabpe.datasets import hospital_schema, hospital_table
 
-    few = Evolution(rounds=1, sampling_rounds=1)
+    few = shortest(strategy_in(run.settings if run.method == TABPE else {}))
     model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=few, verbose=0)
     model.fit(hospital_table(100), hospital_schema()).sample()
 

@@ -41,7 +41,8 @@ class Sources:
     """Where a page takes its results from.
 
     Args:
-        experiments: The folder of experiment files, named as the experiments.
+        experiments: The folder of experiment files, named as the experiments; those of a
+            `folder/name` in that folder.
         names: The experiments, in the order that new sections take.
         results: The folder of the records.
         pictures: The folder that figures are written to.
@@ -145,9 +146,11 @@ def _made(block: str, sources: Sources) -> str:
         return runs_line(experiment, stands)
     if kind == "table":
         wanted = _named(tables_of(experiment.tables, where=name), entry[0], block)
+        if not any(record.status == DONE for record in stands.records):
+            return f"{wanted.title}: no run is done yet."
         return markdown(table_of(wanted, stands.records, beside_paper=True))
     figure = _named(figures_of(experiment.figures, where=name), entry[0], block)
-    file = f"{name}-{figure.name}.svg"
+    file = f"{name.replace('/', '-')}-{figure.name}.svg"
     sources.pictures.mkdir(parents=True, exist_ok=True)
     save_figure(
         figure,

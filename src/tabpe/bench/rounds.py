@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe.archive import Archive
+from tabpe.bench.strategy import replayable
 from tabpe.encode import Encoder, Records
 from tabpe.evolve import evolve, strategy_of
 from tabpe.measure import Measured
@@ -29,6 +30,9 @@ def rows_by_round(run_dir: Path, model: TabPE, wanted: Iterable[int]) -> dict[in
         model: The model.
         wanted: Rounds, from 1; 0 for the random rows that all begins with. Those that the run did
             not come to are left out.
+
+    Raises:
+        ParameterError: If its strategy is no `Evolution`, or one with tables of columns.
     """
     votes = _votes(run_dir)
     rounds = sorted(each for each in set(wanted) if each <= len(votes))
@@ -42,7 +46,7 @@ def _votes(run_dir: Path) -> list[Measured]:
 
 def _rows(model: TabPE, votes: Sequence[Measured], rounds: int) -> list[Records]:
     """Evolve again, up to a round, on the schedule of all of them."""
-    config = strategy_of(model.preset)
+    config = replayable(strategy_of(model.preset), "rows of single rounds")
     horizon = config.horizon or config.rounds
     cut = dataclasses.replace(config, rounds=max(1, rounds), horizon=horizon)
     encoder, release = Encoder(model.schema_), model.release_

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.fields import label_of, ordered, title_of, value_of
 from tabpe.bench.measures import measure
 from tabpe.bench.records import Record
+from tabpe.bench.strategy import evolution_only, strategy_in
 from tabpe.bench.style import legend_below, looks, panels
 from tabpe.bench.summary import grouped, summary_of
 from tabpe.evolve import Evolution
@@ -94,11 +94,10 @@ def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
 
 def schedules(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     """Draw the mutation rate of each round, for each setting of the evolution that runs have."""
-    known = {each.name for each in fields(Evolution)}
     found: dict[Any, Evolution] = {}
     for run in records:
-        settings = {name: value for name, value in run.settings.items() if name in known}
-        found.setdefault(value_of(run, entry.by), replace(Evolution(), **settings))
+        config = evolution_only(strategy_in(run.settings), "kind: schedules")
+        found.setdefault(value_of(run, entry.by), config)
     figure, (place,) = panels(1, legend=len(found))
     for value, face in looks(ordered(found)).items():
         config = found[value]

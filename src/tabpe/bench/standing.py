@@ -9,13 +9,11 @@ from typing import Any, cast
 
 from tabpe.bench.exhibits import FigureEntry
 from tabpe.bench.experiment import Experiment
-from tabpe.bench.fields import label_of
+from tabpe.bench.fields import case_of
 from tabpe.bench.figures import DEPTHS, read_depths, write_depths
 from tabpe.bench.grid import REAL, Run, runs_of
 from tabpe.bench.records import FOLDER, Record, Status, read_records, record_of, results_path
 from tabpe.bench.summary import NOT_RUN
-
-TRAIN_ROWS = "train_rows"
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def depths_of(
     path = results_path(experiment.name, experiment.variant, folder).with_suffix(".depths.json")
     found = read_depths(path)
     for run in runs_of(experiment):
-        name = _named(run)
+        name = case_of(run.data, run.data_options)
         if run.method == REAL and name not in found:
             found[name] = _accuracy_by_depth(run)
             write_depths(path, found)
@@ -78,12 +76,6 @@ def _accuracy_by_depth(run: Run) -> dict[int, float]:
     if found is None:
         return {}
     return dict(zip(found.depths, (round(each, 6) for each in found.accuracy), strict=True))
-
-
-def _named(run: Run) -> str:
-    told = ((name, value) for name, value in run.data_options.items() if name != TRAIN_ROWS)
-    options = ", ".join(f"{value} {name}" for name, value in told)
-    return f"{label_of('data', run.data)}, {options}" if options else label_of("data", run.data)
 
 
 def _place_in(experiment: Experiment) -> Any:

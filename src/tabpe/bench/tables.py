@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
+from tabpe.bench.cells import NOTHING, Cell, Column, Mark, Row, Table
+from tabpe.bench.comparing import Comparison
 from tabpe.bench.exhibits import TableEntry, kept
 from tabpe.bench.fields import is_real, labels_of, ordered, title_of
 from tabpe.bench.measures import Measure, measure
@@ -13,67 +14,6 @@ from tabpe.bench.notes import notes_of
 from tabpe.bench.paper import Printed, printed
 from tabpe.bench.records import Record
 from tabpe.bench.summary import DONE, Key, Spread, Summary, summaries
-
-Mark = Literal["plain", "best", "second", "bound", "words"]
-NOTHING = "-"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: what it says, and how it stands among the others of its column.
-
-    Args:
-        text: What it says.
-        mark: `best`, `second`, `bound` for what is not ranked, `words` for what is no number.
-    """
-
-    text: str
-    mark: Mark = "plain"
-
-
-@dataclass(frozen=True)
-class Column:
-    """The head of a column.
-
-    Args:
-        title: The name of a measure.
-        arrow: Which way is better.
-        beside: Whether it belongs to the column before it.
-    """
-
-    title: str
-    arrow: str = ""
-    beside: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.title} {self.arrow}".rstrip()
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row: what it is about, and its cells."""
-
-    heads: tuple[str, ...]
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table, before it is written in any format.
-
-    Args:
-        title: What it shows.
-        heads: Titles of the columns that say what a row is about.
-        columns: Heads of the other columns.
-        rows: The rows; those that differ in their last head alone are ranked together.
-        notes: What the numbers are of.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...]
 
 
 def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool = False) -> Table:
@@ -85,11 +25,18 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
         beside_paper: Whether the numbers of the paper stand beside ours.
     """
     wanted = kept(records, entry.where)
-    found = _in_order(summaries(wanted, entry.rows, entry.metrics, where=entry.name))
+    compared = Comparison.of(entry, wanted) if entry.against else None
+    found = _in_order(
+        compared.found
+        if compared
+        else summaries(wanted, entry.rows, entry.metrics, where=entry.name)
+    )
     paper = printed(entry.paper) if beside_paper and entry.paper else None
     columns: list[tuple[Column, dict[Key, Cell]]] = []
     for name in _measured(entry, found):
         columns.append(_ours(measure(name), found, entry.rows, is_first=not columns))
+        if compared:
+            columns += compared.columns(measure(name))
         if paper is not None:
             columns.append(_theirs(measure(name), found, entry.rows, paper))
     return Table(
@@ -100,7 +47,10 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
             Row(labels_of(key, entry.rows), tuple(cells[key] for _, cells in columns))
             for key in found
         ),
-        notes=notes_of(entry, found, wanted, beside_paper=paper is not None),
+        notes=(
+            *notes_of(entry, found, wanted, beside_paper=paper is not None),
+            *(compared.notes if compared else ()),
+        ),
     )
 
 

@@ -39,7 +39,7 @@ Tell = Callable[[str, Mapping[str, Any]], None]
 def run_one(run: Run, tell: Tell) -> None:
     """Load the data, make synthetic rows, measure them, and tell what came of each."""
     make, task = maker_of(run), task_of(run)
-    warm_up(run.method)
+    warm_up(run)
     tell(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
     made = make(task)
     tell(

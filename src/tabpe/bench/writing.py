@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tabpe.bench.tables import Cell, Row, Table
+from tabpe.bench.cells import Cell, Row, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def markdown(table: Table, *, title: bool = True) -> str:
     r"""Return a table as Markdown.
 
     Example:
-        >>> from tabpe.bench.tables import Column
+        >>> from tabpe.bench.cells import Column
         >>> rows = (Row(("a|b",), (Cell("1.00", "best"),)), Row(("c",), (Cell("0.50", "second"),)))
         >>> print(markdown(Table("T", ("Method",), (Column("AUC", "↑"),), rows, ())), end="")
         **T**
@@ -61,7 +61,7 @@ def latex(table: Table) -> str:
     r"""Return a table as LaTeX, for the package booktabs.
 
     Example:
-        >>> from tabpe.bench.tables import Column
+        >>> from tabpe.bench.cells import Column
         >>> rows = (Row(("a_b",), (Cell("1.00 ± 0.10", "best"),)),)
         >>> text = latex(Table("50%", ("Method",), (Column("AUC", "↑"),), rows, ()))
         >>> "a\\_b & \\textbf{1.00 $\\pm$ 0.10}" in text

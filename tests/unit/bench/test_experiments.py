@@ -14,12 +14,19 @@ from tabpe.datasets import names
 from tabpe.errors import ParameterError
 
 FOLDER = Path(__file__).parents[3] / "experiments"
-FILES = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
+PAPER = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
+BEYOND = sorted(file for file in FOLDER.glob("beyond/*.yaml") if file.stem != "quick")
+FILES = [*PAPER, *BEYOND]
 VARIANTS = ("quick", "full")
 MOST_QUICK_RUNS, MOST_QUICK_ROWS, MOST_ROWS_MADE = 10, 8000, 400
 SMALL_BY_THEMSELVES = ("breast-cancer", "insurance", "monk")
 
-each_file = pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+
+def named(file):
+    return file.relative_to(FOLDER).with_suffix("").as_posix()
+
+
+each_file = pytest.mark.parametrize("file", FILES, ids=[named(file) for file in FILES])
 
 
 def experiment(file, variant):
@@ -31,8 +38,8 @@ def experiment(file, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_it_is_read_strictly_and_shows_something(file, variant):
     found = experiment(file, variant)
-    assert found.name == file.stem
-    assert found.paper
+    assert found.name == named(file)
+    assert bool(found.paper) == (file in PAPER)
     tables = tables_of(found.tables, where=file.name)
     figures = figures_of(found.figures, where=file.name)
     assert tables or figures
@@ -70,9 +77,10 @@ def test_the_quick_variant_is_few_runs_on_few_rows(file):
         assert run.settings.get("n_samples", 0) <= MOST_ROWS_MADE
 
 
-def test_the_quick_suite_has_every_experiment():
-    suite = read_suite(FOLDER / "quick.yaml")
-    assert sorted(found.name for found in suite.experiments) == sorted(file.stem for file in FILES)
+@pytest.mark.parametrize("files", [PAPER, BEYOND], ids=["paper", "beyond"])
+def test_the_quick_suite_has_every_experiment(files):
+    suite = read_suite(files[0].parent / "quick.yaml")
+    assert sorted(found.name for found in suite.experiments) == sorted(map(named, files))
     assert {found.variant for found in suite.experiments} == {"quick"}
 
 
@@ -92,7 +100,7 @@ def test_the_search_has_the_settings_of_the_paper():
 
 @each_file
 def test_the_page_of_experiments_tells_how_many_runs_it_has(file):
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    text = (file.parent / "README.md").read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if line.startswith(f"| `{file.name}` |")]
     told = row.split("|")[3].split(",")
     for variant, count in zip(("quick", "small", "full"), told, strict=True):
@@ -101,3 +109,25 @@ def test_the_page_of_experiments_tells_how_many_runs_it_has(file):
                 experiment(file, variant)
         else:
             assert int(count) == len(runs_of(experiment(file, variant)))
+
+
+def test_a_candidate_means_the_same_in_every_experiment_beyond_the_paper():
+    """But for the number of rows, of which the paper names one for each data set."""
+    meant = {}
+    for file in BEYOND:
+        for method in experiment(file, "full").methods:
+            if method.called == "Paper":
+                continue
+            settings = meant.setdefault(method.called, method.settings)
+            assert method.settings == settings, f"{file.stem}: {method.called}"
+    assert {"Tuned", "Best", "Tables alone"} <= set(meant)
+
+
+def test_nothing_is_confirmed_on_the_development_list():
+    def cases(name):
+        found = runs_of(experiment(FOLDER / "beyond" / f"{name}.yaml", "full"))
+        return {(run.data, run.data_options.get("features")) for run in found}
+
+    assert cases("development") == cases("tuning") == cases("known")
+    assert not cases("confirmation") & cases("development")
+    assert cases("confirmation") == cases("confirmation-epsilon")

@@ -116,6 +116,12 @@ def test_every_kind_that_needs_what_is_kept_beside_is_drawn(kind, tmp_path):
     assert once == figure_of(OF_EXTRAS[kind], runs, folder=tmp_path)
 
 
+def test_a_schedule_is_of_an_evolution():
+    entry, runs = OF_RECORDS["schedules"]
+    with pytest.raises(ParameterError, match="kind: schedules: needs rounds"):
+        figure_of(entry, [*runs, run(settings={"preset": "best", "schedule": "none"})])
+
+
 def test_rows_are_drawn_as_pictures(tmp_path):
     content = {"rows": rows(12, 16), "real_rows": rows(12, 16)}
     runs = [with_extra(run("mnist", each), tmp_path, content) for each in ("tabpe", "gem")]

@@ -6,6 +6,7 @@ import pytest
 
 from tabpe.bench.experiment import Limits
 from tabpe.bench.files import experiment_of, read_suite
+from tabpe.bench.records import results_path
 from tabpe.errors import ParameterError
 
 WHOLE = """\
@@ -42,6 +43,13 @@ def write(tmp_path):
 def only(suite):
     (experiment,) = suite.experiments
     return experiment
+
+
+def test_an_experiment_may_be_filed_in_a_folder(write):
+    found = only(read_suite(write(WHOLE.replace("name: small", "name: more/small"))))
+    assert results_path(found.name, "full", Path("results")) == Path(
+        "results/more/small.full.jsonl"
+    )
 
 
 def test_a_file_is_read_as_it_is_meant(write):
@@ -94,6 +102,9 @@ def test_a_suite_takes_files_beside_it_in_its_own_variant_or_in_another(write):
         (("3-wd", "wd"), "metrics='wd'"),
         (("name: small", "name: ../up"), "name='../up'"),
         (("title: A small one", ""), "title: missing"),
+        (("split: seed", "split: {xor: mine}"), "split='mine': known: 'authors', 'seed'"),
+        (("split: seed", "split: {xxor: seed}"), "split: there is no data 'xxor': did you mean"),
+        (("name: small", "name: a/b/small"), "name='a/b/small'"),
         (("split: seed", "split: mine"), "split='mine': expected one of authors, seed"),
         (("seconds: 10", "second: 10"), "limits: unknown key 'second'"),
         (("seconds: 10", "seconds: -1"), "limits: seconds=-1"),

@@ -20,6 +20,19 @@ def runs(**changes):
     return runs_of(experiment_of(PLAIN | changes, "full", where="small.yaml"))
 
 
+def test_the_split_may_follow_from_the_data():
+    data = ["hospital", "adult", "bank"]
+    split = {"adult": "authors", "others": "seed"}
+    assert [run.split for run in runs(data=data, split=split)] == ["seed", "authors", "seed"]
+    assert [run.split for run in runs(data=data, split={"bank": "seed"})] == [
+        "authors",
+        "authors",
+        "seed",
+    ]
+    (by_data,), (plain,) = runs(split={"hospital": "seed"}), runs(split="seed")
+    assert by_data.key == plain.key
+
+
 def test_lists_are_grids_over_data_epsilons_settings_and_seeds():
     found = runs(
         data=[{"xor": {"features": [2, 3]}}],

@@ -1,6 +1,7 @@
 """Methods by name: what a run makes of its settings."""
 
 import dataclasses
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -9,8 +10,10 @@ from tabpe.baselines import METHODS
 from tabpe.bench.files import experiment_of
 from tabpe.bench.grid import runs_of
 from tabpe.bench.methods import maker_of, method_names
+from tabpe.bench.strategy import strategy_in
 from tabpe.bench.task import task_of
 from tabpe.errors import ParameterError
+from tabpe.evolve import PRESETS, Evolution, Posterior
 
 FAST = {"rounds": 2, "sampling_rounds": 1}
 
@@ -49,6 +52,57 @@ def test_settings_of_the_evolution_and_of_the_model_reach_it():
         made_by("tabpe", gamma=-1)
     with pytest.raises(ParameterError, match="engine='remote'"):
         made_by("tabpe", engine="remote", n_samples=20, **FAST)
+
+
+@pytest.mark.parametrize(
+    ("settings", "strategy"),
+    [
+        ({}, PRESETS["paper"]),
+        ({"rounds": 7}, Evolution(rounds=7)),
+        ({"preset": "reference", "votes": 2}, replace(PRESETS["reference"], votes=2)),
+        ({"preset": "best", "rounds": 0}, Posterior(rounds=0)),
+    ],
+)
+def test_settings_are_a_preset_and_fields_that_replace_its(settings, strategy):
+    assert strategy_in({"n_samples": 20, **settings}) == strategy
+    maker_of(run_of("tabpe", **settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"poool": 9, "preset": "best"},
+            "preset best: unknown setting 'poool': did you mean 'pool'",
+        ),
+        ({"gamma": 1, "preset": "best"}, "preset best: unknown setting 'gamma'"),
+        ({"pool": 9}, "methods: tabpe: unknown setting 'pool'"),
+        ({"preset": "papper"}, "preset='papper': did you mean 'paper'"),
+        ({"votes": 0, "preset": "best"}, "votes=0"),
+        ({"most_samples": 0}, "most_samples=0"),
+    ],
+)
+def test_a_field_of_another_strategy_is_refused(settings, message):
+    with pytest.raises(ParameterError, match=message):
+        maker_of(run_of("tabpe", **settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"preset": "best"}, "keep: rounds: needs rounds"),
+        ({"tables": 0.1}, "tables=0.1: expected 0"),
+    ],
+)
+def test_single_rounds_are_those_of_an_evolution_without_tables(settings, message):
+    kept = dataclasses.replace(run_of("tabpe", **settings), keep=("rounds",))
+    with pytest.raises(ParameterError, match=message):
+        maker_of(kept)
+
+
+def test_a_share_of_rows_may_have_a_limit():
+    assert made_by("tabpe", n_samples=0.5, most_samples=30, **FAST).table.num_rows == 30
+    assert made_by("tabpe", n_samples=0.1, most_samples=30, **FAST).table.num_rows == 28
 
 
 def test_oversampling_repeats_every_row():

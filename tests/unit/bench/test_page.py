@@ -58,6 +58,12 @@ def test_an_experiment_with_results_gets_a_section(sources):
     assert (sources.pictures / "made-up-bars.svg").exists()
 
 
+def test_a_table_of_runs_that_are_still_to_be_made_is_a_line(sources):
+    block = "<!-- made: table made-up full utility -->"
+    page = remade(f"{block}\n<!-- end -->\n", sources)
+    assert page == f"{block}\n\nUtility: no run is done yet.\n\n<!-- end -->\n"
+
+
 def test_remarks_stay_and_numbers_change(sources):
     make(sources, 0.5)
     page = remade("# Results\n", sources).replace(REMARKS, "We are *worse* here, because.")
@@ -89,3 +95,16 @@ def test_the_variant_that_says_most_is_shown(sources):
 def test_a_block_that_there_is_not_is_named(sources, block, message):
     with pytest.raises(ParameterError, match=message):
         remade(f"<!-- made: {block} -->\n<!-- end -->\n", sources)
+
+
+def test_an_experiment_in_a_folder_has_its_file_and_its_records_there(sources):
+    (sources.experiments / "more").mkdir()
+    text = FILE.replace("name: made-up", "name: more/made-up")
+    (sources.experiments / "more" / "made-up.yaml").write_text(text)
+    (experiment,) = read_suite(sources.experiments / "more" / "made-up.yaml").experiments
+    for run in runs_of(experiment):
+        done = replace(record_of(run, "done"), metrics={"accuracy": 0.5}, seconds=1.0)
+        append(results_path("more/made-up", "full", sources.results), done)
+    page = remade("# Results\n", replace(sources, names=["more/made-up"]))
+    assert "bench run experiments/more/made-up.yaml --variant full`: 3 runs, 3 done" in page
+    assert (sources.pictures / "more-made-up-bars.svg").exists()

@@ -3,8 +3,9 @@
 import pytest
 
 from made_runs import plausible, run
+from tabpe.bench.cells import Cell
 from tabpe.bench.exhibits import TableEntry
-from tabpe.bench.tables import Cell, ranked, table_of
+from tabpe.bench.tables import ranked, table_of
 
 ENTRY = TableEntry("utility", "Utility", ("accuracy", "5-wd"))
 

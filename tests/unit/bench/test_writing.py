@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from made_runs import plausible, run
+from tabpe.bench.cells import Cell, Column, Row, Table
 from tabpe.bench.exhibits import TableEntry
-from tabpe.bench.tables import Cell, Column, Row, Table, table_of
+from tabpe.bench.tables import table_of
 from tabpe.bench.writing import latex, markdown, show
 
 NASTY = "50% of A&B_c | d * e # {f} $g ~ ^ \\ <h>"

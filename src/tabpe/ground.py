@@ -84,6 +84,7 @@ def buy_guide(
     facts: Facts,
     journal: Journal,
     settings: Settings,
+    *,
     name: str,
 ) -> Guide:
     """Return what tables of single columns say, buying them as an item of the bill.

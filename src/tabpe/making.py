@@ -18,7 +18,7 @@ from tabpe.engines import Engine, Tables, Users
 from tabpe.errors import ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
 from tabpe.evolve.config import COLUMNS
-from tabpe.evolve.posterior import Vote
+from tabpe.evolve.loop import Vote
 from tabpe.evolve.sizes import Extent, extent_of
 from tabpe.evolve.terrain import Guided, Level
 from tabpe.ground import Ground, buy_counts, buy_guide
@@ -74,8 +74,8 @@ def make_rows(
     """
     config = settings.config
     if isinstance(config, Posterior):
-        return _fit(held, ground, journal, settings, config, seed=seed)
-    return _evolve(held, ground, journal, settings, config, seed=seed)
+        return _fit(held, ground, journal, settings, config=config, seed=seed)
+    return _evolve(held, ground, journal, settings, config=config, seed=seed)
 
 
 def _evolve(
@@ -83,8 +83,8 @@ def _evolve(
     ground: Ground,
     journal: Journal,
     settings: Settings,
-    config: Evolution,
     *,
+    config: Evolution,
     seed: int,
 ) -> Made:
     terrain: Level | Guided
@@ -104,8 +104,8 @@ def _fit(
     ground: Ground,
     journal: Journal,
     settings: Settings,
-    config: Posterior,
     *,
+    config: Posterior,
     seed: int,
 ) -> Made:
     facts, terrain, tables = _guided(held, ground, journal, settings)
@@ -127,7 +127,7 @@ def _fit(
     evolved = fit(terrain, config)
     if evolved.votes_help:
         return Made(evolved, facts)
-    better = _tables_instead(tables, held, terrain, facts, journal, settings)
+    better = _tables_instead(tables, terrain, facts, journal, settings)
     instead = fit(better, dataclasses.replace(config, rounds=0))
     whole = dataclasses.replace(instead, history=evolved.history)
     return Made(whole, facts, (_unhelpful(evolved),))
@@ -154,7 +154,7 @@ def _guided(
     agree_on_first(request, settings.asked.first, journal.account)
     if not config.rounds:
         agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
-    guide = buy_guide(tables, encoder, facts, journal, settings, COLUMNS)
+    guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
     warp = guide.warp(config.by_rank)
     if isinstance(batches, tuple):
         held.engine.prepare([(warp.of(rows), classes) for rows, classes in batches])
@@ -164,7 +164,7 @@ def _guided(
 
 
 def _tables_instead(
-    tables: Tables, held: Holding, known: Guided, facts: Facts, journal: Journal, settings: Settings
+    tables: Tables, known: Guided, facts: Facts, journal: Journal, settings: Settings
 ) -> Guided:
     """Buy tables with what later rounds of votes would have cost.
 
@@ -173,7 +173,7 @@ def _tables_instead(
     are paid for as well.
     """
     asked, name = settings.asked, settings.asked.votes_of(0)
-    guide = buy_guide(tables, held.rows.encoder, facts, journal, settings, name)
+    guide = buy_guide(tables, known.guide.encoder, facts, journal, settings, name=name)
     votes = asked.trial * settings.config.votes * asked.repeats
     charged(journal.account, name, asked.rest[0].times - votes - len(guide.tables))
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
@@ -183,9 +183,9 @@ def _tables_instead(
 def _unhelpful(evolved: Evolved) -> str:
     first, last = (evolved.history[place]["surprise"] for place in (0, -1))
     return (
-        f"votes did not help: after {len(evolved.history)} rounds they were {last:.3g} times as far "
-        f"from what was foretold as their noise is ({first:.3g} at first); what later rounds would "
-        f"have cost went to {COLUMNS}, and the rows follow from these alone"
+        f"votes did not help: after {len(evolved.history)} rounds their squared distance from what "
+        f"was foretold was {last:.3g} times that of noise, and {first:.3g} times at first; what "
+        f"later rounds would have cost went to {COLUMNS}, and the rows follow from these alone"
     )
 
 

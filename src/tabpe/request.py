@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tabpe import _validate
 from tabpe.errors import ParameterError
 from tabpe.measure import Measured
@@ -122,6 +125,19 @@ class Facts:
     weights: tuple[float, ...]
     delta: float
     calibration_delta: float
+
+    @property
+    def row_estimate(self) -> float:
+        """The declared or noisy number of rows or users, for strategies that need it."""
+        return max(float(_known(self.rows).estimate), 1.0)
+
+    @property
+    def class_sizes(self) -> NDArray[np.float64]:
+        """The declared or noisy number of rows of each class."""
+        weights = np.maximum(np.array(self.weights, dtype=np.float64), 0.0)
+        weights = weights if weights.any() else np.ones(len(weights))
+        sizes: NDArray[np.float64] = weights * (self.row_estimate / weights.sum())
+        return sizes
 
 
 def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from tabpe.archive import Archive
 from tabpe.bench.strategy import replayable
 from tabpe.encode import Encoder, Records
 from tabpe.evolve import evolve, strategy_of
+from tabpe.evolve.terrain import Level
 from tabpe.measure import Measured
 from tabpe.run_folder import measured_of
 from tabpe.synthesizer import TabPE
@@ -53,11 +54,11 @@ def _rows(model: TabPE, votes: Sequence[Measured], rounds: int) -> list[Records]
     sizes = np.bincount(release.classes, minlength=encoder.class_count).tolist()
     remembered, populations = iter(votes), []
 
-    def vote(population: Sequence[Records]) -> Measured:
+    def vote(population: Sequence[Records], _: int) -> Measured:
         populations.append(list(population))
         return next(remembered)
 
-    evolved = evolve(encoder.spaces, sizes, cut, vote, seed=release.seed)
+    evolved = evolve(Level(encoder.spaces), sizes, cut, vote, seed=release.seed)
     return evolved.classes if rounds else populations[0]
 
 

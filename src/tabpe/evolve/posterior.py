@@ -104,8 +104,8 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a pool that was fitted to votes foretells later ones better.
 
     Where it does, the surprise falls from round to round, down to the noise. In very many columns
-    the nearest candidate is hardly nearer than others, so that votes for some candidates say nothing
-    about votes for others: the surprise stays.
+    the nearest candidate is hardly nearer than others, so that votes for some say nothing about
+    votes for others: the surprise stays.
 
     Example:
         >>> votes_help([{"surprise": 5.2}, {"surprise": 3.8}])

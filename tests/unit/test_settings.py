@@ -85,6 +85,6 @@ def test_another_strategy_is_another_run():
         for config in (Evolution(), Evolution(votes=2), Posterior())
     ]
     assert found[0] != found[1]
-    assert list(found[0]["strategy"]) == ["Evolution"]
-    assert list(found[2]["strategy"]) == ["Posterior"]
-    assert found[0]["strategy"]["Evolution"]["rounds"] == 15
+    assert found[0]["strategy"]["strategy"] == "evolution"
+    assert found[2]["strategy"]["strategy"] == "posterior"
+    assert found[0]["strategy"]["rounds"] == 15

@@ -122,8 +122,8 @@ class Evolution:
         _validate.real("tilt", self.tilt, above=-10, below=10)
         if self.tilt and self.rounds > MOST_TILTED:
             raise ParameterError(
-                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt: each has its own "
-                f"noise, and a bill is counted again item by item. Leave out tilt."
+                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt, which puts "
+                f"each on the bill with its own noise. Leave out tilt, or take fewer rounds."
             )
         _check_help(self.tables, self.by_rank)
 

@@ -122,7 +122,7 @@ class Guide:
     def warp(self, by_rank: float) -> Warp:
         """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
         edges = tuple(np.array([0.0, *_cuts(c.axis), 1.0]) for c in self.numbers)
-        ranks = (np.array([0.0, *np.cumsum(c.overall)[:-1], 1.0]) for c in self.numbers)
+        ranks = (_ranks(c.overall) for c in self.numbers)
         places = (
             by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
         )
@@ -210,6 +210,11 @@ def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
     """Return where cells begin and end. On a grid every value has a whole step around it."""
     half = 0.5 / steps if steps else 0.0
     return np.array([-half, *_cuts(axis), 1 + half])
+
+
+def _ranks(shares: Floats) -> Floats:
+    """Return which part of all rows lies below each end of a cell."""
+    return np.array([0.0, *np.minimum(np.cumsum(shares)[:-1], 1.0), 1.0])
 
 
 def _cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 from typing import Any
 
 from tabpe.budget import spent_epsilon, spent_slack
 from tabpe.buying import ASSUMED_PUBLIC
-from tabpe.evolve import Strategy
+from tabpe.evolve import Strategy, plain
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
 from tabpe.privacy.delta import RowCount
@@ -116,8 +115,7 @@ def _notes(
 
 
 def _configuration(config: Strategy, size: int) -> dict[str, Any]:
-    strategy = type(config).__name__.lower()
-    return {"strategy": strategy, "n_samples": size, **dataclasses.asdict(config)}
+    return {"n_samples": size, **plain(config)}
 
 
 def versions() -> dict[str, str]:

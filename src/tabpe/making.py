@@ -121,6 +121,7 @@ def _fit(
             normalised=settings.request.neighbours.of_users,
             seed=seed,
             trial=settings.asked.trial,
+            jobs=settings.resources.jobs,
             on_round=settings.on_round,
         )
 

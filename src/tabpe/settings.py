@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tabpe.charge import Charge
-from tabpe.evolve import Asked, Strategy
+from tabpe.evolve import Asked, Strategy, plain
 from tabpe.privacy import NoiseSource
 from tabpe.request import Request
 from tabpe.resources import Resources
@@ -72,7 +72,7 @@ class Settings:
         request["neighbours"]["adjacency"] = self.request.neighbours.adjacency.value
         configuration = {
             "request": request,
-            "strategy": {type(self.config).__name__: dataclasses.asdict(self.config)},
+            "strategy": plain(self.config),
             "noise": self.noise.name,
             "unit": self.unit,
             "random_state": self.seed,

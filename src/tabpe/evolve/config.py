@@ -17,6 +17,7 @@ OPERATORS = ("random-walk", "genetic")
 SCHEDULES = ("polynomial", "linear")
 STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
+MOST_TILTED = 200
 COLUMNS = "tables of columns"
 VOTES_OR_TABLES = "votes, or tables of columns"
 # In so many columns all rows are about equally far from each other, and votes may say nothing:
@@ -119,6 +120,11 @@ class Evolution:
         _validate.one_of("selection", self.selection, SELECTIONS)
         _check_votes(self.votes)
         _validate.real("tilt", self.tilt, above=-10, below=10)
+        if self.tilt and self.rounds > MOST_TILTED:
+            raise ParameterError(
+                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt: each has its own "
+                f"noise, and a bill is counted again item by item. Leave out tilt."
+            )
         _check_help(self.tables, self.by_rank)
 
     def asked(self, columns: int, classes: int) -> Asked:

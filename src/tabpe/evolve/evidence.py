@@ -73,7 +73,13 @@ def of_table(table: Table) -> Measurement:
 
 
 def of_votes(
-    candidates: Sequence[Records], votes: Floats, sigma: float, *, each: int, category_weight: float
+    candidates: Sequence[Records],
+    votes: Floats,
+    sigma: float,
+    *,
+    each: int,
+    category_weight: float,
+    jobs: int = 1,
 ) -> Measurement:
     """Return votes as evidence: a row falls into the cells of its nearest candidates.
 
@@ -83,9 +89,10 @@ def of_votes(
         sigma: The noise on each, in rows.
         each: For how many a row votes; for all of its class if there are fewer.
         category_weight: What one differing category adds to a squared distance.
+        jobs: Threads that look for the nearest.
     """
     ends = np.cumsum([0, *map(len, candidates)])
-    found = [index(part, category_weight) if len(part) else None for part in candidates]
+    found = [index(part, category_weight, jobs=jobs) if len(part) else None for part in candidates]
 
     def cells(rows: Rows) -> Whole:
         voted = np.full((len(rows), each), ends[-1], dtype=np.int64)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tabpe.encode import Records
 from tabpe.evolve.config import Posterior
-from tabpe.evolve.evidence import Evidence, Measurement, Rows, of_table, of_votes
+from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
 from tabpe.evolve.fit import fitted
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
@@ -66,6 +66,7 @@ def fit_posterior(
     normalised: bool,
     seed: int,
     trial: int = 0,
+    jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> Evolved:
     """Fit a pool of rows to noisy votes and tables, and draw rows from it.
@@ -80,6 +81,7 @@ def fit_posterior(
             says only how rows are divided.
         seed: Drives the random choices here, and none of the noise.
         trial: After how many rounds to end without a row if votes do not help; 0 for never.
+        jobs: Threads that look for the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
     """
     pool = _first_pool(terrain, config, extent, _generator(seed, 0))
@@ -89,7 +91,14 @@ def fit_posterior(
         rng = _generator(seed, index + 1)
         candidates = _candidates(pool, extent.candidates, config.votes, terrain, rng)
         measured = vote(candidates, index)
-        found = _evidence(candidates, measured, terrain.guide, config, normalised=normalised)
+        votes = _votes(candidates, measured, terrain.guide, config, normalised=normalised)
+        found = of_votes(
+            candidates,
+            *votes,
+            each=config.votes,
+            category_weight=config.category_weight,
+            jobs=jobs,
+        )
         pool = _resampled(pool, terrain, config, index, rng)
         pool = Pool(pool.rows, pool.log_weights, pool.evidence.with_more(found, pool.rows))
         history.append(_record(index, config, candidates, measured, _surprise(pool)))
@@ -172,26 +181,21 @@ def _candidates(
     return candidates
 
 
-def _evidence(
+def _votes(
     candidates: Sequence[Records],
     measured: Measured,
     guide: Guide,
     config: Posterior,
     *,
     normalised: bool,
-) -> Measurement:
+) -> tuple[Floats, float]:
+    """Return noisy votes and the noise on them, in rows."""
     votes = np.concatenate(measured.values) / measured.scale
-    unit = 1.0
-    if normalised:
-        most = [min(config.votes, len(part)) for part in candidates]
-        unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
-    return of_votes(
-        candidates,
-        unit * votes,
-        unit * measured.sigma,
-        each=config.votes,
-        category_weight=config.category_weight,
-    )
+    if not normalised:
+        return votes, measured.sigma
+    most = [min(config.votes, len(part)) for part in candidates]
+    unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
+    return unit * votes, unit * measured.sigma
 
 
 def _resampled(

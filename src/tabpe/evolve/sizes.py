@@ -56,7 +56,7 @@ FEWEST_BY_CLASS = 4
 # Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate.
 POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
 # The cells of all rows of the pool in all measurements: 4 bytes each.
-MOST_CELLS = 48_000_000
+MOST_CELLS = 12_000_000
 
 
 def extent_of(

@@ -53,14 +53,15 @@ Delta = Annotated[
 ]
 Rows = Annotated[
     int | None,
-    typer.Option("--rows", "-n", help="Rows to write; a tenth of the table if left out."),
+    typer.Option("--rows", "-n", help="Rows to write; those made if left out."),
 ]
 Evolve = Annotated[
     int | None,
-    typer.Option("--evolve", help="Rows to evolve, if other than --rows.", rich_help_panel=SEARCH),
+    typer.Option("--evolve", help="Rows to make, if other than --rows.", rich_help_panel=SEARCH),
 ]
 Preset = Annotated[
-    str, typer.Option("--preset", help="'paper' or 'reference'.", rich_help_panel=SEARCH)
+    str,
+    typer.Option("--preset", help="'best', 'paper' or 'reference'.", rich_help_panel=SEARCH),
 ]
 Adjacent = Annotated[
     str,

@@ -63,7 +63,7 @@ def synth(
     delta: Delta = None,
     rows: Rows = None,
     evolve: Evolve = None,
-    preset: Preset = "paper",
+    preset: Preset = "best",
     adjacency: Adjacent = "add-remove",
     unit: Unit = None,
     max_rows_per_user: MaxRows = None,

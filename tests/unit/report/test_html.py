@@ -209,6 +209,17 @@ def test_any_part_may_be_empty(part):
     Tags(page(made.custodian(**{part: {} if part == "sample" else ()})))
 
 
+def test_surprise_is_explained_where_there_is_one():
+    step = {"round": 1, "selection": "posterior", "sigma": 9.5, "surprise": 2.4}
+    html = page(made.custodian(history=[step, {"round": 2, "surprise": 1.1}]))
+    assert "<h3>Surprise</h3>" in html
+    assert "1 is noise alone" in html
+    assert "Rounds that rank" not in html
+    html = page(made.custodian())
+    assert "1 is noise alone" not in html
+    assert "Rounds that rank" in html
+
+
 def test_nothing_reaches_outside_and_no_element_has_a_style_of_its_own():
     tags = Tags(page(made.hostile()))
     for _, name, value in tags.attributes:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tabpe import measure
 from tabpe.budget import agree_on_first, agree_on_rest
-from tabpe.encode import Records
+from tabpe.encode import Records, Warp
 from tabpe.engines import Engine, Tables, Users
 from tabpe.errors import ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
@@ -28,6 +31,7 @@ from tabpe.request import Facts, Request, establish_facts
 from tabpe.rows import EncodedRows
 from tabpe.settings import Settings
 
+Batch = tuple[Records, NDArray[np.int64]]
 SHARE_EVOLVED = 0.1
 THIN_SHARE = 0.2
 
@@ -89,7 +93,7 @@ def _evolve(
 ) -> Made:
     terrain: Level | Guided
     if config.tables:
-        facts, terrain, _ = _guided(held, ground, journal, settings)
+        facts, terrain = _guided(held, ground, journal, settings)
     else:
         facts, terrain = _level(held, ground, journal, settings)
     sizes = apportion(_size(settings.request, facts), facts.weights)
@@ -108,7 +112,7 @@ def _fit(
     config: Posterior,
     seed: int,
 ) -> Made:
-    facts, terrain, tables = _guided(held, ground, journal, settings)
+    facts, terrain = _guided(held, ground, journal, settings)
     if config.rounds:
         _agree_on_votes(facts, journal, settings)
 
@@ -128,7 +132,7 @@ def _fit(
     evolved = fit(terrain, config)
     if evolved.votes_help:
         return Made(evolved, facts)
-    better = _tables_instead(tables, terrain, facts, journal, settings)
+    better = _tables_instead(held, terrain, facts, journal, settings)
     instead = fit(better, dataclasses.replace(config, rounds=0))
     whole = dataclasses.replace(instead, history=evolved.history)
     return Made(whole, facts, (_unhelpful(evolved),))
@@ -145,10 +149,10 @@ def _level(
 
 def _guided(
     held: Holding, ground: Ground, journal: Journal, settings: Settings
-) -> tuple[Facts, Guided, Tables]:
+) -> tuple[Facts, Guided]:
     """Buy counts and tables of columns, and take in the rows as the tables spread them."""
     request, config, encoder = settings.request, settings.config, held.rows.encoder
-    batches = held.rows if held.streams else tuple(held.rows)
+    batches = held.rows if held.streams else list(held.rows)
     tables = Tables(batches, held.users, classes=encoder.class_count)
     counts = buy_counts(tables, ground, _counted(held, settings), journal, settings)
     facts = establish_facts(request, counts)
@@ -157,15 +161,23 @@ def _guided(
         agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
     warp = guide.warp(config.by_rank)
-    if isinstance(batches, tuple):
-        held.engine.prepare([(warp.of(rows), classes) for rows, classes in batches])
+    if isinstance(batches, list):
+        held.engine.prepare(_drained(batches, warp))
     else:
         held.engine.prepare(dataclasses.replace(held.rows, warp=warp))
-    return facts, Guided(guide, warp), tables
+    return facts, Guided(guide, warp)
+
+
+def _drained(batches: list[Batch], warp: Warp) -> Iterator[Batch]:
+    """Yield rows as they are spread, and let go of what they were: memory holds them once."""
+    batches.reverse()
+    while batches:
+        rows, classes = batches.pop()
+        yield warp.of(rows), classes
 
 
 def _tables_instead(
-    tables: Tables, known: Guided, facts: Facts, journal: Journal, settings: Settings
+    held: Holding, known: Guided, facts: Facts, journal: Journal, settings: Settings
 ) -> Guided:
     """Buy tables with what later rounds of votes would have cost.
 
@@ -174,7 +186,9 @@ def _tables_instead(
     are paid for as well.
     """
     asked, name = settings.asked, settings.asked.votes_of(0)
-    guide = buy_guide(tables, known.guide.encoder, facts, journal, settings, name=name)
+    encoder = held.rows.encoder
+    tables = Tables(held.rows, held.users, classes=encoder.class_count)
+    guide = buy_guide(tables, encoder, facts, journal, settings, name=name)
     votes = asked.trial * settings.config.votes * asked.repeats
     charged(journal.account, name, asked.rest[0].times - votes - len(guide.tables))
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))

@@ -64,21 +64,16 @@ class Guide:
     """Where rows lie, by noisy tables of single columns.
 
     Args:
-        encoder: Encodes the rows.
         sizes: The estimated number of rows of each class.
         columns: The columns of a record: numbers, then codes.
+        spaces: Where the rows of each class may lie.
         tables: What all of it follows from.
     """
 
-    encoder: Encoder
     sizes: Floats
     columns: tuple[Column, ...]
+    spaces: tuple[Space, ...]
     tables: tuple[Table, ...]
-
-    @property
-    def spaces(self) -> list[Space]:
-        """Where the rows of each class may lie."""
-        return self.encoder.spaces
 
     @property
     def rows(self) -> float:
@@ -155,7 +150,7 @@ def guide_of(
             inside = zip(chances, encoder.spaces, strict=True)
             chances = np.stack([_within(row, fine, space) for row, space in inside])
         columns.append(Column(fine, shares, chances))
-    return Guide(encoder, sizes, tuple(columns), tuple(tables))
+    return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
 
 
 def projected(counts: Floats, total: float) -> Floats:

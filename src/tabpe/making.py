@@ -190,7 +190,9 @@ def _tables_instead(
     tables = Tables(held.rows, held.users, classes=encoder.class_count)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=name)
     votes = asked.trial * settings.config.votes * asked.repeats
-    charged(journal.account, name, asked.rest[0].times - votes - len(guide.tables))
+    left_over = asked.rest[0].times - votes - len(guide.tables)
+    if left_over:
+        charged(journal.account, name, left_over)
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
     return Guided(both, guide.warp(settings.config.by_rank))
 

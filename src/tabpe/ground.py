@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -94,9 +95,11 @@ def buy_guide(
     """
     request, account = settings.request, journal.account
     terms = measure.Terms(account, settings.noise, request.neighbours)
-    sigma = next(item.sigma for item in account.agreed if item.name == name)
+    sigma = next((item.sigma for item in account.agreed if item.name == name), math.inf)
     bins = bins_of(encoder, facts.row_estimate, sigma, by_class=settings.classes > 1)
     asked = [*bins.overall, *bins.by_class]
+    if not asked:  # A label alone has no table beside the counts of classes.
+        return guide_of(encoder, bins, (), facts.class_sizes, _class_sigma(account))
     bought = journal.once(
         name,
         lambda: measure.measured_marginals(tables, asked, terms, name),

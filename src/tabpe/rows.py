@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,19 @@ from tabpe.io import Batch, Source
 _NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "sparse_union", "dense_union")
 
 
+class Tally:
+    """How many rows of each class a table has, which must stay so during a run. Private."""
+
+    def __init__(self) -> None:
+        self._sizes: NDArray[np.int64] | None = None
+
+    def check(self, sizes: NDArray[np.int64]) -> None:
+        """Refuse a table that is not as large as it was: the accounting is about one table."""
+        if self._sizes is not None and not np.array_equal(sizes, self._sizes):
+            raise DataError("the table changed while it was read: keep it as it is during a run.")
+        self._sizes = sizes
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
     """The rows of a source, encoded batch by batch.
@@ -30,6 +43,7 @@ class EncodedRows:
         encoder: How rows are encoded.
         kept: For each row of the source whether it counts; None if all do.
         warp: Moves the numbers of each row, by itself; None to leave them.
+        tally: Knows how many rows there were the last time.
 
     Example:
         >>> import pyarrow as pa
@@ -45,6 +59,7 @@ class EncodedRows:
     encoder: Encoder
     kept: NDArray[np.bool_] | None = None
     warp: Warp | None = None
+    tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
         self.encoder.check_names(self.source.names)
@@ -56,14 +71,16 @@ class EncodedRows:
         return None if rows is None else rows * self.encoder.bytes_a_row
 
     def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
-        first = 0
+        first, sizes = 0, np.zeros(self.encoder.class_count, dtype=np.int64)
         for batch in self.source.batches(self.encoder.schema.names):
             rows, labels = self._encoded(batch)
             if self.kept is not None:
                 counts = batch.counting(self.kept, first)
                 rows, labels = rows.take(counts), labels[counts]
             first += batch.table.num_rows
+            sizes += np.bincount(labels, minlength=len(sizes))
             yield rows if self.warp is None else self.warp.of(rows), labels
+        self.tally.check(sizes)
 
     def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
         try:

@@ -109,27 +109,31 @@ def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
     assert ledger.spent("patients") <= 1.2
 
 
-def test_an_interrupted_run_goes_on_and_is_charged_once(synth, folder, ledger, monkeypatch):
+@pytest.mark.parametrize(("preset", "rounds"), [("best", 8), ("paper", 15)])
+def test_an_interrupted_run_goes_on_and_is_charged_once(
+    synth, folder, ledger, monkeypatch, preset, rounds
+):
     from tabpe import measure
 
     votes, asked = measure.votes, []
 
-    def interrupted(*words):
+    def interrupted(*words, **options):
         asked.append(1)
         if len(asked) == 4:
             raise KeyboardInterrupt
-        return votes(*words)
+        return votes(*words, **options)
 
     monkeypatch.setattr(measure, "votes", interrupted)
-    first = synth(*NAMED, "--run-dir", "run", "--seed", 1)
+    command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
+    first = synth(*command)
     assert first.exit_code == 2
     assert first.stderr == "error: interrupted; nothing was written.\n"
     assert states(ledger) == ["reserved"]
-    assert synth(*NAMED, "--run-dir", "run", "--seed", 1).exit_code == 0
-    assert len(asked) == 15 + 1
+    assert synth(*command).exit_code == 0
+    assert len(asked) == rounds + 1
     written = (folder / "out.csv").read_bytes(), (folder / "out.certificate.json").read_bytes()
-    assert synth(*NAMED, "--run-dir", "run", "--seed", 1, "--force").exit_code == 0
-    assert len(asked) == 15 + 1
+    assert synth(*command, "--force").exit_code == 0
+    assert len(asked) == rounds + 1
     again = (folder / "out.csv").read_bytes(), (folder / "out.certificate.json").read_bytes()
     assert again == written
     assert states(ledger) == ["spent"]

@@ -16,7 +16,7 @@ import pytest
 from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.encode import Encoder
-from tabpe.engines import LocalEngine, StreamEngine
+from tabpe.engines import LocalEngine, StreamEngine, Tables
 from tabpe.errors import TabpeError
 from tabpe.io import batches
 
@@ -25,6 +25,7 @@ NUMBER = 7_366_931_517
 DECIMAL = 918273.6455
 MARKERS = (TEXT, str(NUMBER), f"{NUMBER:,}", str(DECIMAL), "7366931517.0", "7.366931517e")
 COUNTS = (1237, 411)
+PRESETS = pytest.mark.parametrize("preset", ["best", "paper"])
 
 SCHEMA = Schema(
     (
@@ -70,9 +71,10 @@ def assert_clean(text, markers=MARKERS):
     assert not found, f"{found} in: {text[:2000]}"
 
 
-def test_a_fitted_model_holds_no_private_row():
+@PRESETS
+def test_a_fitted_model_holds_no_private_row(preset):
     """Only what is released is kept: nothing reachable from the model has the private length."""
-    model = TabPE(epsilon=1, n_samples=100, random_state=0, verbose=0)
+    model = TabPE(epsilon=1, n_samples=100, random_state=0, verbose=0, preset=preset)
     model.fit(pa.table(columns()), SCHEMA)
     waiting, seen = [model], set()
     while waiting:
@@ -80,7 +82,7 @@ def test_a_fitted_model_holds_no_private_row():
         if id(one) in seen:
             continue
         seen.add(id(one))
-        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine))
+        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine, Tables))
         if isinstance(one, np.ndarray):
             assert len(one) not in (*COUNTS, sum(COUNTS))
         waiting += list(getattr(one, "__dict__", {}).values())
@@ -245,34 +247,37 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
         (Encoder, "encode"),
     ],
 )
-def test_running_out_of_memory_tells_no_size(monkeypatch, where, what):
-    def exhausted(*_):
+@PRESETS
+def test_running_out_of_memory_tells_no_size(monkeypatch, where, what, preset):
+    def exhausted(*_, **__):
         raise MemoryError(f"Unable to allocate an array with shape ({COUNTS[0]}, 4)")
 
     monkeypatch.setattr(where, what, exhausted)
     engine = "stream" if where is StreamEngine else "local"
-    model = TabPE(delta=1e-6, n_samples=100, verbose=0, engine=engine)
+    model = TabPE(delta=1e-6, n_samples=100, verbose=0, engine=engine, preset=preset)
     with pytest.raises(TabpeError, match="out of memory") as caught:
         model.fit(pa.table(columns()), SCHEMA)
     assert_clean(chain_of(caught.value), [str(COUNTS[0])])
 
 
+@PRESETS
 @pytest.mark.parametrize("problem", ["gone", "full", "changed"])
-def test_errors_of_streaming_tell_no_size(problem, monkeypatch, tmp_path):
+def test_errors_of_streaming_tell_no_size(problem, preset, monkeypatch, tmp_path):
     def full(*_):
         raise OSError(28, f"No space left on device after {COUNTS[0]}")
 
     pq.write_table(pa.table(columns() | {"ward": ["heart"] * sum(COUNTS)}), tmp_path / "t.parquet")
-    machine = {"engine": "stream"}
+    machine = {"engine": "stream", "preset": preset}
     if problem == "gone":
         monkeypatch.setattr("tabpe.engines.spill.tempfile.tempdir", str(tmp_path / "gone"))
     elif problem == "full":
         monkeypatch.setattr("tabpe.engines.spill.SpillFile._block", full)
     else:
         machine["spill"] = False
-        changed = StreamEngine.class_counts
+        counting = Tables if preset == "best" else StreamEngine
+        changed = counting.class_counts
         monkeypatch.setattr(
-            StreamEngine,
+            counting,
             "class_counts",
             lambda self: (
                 pq.write_table(pa.table(columns()).slice(1), tmp_path / "t.parquet")

@@ -10,13 +10,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, Witness, table
+from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, VOTES, Witness, table
 from searching import leaks
 from tabpe.appraise import purchase
 from tabpe.archive import Archive
 from tabpe.engines import LocalEngine
 from tabpe.errors import DataError
-from tabpe.evolve import loop
+from tabpe.evolve import loop, posterior
 from tabpe.rows import EncodedRows
 from tabpe.run_folder import archive_of
 
@@ -34,12 +34,11 @@ def telling(tell):
 
 
 def history_with_exact_totals(scene, patch):
-    honest = loop._record
+    def telling_record(honest):
+        return lambda *given: honest(*given) | {"votes": sum(scene.witness.exact[-1])}
 
-    def record(*given):
-        return honest(*given) | {"votes": sum(scene.witness.exact[-1])}
-
-    patch.setattr(loop, "_record", record)
+    for strategy in (loop, posterior):
+        patch.setattr(strategy, "_record", telling_record(strategy._record))
     scene.fit(table())
 
 
@@ -202,12 +201,23 @@ CAUGHT = {
 }
 
 
+# By default a row has several votes, and its numbers are spread before they are kept.
+CAUGHT_BY_DEFAULT = CAUGHT | {
+    history_with_exact_totals: f"the exact count {VOTES * ROWS:,} in words",
+    no_noise_in_the_history: f"the exact count {VOTES * ROWS:,} in words",
+    count_in_a_warning: f"the exact count {VOTES * ROWS:,} in words",
+    file_of_rows_with_a_name: "an encoded row, spread (0) in temp/",
+}
+
+
+@pytest.mark.parametrize("scene", ["best", "paper"], indirect=True)
 @pytest.mark.parametrize("leak", CAUGHT, ids=lambda leak: leak.__name__)
 def test_a_leak_is_caught(scene, monkeypatch, leak):
     with monkeypatch.context() as patch:
         leak(scene, patch)
     found = scene.leaks()
-    assert any(one.startswith(CAUGHT[leak]) for one in found), found
+    expected = (CAUGHT_BY_DEFAULT if scene.preset == "best" else CAUGHT)[leak]
+    assert any(one.startswith(expected) for one in found), found
 
 
 TOLD = ("4937", "n=4,937.", "[12,4937,5]", '{"rows":4937}', "4937.0", "(4937, 3)", "4937\n")

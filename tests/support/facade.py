@@ -13,6 +13,7 @@ from tabpe import (
     Evolution,
     Float,
     Integer,
+    Posterior,
     Schema,
     TabPE,
 )
@@ -31,6 +32,9 @@ SCHEMA = Schema(
     label="ill",
 )
 QUICK = Evolution(rounds=3, sampling_rounds=1)
+QUICK_BEST = Posterior(rounds=3, votes=2, candidates=40, pool=400, steps=5, last_steps=10)
+# For what must hold whatever the strategy is.
+BOTH = pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
 # A large epsilon and few rounds are calibrated in milliseconds; the noise does not matter here.
 FAST = {
     "epsilon": 50.0,

@@ -11,24 +11,32 @@ from pathlib import Path
 import pytest
 
 from planted import Witness
+from scene import SMALL
 from tabpe.cli.app import app
-from tabpe.evolve import loop
+from tabpe.evolve import loop, posterior
+from tabpe.evolve.config import PRESETS
 
 ROUND = 5
+
+
+def deadly(record, witness, file):
+    """Return what notes down a round, or dies with what was seen until then in a file."""
+
+    def recorded(step, *given):
+        if getattr(step, "index", step) + 1 == ROUND:
+            file.write_text(witness.to_json())
+            os.kill(os.getpid(), signal.SIGKILL)
+        return record(step, *given)
+
+    return recorded
 
 
 def main(file, *words):
     witness, patch = Witness(), pytest.MonkeyPatch()
     witness.install(patch)
-    measure = loop._record
-
-    def record(step, *given):
-        if step.index + 1 == ROUND:
-            file.write_text(witness.to_json())
-            os.kill(os.getpid(), signal.SIGKILL)
-        return measure(step, *given)
-
-    patch.setattr(loop, "_record", record)
+    patch.setitem(PRESETS, "best", SMALL)
+    for strategy in (loop, posterior):
+        patch.setattr(strategy, "_record", deadly(strategy._record, witness, file))
     app(list(words))
 
 

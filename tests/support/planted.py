@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Float, Integer, Schema, measure
-from tabpe.encode import Encoder
+from tabpe.encode import Encoder, Warp
 from tabpe.engines import LocalEngine, StreamEngine, Survey, Tables
 from tabpe.journal import Journal
 from tabpe.measure import Measured
@@ -24,7 +24,11 @@ RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
 LARGE, DECIMAL = 7_366_931_517_284_095, 73.1905826417395
 ROWS, ILL, PEOPLE = 4_937, 1_811, 2_003
 WARDS = {"heart": 2_741, "lung": 1_487, "eye": 706, RARE: 3}
-COUNTS = (ROWS, ILL, ROWS - ILL, PEOPLE, WARDS["heart"], WARDS["lung"])
+VOTES = 4  # of a row, by default
+COUNTS = (
+    *(ROWS, ILL, ROWS - ILL, PEOPLE, WARDS["heart"], WARDS["lung"]),
+    *(VOTES * ROWS, VOTES * ILL, VOTES * (ROWS - ILL)),
+)
 MARKED = 1_234  # a row with a rare cell in every column
 
 WARD = Categorical("ward", ("heart", "lung", "eye", "else"), other="else")
@@ -83,7 +87,6 @@ def made_up():
 @functools.cache
 def pieces():
     """What must not stand anywhere, as bytes, by name; none of it comes about by chance."""
-    numbers = Encoder(SCHEMA).encode(table())[0].numbers[MARKED]
     texts = (RARE, NOTE, PERSON, str(LARGE), f"{LARGE:,}", f"{LARGE:.8e}", str(DECIMAL))
     return {
         **{text: text.encode() for text in texts},
@@ -91,8 +94,14 @@ def pieces():
         "the large number in binary": LARGE.to_bytes(8, "little"),
         "the large number as a float": np.float64(LARGE).tobytes(),
         "the decimal as a float": np.float64(DECIMAL).tobytes(),
-        "an encoded row": numbers.astype(np.float32).tobytes(),
+        "an encoded row": encoded().astype(np.float32).tobytes(),
     }
+
+
+@functools.cache
+def encoded():
+    """The numbers of the marked row as engines hold them."""
+    return Encoder(SCHEMA).encode(table())[0].numbers[MARKED]
 
 
 def digests(path):
@@ -111,10 +120,12 @@ class Witness:
     Args:
         exact: Each answer as one list of integers.
         noisy: How often each noisy number came about, whole and per user or row.
+        spread: The marked row as it was moved for distances, in bytes.
     """
 
     exact: list[list[int]] = field(default_factory=list)
     noisy: Counter = field(default_factory=Counter)
+    spread: set[bytes] = field(default_factory=set)
 
     def install(self, monkeypatch):
         """Listen to all engines, and wherever noisy numbers come from: journal and marginals."""
@@ -128,16 +139,27 @@ class Witness:
         for name in ("once", "answered"):
             self._listen(monkeypatch, Journal, name, self._hear_noisy)
         self._listen(monkeypatch, measure, "marginals", self._hear_noisy)
+        spread = Warp.of
+
+        def watched(warp, rows):
+            moved = spread(warp, rows)
+            marked = (rows.numbers == encoded()).all(1) if rows.numbers.shape[1] == 3 else []
+            self.spread |= {row.astype(np.float32).tobytes() for row in moved.numbers[marked]}
+            return moved
+
+        monkeypatch.setattr(Warp, "of", watched)
 
     def to_json(self):
         """Return what was seen, for another process to believe."""
-        return json.dumps([self.exact, list(self.noisy.items())])
+        spread = [row.hex() for row in self.spread]
+        return json.dumps([self.exact, list(self.noisy.items()), spread])
 
     def believe(self, text):
         """Add what the witness of another process has seen."""
-        exact, noisy = json.loads(text)
+        exact, noisy, spread = json.loads(text)
         self.exact += exact
         self.noisy.update(dict(noisy))
+        self.spread |= {bytes.fromhex(row) for row in spread}
 
     @staticmethod
     def _listen(monkeypatch, kind, name, hear):

@@ -16,11 +16,13 @@ import pyarrow.parquet as pq
 
 from planted import SCHEMA, Witness, digests, made_up, pieces, table
 from searching import chain_of, files_of, leaks
-from tabpe import TabPE
+from tabpe import Posterior, TabPE
 from tabpe.appraise import appraise
 from tabpe.cli.app import app
+from tabpe.evolve.config import PRESETS
 from tabpe.privacy import OpenDPNoise
 
+SMALL = Posterior(candidates=330, pool=2000)
 QUICK = {"epsilon": 1, "delta": 1e-6, "n_samples": 300, "noise": "table", "random_state": 0}
 
 
@@ -34,9 +36,12 @@ class Scene:
         folder: Where to set it up.
         monkeypatch: Sets the environment.
         capfd: Hears what is printed, by whomever.
+        preset: The strategy of all runs; the default is with a small pool here.
     """
 
-    def __init__(self, folder, monkeypatch, capfd):
+    def __init__(self, folder, monkeypatch, capfd, preset="best"):
+        self.preset = preset
+        monkeypatch.setitem(PRESETS, "best", SMALL)
         self.private, self.public = folder / "private", folder / "public"
         for name in ("private", "public/work/spill", "public/home", "public/temp"):
             (folder / name).mkdir(parents=True)
@@ -80,11 +85,11 @@ class Scene:
     def _words(self, data, schema):
         named = () if schema is None else ("--schema", self.private / schema)
         usual = ("--delta", "1e-6", "--rows", 300, "--noise", "table", "-o", "out.csv", "--force")
-        return "synth", self.private / data, *named, *usual
+        return "synth", self.private / data, *named, "--preset", self.preset, *usual
 
     def fit(self, data, declared=SCHEMA, **changes):
         """Fit a model and keep all that it tells; return the error if it fails."""
-        model = TabPE(**(QUICK | changes))
+        model = TabPE(**(QUICK | {"preset": self.preset} | changes))
         with self.listening():
             try:
                 model.fit(data, declared)

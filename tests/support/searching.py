@@ -77,6 +77,7 @@ def leaks(evidence, pieces, witness):
     """
     counts = [count for count in COUNTS if not 0 < witness.noisy[count] <= LUCKY]
     windows, arrays = _windows(witness.exact), _arrays(witness.exact)
+    pieces = pieces | {f"an encoded row, spread ({n})": row for n, row in enumerate(witness.spread)}
     found = []
     for name, content in evidence.items():
         found += [f"{what} in {name}" for what, piece in pieces.items() if piece in content]

@@ -1,5 +1,6 @@
 """Encoded rows: as often as asked, and errors that say in which file and row."""
 
+import dataclasses
 import gzip
 
 import numpy as np
@@ -138,9 +139,34 @@ def test_a_missing_column_is_found_before_a_row_is_read(tmp_path):
 def test_every_iteration_reads_afresh(tmp_path):
     path = write(tmp_path / "t.csv", table())
     rows = EncodedRows(open_source(path), ENCODER)
+    before = np.concatenate([part.numbers for part, _ in rows])
+    write(path, table().set_column(0, "age", pa.array([99] * 10)))
+    after = np.concatenate([part.numbers for part, _ in rows])
+    assert after[:, 0] == pytest.approx(0.99)
+    assert after[:, 0] != pytest.approx(before[:, 0])
+    assert np.array_equal(after[:, 1], before[:, 1])
+
+
+@pytest.mark.parametrize("warped", [False, True])
+def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, warped):
+    path = write(tmp_path / "t.csv", table())
+    rows = EncodedRows(open_source(path), ENCODER)
     assert [len(part) for part, _ in rows] == [4, 4, 2]
     write(path, table(6))
-    assert [len(part) for part, _ in rows] == [4, 2]
+    line = np.array([0.0, 1.0])
+    again = dataclasses.replace(rows, warp=Warp((line,) * 2, (line,) * 2)) if warped else rows
+    with pytest.raises(DataError, match="the table changed") as caught:
+        list(again)
+    assert not {"6", "10"} & set(str(caught.value))
+
+
+def test_other_sizes_of_classes_are_refused(tmp_path):
+    path = write(tmp_path / "t.csv", table())
+    rows = EncodedRows(open_source(path), ENCODER)
+    list(rows)
+    write(path, table().set_column(3, "ill", pa.array(["no"] * 10)))
+    with pytest.raises(DataError, match="the table changed"):
+        list(rows)
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 1000])

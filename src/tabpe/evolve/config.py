@@ -206,6 +206,8 @@ class Posterior:
 
     def asked(self, columns: int, classes: int) -> Asked:
         """Return what it asks of a table with so many columns beside the label."""
+        if not self.rounds and not columns:
+            raise ParameterError("rounds=0: a label alone has no tables of columns. Ask for votes.")
         if not self.rounds:
             return Asked((), tables_asked(1.0, columns, classes))
         tables = tables_asked(self.tables, columns, classes)

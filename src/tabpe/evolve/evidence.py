@@ -150,7 +150,8 @@ class Evidence:
 
     def with_more(self, measurement: Measurement, rows: Rows) -> Evidence:
         """Return all of it and one more measurement."""
-        more = _located(rows, [measurement], first=len(self.counts))
+        first = sum(len(one.counts) for one in self.measurements)
+        more = _located(rows, [measurement], first=first)
         return Evidence((*self.measurements, measurement), np.concatenate([self.cells, more], 1))
 
 

@@ -9,7 +9,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from facade import FAST, SCHEMA, columns, fake_fit, fitted
+from facade import BOTH, FAST, SCHEMA, columns, fake_fit, fitted
 from tabpe import Boolean, Integer, Schema, TabPE, pipeline
 from tabpe.engines import LocalEngine, StreamEngine, votes
 from tabpe.errors import DataError, OutputError, ParameterError
@@ -56,26 +56,28 @@ def everything(model, path):
     return model.sample().to_pydict(), model.history_, certificate, repr(model.release_.form)
 
 
+@BOTH
 @pytest.mark.parametrize("rows", [1, 7, 64, 2**18])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_engine_and_no_batch_changes_what_comes_out(
-    folder, tmp_path, machine, rows, monkeypatch
+    folder, tmp_path, machine, rows, preset, monkeypatch
 ):
-    plain = everything(fake_fit(folder), tmp_path / "plain.tabpe")
+    plain = everything(fake_fit(folder, preset=preset), tmp_path / "plain.tabpe")
     monkeypatch.setattr(batches, "ROWS_A_BATCH", rows)
     monkeypatch.setattr(votes, "ROWS_A_SEGMENT", 3 * rows)
-    model = fake_fit(folder, **MACHINES[machine])
+    model = fake_fit(folder, preset=preset, **MACHINES[machine])
     assert everything(model, tmp_path / "model.tabpe") == plain
     assert list(tmp_path.glob(".*")) == []
 
 
+@BOTH
 @pytest.mark.parametrize("machine", MACHINES)
-def test_files_and_frames_of_the_same_rows_give_the_same(folder, machine):
+def test_files_and_frames_of_the_same_rows_give_the_same(folder, machine, preset):
     table = pyarrow.dataset.dataset(folder, partitioning="hive").to_table()
-    expected = fake_fit(table).sample().to_pydict()
+    expected = fake_fit(table, preset=preset).sample().to_pydict()
     dataset = pyarrow.dataset.dataset(folder, partitioning="hive")
     for data in (folder, str(folder / "*" / "*.parquet"), dataset, table, table.to_pandas()):
-        found = fake_fit(data, **MACHINES[machine]).sample()
+        found = fake_fit(data, preset=preset, **MACHINES[machine]).sample()
         found = found.to_dict("list") if hasattr(found, "to_dict") else found.to_pydict()
         assert found == expected
 
@@ -141,20 +143,24 @@ def test_what_is_wrong_is_refused_by_name_before_the_table_is_opened(wrong, monk
         TabPE(**(FAST | wrong)).fit(pa.table(columns()), SCHEMA)
 
 
+@BOTH
 @pytest.mark.parametrize("machine", ["local", "stream", "stream without spill"])
-def test_a_label_alone_is_a_table(machine):
+def test_a_label_alone_is_a_table(machine, preset):
     schema = Schema((Boolean("ill"),), label="ill")
-    model = fitted(pa.table({"ill": [True, False] * 200}), schema, **MACHINES[machine])
+    table = pa.table({"ill": [True, False] * 200})
+    model = fitted(table, schema, preset=preset, **MACHINES[machine])
     assert set(model.sample()["ill"].to_pylist()) == {True, False}
 
 
+@BOTH
 @pytest.mark.parametrize("spill", [None, False])
-def test_the_private_rows_are_let_go_when_a_run_fails(tmp_path, spill, monkeypatch):
+def test_the_private_rows_are_let_go_when_a_run_fails(tmp_path, spill, preset, monkeypatch):
     closed, close = [], StreamEngine.close
     monkeypatch.setattr(StreamEngine, "close", lambda self: closed.append(close(self)))
     (tmp_path / "t.csv").write_text("age\n1\n" + "x\n")
+    schema = Schema((Integer("age", 0, 9),))
     with pytest.raises(DataError, match=r"t\.csv: column 'age'.*row 2"):
-        fitted(tmp_path / "t.csv", Schema((Integer("age", 0, 9),)), engine="stream", spill=spill)
+        fitted(tmp_path / "t.csv", schema, engine="stream", spill=spill, preset=preset)
     assert len(closed) == 1
 
 
@@ -167,7 +173,8 @@ def test_a_spill_that_fails_in_the_middle_is_named(table, tmp_path, monkeypatch)
         fitted(table, engine="stream", spill=tmp_path)
 
 
-def test_a_table_that_changes_during_the_run_is_refused(tmp_path):
+@BOTH
+def test_a_table_that_changes_during_the_run_is_refused(tmp_path, preset):
     path = tmp_path / "t.parquet"
     rng = np.random.default_rng(0)
     pq.write_table(pa.table(columns(400)), path)
@@ -186,5 +193,5 @@ def test_a_table_that_changes_during_the_run_is_refused(tmp_path):
             return rng.integers(0, 2, size)
 
     with pytest.raises(DataError, match="the table changed") as caught:
-        fitted(path, engine="stream", spill=False, noise=Growing())
+        fitted(path, engine="stream", spill=False, noise=Growing(), preset=preset)
     assert "40" not in str(caught.value)

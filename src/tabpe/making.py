@@ -23,7 +23,6 @@ from tabpe.evolve.sizes import Extent, extent_of
 from tabpe.evolve.terrain import Guided, Level
 from tabpe.ground import Ground, buy_counts, buy_guide
 from tabpe.journal import Journal
-from tabpe.measure.terms import charged
 from tabpe.request import Facts, Request, establish_facts
 from tabpe.rows import EncodedRows
 from tabpe.settings import Settings
@@ -172,10 +171,9 @@ def _tables_instead(
     it is about. So what they are about may follow from earlier answers. Those that are left over
     are paid for as well.
     """
-    asked, name = settings.asked, settings.asked.votes_of(0)
+    name = settings.asked.votes_of(0)
     guide = buy_guide(tables, known.guide.encoder, facts, journal, settings, name=name)
-    votes = asked.trial * settings.config.votes * asked.repeats
-    charged(journal.account, name, asked.rest[0].times - votes - len(guide.tables))
+    journal.forgo(name)
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
     return Guided(both, guide.warp(settings.config.by_rank))
 

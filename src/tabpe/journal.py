@@ -59,7 +59,7 @@ class Journal:
 
     def forgo(self, name: str) -> None:
         """Charge for what is left of an item, without reading a row for it."""
-        left = self.account.left(name)
+        left = self.account.uncharged(name)
         if left:
             charged(self.account, name, left)
 

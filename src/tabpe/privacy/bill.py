@@ -99,7 +99,7 @@ class Account:
         self._charged[name] = self._charged.get(name, 0) + 1
         return item.sigma
 
-    def left(self, name: str) -> int:
+    def uncharged(self, name: str) -> int:
         """Return how many measurements of that name were agreed on and not charged so far."""
         return self._agreed[name].times - self._charged.get(name, 0)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tabpe.privacy.accounting import gaussian_delta
 
-ALARM = 5e-8
+ALARM = 3e-8
 LARGEST_EPSILON = 100.0
 _PRECISION = 1e-4
 

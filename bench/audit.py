@@ -20,7 +20,8 @@ import tabpe
 from tabpe.audit import AuditReport, Effort, audit, audit_broken
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
-from tabpe.audit.game import Game
+from tabpe.audit.columns import Columns
+from tabpe.audit.game import FITTED, Game
 
 ROOT = Path(__file__).resolve().parents[1]
 QUICK = Effort(
@@ -30,6 +31,9 @@ QUICK = Effort(
     Game(20),
     Places(100),
     Edges(20, 100),
+    Channel(2**10, 2, each=4, repeats=2),
+    Columns(2**10, 4),
+    Game(20, FITTED, "runs of best"),
 )
 
 

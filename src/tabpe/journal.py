@@ -57,6 +57,12 @@ class Journal:
             self._folder.record(name, place, archive_of(measured))
         return measured
 
+    def forgo(self, name: str) -> None:
+        """Charge for what is left of an item, without reading a row for it."""
+        left = self.account.uncharged(name)
+        if left:
+            charged(self.account, name, left)
+
     def answered(self, name: str, ask: Callable[[], Plain]) -> Plain:
         """Return the answer to a question about columns, which `ask` gets if it must."""
         if self._folder is None:

@@ -26,7 +26,6 @@ from tabpe.evolve.sizes import Extent, extent_of
 from tabpe.evolve.terrain import Guided, Level
 from tabpe.ground import Ground, buy_counts, buy_guide
 from tabpe.journal import Journal
-from tabpe.measure.terms import charged
 from tabpe.request import Facts, Request, establish_facts
 from tabpe.rows import EncodedRows
 from tabpe.settings import Settings
@@ -185,14 +184,10 @@ def _tables_instead(
     it is about. So what they are about may follow from earlier answers. Those that are left over
     are paid for as well.
     """
-    asked, name = settings.asked, settings.asked.votes_of(0)
-    encoder = held.rows.encoder
+    name, encoder = settings.asked.votes_of(0), held.rows.encoder
     tables = Tables(held.rows, held.users, classes=encoder.class_count)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=name)
-    votes = asked.trial * settings.config.votes * asked.repeats
-    left_over = asked.rest[0].times - votes - len(guide.tables)
-    if left_over:
-        charged(journal.account, name, left_over)
+    journal.forgo(name)
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
     return Guided(both, guide.warp(settings.config.by_rank))
 

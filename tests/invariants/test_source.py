@@ -104,7 +104,7 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
     audit = {f"audit/{name}.py" for name in ("system", "channel", "broken")}
     buying = {"buying/desk.py", "buying/purchase.py"}
-    rooms = {"ground.py", "pipeline.py", "appraise/purchase.py"}
+    rooms = {"ground.py", "making.py", "pipeline.py", "appraise/purchase.py"}
     baselines = {f"baselines/{name}.py" for name in ("face", "desk", "bins")}
     assert outside == {*MEASURING, *buying, *rooms, *audit, *baselines}
 
@@ -121,13 +121,43 @@ def test_no_room_but_the_command_line_knows_the_audit():
     assert outside == {"cli/audit.py"}
 
 
-def test_who_buys_makes_a_survey_and_asks_it_nothing():
-    """They hand a survey or an engine on to `measure`; no attribute of one is read there."""
-    assert not any(
-        isinstance(node, ast.Attribute) and dotted(node.value).endswith(("survey", "engine"))
-        for name in ("buying/desk.py", "buying/purchase.py", "ground.py")
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [
+        ("buying/desk.py", set()),
+        ("buying/purchase.py", set()),
+        ("ground.py", set()),
+        ("making.py", {"prepare"}),
+        ("pipeline.py", set()),
+    ],
+)
+def test_who_buys_asks_a_survey_an_engine_and_tables_nothing(name, used):
+    """They hand these on to `measure`; no attribute of one is read there, but to take rows in."""
+    counting = ("survey", "engine", "tables")
+    assert used == {
+        node.attr
         for node in ast.walk(TREES[name])
-    )
+        if isinstance(node, ast.Attribute) and dotted(node.value).endswith(counting)
+    }
+
+
+def test_rows_are_looped_over_on_their_way_to_an_engine_and_nowhere_else():
+    """In `making` rows pass by: each loop over them is a call of `prepare`, or makes a tuple."""
+    tree = TREES["making.py"]
+    prepared = [
+        node
+        for call in calls("making.py")
+        if dotted(call.func) == "held.engine.prepare"
+        for node in ast.walk(call)
+    ]
+    loops = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For | ast.comprehension)
+        and dotted(node.iter).endswith(("rows", "batches"))
+    ]
+    assert loops
+    assert all(loop in prepared for loop in loops)
 
 
 def test_an_appraisal_hands_its_engine_on_at_once():
@@ -151,15 +181,6 @@ def test_the_real_table_goes_to_an_appraisal_and_nowhere_else():
     ]
     (appraised,) = (call for call in calls("report/public.py") if dotted(call.func) == "appraise")
     assert set(used) == {*compared, appraised.args[0]}
-
-
-def test_the_pipeline_asks_an_engine_nothing():
-    used = {
-        node.attr
-        for node in ast.walk(TREES["pipeline.py"])
-        if isinstance(node, ast.Attribute) and dotted(node.value) == "engine"
-    }
-    assert used == {"prepare"}
 
 
 def test_noise_is_drawn_in_one_room():

@@ -1,6 +1,7 @@
 """The noise that `measure` really adds has the sigma that the account was charged for."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tabpe import measure
 from tabpe.encode import Marginal, Records
 from tabpe.encode.axes import ListAxis
+from tabpe.evolve.config import COLUMNS
 from tabpe.measure import Terms
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, OpenDPNoise
 
@@ -73,6 +75,30 @@ def added_to_soft_votes(sigma, neighbours=ROWS):
     return measured.values[0] - COUNTS
 
 
+def added_to_repeated_votes(sigma, repeats, neighbours=ROWS):
+    """Two votes of each row, asked for several times: the sum of all answers, less the counts."""
+    account, engine = agreed("votes", sigma, 2 * repeats), KnownEngine(COUNTS)
+    engine.scale = neighbours.scale
+    measured = measure.votes(
+        engine, [candidates(20_000)], account, OpenDPNoise(), each=2, repeats=repeats
+    )
+    assert account.spent == account.agreed == (measured.item,)
+    assert measured.scale == repeats * neighbours.scale
+    return measured.values[0] - repeats * COUNTS
+
+
+def added_to_columns(sigma, neighbours=ROWS):
+    """Tables of columns, over all rows and by class."""
+    shapes = [Marginal((ListAxis("x", 0, tuple(range(size))),)) for size in (4_000, 6_000)]
+    by_class = Marginal((ListAxis("y", None, tuple(range(100))), ListAxis("x", 0, (*range(100),))))
+    account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)
+    engine.scale = neighbours.scale
+    terms = Terms(account, OpenDPNoise(), neighbours)
+    measured = measure.measured_marginals(engine, [*shapes, by_class], terms, COLUMNS)
+    assert account.spent == account.agreed == (measured.item,)
+    return np.concatenate(measured.values) - COUNTS
+
+
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
     measured = measure.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
@@ -118,6 +144,39 @@ def test_several_votes_of_users_get_noise_of_the_agreed_sigma_on_their_scale(fit
     assert fit.accepts(drawn, SIGMA * users.scale)
     assert not fit.accepts(drawn, SIGMA * users.scale * 1.1)
     assert not fit.accepts(drawn, SIGMA * users.scale / 2)
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_repeated_answers_add_up_to_noise_of_as_many_draws(fit, uncorrelated, repeats):
+    """A sum of discrete Gaussians is one of the summed variance, but for far less than is seen."""
+    drawn = added_to_repeated_votes(SIGMA, repeats)
+    assert fit.accepts(drawn, SIGMA * math.sqrt(repeats))
+    assert uncorrelated(drawn[:-1], drawn[1:])
+    assert uncorrelated(drawn, COUNTS)
+    # One draw for all answers, one draw that is added as often, and noise ten percent off.
+    for other in (1, repeats, 0.9 * math.sqrt(repeats), 1.1 * math.sqrt(repeats)):
+        assert not fit.accepts(drawn, SIGMA * other)
+        assert fit.misses(SIGMA * other, SIGMA * math.sqrt(repeats)) < 1e-6
+
+
+def test_repeated_answers_of_users_get_noise_on_their_scale(fit):
+    users = Neighbours(max_rows=3)
+    drawn = added_to_repeated_votes(SIGMA, 3, users)
+    assert fit.accepts(drawn, SIGMA * users.scale * math.sqrt(3))
+    assert not fit.accepts(drawn, SIGMA * users.scale * math.sqrt(3) * 0.9)
+
+
+@pytest.mark.parametrize("neighbours", [ROWS, Neighbours(max_rows=3)])
+def test_tables_of_columns_get_noise_of_the_agreed_sigma(fit, uncorrelated, neighbours):
+    drawn, sigma = added_to_columns(SIGMA, neighbours), SIGMA * neighbours.scale
+    assert fit.accepts(drawn, sigma)
+    assert uncorrelated(drawn[:4_000], drawn[4_000:8_000])
+    assert uncorrelated(drawn[:10_000], drawn[10_000:])
+    assert uncorrelated(drawn, COUNTS)
+    # All three for the price of one, and noise ten percent off.
+    for other in (math.sqrt(3), 1 / math.sqrt(3), 0.9, 1.1):
+        assert not fit.accepts(drawn, sigma * other)
+        assert fit.misses(sigma * other, sigma) < 1e-6
 
 
 def test_class_counts_get_noise_of_the_agreed_sigma(fit):

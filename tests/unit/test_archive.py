@@ -26,6 +26,15 @@ def saved(tmp_path):
     return path
 
 
+def test_an_archive_does_not_say_when_it_was_written(saved):
+    """A certificate says when a run began: both times together would tell how long it took."""
+    with zipfile.ZipFile(saved) as archive:
+        rows = io.BytesIO(archive.read("rows.npz"))
+        parts = [*archive.infolist(), *zipfile.ZipFile(rows).infolist()]
+    assert {part.date_time for part in parts} == {(1980, 1, 1, 0, 0, 0)}
+    assert {part.compress_type for part in parts} == {zipfile.ZIP_DEFLATED}
+
+
 def rewrite(path, **parts):
     """Put other contents in place of parts of an archive; None leaves a part out."""
     with zipfile.ZipFile(path) as archive:

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from tabpe.privacy.accounting import gaussian_delta
 
-ALARM = 5e-8
+# The chance of a false alarm of a finding: of canaries, and of the many findings from scores. Those
+# of a whole audit add up to less than one in a million.
+ALARM, SCORES_ALARM = 5e-8, 3e-8
 LARGEST_EPSILON = 100.0
 _PRECISION = 1e-4
 
@@ -71,7 +73,7 @@ class Errors:
         return limit(self.false_alarms, self.outs), limit(self.misses, self.ins)
 
 
-def by_errors(errors: Errors, delta: float, alarm: float = ALARM) -> float:
+def by_errors(errors: Errors, delta: float, alarm: float = SCORES_ALARM) -> float:
     """Return a lower bound on epsilon at `delta`, for any mechanism.
 
     A row is found with a chance of at most e^epsilon times that of a false alarm, plus delta, and
@@ -88,7 +90,7 @@ def by_errors(errors: Errors, delta: float, alarm: float = ALARM) -> float:
     return max([0.0, *(math.log(found / wrong) for found, wrong in pairs if found > 0)])
 
 
-def by_gaussian_errors(errors: Errors, delta: float, alarm: float = ALARM) -> float:
+def by_gaussian_errors(errors: Errors, delta: float, alarm: float = SCORES_ALARM) -> float:
     """Return a lower bound on epsilon at `delta`, for a mechanism with Gaussian noise.
 
     Of a Gaussian mechanism of parameter mu no attack has error rates a and b with

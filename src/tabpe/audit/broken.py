@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.audit.system import System
-from tabpe.encode import Records
-from tabpe.engines import Engine, Users
+from tabpe.encode import Marginal, Records
+from tabpe.engines import Engine, Tables, Users
 from tabpe.io import draft_schema
 from tabpe.privacy import FakeNoise, TableNoise
 from tabpe.schema import Schema
@@ -52,6 +52,22 @@ class VotesTwice:
     def close(self) -> None:
         """Let go of the private rows."""
         self._engine.close()
+
+
+class TablesTwice(Tables):
+    """Counts every private row twice in tables. NOT PRIVATE.
+
+    Args:
+        tables: Counts once.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.scale = tables.scale
+
+    def counts(self, asked: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+        """Return twice the counts."""
+        return [2 * counts for counts in self._tables.counts(asked)]
 
 
 class NarrowNoise:
@@ -107,11 +123,12 @@ def _apart(users: Users) -> Users:
 
 
 BROKEN = (
-    System("votes twice", noise=TableNoise, engine=VotesTwice, table=_doubled),
+    System("votes twice", noise=TableNoise, engine=VotesTwice, tables=TablesTwice, table=_doubled),
     System("sigma / sqrt 2", noise=NarrowNoise),
     System("reused noise", noise=ReusedNoise),
     System("seeded noise", noise=_seeded),
     System("no noise", noise=_silent),
     System("bounds from data", noise=TableNoise, schema=_drafted),
 )
+BROKEN_AT_THE_TILL = (System("many for the price of one", noise=TableNoise, paid=lambda _: 1),)
 BROKEN_FOR_USERS = (System("a vote for each row of a user", users=_apart),)

@@ -8,7 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from tabpe.audit.bounds import ALARM
+from tabpe.audit.bounds import ALARM, SCORES_ALARM
 
 WIDTH = 80
 _MEANING = """\
@@ -98,7 +98,7 @@ class Repetition:
     @property
     def holds(self) -> bool:
         """Whether so much likeness is no surprise."""
-        return self.p_value >= ALARM
+        return self.p_value >= SCORES_ALARM
 
     @property
     def cells(self) -> tuple[str, str, str, str]:

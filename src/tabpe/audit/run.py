@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from tabpe.audit.broken import BROKEN, BROKEN_FOR_USERS
+from tabpe.audit.broken import BROKEN, BROKEN_AT_THE_TILL, BROKEN_FOR_USERS
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
-from tabpe.audit.game import Game
+from tabpe.audit.columns import Columns
+from tabpe.audit.game import FITTED, Game
 from tabpe.audit.report import AuditReport, Claim, Finding
 from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
@@ -32,6 +33,9 @@ class Effort:
         game: Many small runs.
         places: One run, with canaries that are near to synthetic rows or not.
         edges: Runs with canaries at the bounds of columns.
+        soft_channel: The votes where a row has several, and each histogram is asked for twice.
+        columns: Tables of columns.
+        fitted_game: Many small runs of the strategy of the usual preset.
     """
 
     channel: Channel = field(default_factory=Channel)
@@ -40,6 +44,9 @@ class Effort:
     game: Game = field(default_factory=Game)
     places: Places = field(default_factory=Places)
     edges: Edges = field(default_factory=Edges)
+    soft_channel: Channel = field(default_factory=lambda: Channel(2**18, 4, each=4, repeats=2))
+    columns: Columns = field(default_factory=Columns)
+    fitted_game: Game = field(default_factory=lambda: Game(200, FITTED, "runs of best"))
 
 
 def audit(
@@ -63,10 +70,11 @@ def audit(
 
     Example:
         >>> votes = Channel(2**10), Channel(2**6, 2), Channel(2**8, 2, rows_a_user=4)
-        >>> few = Effort(*votes, Game(20), Places(20), Edges(5, 10))
+        >>> several = Channel(2**8, 2, each=4), Columns(2**8, 4), Game(20, FITTED)
+        >>> few = Effort(*votes, Game(20), Places(20), Edges(5, 10), *several)
         >>> report = audit(epsilon=1.0, effort=few)
         >>> report.holds, len(report.findings)
-        (True, 18)
+        (True, 30)
     """
     effort, claim = effort or Effort(), _claim(epsilon, delta)
     on_test("votes, opendp")
@@ -75,6 +83,7 @@ def audit(
     findings += _user_channel(SHIPPED, claim, effort, on_test)
     by_table = replace(SHIPPED, noise=TableNoise)
     findings += _channel(by_table, claim, effort, on_test, "votes, table")
+    findings += _several(by_table, claim, effort, on_test)
     findings += _pipeline(SHIPPED, claim, effort, on_test)
     return AuditReport(SHIPPED.name, claim, tuple(findings))
 
@@ -105,7 +114,11 @@ def audit_broken(
             on_test(f"{name}: {test}")
 
         findings = _channel(system, claim, effort, announce)
+        findings += _several(system, claim, effort, announce)
         findings += _pipeline(system, claim, effort, announce)
+        reports.append(AuditReport(system.name, claim, tuple(findings)))
+    for system in BROKEN_AT_THE_TILL:
+        findings = _several(system, claim, effort, on_test)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     for system in BROKEN_FOR_USERS:
         findings = _user_channel(system, claim, effort, on_test)
@@ -131,6 +144,14 @@ def _channel(
     return effort.channel.audit(system, claim, label)
 
 
+def _several(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+    """Return what histograms show in which a row counts several times, or that are several."""
+    on_test("several votes")
+    findings = effort.soft_channel.audit(system, claim, "several votes")
+    on_test("tables")
+    return findings + effort.columns.audit(system, claim, "tables")
+
+
 def _user_channel(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
     on_test("votes of users")
     return effort.user_channel.audit(system, claim, "votes of users")
@@ -140,6 +161,7 @@ def _pipeline(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> 
     findings: list[Finding] = []
     for name, test in (
         ("many small runs", effort.game),
+        ("many small runs of best", effort.fitted_game),
         ("canaries in one run", effort.places),
         ("canaries at bounds", effort.edges),
     ):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.audit.bounds import ALARM, Errors, Scores, by_errors, by_gaussian_errors
+from tabpe.audit.bounds import SCORES_ALARM, Errors, Scores, by_errors, by_gaussian_errors
 from tabpe.audit.report import Claim, Shown
 
 Bound = Callable[[Errors, float, float], float]
@@ -82,12 +82,12 @@ def _best(ins: Scores, outs: Scores, bound: Bound, delta: float) -> float:
     tried = np.unique(np.quantile(seen, np.linspace(0, 1, _THRESHOLDS)))
     few = [Errors.at(threshold, ins[:first], outs[:second]) for threshold in tried]
     # What to expect of the others, which are so many times as many.
-    expected = [bound(errors.times(_CHOOSING - 1), delta, ALARM) for errors in few]
+    expected = [bound(errors.times(_CHOOSING - 1), delta, SCORES_ALARM) for errors in few]
     chosen = tried[int(np.argmax(expected))]
-    return bound(Errors.at(chosen, ins[first:], outs[second:]), delta, ALARM)
+    return bound(Errors.at(chosen, ins[first:], outs[second:]), delta, SCORES_ALARM)
 
 
 def _reach(ins: int, outs: int, bound: Bound, delta: float) -> float:
     """Return what scores that never err would show."""
     kept_ins, kept_outs = (size - size // _CHOOSING for size in (ins, outs))
-    return bound(Errors(0, kept_outs, 0, kept_ins), delta, ALARM)
+    return bound(Errors(0, kept_outs, 0, kept_ins), delta, SCORES_ALARM)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tabpe.audit.report import Claim
-from tabpe.engines import Engine, Users
+from tabpe.engines import Engine, Tables, Users
 from tabpe.errors import NotPrivateWarning
-from tabpe.evolve import Evolution
+from tabpe.evolve import Strategy
 from tabpe.privacy import NoiseSource, OpenDPNoise
 from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
@@ -21,12 +21,14 @@ SEED = 0
 
 @dataclass(frozen=True)
 class System:
-    """A way to measure votes and to release a table. The defaults are what is shipped.
+    """A way to measure rows and to release a table. The defaults are what is shipped.
 
     Args:
         name: What the report calls it.
         noise: Makes the source of noise of one run.
         engine: Takes the shipped engine, and returns the one that is asked.
+        tables: Takes what counts tables, and returns what is asked.
+        paid: Takes how often a row counts, and returns how often that is paid for.
         users: Takes whose the rows are, and returns whose the engine takes them for.
         table: Takes a private table, and returns the one that is fitted.
         schema: Takes the declared schema and the table, and returns the one that is used.
@@ -35,12 +37,14 @@ class System:
     name: str = "as shipped"
     noise: Callable[[], NoiseSource] = OpenDPNoise
     engine: Callable[[Engine], Engine] = lambda engine: engine
+    tables: Callable[[Tables], Tables] = lambda tables: tables
+    paid: Callable[[int], int] = lambda times: times
     users: Callable[[Users], Users] = lambda users: users
     table: Callable[[pa.Table], pa.Table] = lambda table: table
     schema: Callable[[Schema, pa.Table], Schema] = lambda declared, _: declared
 
     def release(
-        self, table: pa.Table, schema: Schema, claim: Claim, config: Evolution, size: int
+        self, table: pa.Table, schema: Schema, claim: Claim, config: Strategy, size: int
     ) -> TabPE:
         """Return a model fitted to the table, which is public if the promise holds.
 

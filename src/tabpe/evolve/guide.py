@@ -90,7 +90,7 @@ class Guide:
         """The columns of listed values."""
         return self.columns[len(self.spaces[0].low) :]
 
-    def draw(self, classes: Whole, rng: np.random.Generator) -> Records:
+    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
         """Return a row for each class given; its columns are independent of each other."""
         numbers = np.empty((len(classes), len(self.numbers)))
         for place, column in enumerate(self.numbers):

@@ -158,7 +158,7 @@ def _first_pool(
 ) -> Pool:
     guide = terrain.guide
     classes = systematic(guide.sizes, extent.pool, rng)
-    rows = _rows(terrain, guide.draw(classes, rng), classes)
+    rows = _rows(terrain, guide.drawn(classes, rng), classes)
     evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
     pool = Pool(rows, np.full(len(rows), _even(guide.rows, len(rows))), evidence)
     return pool if config.rounds else _fitted(pool, guide.rows, config, last=True)

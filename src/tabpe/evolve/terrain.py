@@ -82,7 +82,7 @@ class Guided:
 
     def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
-        return self.guide.draw(np.full(size, label), rng)
+        return self.guide.drawn(np.full(size, label), rng)
 
     def varied(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator

@@ -99,6 +99,10 @@ class Account:
         self._charged[name] = self._charged.get(name, 0) + 1
         return item.sigma
 
+    def uncharged(self, name: str) -> int:
+        """Return how many measurements of that name were agreed on and not charged so far."""
+        return self._agreed[name].times - self._charged.get(name, 0)
+
     @property
     def agreed(self) -> tuple[BillItem, ...]:
         """The items agreed on: what the promise is computed from."""

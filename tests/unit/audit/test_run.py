@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from tabpe.audit import Effort, audit, audit_broken
-from tabpe.audit.broken import BROKEN, BROKEN_FOR_USERS, NarrowNoise, ReusedNoise
+from tabpe.audit.bounds import ALARM, SCORES_ALARM
+from tabpe.audit.broken import (
+    BROKEN,
+    BROKEN_AT_THE_TILL,
+    BROKEN_FOR_USERS,
+    NarrowNoise,
+    ReusedNoise,
+)
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import LINE, Channel
-from tabpe.audit.game import Game
+from tabpe.audit.columns import Columns
+from tabpe.audit.game import FITTED, Game
 from tabpe.audit.report import Claim
 from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
@@ -22,6 +30,9 @@ FEW = Effort(
     Game(8),
     Places(20),
     Edges(5, 10),
+    Channel(2**8, 2, each=4, repeats=2),
+    Columns(2**6, 3),
+    Game(8, FITTED, "runs of best"),
 )
 
 
@@ -30,17 +41,18 @@ def test_both_sources_of_noise_and_the_whole_pipeline_are_attacked():
     report = audit(epsilon=2.0, delta=1e-6, effort=FEW, on_test=names.append)
     attacked = {finding.test.split(":")[0] for finding in report.findings}
     votes = {"votes, opendp", "votes, table", "votes of users"}
-    assert attacked == {*votes, "many runs", "canaries"}
-    assert len(names) == 6
+    several = {"several votes", "tables"}
+    assert attacked == {*votes, *several, "many runs", "runs of best", "canaries"}
+    assert len(names) == 9
     assert report.claim == Claim(2.0, 1e-6)
     assert all(f.claim.epsilon == 2.0 for f in report.findings if hasattr(f, "claim"))
 
 
 def test_every_broken_system_goes_through_the_same_tests():
     reports = audit_broken(epsilon=2.0, effort=FEW)
-    broken = (*BROKEN, *BROKEN_FOR_USERS)
+    broken = (*BROKEN, *BROKEN_AT_THE_TILL, *BROKEN_FOR_USERS)
     assert [report.system for report in reports] == [system.name for system in broken]
-    assert [len(report.findings) for report in reports] == [10] * len(BROKEN) + [4]
+    assert [len(report.findings) for report in reports] == [22] * len(BROKEN) + [8, 4]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.001, 21.0, float("nan"), "one"])
@@ -55,7 +67,9 @@ def test_what_is_shipped_is_not_replaced():
     assert SHIPPED.noise is OpenDPNoise
     assert SHIPPED.engine(engine) is engine
     assert SHIPPED.table(table) is table
+    assert SHIPPED.tables(table) is table
     assert SHIPPED.users(table) is table
+    assert SHIPPED.paid(4) == 4
     assert SHIPPED.schema(schema, table) is schema
 
 
@@ -94,6 +108,30 @@ def test_a_channel_of_users_returns_who_is_there_in_all_classes():
     occupied = np.arange(LINE) % 3 == 0
     votes = channel._votes(silent, 5.0, occupied, 3)
     assert (votes == 2 * FIXED_POINT * occupied).all()
+
+
+@pytest.mark.parametrize("users", [None, 2])
+def test_a_channel_of_several_votes_returns_who_is_there(users):
+    """Four candidates of a place are voted for, and each histogram is asked for three times."""
+    channel = Channel(2 * LINE, 2, users, each=4, repeats=3)
+    silent = System("silent", noise=lambda: FakeNoise(strength=0))
+    occupied = np.arange(channel.samples) % 3 == 0
+    votes = channel._votes(silent, 5.0, occupied, 2)
+    weight = 1 if users is None else 2 * int(FIXED_POINT / np.sqrt(2))
+    assert (votes == 4 * 3 * weight * occupied).all()
+
+
+def test_columns_without_noise_return_who_is_there():
+    silent, occupied = System("silent", noise=lambda: FakeNoise(strength=0)), np.arange(60) % 3 == 0
+    assert (Columns(60, 4)._counts(silent, 5.0, occupied) == occupied).all()
+    assert Columns(60, 4)._counts(silent, 5.0, occupied).shape == (4, 60)
+
+
+def test_the_chances_of_false_alarms_add_up_to_less_than_one_in_a_million():
+    tests = [finding.test for finding in audit(effort=FEW).findings]
+    alarms = [ALARM if test.startswith("canaries") else SCORES_ALARM for test in tests]
+    assert len(tests) == 30
+    assert sum(alarms) < 1e-6
 
 
 def test_wrong_guesses_end_the_search_at_the_bounds_at_once():

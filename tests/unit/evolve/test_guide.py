@@ -55,7 +55,7 @@ def guide(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
 
 
 def drawn(found, label, size=20_000):
-    return found.draw(np.full(size, label), np.random.default_rng(2))
+    return found.drawn(np.full(size, label), np.random.default_rng(2))
 
 
 def test_rows_are_drawn_by_class():

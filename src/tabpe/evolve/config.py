@@ -126,6 +126,11 @@ class Evolution:
                 f"each on the bill with its own noise. Leave out tilt, or take fewer rounds."
             )
         _check_help(self.tables, self.by_rank)
+        if self.tables and self.operator == "genetic":
+            raise ParameterError(
+                f"tables={self.tables:g}: for the operator 'random-walk'; 'genetic' draws values "
+                f"uniformly. Give tables no part of the budget, or take the other operator."
+            )
 
     def asked(self, columns: int, classes: int) -> Asked:
         """Return what it asks of a table with so many columns beside the label."""

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe.evolve import PRESETS, Evolution, strategy_of
+from tabpe.evolve import PRESETS, Evolution, Posterior, plain, strategy_from, strategy_of
 
 
 def test_the_default_is_the_paper():
@@ -69,3 +69,58 @@ def test_a_setting_outside_its_range_is_refused_by_name(name, value):
 def test_settings_can_not_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         PRESETS["paper"].rounds = 3
+
+
+def test_ranks_need_tables():
+    with pytest.raises(ParameterError, match=r"by_rank=0\.5: .* tables"):
+        Evolution(by_rank=0.5)
+
+
+def test_the_genetic_operator_takes_no_tables():
+    with pytest.raises(ParameterError, match=r"tables=0\.1: .*random-walk"):
+        Evolution(tables=0.1, operator="genetic")
+
+
+def test_a_tilt_puts_each_round_on_the_bill():
+    asked = Evolution(rounds=3, votes=2, tilt=1.0).asked(columns=5, classes=2)
+    assert [part.name for part in asked.rest] == [f"votes, round {r}" for r in (1, 2, 3)]
+    assert [part.times for part in asked.rest] == [2, 2, 2]
+    assert asked.rest[2].share / asked.rest[0].share == pytest.approx(math.e)
+    assert math.fsum(part.share for part in asked.rest) == pytest.approx(1)
+    assert [asked.votes_of(index) for index in range(3)] == [part.name for part in asked.rest]
+
+
+def test_too_many_tilted_rounds_are_refused():
+    with pytest.raises(ParameterError, match="rounds=201: expected at most 200 with a tilt"):
+        Evolution(rounds=201, tilt=1.0)
+
+
+def test_a_bill_has_a_histogram_for_each_vote_of_a_row_and_two_tables_a_column():
+    asked = PRESETS["best"].asked(columns=7, classes=3)
+    assert [(part.name, part.times) for part in asked.first] == [("tables of columns", 14)]
+    assert [(part.name, part.times) for part in asked.rest] == [("votes", 32)]
+    assert PRESETS["best"].asked(columns=7, classes=1).first[0].times == 7
+
+
+def test_a_table_without_columns_beside_the_label_has_votes_alone():
+    assert PRESETS["best"].asked(columns=0, classes=2).first == ()
+
+
+@pytest.mark.parametrize("columns", [40, 41, 196, 784])
+def test_in_a_wide_table_what_is_left_after_the_trial_pays_for_all_tables(columns):
+    best = PRESETS["best"]
+    asked = best.asked(columns, classes=10)
+    (part,) = asked.rest
+    left = part.times - asked.trial * best.votes * asked.repeats
+    assert part.times == best.rounds * best.votes * asked.repeats
+    assert asked.first[0].times <= left < asked.first[0].times + best.rounds * best.votes
+
+
+@pytest.mark.parametrize("strategy", [*PRESETS.values(), Evolution(tilt=2.0), Posterior(pool=9)])
+def test_a_strategy_survives_a_file(strategy):
+    assert strategy_from(plain(strategy)) == strategy
+
+
+def test_a_file_with_another_strategy_is_refused():
+    with pytest.raises(ParameterError, match="strategy="):
+        strategy_from({"strategy": "annealing"})

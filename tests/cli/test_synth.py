@@ -58,11 +58,14 @@ def test_more_rows_than_are_evolved(synth, folder):
     assert configuration["n_samples"] == 30
 
 
-def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder):
+@pytest.mark.parametrize(
+    ("preset", "asked"), [("best", ["tables of columns", "votes"]), ("paper", ["votes"])]
+)
+def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder, preset, asked):
     words = ("--class-share", "no=1", "--class-share", "yes=1", "--public-rows", 400)
-    assert synth(*words).exit_code == 0
+    assert synth(*words, "--preset", preset).exit_code == 0
     certificate = json.loads((folder / "out.certificate.json").read_text())
-    assert [item["name"] for item in certificate["bill"]] == ["votes"]
+    assert [item["name"] for item in certificate["bill"]] == asked
     assert any("400" in fact for fact in certificate["assumed_public"])
 
 
@@ -78,7 +81,7 @@ def test_noise_from_a_table(synth, folder):
 def test_thin_votes_and_a_drafted_schema_are_warned_of_in_one_line_each(tabpe, folder):
     tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--label", "readmitted")
     words = ("--schema", "draft.yaml", "--delta", "1e-5", "--rows", 300, "-o", "out.csv")
-    result = tabpe("synth", "data.csv", *words, "--public-rows", 400)
+    result = tabpe("synth", "data.csv", *words, "--public-rows", 400, "--preset", "paper")
     assert result.exit_code == 0
     warnings = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
     assert len(warnings) == 2

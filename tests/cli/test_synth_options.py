@@ -36,12 +36,14 @@ def test_users_are_protected(synth, folder, people):
     assert 0.99 * 2 <= promised["epsilon"] <= 2
 
 
-def test_a_schema_is_bought(tabpe, folder, people):
+@pytest.mark.parametrize(("preset", "first"), [("best", ["row count"]), ("paper", [])])
+def test_a_schema_is_bought(tabpe, folder, people, preset, first):
     words = ("--private-schema", "--drop", "patient", "--label", "ward", "--epsilon", 6)
+    words = (*words, "--preset", preset)
     result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     assert result.exit_code == 0, result.output
     names = [item["name"] for item in certificate(folder)["bill"]]
-    assert names[:2] == ["kinds of columns", "categories"]
+    assert names[: len(first) + 2] == [*first, "kinds of columns", "categories"]
     assert 0.99 * 6 <= certificate(folder)["epsilon"] <= 6
     assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
 

@@ -45,7 +45,7 @@ def attack(epsilon: float, effort: Effort) -> dict[str, Any]:
     print(f"{shipped}\n\n{seconds:.0f} s\n", flush=True)
     broken = audit_broken(epsilon, effort=effort)
     for report in broken:
-        print(f"{report.system:<18} {_noticed(report)}", flush=True)
+        print(f"{report.system:<30} {_noticed(report)}", flush=True)
     print(flush=True)
     return {
         "epsilon": epsilon,

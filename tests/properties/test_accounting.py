@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from exact_losses import exact_delta
 from tabpe.privacy import (
     ROWS,
     Adjacency,
@@ -64,3 +66,44 @@ def test_replace_one_costs_as_much_as_every_histogram_twice(mu, rounds, delta):
     once = composed_epsilon([BillItem("votes", sigma, rounds)], delta, REPLACED)
     twice = composed_epsilon([BillItem("votes", sigma, 2 * rounds)], delta)
     assert once == pytest.approx(twice, rel=1e-9)
+
+
+FOUND = np.arange(-16, 18)  # all of the noise that matters here, around 0 and around 1
+
+
+@given(
+    sigma=st.floats(0.7, 1.6),
+    moves=st.lists(st.sampled_from([(0, 0), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1)])),
+    epsilon=st.floats(0, 3),
+    data=st.data(),
+)
+@settings(deadline=None, max_examples=60)
+def test_what_is_asked_may_follow_from_answers_where_all_noise_is_the_same(
+    sigma, moves, epsilon, data
+):
+    """One cell first; then two votes, two tables, one of them or nothing, as the answer decides.
+
+    Which way cells move, and whether they do, is decided for each answer by an enemy. The
+    divergence of that is summed over all outcomes, and compared with three histograms.
+    """
+    choice = st.sampled_from([*moves, (1, 1)])
+    chosen = [data.draw(choice) for _ in range(4)]
+    with_row, without = (outcomes(sigma, chosen, present) for present in (1, 0))
+    bill = [BillItem("votes, or tables of columns", sigma, times=3)]
+    most = exact_delta(bill, epsilon, ROWS) + 1e-12
+    for one, other in ((with_row, without), (without, with_row)):
+        assert np.maximum(one - math.exp(epsilon) * other, 0).sum() <= most
+
+
+def outcomes(sigma, chosen, present):
+    """The chance of each answer and the two that follow; `chosen` says how the row moves these."""
+    joint = np.empty((len(FOUND),) * 3)
+    for place, (answer, chance) in enumerate(zip(FOUND, noise(sigma, present), strict=True)):
+        first, second = (noise(sigma, move * present) for move in chosen[answer % len(chosen)])
+        joint[place] = chance * np.multiply.outer(first, second)
+    return joint
+
+
+def noise(sigma, centre):
+    chances = np.exp(-((FOUND - centre) ** 2) / (2 * sigma**2))
+    return chances / np.exp(-((np.arange(-40, 41)) ** 2) / (2 * sigma**2)).sum()

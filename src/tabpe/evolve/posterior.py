@@ -105,7 +105,8 @@ def fit_posterior(
         if index + 1 == trial and not votes_help(history):
             return Evolved([], history, votes_help=False)
         pool = _fitted(pool, terrain.guide.rows, config, last=index + 1 == config.rounds)
-    chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
+    shares = _by_size(pool, terrain.guide.sizes)
+    chosen = systematic(shares, extent.rows, _generator(seed, config.rounds + 1))
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
 
 
@@ -196,6 +197,14 @@ def _votes(
     most = [min(config.votes, len(part)) for part in candidates]
     unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
     return unit * votes, unit * measured.sigma
+
+
+def _by_size(pool: Pool, sizes: Floats) -> Floats:
+    """Return the weights, with those of each class scaled to its declared or estimated size."""
+    weights = pool.weights
+    totals = np.bincount(pool.rows.classes, weights, minlength=len(sizes))
+    scaled: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[pool.rows.classes]
+    return scaled
 
 
 def _resampled(

@@ -236,3 +236,10 @@ def test_a_trial_goes_on_where_votes_help():
     tried, untried = Scene().run(trial=2), Scene().run()
     assert tried.votes_help
     assert plain(tried) == plain(untried)
+
+
+def test_declared_sizes_of_classes_are_kept():
+    scene = Scene()
+    guide = dataclasses.replace(scene.terrain.guide, sizes=np.array([1000.0, 3000.0]))
+    scene.terrain = Guided(guide, scene.terrain.warp)
+    assert [len(part) for part in scene.run().classes] == pytest.approx([500, 1500], abs=1)

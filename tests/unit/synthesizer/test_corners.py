@@ -77,10 +77,11 @@ def test_an_empty_class_is_no_error(table, preset):
     assert len(model.sample()) == 30
 
 
-def test_a_class_that_is_declared_but_empty_gets_its_rows(table):
+@BOTH
+def test_a_class_that_is_declared_but_empty_gets_its_rows(table, preset):
     schema = Schema((*SCHEMA.columns[:2], Categorical("ward", ("heart", "lung", "skin", "eye"))))
     shares = {"heart": 1, "lung": 1, "skin": 1, "eye": 1}
-    model = fitted(table, schema, label="ward", public_shares=shares, n_samples=40)
+    model = fitted(table, schema, label="ward", public_shares=shares, n_samples=40, preset=preset)
     assert model.sample()["ward"].to_pylist().count("eye") == 10
 
 

@@ -113,9 +113,10 @@ def test_a_label_of_one_value_serves(rows, preset):
     assert noiseless_fit(same, label="kind", preset=preset).schema_.class_names == ("a",)
 
 
-def test_declared_shares_of_classes_that_are_bought(rows):
+@BOTH
+def test_declared_shares_of_classes_that_are_bought(rows, preset):
     shares = {"heart": 2, "lung": 1, "skin": 1}
-    model = noiseless_fit(rows, label="ward", public_shares=shares)
+    model = noiseless_fit(rows, label="ward", public_shares=shares, preset=preset)
     assert "class counts" not in bill(model)
     wards = model.sample()["ward"].to_pylist()
     assert wards.count("heart") == pytest.approx(15, abs=1)

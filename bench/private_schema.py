@@ -57,6 +57,7 @@ def fitted(train: pd.DataFrame, seed: int, *, private: bool) -> tabpe.TabPE:
     """Fit with the schema bought or declared. It is bought from the file, where all is text."""
     settings: dict[str, Any] = {
         "epsilon": EPSILON,
+        "preset": "paper",
         "public_rows": len(train),
         "public_shares": train[LABEL].value_counts(normalize=True).to_dict(),
         "random_state": seed,

@@ -44,6 +44,7 @@ def reported(name: str) -> Report:
     shares = train[label].value_counts(normalize=True).to_dict()
     model = tabpe.TabPE(
         epsilon=EPSILON,
+        preset="paper",
         public_rows=len(train),
         public_shares=shares,
         random_state=0,

@@ -72,6 +72,7 @@ def evolve(folder: Path, *, fake: bool = False, **settings: Any) -> dict[str, An
         epsilon=1.0,
         delta=1e-9,
         n_samples=SIZE,
+        preset="paper",
         noise=FakeNoise(seed=0) if fake else "opendp",
         random_state=0,
         verbose=0,

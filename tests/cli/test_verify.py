@@ -26,6 +26,8 @@ def rewrite(path, **changes):
         ["--public-rows", 400],
         ["--epsilon", "0.3"],
         ["--escape-formulas"],
+        ["--preset", "paper"],
+        ["--preset", "reference"],
     ],
 )
 def test_what_synth_wrote_holds(synth, tabpe, folder, words):

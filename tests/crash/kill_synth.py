@@ -1,7 +1,7 @@
 """Kills `tabpe synth` at random moments and goes on, until so many kills have hit.
 
 A process of its own: it imports everything once, and then each attempt is a fork.
-Usage: python kill_synth.py FOLDER KILLS SEED, prints what it saw as JSON.
+Usage: python kill_synth.py FOLDER KILLS SEED PRESET, prints what it saw as JSON.
 """
 
 import contextlib
@@ -14,30 +14,39 @@ import sys
 import time
 from pathlib import Path
 
+from tabpe import Posterior
 from tabpe.archive import Archive
 from tabpe.cli.app import app
+from tabpe.evolve.config import PRESETS
 from tabpe.privacy import calibrate
 from tabpe.privacy.ledger import Ledger
 from tabpe.run_folder import measured_of
 
 ROUNDS = 15
+# What is on the bill, and how many measurements of it are on the disk in the end.
+BILLS = {
+    "paper": {"class counts": (1, 1), "votes": (ROUNDS, ROUNDS)},
+    "best": {"class counts": (1, 1), "tables of columns": (16, 1), "votes": (32, 8)},
+}
+SMALL = Posterior(candidates=60, pool=600)
 
 
-def command(folder, number):
+def command(folder, number, preset):
     return [
         "synth", str(folder / "table.csv"), "--schema", str(folder / "schema.yaml"),
         "--output", str(folder / f"out{number}.csv"), "--rows", "40", "--noise", "table",
         "--dataset", f"set {number}", "--ledger", str(folder / "ledger.db"),
         "--run-dir", str(folder / f"run{number}"), "--jobs", "1", "--quiet", "--force",
+        "--preset", preset,
     ]  # fmt: skip
 
 
-def attempt(folder, number, delay):
+def attempt(folder, number, preset, delay):
     """Return the exit code of one attempt; None if the kill hit it."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            app(command(folder, number), standalone_mode=False)
+            app(command(folder, number, preset), standalone_mode=False)
             os._exit(0)
         os._exit(1)
     moment = time.perf_counter() + delay
@@ -71,7 +80,7 @@ def look(folder, number):
     return len(measured)
 
 
-def undisturbed(folder):
+def undisturbed(folder, preset):
     """Return how long an attempt takes that nobody kills. It loads here what forks will need."""
     import pandas as pd  # noqa: F401
     import pyarrow.csv  # noqa: F401
@@ -82,37 +91,39 @@ def undisturbed(folder):
     began = time.perf_counter()
     child = os.fork()
     if child == 0:
-        app(command(folder, 0), standalone_mode=False)
+        app(command(folder, 0, preset), standalone_mode=False)
         os._exit(0)
     os.waitpid(child, 0)
     return time.perf_counter() - began
 
 
-def main(folder, kills, seed):
+def main(folder, kills, seed, preset):
+    PRESETS["best"] = SMALL
+    measurements = sum(stored for _, stored in BILLS[preset].values())
     chance = random.Random(seed)
     hits, number, in_the_middle = 0, 0, 0
-    longest = undisturbed(folder)
+    longest = undisturbed(folder, preset)
     while hits < kills:
         number += 1
         Ledger(folder / "ledger.db").set_budget(f"set {number}", epsilon=1.001, delta=1e-6)
         finished = None
         while finished is None:
             delay = chance.random() * longest if hits < kills else 600.0
-            finished = attempt(folder, number, delay)
+            finished = attempt(folder, number, preset, delay)
             (folder / f"run{number}").mkdir(exist_ok=True)
             done = look(folder, number)
             hits += finished is None
-            in_the_middle += finished is None and 0 < done < ROUNDS + 1
+            in_the_middle += finished is None and 0 < done < measurements
         assert finished == 0, f"attempt failed with {finished}"
         [entry] = Ledger(folder / "ledger.db").entries(f"set {number}")
         assert entry.state == "spent"
-        assert {item.name: item.times for item in entry.bill} == {
-            "class counts": 1, "votes": ROUNDS
-        }  # fmt: skip
-        assert done == ROUNDS + 1
+        bill = {name: times for name, (times, _) in BILLS[preset].items()}
+        assert {item.name: item.times for item in entry.bill} == bill
+        assert done == measurements
         assert (folder / f"out{number}.csv").exists()
     return {"kills": hits, "runs": number, "in the middle": in_the_middle}
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
+    where, kills, seed, preset = sys.argv[1:]
+    print(json.dumps(main(Path(where), int(kills), int(seed), preset)))

@@ -11,18 +11,20 @@ import pytest
 from tabpe.datasets.hospital import hospital_schema, hospital_table
 from tabpe.io import table_writer
 
-KILLS = 200
+KILLS = {"paper": 200, "best": 100}
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def test_two_hundred_kills_leave_a_true_ledger_and_runs_that_finish(tmp_path):
+@pytest.mark.parametrize("preset", KILLS)
+def test_many_kills_leave_a_true_ledger_and_runs_that_finish(tmp_path, preset):
     table = tmp_path / "table.csv"
     with table.open("wb") as file:
         table_writer(hospital_table().slice(0, 800), table)(file)
     hospital_schema().save(tmp_path / "schema.yaml")
+    script = Path(__file__).parent / "kill_synth.py"
     found = subprocess.run(
-        [sys.executable, Path(__file__).parent / "kill_synth.py", tmp_path, str(KILLS), "1"],
+        [sys.executable, script, tmp_path, str(KILLS[preset]), "1", preset],
         capture_output=True,
         text=True,
         env=os.environ | {"XDG_DATA_HOME": str(tmp_path / "home")},
@@ -30,5 +32,5 @@ def test_two_hundred_kills_leave_a_true_ledger_and_runs_that_finish(tmp_path):
     )
     assert found.returncode == 0, found.stderr
     seen = json.loads(found.stdout)
-    assert seen["kills"] >= KILLS
-    assert seen["in the middle"] >= KILLS / 20  # else the kills come too early or too late
+    assert seen["kills"] >= KILLS[preset]
+    assert seen["in the middle"] >= KILLS[preset] / 20  # else the kills come too early or too late

@@ -1,5 +1,6 @@
-"""The commands of the pages about users and crashes run as they stand there."""
+"""The commands of the pages about users, crashes and strategies run as they stand there."""
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from tabpe import TabPE
+from tabpe import Evolution, Posterior, TabPE
 from tabpe.cli.app import app
 from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
@@ -30,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["users", "resume"])
+@pytest.mark.parametrize("page", ["users", "resume", "strategies"])
 def test_the_commands_of_a_page_run_and_can_be_repeated(folder, page):
     text = (PAGES / f"{page}.md").read_text()
     (command,) = re.findall(r"```sh\ntabpe (.*?)\n```", text)
@@ -39,6 +40,31 @@ def test_the_commands_of_a_page_run_and_can_be_repeated(folder, page):
         assert result.exit_code == 0, result.output
     assert ("resumes" in result.output) == (page == "resume")
     assert Path("synthetic.csv").exists()
+
+
+def test_the_settings_of_the_page_about_strategies_run():
+    text = (PAGES / "strategies.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names = {"patients": hospital_table(3000), "schema": hospital_schema()}
+    exec(code, names)
+    bills = {
+        name: {item.name: item.times for item in names[name].certificate.bill}
+        for name in ("fewer", "paper", "tables")
+    }
+    assert bills["fewer"]["votes"] == 4 * 4
+    assert [times for name, times in bills["paper"].items() if "round" in name] == [2] * 15
+    assert set(bills["tables"]) == {"class counts", "tables of columns"}
+
+
+def test_the_page_about_strategies_has_every_field_and_its_default():
+    text = (PAGES / "strategies.md").read_text()
+    for strategy in (Posterior(), Evolution()):
+        for field in dataclasses.fields(strategy):
+            assert f"`{field.name}`" in text, field.name
+    mine, paper = Posterior(), Evolution()
+    for name in ("rounds", "votes", "tables", "by_rank"):
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}`")]
+        assert row.endswith(f"| {getattr(mine, name):g} | {getattr(paper, name):g} |")
 
 
 def test_the_page_about_reports_runs(folder):

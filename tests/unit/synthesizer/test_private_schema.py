@@ -9,7 +9,18 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from facade import BOUGHT, FAST, SCHEMA, USERS, bill, buying_fit, columns, of_people
+from facade import (
+    BOTH,
+    BOUGHT,
+    FAST,
+    QUICK_BEST,
+    SCHEMA,
+    USERS,
+    bill,
+    buying_fit,
+    columns,
+    of_people,
+)
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError, SchemaError
 from tabpe.privacy import FakeNoise, composed_epsilon
@@ -28,9 +39,14 @@ def noiseless_fit(table, declared=None, **changes):
         return buying_fit(table, declared, **({"noise": FakeNoise(strength=0)} | changes))
 
 
-def test_nothing_is_declared(rows):
-    model = buying_fit(rows)
-    assert bill(model) == [*SCHEMA_ITEMS, "class counts", "votes"]
+@BOTH
+def test_nothing_is_declared(rows, preset):
+    model = buying_fit(rows, preset=preset)
+    asked = ["class counts", "votes"]
+    if preset is QUICK_BEST:  # It goes by the number of rows, and counts that first.
+        asked = ["class counts", "tables of columns", "votes"]
+        assert bill(model)[0] == "row count"
+    assert [name for name in bill(model) if name != "row count"] == [*SCHEMA_ITEMS, *asked]
     assert model.schema_.names == ("age", "bmi", "ward", "ill")
     assert model.schema_.label == "ill"
     assert set(model.schema_["ward"].values) >= {"heart", "lung", "skin"}
@@ -73,9 +89,10 @@ def test_columns_are_left_out(rows):
     assert "bmi" not in model.certificate.to_json()
 
 
+@BOTH
 @pytest.mark.parametrize("label", ["ward", "ill", None])
-def test_the_classes_of_a_label_are_bought(rows, label):
-    model = noiseless_fit(rows, label=label)
+def test_the_classes_of_a_label_are_bought(rows, label, preset):
+    model = noiseless_fit(rows, label=label, preset=preset)
     assert model.schema_.label == label
     assert ("class counts" in bill(model)) == (label is not None)
     if label == "ward":
@@ -83,15 +100,17 @@ def test_the_classes_of_a_label_are_bought(rows, label):
         assert set(model.sample()["ward"].to_pylist()) <= {"heart", "lung", "skin"}
 
 
-def test_whole_numbers_can_be_a_label(rows):
+@BOTH
+def test_whole_numbers_can_be_a_label(rows, preset):
     grades = rows.append_column("grade", pa.array(np.arange(3000) % 3))
-    model = noiseless_fit(grades, label="grade")
+    model = noiseless_fit(grades, label="grade", preset=preset)
     assert model.schema_.class_names == ("0", "1", "2")
 
 
-def test_a_label_of_one_value_serves(rows):
+@BOTH
+def test_a_label_of_one_value_serves(rows, preset):
     same = rows.append_column("kind", pa.array(["a"] * 3000))
-    assert noiseless_fit(same, label="kind").schema_.class_names == ("a",)
+    assert noiseless_fit(same, label="kind", preset=preset).schema_.class_names == ("a",)
 
 
 def test_declared_shares_of_classes_that_are_bought(rows):

@@ -6,7 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from facade import BOUGHT, FAST, SCHEMA, USERS, columns, fake_fit, fitted, of_people
+from facade import (
+    BOTH,
+    BOUGHT,
+    FAST,
+    QUICK_BEST,
+    SCHEMA,
+    USERS,
+    columns,
+    fake_fit,
+    fitted,
+    of_people,
+)
 from tabpe import Evolution, Integer, Schema, TabPE
 from tabpe.engines import LocalEngine
 from tabpe.errors import BudgetError, NotPrivateWarning, OutputError, ParameterError
@@ -84,11 +95,35 @@ def test_it_ends_as_if_it_had_not_been_interrupted(table, tmp_path, ledger, aske
     assert [item.times for item in entry.bill] == [1, ROUNDS]
 
 
+@pytest.mark.parametrize("before", range(11))
+def test_the_default_ends_as_if_it_had_not_been_interrupted(table, tmp_path, ledger, asked, before):
+    """Its draws are one of counts, six of tables, which are one measurement, and three of votes."""
+    quiet = {"preset": QUICK_BEST, "noise": FakeNoise(3, strength=0.0)}
+    whole = fake_fit(table, **quiet)
+    remembered = {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
+    remembered |= {"preset": QUICK_BEST, "noise": Crashing(before, strength=0.0)}
+    if before < 10:
+        with pytest.raises(CrashError):
+            fake_fit(table, **remembered)
+        assert [entry.state for entry in ledger.entries("patients")] == ["reserved"]
+    asked.clear()
+    model = fake_fit(table, **remembered)
+    assert len(asked) == QUICK_BEST.rounds - (max(before - 7, 0) if before < 10 else 0)
+    assert model.sample().equals(whole.sample())
+    assert model.history_ == whole.history_
+    assert undated(model.certificate) == undated(whole.certificate)
+    [entry] = ledger.entries("patients")
+    assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
+    assert [item.times for item in entry.bill] == [1, 6, QUICK_BEST.rounds * QUICK_BEST.votes]
+
+
+@BOTH
 @pytest.mark.parametrize("random_state", [0, None])
 def test_a_finished_run_is_the_same_again_and_costs_nothing(
-    table, tmp_path, ledger, asked, random_state
+    table, tmp_path, ledger, asked, random_state, preset
 ):
     remembered = {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
+    remembered["preset"] = preset
     first = fake_fit(table, random_state=random_state, **remembered)
     head = ledger.head()
     asked.clear()
@@ -100,13 +135,20 @@ def test_a_finished_run_is_the_same_again_and_costs_nothing(
     assert ledger.head() == head
 
 
-@pytest.mark.parametrize("lost", ["votes-002.measured", "class-counts-001.measured"])
+@pytest.mark.parametrize(
+    ("preset", "lost"),
+    [
+        *((FAST["preset"], name) for name in ("votes-002", "class-counts-001")),
+        *((QUICK_BEST, name) for name in ("votes-002", "tables-of-columns-001")),
+    ],
+)
 def test_a_spent_run_whose_folder_lost_a_measurement_measures_nothing(
-    table, tmp_path, ledger, asked, lost
+    table, tmp_path, ledger, asked, preset, lost
 ):
     remembered = {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
+    remembered["preset"] = preset
     fake_fit(table, random_state=0, **remembered)
-    (tmp_path / "run" / lost).unlink()
+    (tmp_path / "run" / f"{lost}.measured").unlink()
     asked.clear()
     with pytest.raises(BudgetError, match="is spent in the ledger"):
         fake_fit(table, random_state=0, **remembered)
@@ -122,6 +164,7 @@ OTHER = {
         {"class_budget": 0.03},
         {"adjacency": "replace-one"},
         {"preset": Evolution(rounds=4, sampling_rounds=1)},
+        {"preset": QUICK_BEST},
         {"public_shares": {"False": 0.5, "True": 0.5}},
         {"public_rows": 400},
         {"noise": "opendp"},
@@ -197,19 +240,21 @@ def test_a_run_that_fails_before_it_reads_leaves_its_folder_free(table, tmp_path
     assert [entry.state for entry in ledger.entries("patients")] == ["spent"]
 
 
+@BOTH
 @pytest.mark.parametrize("changes", [BOUGHT, BOUGHT | USERS, USERS])
 @pytest.mark.parametrize("before", range(0, 12, 2))
-def test_what_is_bought_and_whose_rows_count_survive_a_crash(tmp_path, changes, before):
+def test_what_is_bought_and_whose_rows_count_survive_a_crash(tmp_path, changes, before, preset):
     table = of_people() if "unit" in changes else pa.table(columns(1500))
     declared = None if "schema" in changes else SCHEMA
     noise = Crashing(before, strength=0.0)
     remembered = {"random_state": None, "noise": noise, "run_dir": tmp_path / "run"}
+    remembered["preset"] = preset
 
     def fit():
         with pytest.warns(NotPrivateWarning):
             return TabPE(**(FAST | changes | remembered)).fit(table, declared)
 
-    if before < (DRAWS if declared else 12):
+    if before < (DRAWS + 7 * (preset is QUICK_BEST) if declared else 12):
         with pytest.raises(CrashError):
             fit()
     first, again = fit(), fit()

@@ -6,7 +6,18 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from facade import NOISY_DELTA, SCHEMA, bill, fitted
+from facade import (
+    BOTH,
+    NOISY_DELTA,
+    QUICK_BEST,
+    SCHEMA,
+    USERS,
+    bill,
+    buying_fit,
+    columns,
+    fitted,
+    of_people,
+)
 from tabpe import (
     Adjacency,
     Categorical,
@@ -17,6 +28,7 @@ from tabpe.errors import (
     ParameterError,
     ThinVotesWarning,
 )
+from tabpe.verify import verify
 
 
 @pytest.mark.parametrize(
@@ -99,6 +111,48 @@ def test_presets_pay_for_their_histograms(table, preset, rounds):
 def test_more_rows_than_votes_can_tell_apart_are_warned_of(table):
     with pytest.warns(ThinVotesWarning, match="fifth"):
         fitted(table, n_samples=200)
+
+
+def test_a_posterior_makes_as_many_rows_as_there_are(table):
+    made = {"preset": QUICK_BEST, "n_samples": None}
+    assert fitted(table, public_rows=400, **made).n_evolved_ == 400
+    assert fitted(table, **made).n_evolved_ == pytest.approx(400, abs=20)
+
+
+def test_the_bill_of_a_posterior_has_tables_and_as_many_votes_as_rows_have(table):
+    model = fitted(table, preset="best", epsilon=1.0, public_rows=400)
+    counts, tables, votes = model.certificate.bill
+    assert [counts.name, tables.name, votes.name] == ["class counts", "tables of columns", "votes"]
+    assert [counts.times, tables.times, votes.times] == [1, 2 * 3, 8 * 4]
+    share = model.certificate.share
+    assert [share(counts), share(tables)] == pytest.approx([0.02, 0.1], rel=0.02)
+    assert len(model.history_) == 8
+    assert 0.99 < model.certificate.epsilon <= 1.0
+
+
+PROMISES = {
+    "rows": {},
+    "replace-one": {"adjacency": "replace-one"},
+    "noise from a table": {"noise": "table"},
+    "noisy delta": {"delta": None, "n_samples": None},
+    "all public": {"public_rows": 1500, "public_shares": {False: 0.7, True: 0.3}},
+    "users": USERS,
+    "users, one replaced": USERS | {"adjacency": "replace-one"},
+}
+
+
+@BOTH
+@pytest.mark.parametrize("buys", [False, True], ids=["declared", "bought"])
+@pytest.mark.parametrize("kind", PROMISES)
+def test_what_is_promised_is_the_same_counted_anew(kind, buys, preset, tmp_path):
+    changes = {"epsilon": 2.0, "preset": preset, "n_samples": 30} | PROMISES[kind]
+    rows = of_people(1500) if "unit" in changes else pa.table(columns(1500))
+    fit = buying_fit if buys else fitted
+    model = fit(rows, None if buys else SCHEMA, **changes)
+    (tmp_path / "certificate.json").write_text(model.certificate.to_json())
+    checked = verify(tmp_path / "certificate.json")
+    assert checked.holds, checked
+    assert model.certificate.epsilon <= changes["epsilon"]
 
 
 def test_a_tenth_of_the_rows_is_evolved_by_default(table):

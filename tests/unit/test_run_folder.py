@@ -179,6 +179,17 @@ def test_a_journal_measures_once_and_charges_every_time(folder):
     assert second.spent == first.spent == (BillItem("votes", 2.5, 1),)
 
 
+@pytest.mark.parametrize("charges", [0, 1, 3])
+def test_what_is_forgone_is_charged_to_the_last_and_then_nothing(folder, charges):
+    opened = account(times=3)
+    for _ in range(charges):
+        opened.charge("votes")
+    journal = Journal(opened, folder)
+    for _ in range(2):
+        journal.forgo("votes")
+        assert opened.spent == opened.agreed
+
+
 def test_a_journal_of_a_spent_run_measures_nothing(folder):
     """A folder that lost a measurement, or an old copy of one, would be charged for nothing."""
     read = []

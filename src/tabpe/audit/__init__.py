@@ -5,6 +5,7 @@
 - `scores`: from scores to findings; thresholds, and noise that is alike
 - `system`: what is audited
 - `channel`: the votes, from inside
+- `columns`: tables of columns, from inside
 - `game`: many small runs, from outside
 - `canaries`: many rows of one run, from outside
 - `broken`: systems that break the promise

@@ -45,6 +45,14 @@ def test_a_name_is_agreed_on_once(account):
     assert account.agreed == (BillItem("votes", 14.0, 2),)
 
 
+def test_what_is_not_charged_yet_is_counted_down_to_nothing(account):
+    found = [account.uncharged("votes")]
+    for _ in range(2):
+        account.charge("votes")
+        found.append(account.uncharged("votes"))
+    assert found == [2, 1, 0]
+
+
 def test_nothing_is_spent_before_a_charge(account):
     assert account.spent == ()
 

@@ -104,9 +104,8 @@ def fit_posterior(
         history.append(_record(index, config, candidates, measured, _surprise(pool)))
         if index + 1 == trial and not votes_help(history):
             return Evolved([], history, votes_help=False)
-        pool = _fitted(pool, terrain.guide.rows, config, last=index + 1 == config.rounds)
-    shares = _by_size(pool, terrain.guide.sizes)
-    chosen = systematic(shares, extent.rows, _generator(seed, config.rounds + 1))
+        pool = _fitted(pool, terrain.guide, config, last=index + 1 == config.rounds)
+    chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
 
 
@@ -162,7 +161,7 @@ def _first_pool(
     rows = _rows(terrain, guide.drawn(classes, rng), classes)
     evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
     pool = Pool(rows, np.full(len(rows), _even(guide.rows, len(rows))), evidence)
-    return pool if config.rounds else _fitted(pool, guide.rows, config, last=True)
+    return pool if config.rounds else _fitted(pool, guide, config, last=True)
 
 
 def _candidates(
@@ -199,14 +198,6 @@ def _votes(
     return unit * votes, unit * measured.sigma
 
 
-def _by_size(pool: Pool, sizes: Floats) -> Floats:
-    """Return the weights, with those of each class scaled to its declared or estimated size."""
-    weights = pool.weights
-    totals = np.bincount(pool.rows.classes, weights, minlength=len(sizes))
-    scaled: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[pool.rows.classes]
-    return scaled
-
-
 def _resampled(
     pool: Pool, terrain: Guided, config: Posterior, index: int, rng: np.random.Generator
 ) -> Pool:
@@ -219,7 +210,7 @@ def _resampled(
     return Pool(rows, even, pool.evidence.moved(rows, origins, moves))
 
 
-def _fitted(pool: Pool, rows: float, config: Posterior, *, last: bool) -> Pool:
+def _fitted(pool: Pool, guide: Guide, config: Posterior, *, last: bool) -> Pool:
     evidence = pool.evidence
     # The weight of a row may well differ from an even share by a factor of e^spread. It is held to
     # that as if by one cell of the last histogram, which is where it is least certain.
@@ -229,11 +220,20 @@ def _fitted(pool: Pool, rows: float, config: Posterior, *, last: bool) -> Pool:
         evidence.counts,
         evidence.precisions,
         pool.log_weights,
-        even=_even(rows, len(pool.rows)),
-        pull=cells / (rows * config.spread**2),
+        even=_even(guide.rows, len(pool.rows)),
+        pull=cells / (guide.rows * config.spread**2),
         steps=config.last_steps if last else config.steps,
     )
-    return Pool(pool.rows, log_weights, evidence)
+    return Pool(pool.rows, _of_size(log_weights, pool.rows.classes, guide.sizes), evidence)
+
+
+def _of_size(log_weights: Floats, classes: Whole, sizes: Floats) -> Floats:
+    """Return log weights of which each class adds up to its declared or estimated size."""
+    totals = np.bincount(classes, np.exp(log_weights), minlength=len(sizes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.log(sizes) - np.log(totals)
+    grown: Floats = log_weights + missing[classes]
+    return grown
 
 
 def _surprise(pool: Pool) -> float:

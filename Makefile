@@ -111,16 +111,16 @@ $(VENV)/.browser: $(VENV)/bin/python
 	@touch $@
 
 $(PEERS)/.dev: $(PEERS)/bin/python $(BUILD)
-	$(INSTALL) -e '.[dev,peers]' -C wheel.cmake=false
+	$(INSTALL) -e '.[dev,peers]' --config-settings=wheel.cmake=false
 	@touch $@
 
 $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
-	$(INSTALL) -e '.[dev]' -C wheel.cmake=false
+	$(INSTALL) -e '.[dev]' --config-settings=wheel.cmake=false
 	@touch $@
 
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
 	$(INSTALL) hypothesis pytest -e . \
-		-C cmake.define.TABPE_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false \
+		-C cmake.define.TABPE_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
 		-C build-dir=$(SANITIZED)/objects
 	@touch $@
 

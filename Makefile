@@ -120,8 +120,8 @@ $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
 	$(INSTALL) hypothesis pytest -e . \
-		-C cmake.define.TABPE_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
-		-C build-dir=$(SANITIZED)/objects
+		--config-settings=cmake.define.TABPE_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
+		--config-settings=build-dir=$(SANITIZED)/objects
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

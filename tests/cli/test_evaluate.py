@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tabpe.evolve import PRESETS
+
 
 @pytest.fixture
 def released(synth, folder):
@@ -38,7 +40,7 @@ def test_a_saved_run_shows_its_rounds(released, tabpe):
     result = tabpe("evaluate", "data.csv", "out.csv", *words)
     assert (result.exit_code, result.stdout) == (0, "")
     plain = json.loads((released / "r.json").read_text())
-    assert len(plain["history"]) == 15
+    assert len(plain["history"]) == PRESETS["best"].rounds
 
 
 def test_a_page_that_may_be_released_costs_nothing(released, tabpe):

@@ -42,7 +42,15 @@ EPSILON = 1.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Slopes below this count as linear: n log n has one of about 1.08 from 35,000 to a million.
 NEARLY_LINEAR = 1.1
-TUNED = Evolution(rounds=25, sampling_rounds=8, votes=4, tilt=3.0, tables=0.05, by_rank=0.5)
+TUNED = Evolution(
+    rounds=25,
+    sampling_rounds=8,
+    mutation_final=0.01,
+    votes=4,
+    tilt=3.0,
+    tables=0.05,
+    by_rank=0.5,
+)
 STRATEGIES: dict[str, Strategy] = {
     "paper": PRESETS["paper"],
     "tuned, warped": TUNED,

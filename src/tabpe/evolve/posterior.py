@@ -29,8 +29,8 @@ from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
 from tabpe.search import first_equals
 
-# Votes that lie further from what was foretold than this many variances of their noise are no
-# chance.
+# Votes whose squared distance from what was foretold is more than this many variances of their
+# noise do not lie there by chance.
 SURPRISING = 3.0
 
 Floats = NDArray[np.float64]

@@ -201,6 +201,8 @@ CAUGHT = {
 }
 
 
+NO_NOISE = (no_noise_in_the_history, no_noise_in_a_purchase, no_noise_in_an_appraisal)
+
 # By default a row has several votes, and its numbers are spread before they are kept.
 CAUGHT_BY_DEFAULT = CAUGHT | {
     history_with_exact_totals: f"the exact count {VOTES * ROWS:,} in words",
@@ -215,7 +217,8 @@ CAUGHT_BY_DEFAULT = CAUGHT | {
 def test_a_leak_is_caught(scene, monkeypatch, leak):
     with monkeypatch.context() as patch:
         leak(scene, patch)
-    found = scene.leaks()
+    # Where noise is in order it may hit a planted count by chance, which would then be forgiven.
+    found = scene.leaks(forgiving=leak in NO_NOISE)
     expected = (CAUGHT_BY_DEFAULT if scene.preset == "best" else CAUGHT)[leak]
     assert any(one.startswith(expected) for one in found), found
 

@@ -160,10 +160,14 @@ class Scene:
         named = zip(("words", "stdout", "stderr"), map(str.encode, said), strict=True)
         return dict(named) | files_of(self.public)
 
-    def leaks(self):
-        """What of the private table is in sight, a line each."""
+    def leaks(self, forgiving=True):
+        """What of the private table is in sight, a line each.
+
+        Args:
+            forgiving: Whether counts that noise happened to hit are left out.
+        """
         unkeyed = digests(self.private / "table.csv") | digests(self.private / "table.parquet")
-        return leaks(self.evidence(), self._pieces | unkeyed, self.witness)
+        return leaks(self.evidence(), self._pieces | unkeyed, self.witness, forgiving)
 
 
 def _read(terminal, shown):

@@ -66,16 +66,17 @@ def chain_of(error):
     return "\n".join(f"{one!s}\n{one!r}\n{one.args!r}\n{vars(one)}" for one in seen)
 
 
-def leaks(evidence, pieces, witness):
+def leaks(evidence, pieces, witness, forgiving=True):
     """Return what of the private table is in the evidence, a line each.
 
     Args:
         evidence: Bytes by name.
         pieces: What must not be there, as bytes by name.
-        witness: Knows the exact answers of the engines, and the noisy numbers. A count that noise
-            happened to hit is not looked for.
+        witness: Knows the exact answers of the engines, and the noisy numbers.
+        forgiving: Whether a count that noise happened to hit is not looked for.
     """
-    counts = [count for count in COUNTS if not 0 < witness.noisy[count] <= LUCKY]
+    lucky = [count for count in COUNTS if 0 < witness.noisy[count] <= LUCKY] if forgiving else []
+    counts = [count for count in COUNTS if count not in lucky]
     windows, arrays = _windows(witness.exact), _arrays(witness.exact)
     pieces = pieces | {f"an encoded row, spread ({n})": row for n, row in enumerate(witness.spread)}
     found = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,8 @@ from tabpe.encode.axes import Marginal
 from tabpe.engines import Engine, Survey, Tables
 from tabpe.engines.users import Users
 from tabpe.errors import ParameterError
-from tabpe.evolve.bins import bins_of
+from tabpe.evolve.bins import bins_of, pairs_of
+from tabpe.evolve.config import PAIRS
 from tabpe.evolve.guide import Guide, Table, guide_of
 from tabpe.io import Source
 from tabpe.journal import Journal
@@ -88,28 +90,47 @@ def buy_guide(
     *,
     name: str,
 ) -> Guide:
-    """Return what tables of single columns say, buying them as an item of the bill.
+    """Return what tables of columns say, buying them as an item of the bill, and pairs as another.
 
     Privacy: they are read by `tabpe.measure` alone, and charged to the account of the journal. The
     number of cells of each follows from public and noisy facts.
     """
-    request, account = settings.request, journal.account
-    terms = measure.Terms(account, settings.noise, request.neighbours)
-    sigma = next((item.sigma for item in account.agreed if item.name == name), math.inf)
-    bins = bins_of(encoder, facts.row_estimate, sigma, by_class=settings.classes > 1)
+    account = journal.account
+    bins = bins_of(
+        encoder, facts.row_estimate, _sigma(account, name), by_class=settings.classes > 1
+    )
     asked = [*bins.overall, *bins.by_class]
+    found = _buy_tables(tables, asked, facts, journal, settings, name=name)
+    guide = guide_of(encoder, bins, found, facts.class_sizes, _sigma(account, CLASS_COUNTS, 0.0))
+    if all(item.name != PAIRS for item in account.agreed):
+        return guide
+    pairs = pairs_of(bins, facts.row_estimate, _sigma(account, PAIRS))
+    more = _buy_tables(tables, pairs, facts, journal, settings, name=PAIRS)
+    return dataclasses.replace(guide, tables=(*guide.tables, *more))
+
+
+def _buy_tables(
+    tables: Tables,
+    asked: Sequence[Marginal],
+    facts: Facts,
+    journal: Journal,
+    settings: Settings,
+    *,
+    name: str,
+) -> list[Table]:
     if not asked:  # A label alone has no table beside the counts of classes.
-        return guide_of(encoder, bins, (), facts.class_sizes, _class_sigma(account))
+        return []
+    terms = measure.Terms(journal.account, settings.noise, settings.request.neighbours)
     bought = journal.once(
         name,
         lambda: measure.measured_marginals(tables, asked, terms, name),
         times=len(asked),
     )
-    found = [
+    sigma = _sigma(journal.account, name)
+    return [
         _table(marginal, values / bought.scale, sigma, facts, settings)
         for marginal, values in zip(asked, bought.values, strict=True)
     ]
-    return guide_of(encoder, bins, found, facts.class_sizes, _class_sigma(account))
 
 
 def _table(
@@ -122,9 +143,9 @@ def _table(
     return Table(marginal, unit * counts.reshape(marginal.shape), unit * sigma)
 
 
-def _class_sigma(account: Account) -> float:
-    """Return the noise on the number of rows of each class; 0 if it is declared."""
-    return next((item.sigma for item in account.agreed if item.name == CLASS_COUNTS), 0.0)
+def _sigma(account: Account, name: str, otherwise: float = math.inf) -> float:
+    """Return the noise on each count of an item of the bill."""
+    return next((item.sigma for item in account.agreed if item.name == name), otherwise)
 
 
 def check_size(request: Request, schema: Schema) -> None:

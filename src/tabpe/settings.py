@@ -13,7 +13,7 @@ from tabpe.evolve import Asked, Strategy, plain
 from tabpe.privacy import NoiseSource
 from tabpe.request import Request
 from tabpe.resources import Resources
-from tabpe.schema import Outline, Schema
+from tabpe.schema import Boolean, Categorical, Outline, Schema, Sketch
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Settings:
     @property
     def asked(self) -> Asked:
         """What the strategy asks of the private rows: known before one of them is read."""
-        return self.config.asked(columns_of(self.schema), self.classes)
+        schema = self.schema
+        return self.config.asked(columns_of(schema), self.classes, listed_of(schema))
 
     @property
     def columns(self) -> list[str]:
@@ -104,3 +105,22 @@ def columns_of(schema: Schema | Outline) -> int:
     """
     apart = schema.label is not None and schema.label_cuts is None
     return len(schema.columns) - apart
+
+
+def listed_of(schema: Schema | Outline) -> int:
+    """Return how many columns of a record are declared to have listed values.
+
+    A column whose type is bought counts as none: what is asked is fixed before.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer
+        >>> age, ill, old = Integer("age", 0, 100), Boolean("ill"), Boolean("old")
+        >>> listed_of(Schema((age, ill, old), label="ill"))
+        1
+    """
+    kinds = (
+        column.kind if isinstance(column, Sketch) else type(column)
+        for column in schema.columns
+        if column.name != schema.label
+    )
+    return sum(kind in (Boolean, Categorical) for kind in kinds)

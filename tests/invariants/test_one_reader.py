@@ -27,7 +27,7 @@ from tabpe.evolve.config import VOTES_OR_TABLES
 from tabpe.io import batches
 from tabpe.privacy import Neighbours
 
-SMALL = Posterior(rounds=3, pool=300, steps=3, last_steps=5)
+SMALL = Posterior(rounds=3, pool=300, sweeps=3, last_sweeps=5)
 BY_RANK = Evolution(rounds=4, sampling_rounds=1, votes=2, tables=0.2, by_rank=0.5, tilt=1.0)
 FEW = (Float("x", 0.0, 1.0), Integer("age", 0, 99), Categorical("ward", ("heart", "lung", "eye")))
 MANY = tuple(Integer(f"c{place}", 0, 9) for place in range(42))
@@ -40,7 +40,7 @@ KINDS = {
     "users": USERS,
     "streamed": {"engine": "stream"},
     "streamed users": {"engine": "stream", **USERS},
-    "tables alone": {"preset": Posterior(rounds=0, pool=300, last_steps=5)},
+    "tables alone": {"preset": Posterior(rounds=0, pool=300, last_sweeps=5)},
     "evolution with tables": {"preset": BY_RANK},
     "paper": {"preset": Evolution(rounds=6)},
     "wide": {"columns": MANY},

@@ -17,7 +17,7 @@ from tabpe.privacy import Neighbours, OpenDPNoise
 
 ALARM = 1e-8
 WIDTH = 40
-SMALL = Posterior(rounds=3, pool=4_000, candidates=1_000, steps=2, last_steps=2)
+SMALL = Posterior(rounds=3, pool=4_000, candidates=1_000, sweeps=2, last_sweeps=2)
 KINDS = {
     "rows": {},
     "replace-one": {"adjacency": "replace-one"},

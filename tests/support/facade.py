@@ -32,7 +32,7 @@ SCHEMA = Schema(
     label="ill",
 )
 QUICK = Evolution(rounds=3, sampling_rounds=1)
-QUICK_BEST = Posterior(rounds=3, votes=2, candidates=40, pool=400, steps=5, last_steps=10)
+QUICK_BEST = Posterior(rounds=3, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
 # For what must hold whatever the strategy is.
 BOTH = pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
 # A large epsilon and few rounds are calibrated in milliseconds; the noise does not matter here.

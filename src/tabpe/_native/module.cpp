@@ -21,7 +21,6 @@ namespace {
 template <typename T>
 using Table = nb::ndarray<const T, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const double, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
-using Pairs = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<nb::ro, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 
 template <typename T>
@@ -111,9 +110,13 @@ Cells cells_of(const Table<int32_t>& cells) {
     return {int64_t(cells.shape(0)), int64_t(cells.shape(1)), cells.data()};
 }
 
-nb::object scattered(const Table<int32_t>& cells, const Numbers& weights, int64_t size) {
-    if (weights.shape(0) != cells.shape(0))
+void check_weights(const Table<int32_t>& cells, const Numbers& weights) {
+    if (weights.shape(0) != cells.shape(1))
         throw nb::value_error("weights: expected one for each row of cells.");
+}
+
+nb::object scattered(const Table<int32_t>& cells, const Numbers& weights, int64_t size) {
+    check_weights(cells, weights);
     if (size < 0) throw nb::value_error("size: expected at least 0.");
     std::unique_ptr<double[]> sums(new double[size_t(size)]());
     bool fits;
@@ -125,15 +128,17 @@ nb::object scattered(const Table<int32_t>& cells, const Numbers& weights, int64_
     return array(std::move(sums), {size_t(size)});
 }
 
-nb::object gathered(const Table<int32_t>& cells, const Pairs& values) {
-    std::unique_ptr<double[]> sums(new double[2 * cells.shape(0)]);
+nb::object scaled(const Table<int32_t>& cells, const Numbers& weights, const Numbers& factors) {
+    check_weights(cells, weights);
+    std::unique_ptr<double[]> found(new double[weights.size()]);
+    std::copy(weights.data(), weights.data() + weights.size(), found.get());
     bool fits;
     {
         const nb::gil_scoped_release released;
-        fits = gather(cells_of(cells), values.data(), int64_t(values.shape(0)), sums.get());
+        fits = scale(cells_of(cells), factors.data(), int64_t(factors.size()), found.get());
     }
     if (!fits) throw nb::value_error(kMisplaced);
-    return array(std::move(sums), {cells.shape(0), 2});
+    return array(std::move(found), {weights.size()});
 }
 
 }  // namespace
@@ -180,7 +185,7 @@ NB_MODULE(_search, module) {
         },
         "numbers"_a, "codes"_a);
     module.def("scatter", &scattered, "cells"_a, "weights"_a, "size"_a);
-    module.def("gather", &gathered, "cells"_a, "values"_a);
+    module.def("scale", &scaled, "cells"_a, "weights"_a, "factors"_a);
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Kernels* one : usable_kernels()) names.emplace_back(one->instruction_set);

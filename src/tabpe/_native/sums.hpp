@@ -5,19 +5,19 @@
 
 namespace tabpe {
 
-// Row by row, the places of its cells; all rows have equally many.
+// Line by line, a cell of each row.
 struct Cells {
+    int64_t lines;
     int64_t rows;
-    int64_t columns;
     const int32_t* places;
 };
 
-// Adds the weight of each row to `size` sums, those of its cells, row by row and left to right. False
+// Adds the weight of each row to `size` sums, those of its cells, line by line and left to right. False
 // if a place is none of them; the sums are then not to be used.
 bool scatter(const Cells& cells, const double* weights, int64_t size, double* sums);
 
-// Writes for each row the sums of both values of its cells, added left to right. False if a place is
-// none of `size`.
-bool gather(const Cells& cells, const double* values, int64_t size, double* sums);
+// Multiplies the weight of each row by the factors of its cells, line by line. False if a place is none
+// of `size`; the weights are then not to be used.
+bool scale(const Cells& cells, const double* factors, int64_t size, double* weights);
 
 }  // namespace tabpe

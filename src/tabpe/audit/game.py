@@ -25,7 +25,7 @@ WITHOUT = [0.5] * 20
 WITH = [*WITHOUT, 1.0]
 # Both strategies, as small as they get.
 EVOLVED = Evolution(rounds=4, sampling_rounds=4)
-FITTED = Posterior(rounds=4, candidates=4, pool=16, steps=1, last_steps=1)
+FITTED = Posterior(rounds=4, candidates=4, pool=16, sweeps=1, last_sweeps=1)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""The cells in which single columns are counted: as many as the noise lets one tell apart."""
+"""The cells in which columns are counted: as many as the noise lets one tell apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,8 @@ from tabpe.encode import Encoder
 from tabpe.encode.axes import ListAxis, Marginal, NumberAxis, axis_of, class_axis
 
 MOST_BINS = 32
+# Of a table of two columns. By class it may have a few times as many: noise on a cell is the same.
+FEWEST_OF_PAIR, MOST_OF_PAIR, BY_CLASS = 16, 1024, 4
 # An average cell holds at least this many times the noise on it.
 ABOVE_NOISE = 2.0
 _FEWEST, _FEWEST_BY_CLASS = 4, 2
@@ -73,6 +77,51 @@ def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> B
         groups,
         class_axis(encoder) if by_class else None,
     )
+
+
+def pairs_of(bins: Bins, rows: float, sigma: float) -> list[Marginal]:
+    """Return a table of each pair of columns, in cells that hold more rows than noise.
+
+    Listed values stay apart; bins of numbers join where there would be too many cells. A table is
+    by class as well where that does not make too many of them.
+
+    Args:
+        bins: How single columns are counted.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on each cell.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> columns = Integer("age", 0, 99), Integer("weight", 0, 200), Boolean("ill")
+        >>> encoder = Encoder(Schema(columns, label="ill"))
+        >>> bins = bins_of(encoder, rows=10_000, sigma=50, by_class=True)
+        >>> pairs_of(bins, rows=10_000, sigma=50)[0].shape
+        (2, 10, 10)
+    """
+    most = int(min(max(rows / (ABOVE_NOISE * sigma), FEWEST_OF_PAIR), MOST_OF_PAIR))
+    return [_pair(*pair, bins.classes, most) for pair in combinations(bins.fine, 2)]
+
+
+def _pair(
+    one: NumberAxis | ListAxis, other: NumberAxis | ListAxis, classes: ListAxis | None, most: int
+) -> Marginal:
+    if one.size * other.size > most:
+        even = isqrt(most)
+        sides = _joined(one, other, even, most), _joined(other, one, even, most)
+    else:
+        sides = one, other
+    pair = Marginal(sides)
+    if classes is None or classes.size * pair.size > BY_CLASS * most:
+        return pair
+    return Marginal((classes, *sides))
+
+
+def _joined(
+    axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
+) -> NumberAxis | ListAxis:
+    """Return an axis with fewer bins: what listed values leave it, or else an even part."""
+    left = most // other.size if isinstance(other, ListAxis) else even
+    return _coarser(axis, _groups(axis, max(left, _FEWEST)))
 
 
 def _held(cells: float, fewest: int) -> int:

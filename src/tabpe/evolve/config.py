@@ -10,7 +10,7 @@ from typing import Any
 from tabpe import _validate
 from tabpe.errors import ParameterError
 from tabpe.measure.histograms import VOTES
-from tabpe.privacy.plan import Part
+from tabpe.privacy.plan import Part, scaled
 
 SELECTIONS = ("two-stage", "sampling", "ranking")
 OPERATORS = ("random-walk", "genetic")
@@ -19,6 +19,7 @@ STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
 MOST_TILTED = 200
 COLUMNS = "tables of columns"
+PAIRS = "tables of pairs"
 VOTES_OR_TABLES = "votes, or tables of columns"
 # In so many columns all rows are about equally far from each other, and votes may say nothing:
 # after a trial of some rounds the rest of the budget can go to tables of columns.
@@ -132,8 +133,14 @@ class Evolution:
                 f"uniformly. Give tables no part of the budget, or take the other operator."
             )
 
-    def asked(self, columns: int, classes: int) -> Asked:
-        """Return what it asks of a table with so many columns beside the label."""
+    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:  # noqa: ARG002
+        """Return what it asks of a table with so many columns beside the label.
+
+        Args:
+            columns: The number of columns.
+            classes: The number of classes.
+            listed: How many of the columns have listed values; whatever it is.
+        """
         tables = tables_asked(self.tables, columns, classes)
         if not self.tilt:
             return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
@@ -157,13 +164,15 @@ class Posterior:
     """How weighted rows are fitted to all noisy measurements so far, round by round.
 
     One pool of rows stands for the table. Each round draws candidates from it, asks for votes, and
-    fits the weights of the pool to the votes of all rounds and to tables of single columns. Rows
-    are then drawn by weight and moved a little, so that the pool follows its weights.
+    fits the weights of the pool to the votes of all rounds and to tables of columns. Rows are then
+    drawn by weight and moved a little, so that the pool follows its weights.
 
     Args:
         rounds: Number of histograms of votes; 0 for tables alone.
         votes: For how many of the nearest candidates a row votes.
         tables: Which part of the budget tables of single columns take.
+        pairs: Which part tables of all pairs of columns take, where at least half of the columns
+            have listed values: these either agree or do not, and votes tell little of them.
         by_rank: How far numbers are moved towards their ranks for distances and steps.
         candidates: How many rows are voted on in each round; None for as many as noise allows.
         pool: How many rows the pool has; None for a multiple of the candidates.
@@ -172,8 +181,8 @@ class Posterior:
         kept: Which part of the rows stays where it is.
         category_weight: What one differing category adds to a squared distance.
         spread: By how much the logarithm of a weight may well differ from that of an even share.
-        steps: Steps of the fit in each round.
-        last_steps: Steps of the last fit.
+        sweeps: Sweeps of the fit in each round.
+        last_sweeps: Sweeps of the last fit.
 
     Example:
         >>> PRESETS["best"].asked(columns=3, classes=2).histograms
@@ -183,6 +192,7 @@ class Posterior:
     rounds: int = 8
     votes: int = 4
     tables: float = 0.1
+    pairs: float = 0.4
     by_rank: float = 0.5
     candidates: int | None = None
     pool: int | None = None
@@ -190,14 +200,20 @@ class Posterior:
     mutation_final: float = 0.04
     kept: float = 0.5
     category_weight: float = 1 / 3
-    spread: float = 2.0
-    steps: int = 20
-    last_steps: int = 100
+    spread: float = 1.0
+    sweeps: int = 10
+    last_sweeps: int = 30
 
     def __post_init__(self) -> None:
         _validate.whole("rounds", self.rounds, least=0)
         _check_votes(self.votes)
         _validate.real("tables", self.tables, above=0, below=1)
+        _validate.real("pairs", self.pairs, above=0, below=1, least=True)
+        if self.tables + self.pairs >= 1:
+            raise ParameterError(
+                f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
+                f"for the votes. Make one of them smaller, or ask for no votes by rounds=0."
+            )
         _check_help(self.tables, self.by_rank)
         for name in ("candidates", "pool"):
             _validate.optional(_validate.whole, name, getattr(self, name), least=1)
@@ -206,16 +222,26 @@ class Posterior:
         _validate.fraction("kept", self.kept)
         _validate.real("category_weight", self.category_weight, above=0)
         _validate.real("spread", self.spread, above=0)
-        _validate.whole("steps", self.steps, least=1)
-        _validate.whole("last_steps", self.last_steps, least=1)
+        _validate.whole("sweeps", self.sweeps, least=1)
+        _validate.whole("last_sweeps", self.last_sweeps, least=1)
 
-    def asked(self, columns: int, classes: int) -> Asked:
-        """Return what it asks of a table with so many columns beside the label."""
+    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:
+        """Return what it asks of a table with so many columns beside the label.
+
+        Args:
+            columns: The number of columns.
+            classes: The number of classes.
+            listed: How many of the columns have listed values.
+        """
         if not self.rounds and not columns:
             raise ParameterError("rounds=0: a label alone has no tables of columns. Ask for votes.")
+        share = self.pairs if 2 * listed >= columns and columns < WIDE else 0.0
+        pairs = pairs_asked(share, columns)
         if not self.rounds:
-            return Asked((), tables_asked(1.0, columns, classes))
-        tables = tables_asked(self.tables, columns, classes)
+            whole = self.tables + sum(part.share for part in pairs)
+            singles = tables_asked(self.tables, columns, classes)
+            return Asked((), scaled((*singles, *pairs), 1 / whole))
+        tables = (*tables_asked(self.tables, columns, classes), *pairs)
         later = (self.rounds - TRIAL) * self.votes
         if columns < WIDE or later < 1:
             return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
@@ -269,6 +295,12 @@ def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:
     if not share or not columns:
         return ()
     return (Part(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
+
+
+def pairs_asked(share: float, columns: int) -> tuple[Part, ...]:
+    """Return the tables of two columns each, of all pairs of them."""
+    pairs = math.comb(columns, 2)
+    return (Part(PAIRS, share, pairs),) if share and pairs else ()
 
 
 def _check_votes(votes: int) -> None:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records
+from tabpe.evolve.fit import Cells, Counted
 from tabpe.evolve.guide import Table
 from tabpe.search import index
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Cells = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +52,16 @@ class Measurement:
         counts: The counts, in rows. The last one is of a cell without a meaning, for rows that
             fall into fewer cells than others.
         precisions: One over the variance of the noise on each; 0 for the last.
-        width: Into how many cells a row falls.
-        cells: Returns these cells for each row.
+        cells: Returns the cells that rows fall into: a line for each, a place in it for each row.
     """
 
     counts: Floats
     precisions: Floats
-    width: int
-    cells: Callable[[Rows], Whole]
+    cells: Callable[[Rows], Cells]
+
+    def of(self, cells: Cells) -> Counted:
+        """Return the counts with the cells of some rows."""
+        return Counted(cells, self.counts, self.precisions)
 
 
 def of_table(table: Table) -> Measurement:
@@ -67,8 +69,7 @@ def of_table(table: Table) -> Measurement:
     return Measurement(
         np.append(table.counts.ravel(), 0.0),
         _precisions(table.counts.size, table.sigma),
-        1,
-        lambda rows: table.marginal.cells(rows.plain, rows.classes)[:, None],
+        lambda rows: table.marginal.cells(rows.plain, rows.classes)[None].astype(np.int32),
     )
 
 
@@ -94,18 +95,18 @@ def of_votes(
     ends = np.cumsum([0, *map(len, candidates)])
     found = [index(part, category_weight, jobs=jobs) if len(part) else None for part in candidates]
 
-    def cells(rows: Rows) -> Whole:
-        voted = np.full((len(rows), each), ends[-1], dtype=np.int64)
+    def cells(rows: Rows) -> Cells:
+        voted = np.full((each, len(rows)), ends[-1], dtype=np.int32)
         places = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
         for label, one in enumerate(found):
             mine = slice(places[label], places[label + 1])
             k = min(each, len(candidates[label]))
             if one is not None and mine.start < mine.stop:
                 seen = Records(rows.seen.numbers[mine], rows.seen.codes[mine])
-                voted[mine, :k] = ends[label] + one.nearest(seen, k)
+                voted[:k, mine] = ends[label] + one.nearest(seen, k).T
         return voted
 
-    return Measurement(np.append(votes, 0.0), _precisions(len(votes), sigma), each, cells)
+    return Measurement(np.append(votes, 0.0), _precisions(len(votes), sigma), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,26 +115,21 @@ class Evidence:
 
     Args:
         measurements: The measurements.
-        cells: For each row its cells, counted through all measurements: rows x their widths.
+        cells: The cells of the rows in each.
     """
 
     measurements: tuple[Measurement, ...]
-    cells: Cells
+    cells: tuple[Cells, ...]
 
     @staticmethod
     def about(rows: Rows, measurements: Sequence[Measurement]) -> Evidence:
         """Return measurements with the cells of some rows."""
-        return Evidence(tuple(measurements), _located(rows, measurements, first=0))
+        return Evidence(tuple(measurements), tuple(one.cells(rows) for one in measurements))
 
     @property
-    def counts(self) -> Floats:
-        """The noisy counts of all cells."""
-        return np.concatenate([one.counts for one in self.measurements])
-
-    @property
-    def precisions(self) -> Floats:
-        """One over the variance of each."""
-        return np.concatenate([one.precisions for one in self.measurements])
+    def counted(self) -> list[Counted]:
+        """All counts with the cells of the rows."""
+        return [one.of(cells) for one, cells in zip(self.measurements, self.cells, strict=True)]
 
     def moved(self, rows: Rows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
         """Return the same about other rows.
@@ -143,25 +139,19 @@ class Evidence:
             origins: The row that each one was before.
             moves: Which of them are not where they were before.
         """
-        cells = self.cells[origins]
         where = np.flatnonzero(moves)
-        cells[where] = _located(rows.take(where), self.measurements, first=0)
-        return Evidence(self.measurements, cells)
+        fresh = rows.take(where)
+        moved = []
+        for one, before in zip(self.measurements, self.cells, strict=True):
+            cells = before[:, origins]
+            cells[:, where] = one.cells(fresh)
+            moved.append(cells)
+        return Evidence(self.measurements, tuple(moved))
 
     def with_more(self, measurement: Measurement, rows: Rows) -> Evidence:
         """Return all of it and one more measurement."""
-        first = sum(len(one.counts) for one in self.measurements)
-        more = _located(rows, [measurement], first=first)
-        return Evidence((*self.measurements, measurement), np.concatenate([self.cells, more], 1))
-
-
-def _located(rows: Rows, measurements: Sequence[Measurement], first: int) -> Cells:
-    cells = np.empty((len(rows), sum(one.width for one in measurements)), dtype=np.int32)
-    column = 0
-    for one in measurements:
-        cells[:, column : column + one.width] = first + one.cells(rows)
-        column, first = column + one.width, first + len(one.counts)
-    return cells
+        more = measurement.cells(rows)
+        return Evidence((*self.measurements, measurement), (*self.cells, more))
 
 
 def _precisions(cells: int, sigma: float) -> Floats:

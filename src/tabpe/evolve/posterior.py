@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tabpe.encode import Records
 from tabpe.evolve.config import Posterior
 from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
-from tabpe.evolve.fit import fitted
+from tabpe.evolve.fit import fitted, scatter
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
 from tabpe.evolve.sizes import Extent
@@ -43,18 +43,13 @@ class Pool:
 
     Args:
         rows: The rows, class by class.
-        log_weights: The logarithm of how many private rows each stands for.
+        weights: How many private rows each stands for.
         evidence: What was measured, and where the rows fall in it.
     """
 
     rows: Rows
-    log_weights: Floats
+    weights: Floats
     evidence: Evidence
-
-    @property
-    def weights(self) -> Floats:
-        """How many private rows each row stands for."""
-        return np.exp(self.log_weights)
 
 
 def fit_posterior(
@@ -100,11 +95,11 @@ def fit_posterior(
             jobs=jobs,
         )
         pool = _resampled(pool, terrain, config, index, rng)
-        pool = Pool(pool.rows, pool.log_weights, pool.evidence.with_more(found, pool.rows))
+        pool = Pool(pool.rows, pool.weights, pool.evidence.with_more(found, pool.rows))
         history.append(_record(index, config, candidates, measured, _surprise(pool)))
         if index + 1 == trial and not votes_help(history):
             return Evolved([], history, votes_help=False)
-        pool = _fitted(pool, terrain.guide, config, last=index + 1 == config.rounds)
+        pool = _fitted(pool, terrain.guide, config, extent, last=index + 1 == config.rounds)
     chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
 
@@ -160,8 +155,8 @@ def _first_pool(
     classes = systematic(guide.sizes, extent.pool, rng)
     rows = _rows(terrain, guide.drawn(classes, rng), classes)
     evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
-    pool = Pool(rows, np.full(len(rows), _even(guide.rows, len(rows))), evidence)
-    return pool if config.rounds else _fitted(pool, guide, config, last=True)
+    pool = Pool(rows, np.full(len(rows), guide.rows / len(rows)), evidence)
+    return _fitted(pool, guide, config, extent, last=not config.rounds)
 
 
 def _candidates(
@@ -206,33 +201,27 @@ def _resampled(
     moves = rng.random(len(origins)) >= config.kept
     moves[1:] |= origins[1:] == origins[:-1]
     rows = _moved(pool.rows.take(origins), moves, mutation_rate(config, index), terrain, rng)
-    even = np.full(len(rows), _even(terrain.guide.rows, len(rows)))
+    even = np.full(len(rows), terrain.guide.rows / len(rows))
     return Pool(rows, even, pool.evidence.moved(rows, origins, moves))
 
 
-def _fitted(pool: Pool, guide: Guide, config: Posterior, *, last: bool) -> Pool:
-    evidence = pool.evidence
+def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
     # The weight of a row may well differ from an even share by a factor of e^spread. It is held to
-    # that as if by one cell of the last histogram, which is where it is least certain.
-    cells = len(evidence.measurements[-1].counts)
-    log_weights = fitted(
-        evidence.cells,
-        evidence.counts,
-        evidence.precisions,
-        pool.log_weights,
-        even=_even(guide.rows, len(pool.rows)),
-        pull=cells / (guide.rows * config.spread**2),
-        steps=config.last_steps if last else config.steps,
+    # that as if by one cell of a histogram of votes, which is where it is least certain.
+    weights = fitted(
+        pool.evidence.counted,
+        len(pool.rows),
+        even=float(np.log(guide.rows / len(pool.rows))),
+        pull=extent.candidates / (guide.rows * config.spread**2),
+        sweeps=config.last_sweeps if last else config.sweeps,
     )
-    return Pool(pool.rows, _of_size(log_weights, pool.rows.classes, guide.sizes), evidence)
+    return Pool(pool.rows, _of_size(weights, pool.rows.classes, guide.sizes), pool.evidence)
 
 
-def _of_size(log_weights: Floats, classes: Whole, sizes: Floats) -> Floats:
-    """Return log weights of which each class adds up to its declared or estimated size."""
-    totals = np.bincount(classes, np.exp(log_weights), minlength=len(sizes))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missing = np.log(sizes) - np.log(totals)
-    grown: Floats = log_weights + missing[classes]
+def _of_size(weights: Floats, classes: Whole, sizes: Floats) -> Floats:
+    """Return weights of which each class adds up to its declared or estimated size."""
+    totals = np.bincount(classes, weights, minlength=len(sizes))
+    grown: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[classes]
     return grown
 
 
@@ -241,12 +230,9 @@ def _surprise(pool: Pool) -> float:
 
     About 1 if the pool is right. It is free: both are known already.
     """
-    last = pool.evidence.measurements[-1]
-    first = len(pool.evidence.counts) - len(last.counts)
-    cells = pool.evidence.cells[:, -last.width :].astype(np.int64) - first
-    weights = np.repeat(pool.weights, last.width)
-    predicted = np.bincount(cells.ravel(), weights, minlength=len(last.counts))
-    return float(((last.counts - predicted) ** 2 * last.precisions)[:-1].mean())
+    last = pool.evidence.counted[-1]
+    predicted = scatter(last.cells, pool.weights, len(last.targets))
+    return float(((last.targets - predicted) ** 2 * last.precisions)[:-1].mean())
 
 
 def _record(
@@ -285,11 +271,6 @@ def _moved(
     fresh = terrain.stepped(rows.plain.take(where), classes, rate, rng)
     seen = _replaced(rows.seen, where, terrain.seen(fresh))
     return Rows(_replaced(rows.plain, where, fresh), seen, rows.classes)
-
-
-def _even(rows: float, size: int) -> float:
-    """Return the logarithm of the weight that each of `size` rows has if all are alike."""
-    return float(np.log(rows / size))
 
 
 def _replaced(rows: Records, where: Whole, others: Records) -> Records:

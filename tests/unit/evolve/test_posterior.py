@@ -205,7 +205,7 @@ def test_moves_become_smaller_by_equal_factors():
         {"kept": -1},
         {"spread": 0},
         {"steps": 0},
-        {"last_steps": 1.5},
+        {"last_sweeps": 1.5},
         {"category_weight": 0},
     ],
 )

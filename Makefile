@@ -68,6 +68,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python bench/reproduce.py
 	$(BIN)/python bench/ablations.py
 	$(BIN)/python -m bench.voting
+	$(BIN)/python -m bench.strategies
 	$(BIN)/python -m bench.streaming
 	$(BIN)/python -m bench.audit
 	$(BIN)/python -m bench.private_schema

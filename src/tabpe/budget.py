@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tabpe.buying import planned_item
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.evolve import Asked
+from tabpe.evolve.config import FIELDS
 from tabpe.privacy import Account, BillItem, NoiseSource, composed_epsilon
 from tabpe.privacy.accounting import SMALLEST_DELTA, fineness, gaussian_mu
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
@@ -160,8 +161,7 @@ def _share_of_rest(request: Request, classes: int, asked: Asked) -> float:
     taken = {
         "class_budget": request.class_budget * bool(counts_to_buy(request, classes)),
         "schema_budget": request.schema_budget,
-        "tables": sum(part.share for part in asked.first),
-    }
+    } | {FIELDS.get(part.name, part.name): part.share for part in asked.first}
     share = 1 - sum(taken.values())
     if share < _LEAST_SHARE:
         parts = ", ".join(f"{name}={part:g}" for name, part in taken.items() if part)

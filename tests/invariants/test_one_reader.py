@@ -9,6 +9,7 @@ the scale of numbers, the end of a trial and what takes the place of votes.
 
 import itertools
 import json
+import math
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -23,13 +24,19 @@ from tabpe import Boolean, Categorical, Evolution, Float, Integer, Schema, TabPE
 from tabpe.archive import Archive
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolve import Posterior
-from tabpe.evolve.config import VOTES_OR_TABLES
+from tabpe.evolve.config import PAIRS, VOTES_OR_TABLES
 from tabpe.io import batches
 from tabpe.privacy import Neighbours
 
 SMALL = Posterior(rounds=3, pool=300, sweeps=3, last_sweeps=5)
 BY_RANK = Evolution(rounds=4, sampling_rounds=1, votes=2, tables=0.2, by_rank=0.5, tilt=1.0)
 FEW = (Float("x", 0.0, 1.0), Integer("age", 0, 99), Categorical("ward", ("heart", "lung", "eye")))
+LISTED = (
+    Categorical("ward", ("heart", "lung", "eye")),
+    Categorical("floor", ("ground", "first")),
+    Integer("age", 0, 99),
+    Float("x", 0.0, 1.0),
+)
 MANY = tuple(Integer(f"c{place}", 0, 9) for place in range(42))
 USERS = {"unit": "person", "max_rows_per_user": 3}
 
@@ -41,6 +48,13 @@ KINDS = {
     "streamed": {"engine": "stream"},
     "streamed users": {"engine": "stream", **USERS},
     "tables alone": {"preset": Posterior(rounds=0, pool=300, last_sweeps=5)},
+    "pairs": {"columns": LISTED},
+    "pairs, replace-one": {"columns": LISTED, "adjacency": "replace-one"},
+    "streamed pairs of users": {"columns": LISTED, "engine": "stream", **USERS},
+    "tables and pairs alone": {
+        "columns": LISTED,
+        "preset": Posterior(rounds=0, pool=300, last_sweeps=5),
+    },
     "evolution with tables": {"preset": BY_RANK},
     "paper": {"preset": Evolution(rounds=6)},
     "wide": {"columns": MANY},
@@ -149,6 +163,8 @@ def test_the_bill_has_what_was_read_under_the_noise_that_was_drawn(kind, tmp_pat
     instead = "tables instead" in kind
     assert any("votes did not help" in note for note in found["certificate"]["notes"]) == instead
     assert set(read) == set(billed)
+    pairs = [item["times"] for item in found["certificate"]["bill"] if item["name"] == PAIRS]
+    assert pairs == ([math.comb(len(LISTED), 2)] if "pairs" in kind else [])
     # What is left where tables take the place of votes is paid for all the same.
     assert read == billed or (instead and read < billed)
 

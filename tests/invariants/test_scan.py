@@ -24,11 +24,13 @@ from tabpe.archive import Archive
 from tabpe.charge import Charge
 from tabpe.errors import DataError, TabpeError
 from tabpe.evolve import loop, posterior
+from tabpe.evolve.config import PAIRS
 from tabpe.io import open_source
 from tabpe.privacy import Adjacency, Neighbours, TableNoise
 from tabpe.privacy.ledger import Ledger
 from tabpe.rows import fingerprint
 from tabpe.run_folder import measured_of
+from tabpe.schema import Schema
 
 BOTH = pytest.mark.parametrize("scene", ["best", "paper"], indirect=True)
 LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
@@ -49,6 +51,14 @@ def test_a_fit_leaks_nothing(scene, kind):
     declared = None if "schema" in FITS[kind] else SCHEMA
     model = scene.fit(table(), declared, verbose=1, **FITS[kind])
     assert model.certificate.private
+    assert scene.leaks() == []
+
+
+@pytest.mark.parametrize("kind", ["declared", "users", "remembered and charged", "streamed"])
+def test_a_fit_with_pairs_leaks_nothing(scene, kind):
+    half_listed = Schema((SCHEMA["age"], SCHEMA["ward"], SCHEMA["ill"]))
+    model = scene.fit(table(), half_listed, verbose=1, **FITS[kind])
+    assert PAIRS in [item.name for item in model.certificate.bill]
     assert scene.leaks() == []
 
 

@@ -11,6 +11,7 @@ from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import PredictedAxis, RightAxis, axis_of, class_axis
 from tabpe.engines import Tables
 from tabpe.engines.users import bounded
+from tabpe.evolve.bins import bins_of, pairs_of
 
 LENGTH, MOST_ROWS = 2**14, 3
 ENCODER = Encoder(SCHEMA)
@@ -21,6 +22,13 @@ def predict(rows):
     return (rows.numbers.sum(axis=1) + rows.codes[:, 0] > 1).astype(np.int64)
 
 
+def pairs():
+    """Two tables of pairs as a run asks for them: by class, and with bins of numbers joined."""
+    bins = bins_of(ENCODER, rows=800, sigma=10.0, by_class=True)
+    asked = pairs_of(bins, rows=800, sigma=10.0)[:2]
+    return {f"pair of {' and '.join(pair.names[1:])}": pair for pair in asked}
+
+
 AXES = {name: axis_of(ENCODER, name, most=5) for name in SCHEMA.names}
 ASKED = {
     **{name: Marginal((axis,)) for name, axis in AXES.items()},
@@ -29,6 +37,7 @@ ASKED = {
     "confusion": Marginal((class_axis(ENCODER), PredictedAxis(2, predict))),
     "right": Marginal((RightAxis(predict),)),
     "all": Marginal(()),
+    **pairs(),
 }
 each_marginal = pytest.mark.parametrize("kind", ASKED)
 

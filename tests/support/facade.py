@@ -33,6 +33,20 @@ SCHEMA = Schema(
 )
 QUICK = Evolution(rounds=3, sampling_rounds=1)
 QUICK_BEST = Posterior(rounds=3, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
+# Most columns have listed values, so that the default buys tables of pairs.
+FLOORS = {"heart": "ground", "lung": "first", "skin": "second", "eye": "third"}
+LISTED = Schema(
+    (
+        Categorical("ward", tuple(FLOORS)),
+        Categorical("floor", tuple(FLOORS.values())),
+        Categorical("day", ("monday", "tuesday", "friday")),
+        Boolean("insured"),
+        Integer("age", 0, 100),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+QUICK_PAIRS = Posterior(rounds=2, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
 # For what must hold whatever the strategy is.
 BOTH = pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
 # A large epsilon and few rounds are calibrated in milliseconds; the noise does not matter here.
@@ -61,6 +75,23 @@ def columns(size=400, seed=0):
         "ward": rng.choice(["heart", "lung", "skin"], size).astype(object),
         "ill": rng.random(size) < 0.3,
     }
+
+
+def listed(size=1500, seed=0):
+    """The ward tells the floor; all else is independent. A person has three rows."""
+    rng = np.random.default_rng(seed)
+    wards = rng.choice(list(FLOORS), size).tolist()
+    return pa.table(
+        {
+            "ward": wards,
+            "floor": [FLOORS[ward] for ward in wards],
+            "day": rng.choice(["monday", "tuesday", "friday"], size).tolist(),
+            "insured": rng.random(size) < 0.8,
+            "age": rng.integers(0, 101, size),
+            "ill": rng.random(size) < 0.3,
+            "person": [f"p{number % (size // 3)}" for number in range(size)],
+        }
+    )
 
 
 def fitted(table, schema=SCHEMA, **changes):

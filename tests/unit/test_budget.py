@@ -19,6 +19,7 @@ from tabpe.budget import (
 )
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.evolve import PRESETS, Asked, Evolution, Posterior
+from tabpe.evolve.config import COLUMNS, PAIRS
 from tabpe.privacy import (
     ROWS,
     Account,
@@ -316,10 +317,17 @@ def test_the_rest_gets_what_counts_and_first_tables_leave(changes, neighbours):
 @pytest.mark.parametrize("neighbours", [ROWS, USERS])
 @pytest.mark.parametrize("outline", [None, GAPS])
 @pytest.mark.parametrize(
-    "config", [PRESETS["best"], Posterior(rounds=0), Evolution(votes=2, tilt=1.0, tables=0.2)]
+    ("config", "listed"),
+    [
+        (PRESETS["best"], 0),
+        (PRESETS["best"], 6),
+        (Posterior(rounds=0), 0),
+        (Posterior(rounds=0), 6),
+        (Evolution(votes=2, tilt=1.0, tables=0.2), 0),
+    ],
 )
 def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
-    config, outline, neighbours
+    config, listed, outline, neighbours
 ):
     request = dataclasses.replace(
         REQUEST,
@@ -327,12 +335,30 @@ def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
         schema_budget=0.0 if outline is None else 0.05,
         counts_rows=config.needs_rows,
     )
-    asked = config.asked(columns=6, classes=2)
+    asked = config.asked(columns=6, classes=2, listed=listed)
     check_noise(request, 2, asked, OpenDPNoise())
     bill = planned_bill(request, 2, asked, OpenDPNoise(), outline)
     assert 0.999 < composed_epsilon(bill, 1e-6, neighbours) <= 1.0
     times = {item.name: item.times for item in bill}
     assert all(times[part.name] == part.times for part in (*asked.first, *asked.rest))
+    assert times.get(PAIRS, 0) == (15 if listed else 0)
+
+
+@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
+    request = dataclasses.replace(REQUEST, neighbours=neighbours, counts_rows=True)
+
+    def losses(listed):
+        asked = PRESETS["best"].asked(columns=6, classes=2, listed=listed)
+        bill = planned_bill(request, 2, asked, OpenDPNoise())
+        return {item.name: item.loss * neighbours.squared_distance for item in bill}
+
+    whole = gaussian_mu(1.0, 1e-6) ** 2
+    with_pairs, without = losses(6), losses(0)
+    assert with_pairs[PAIRS] == pytest.approx(0.4 * whole)
+    assert with_pairs[COLUMNS] == without[COLUMNS] == pytest.approx(0.1 * whole)
+    less = without["votes"] - with_pairs["votes"]
+    assert less == pytest.approx(0.4 * whole, rel=0.01)
 
 
 @pytest.mark.parametrize("each", [1, 4])
@@ -379,6 +405,14 @@ def test_tables_that_leave_nothing_for_the_votes_are_refused(changes, tables):
         check_noise(request, 2, asked, OpenDPNoise())
     # Without a class to count, its part is left.
     check_noise(dataclasses.replace(REQUEST, class_budget=0.9), 1, asked, OpenDPNoise())
+
+
+def test_pairs_that_leave_nothing_for_the_votes_are_refused():
+    request = dataclasses.replace(REQUEST, class_budget=0.5)
+    few, all_listed = (Posterior().asked(columns=4, classes=2, listed=many) for many in (1, 4))
+    with pytest.raises(ParameterError, match=r"class_budget=0\.5, .*the votes"):
+        check_noise(request, 2, all_listed, OpenDPNoise())
+    check_noise(request, 2, few, OpenDPNoise())
 
 
 def test_first_tables_beyond_the_source_are_refused_before_a_row_is_read():

@@ -7,10 +7,11 @@ import pytest
 from requests_made import REQUEST
 from tabpe.encode import Encoder
 from tabpe.evolve import PRESETS, Evolution, Posterior
+from tabpe.evolve.config import PAIRS
 from tabpe.privacy import FakeNoise
 from tabpe.resources import Resources
 from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema
-from tabpe.settings import Settings, columns_of
+from tabpe.settings import Settings, columns_of, listed_of
 
 AGE, BMI = Integer("age", 0, 99), Float("bmi", 10.0, 60.0)
 WARD, ILL = Categorical("ward", ("heart", "lung")), Boolean("ill")
@@ -71,11 +72,58 @@ def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
     assert columns_of(outline) == len(encoder.numeric) + len(encoder.categorical)
 
 
+@pytest.mark.parametrize(
+    ("schema", "listed"),
+    [
+        (Schema(COLUMNS), 2),
+        (Schema(COLUMNS, label="ill"), 1),
+        (Schema(COLUMNS, label="ward"), 1),
+        (Schema(COLUMNS, label="age", label_cuts=(18, 65)), 2),
+        (Schema((AGE, BMI)), 0),
+        (Schema((WARD,), label="ward"), 0),
+    ],
+)
+def test_listed_columns_are_the_categorical_and_boolean_ones_beside_the_label(schema, listed):
+    assert listed_of(schema) == listed == len(Encoder(schema).categorical)
+
+
+OPEN_WARD = {"name": "ward", "type": "categorical"}
+
+
+@pytest.mark.parametrize(
+    ("given", "label", "listed"),
+    [
+        ([], None, 1),  # truths are stored as such, which is public; texts may be anything
+        ([], "ill", 0),
+        ([], "ward", 1),
+        ([OPEN_WARD], None, 2),
+        ([OPEN_WARD], "ill", 1),
+        ([OPEN_WARD], "ward", 1),
+        ([WARD.to_dict(), AGE.to_dict()], "ill", 1),
+    ],
+)
+def test_a_column_whose_type_is_bought_is_not_listed(given, label, listed):
+    """One whose values alone are bought is."""
+    outline = Outline.of({"columns": given}).with_label(label).completed(STORED)
+    assert outline.missing
+    assert listed_of(outline) == listed
+
+
 def test_what_is_asked_is_known_before_a_row_is_read():
     config = Posterior(rounds=3, votes=2)
-    assert settings(config=config).asked == config.asked(columns=3, classes=2)
+    assert settings(config=config).asked == config.asked(columns=3, classes=2, listed=1)
     outline = Outline.of(None).completed(STORED)
-    assert settings(config=config, schema=outline).asked == config.asked(columns=4, classes=1)
+    found = settings(config=config, schema=outline).asked
+    assert found == config.asked(columns=4, classes=1, listed=1)
+
+
+def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_bought():
+    config = Posterior(rounds=3, votes=2)
+    declared = settings(config=config, schema=Schema(COLUMNS))
+    bought = settings(config=config, schema=Outline.of(None).completed(STORED))
+    assert declared.asked == config.asked(columns=4, classes=1, listed=2)
+    assert PAIRS in [part.name for part in declared.asked.first]
+    assert PAIRS not in [part.name for part in bought.asked.first]
 
 
 def test_another_strategy_is_another_run():

@@ -25,8 +25,8 @@ and the number of differing categories. Whatever is left out is left out safely:
   is further away by more than all the error that rounding can make (score.hpp has the proof), and
   whatever is not left out is measured in the fixed order.
 
-Beside the search it has two sums over cells (sums.cpp), `scatter` and `gather`, for the fit of
-`tabpe.evolve.fit`. They add in the order in which numpy would, so their bits are the same too.
+Beside the search it has sums and products over cells (sums.cpp), `scatter` and `scale`, for the
+fit of `tabpe.evolve.fit`. Their order is that of numpy, so their bits are the same too.
 
 If the compiled part is missing, `search` is None.
 """

@@ -3,8 +3,8 @@
 namespace tabpe {
 namespace {
 
-// A negative place becomes a large one. The branch is always foretold: it costs no time.
-inline bool outside(int32_t place, int64_t size) { return int64_t(uint32_t(place)) >= size; }
+// The branch is always foretold: it costs no time.
+inline bool outside(int32_t place, int64_t size) { return place < 0 || place >= size; }
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isqrt
 
@@ -15,6 +15,8 @@ from tabpe.encode.axes import ListAxis, Marginal, NumberAxis, axis_of, class_axi
 MOST_BINS = 32
 # Of a table of two columns. By class it may have a few times as many: noise on a cell is the same.
 FEWEST_OF_PAIR, MOST_OF_PAIR, BY_CLASS = 16, 1024, 4
+# Of a column of very many listed values, neighbours in the list share a cell of a pair.
+MOST_LISTED = 64
 # An average cell holds at least this many times the noise on it.
 ABOVE_NOISE = 2.0
 _FEWEST, _FEWEST_BY_CLASS = 4, 2
@@ -82,8 +84,8 @@ def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> B
 def pairs_of(bins: Bins, rows: float, sigma: float) -> list[Marginal]:
     """Return a table of each pair of columns, in cells that hold more rows than noise.
 
-    Listed values stay apart; bins of numbers join where there would be too many cells. A table is
-    by class as well where that does not make too many of them.
+    Listed values stay apart, unless there are very many; bins of numbers join where there would be
+    too many cells. A table is by class as well where that does not make too many of them.
 
     Args:
         bins: How single columns are counted.
@@ -120,6 +122,9 @@ def _joined(
     axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
 ) -> NumberAxis | ListAxis:
     """Return an axis with fewer bins: what listed values leave it, or else an even part."""
+    if isinstance(axis, ListAxis):
+        cells = min(axis.size, MOST_LISTED)
+        return replace(axis, groups=tuple(i * cells // axis.size for i in range(axis.size)))
     left = most // other.size if isinstance(other, ListAxis) else even
     return _coarser(axis, _groups(axis, max(left, _FEWEST)))
 

@@ -20,6 +20,8 @@ MOST_VOTES = 16
 MOST_TILTED = 200
 COLUMNS = "tables of columns"
 PAIRS = "tables of pairs"
+# The setting that says which part of the budget each takes.
+FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
 VOTES_OR_TABLES = "votes, or tables of columns"
 # In so many columns all rows are about equally far from each other, and votes may say nothing:
 # after a trial of some rounds the rest of the budget can go to tables of columns.
@@ -209,7 +211,7 @@ class Posterior:
         _check_votes(self.votes)
         _validate.real("tables", self.tables, above=0, below=1)
         _validate.real("pairs", self.pairs, above=0, below=1, least=True)
-        if self.tables + self.pairs >= 1:
+        if self.rounds and self.tables + self.pairs >= 1:
             raise ParameterError(
                 f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
                 f"for the votes. Make one of them smaller, or ask for no votes by rounds=0."

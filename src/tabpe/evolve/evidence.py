@@ -143,7 +143,7 @@ class Evidence:
         fresh = rows.take(where)
         moved = []
         for one, before in zip(self.measurements, self.cells, strict=True):
-            cells = before[:, origins]
+            cells = np.take(before, origins, axis=1)
             cells[:, where] = one.cells(fresh)
             moved.append(cells)
         return Evidence(self.measurements, tuple(moved))

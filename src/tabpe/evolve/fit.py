@@ -22,9 +22,10 @@ A sweep goes through the measurements, and moves all multipliers of one of them 
     (precision * (target - predicted) - pull * multiplier) / (pull + width * precision * predicted)
 
 and by no more than 1 / width, where a row falls into `width` of its cells. For a table, where width
-is 1, that is iterative proportional fitting with a regard for noise. Many tables settle in some ten
-sweeps, where steps that move all of them together would have to be as much shorter as there are
-tables.
+is 1, that is iterative proportional fitting with a regard for noise. Many tables are met to within
+their noise after some ten sweeps, where steps that move all of them together would have to be as
+much shorter as there are tables. The minimum itself is further off: which of two counts has more
+precision shows only as multipliers grow towards it.
 
 No step lowers the dual. The weight of a row changes by e to the sum of the steps `s` of its cells,
 which by convexity is at most the mean of e^(width * s) over these. Bounded so, each cell stands
@@ -117,7 +118,7 @@ def scatter(cells: Cells, weights: Numbers, size: int) -> Numbers:
     if _native.search is not None:
         sums: Numbers = _native.search.scatter(cells, weights, size)
         return sums
-    _check_cells(cells, size)
+    _check(cells, weights, size)
     each = np.tile(weights, len(cells))
     return np.bincount(cells.ravel(), weights=each, minlength=size).astype(np.float64, copy=False)
 
@@ -134,13 +135,15 @@ def scale(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
     if _native.search is not None:
         found: Numbers = _native.search.scale(cells, weights, factors)
         return found
-    _check_cells(cells, len(factors))
+    _check(cells, weights, len(factors))
     scaled = weights.copy()
     for line in cells:
         scaled *= factors[line]
     return scaled
 
 
-def _check_cells(cells: Cells, size: int) -> None:
+def _check(cells: Cells, weights: Numbers, size: int) -> None:
+    if weights.shape != cells.shape[1:]:
+        raise ValueError("weights: expected one for each row of cells.")
     if cells.size and not 0 <= cells.min() <= cells.max() < size:
         raise ValueError("cells: expected places from 0 to below the number of cells.")

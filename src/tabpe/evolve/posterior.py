@@ -32,6 +32,8 @@ from tabpe.search import first_equals
 # Votes whose squared distance from what was foretold is more than this many variances of their
 # noise do not lie there by chance.
 SURPRISING = 3.0
+# Votes that a fit to earlier ones foretells have at most this part of the first surprise.
+LESS_SURPRISING = 0.8
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -105,7 +107,7 @@ def fit_posterior(
 
 
 def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a pool that was fitted to votes foretells later ones better.
+    """Whether a pool that was fitted to votes foretells later ones clearly better.
 
     Where it does, the surprise falls from round to round, down to the noise. In very many columns
     the nearest candidate is hardly nearer than others, so that votes for some say nothing about
@@ -118,7 +120,7 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
         False
     """
     first, last = history[0]["surprise"], history[-1]["surprise"]
-    return bool(last < first or last < SURPRISING)
+    return bool(last < LESS_SURPRISING * first or last < SURPRISING)
 
 
 def systematic(weights: Floats, size: int, rng: np.random.Generator) -> Whole:

@@ -5,7 +5,7 @@ import pytest
 
 from tabpe.encode import Records
 from tabpe.encode.axes import ListAxis, Marginal, NumberAxis
-from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
+from tabpe.evolve.evidence import Evidence, Measurement, Rows, of_table, of_votes
 from tabpe.evolve.guide import Table
 from tabpe.search.reference import NumpyIndex
 
@@ -37,7 +37,7 @@ def by_class():
 def test_a_row_falls_into_one_cell_of_a_table():
     found, pool = by_class(), rows()
     expected = 2 * pool.classes + (pool.plain.numbers[:, 0] >= 0.5)
-    assert found.cells(pool).tolist() == expected[:, None].tolist()
+    assert found.cells(pool).tolist() == [expected.tolist()]
     assert found.counts.tolist() == [4, 3, 2, 1, 0]
     assert found.precisions.tolist() == [4, 4, 4, 4, 0]
 
@@ -47,36 +47,79 @@ def test_a_row_falls_where_a_private_row_in_its_place_would_vote():
     for label, (part, first) in enumerate(zip(candidates(), (0, 9), strict=True)):
         mine = pool.classes == label
         expected = NumpyIndex(part, 1 / 3).nearest(pool.seen.take(mine), 3)
-        assert found.cells(pool)[mine].tolist() == (first + expected).tolist()
+        assert found.cells(pool)[:, mine].tolist() == (first + expected).T.tolist()
 
 
 @pytest.mark.parametrize("sizes", [(2, 7), (0, 7), (0, 0)])
 def test_rows_with_fewer_candidates_than_votes_fall_into_a_cell_that_says_nothing(sizes):
     found, pool = votes(sizes), rows()
-    cells = found.cells(pool)[pool.classes == 0]
+    cells = found.cells(pool)[:, pool.classes == 0]
     nothing = len(found.counts) - 1
-    assert (cells[:, sizes[0] :] == nothing).all()
-    assert (cells[:, : sizes[0]] < sizes[0]).all()
+    assert cells.shape == (3, (pool.classes == 0).sum())
+    assert (cells[sizes[0] :] == nothing).all()
+    assert (cells[: sizes[0]] < sizes[0]).all()
     assert found.precisions[nothing] == 0
 
 
-def test_cells_are_counted_through_all_measurements():
+def test_each_measurement_counts_its_own_cells():
     pool = rows()
     evidence = Evidence.about(pool, [by_class()]).with_more(votes(), pool)
-    assert evidence.cells.shape == (60, 4)
-    assert evidence.cells[:, 0].max() < 5 <= evidence.cells[:, 1:].min()
-    assert len(evidence.counts) == len(evidence.precisions) == 5 + 17
-    assert (evidence.counts[evidence.cells[:, 1]] == evidence.cells[:, 1] - 5).all()
+    table, vote = evidence.cells
+    assert (table.shape, vote.shape) == ((1, 60), (3, 60))
+    assert table.dtype == vote.dtype == np.int32
+    assert (table.min(), table.max()) == (0, 3)
+    assert (vote.min(), vote.max()) == (0, 15)
+    assert np.array_equal(vote, votes().cells(pool))
 
 
-def test_moved_rows_are_looked_up_again_and_the_others_follow_their_origin():
+def test_counts_come_with_the_cells_of_the_rows():
     pool = rows()
     evidence = Evidence.about(pool, [by_class(), votes()])
+    for one, each, cells in zip(
+        evidence.counted, evidence.measurements, evidence.cells, strict=True
+    ):
+        assert one.cells is cells
+        assert one.targets.tolist() == each.counts.tolist()
+        assert one.precisions.tolist() == each.precisions.tolist()
+    of_vote = evidence.counted[1]
+    assert (of_vote.targets[of_vote.cells] == of_vote.cells).all()
+
+
+def test_more_evidence_leaves_what_there_was_as_it_is():
+    pool = rows()
+    before = Evidence.about(pool, [by_class()])
+    after = before.with_more(votes(), pool)
+    assert (len(before.cells), len(after.cells)) == (1, 2)
+    assert after.cells[0] is before.cells[0]
+    assert after.measurements[0] is before.measurements[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_moved_rows_are_looked_up_again_and_the_others_follow_their_origin(share):
+    pool = rows()
+    evidence = Evidence.about(pool, [by_class(), votes()])
+    before = [cells.copy() for cells in evidence.cells]
     origins = np.sort(np.random.default_rng(1).integers(0, 60, 60))
-    moves = np.random.default_rng(2).random(60) < 0.5
+    moves = np.random.default_rng(2).random(60) < share
     taken = pool.take(origins)
     numbers = np.where(moves[:, None], 1 - taken.plain.numbers, taken.plain.numbers)
     plain = Records(numbers, taken.plain.codes)
     moved = Rows(plain, Records(numbers.astype(np.float32), plain.codes), taken.classes)
     found = evidence.moved(moved, origins, moves)
-    assert found.cells.tolist() == Evidence.about(moved, evidence.measurements).cells.tolist()
+    right = Evidence.about(moved, evidence.measurements)
+    assert all(map(np.array_equal, found.cells, right.cells))
+    assert [cells.dtype for cells in found.cells] == [np.int32] * 2
+    assert all(map(np.array_equal, evidence.cells, before))
+
+
+def test_rows_that_did_not_move_are_not_looked_up():
+    pool, asked = rows(), []
+
+    def cells(fresh):
+        asked.append(len(fresh))
+        return np.zeros((2, len(fresh)), dtype=np.int32)
+
+    evidence = Evidence.about(pool, [Measurement(np.zeros(1), np.zeros(1), cells)])
+    moves = np.arange(60) < 7
+    evidence.moved(pool, np.arange(60), moves)
+    assert asked == [60, 7]

@@ -204,7 +204,7 @@ def test_moves_become_smaller_by_equal_factors():
         {"mutation_final": 2},
         {"kept": -1},
         {"spread": 0},
-        {"steps": 0},
+        {"sweeps": 0},
         {"last_sweeps": 1.5},
         {"category_weight": 0},
     ],

@@ -10,12 +10,15 @@ from facade import (
     BOTH,
     BOUGHT,
     FAST,
+    LISTED,
     QUICK_BEST,
+    QUICK_PAIRS,
     SCHEMA,
     USERS,
     columns,
     fake_fit,
     fitted,
+    listed,
     of_people,
 )
 from tabpe import Evolution, Integer, Schema, TabPE
@@ -115,6 +118,29 @@ def test_the_default_ends_as_if_it_had_not_been_interrupted(table, tmp_path, led
     [entry] = ledger.entries("patients")
     assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
     assert [item.times for item in entry.bill] == [1, 6, QUICK_BEST.rounds * QUICK_BEST.votes]
+
+
+@pytest.mark.parametrize(("before", "rounds_left"), [(11, 2), (20, 2), (21, 2), (22, 1), (23, 0)])
+def test_a_run_with_pairs_ends_as_if_it_had_not_been_interrupted(
+    tmp_path, ledger, asked, before, rounds_left
+):
+    """Its draws are one of counts, ten of columns, ten of pairs, and two of votes."""
+    quiet = {"preset": QUICK_PAIRS, "noise": FakeNoise(3, strength=0.0)}
+    whole = fake_fit(listed(), LISTED, **quiet)
+    remembered = {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
+    remembered |= {"preset": QUICK_PAIRS, "noise": Crashing(before, strength=0.0)}
+    if before < 23:
+        with pytest.raises(CrashError):
+            fake_fit(listed(), LISTED, **remembered)
+    assert (tmp_path / "run" / "tables-of-pairs-001.measured").exists() == (20 < before < 23)
+    asked.clear()
+    model = fake_fit(listed(), LISTED, **remembered)
+    assert len(asked) == (rounds_left if before < 23 else QUICK_PAIRS.rounds)
+    assert model.sample().equals(whole.sample())
+    assert undated(model.certificate) == undated(whole.certificate)
+    [entry] = ledger.entries("patients")
+    assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
+    assert [item.times for item in entry.bill] == [1, 10, 10, 4]
 
 
 @BOTH

@@ -8,14 +8,17 @@ import pytest
 
 from facade import (
     BOTH,
+    LISTED,
     NOISY_DELTA,
     QUICK_BEST,
+    QUICK_PAIRS,
     SCHEMA,
     USERS,
     bill,
     buying_fit,
     columns,
     fitted,
+    listed,
     of_people,
 )
 from tabpe import (
@@ -153,6 +156,16 @@ def test_what_is_promised_is_the_same_counted_anew(kind, buys, preset, tmp_path)
     checked = verify(tmp_path / "certificate.json")
     assert checked.holds, checked
     assert model.certificate.epsilon <= changes["epsilon"]
+
+
+@pytest.mark.parametrize("kind", PROMISES)
+def test_what_is_promised_with_pairs_is_the_same_counted_anew(kind, tmp_path):
+    model = fitted(listed(), LISTED, **({"epsilon": 2.0, "preset": QUICK_PAIRS} | PROMISES[kind]))
+    assert "tables of pairs" in bill(model)
+    (tmp_path / "certificate.json").write_text(model.certificate.to_json())
+    checked = verify(tmp_path / "certificate.json")
+    assert checked.holds, checked
+    assert 0.99 * model.epsilon < model.certificate.epsilon <= model.epsilon
 
 
 def test_a_tenth_of_the_rows_is_evolved_by_default(table):

@@ -9,7 +9,7 @@ from tabpe.evolve import PRESETS
 
 @pytest.fixture
 def released(synth, folder):
-    assert synth("--save", "run.tabpe").exit_code == 0
+    assert synth("--save", "run.tabpe", "--preset", "paper").exit_code == 0
     return folder
 
 
@@ -35,12 +35,14 @@ def test_the_certificate_beside_the_table_is_found_and_checked(released, tabpe):
     assert "does not hold" in result.stderr
 
 
-def test_a_saved_run_shows_its_rounds(released, tabpe):
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_a_saved_run_shows_its_rounds(synth, folder, tabpe, preset):
+    assert synth("--save", "run.tabpe", "--preset", preset).exit_code == 0
     words = ("--run", "run.tabpe", "-o", "r.html", "--json", "r.json", "--quiet")
     result = tabpe("evaluate", "data.csv", "out.csv", *words)
     assert (result.exit_code, result.stdout) == (0, "")
-    plain = json.loads((released / "r.json").read_text())
-    assert len(plain["history"]) == PRESETS["best"].rounds
+    plain = json.loads((folder / "r.json").read_text())
+    assert len(plain["history"]) == PRESETS[preset].rounds
 
 
 def test_a_page_that_may_be_released_costs_nothing(released, tabpe):

@@ -59,7 +59,8 @@ def test_more_rows_than_are_evolved(synth, folder):
 
 
 @pytest.mark.parametrize(
-    ("preset", "asked"), [("best", ["tables of columns", "votes"]), ("paper", ["votes"])]
+    ("preset", "asked"),
+    [("best", ["tables of columns", "tables of pairs", "votes"]), ("paper", ["votes"])],
 )
 def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder, preset, asked):
     words = ("--class-share", "no=1", "--class-share", "yes=1", "--public-rows", 400)

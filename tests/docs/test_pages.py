@@ -53,7 +53,7 @@ def test_the_settings_of_the_page_about_strategies_run():
     }
     assert bills["fewer"]["votes"] == 4 * 4
     assert [times for name, times in bills["paper"].items() if "round" in name] == [2] * 15
-    assert set(bills["tables"]) == {"class counts", "tables of columns"}
+    assert set(bills["tables"]) == {"class counts", "tables of columns", "tables of pairs"}
 
 
 def test_the_page_about_strategies_has_every_field_and_its_default():

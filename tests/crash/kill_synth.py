@@ -26,7 +26,12 @@ ROUNDS = 15
 # What is on the bill, and how many measurements of it are on the disk in the end.
 BILLS = {
     "paper": {"class counts": (1, 1), "votes": (ROUNDS, ROUNDS)},
-    "best": {"class counts": (1, 1), "tables of columns": (16, 1), "votes": (32, 8)},
+    "best": {
+        "class counts": (1, 1),
+        "tables of columns": (16, 1),
+        "tables of pairs": (28, 1),
+        "votes": (32, 8),
+    },
 }
 SMALL = Posterior(candidates=60, pool=600)
 

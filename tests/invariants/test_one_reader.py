@@ -23,7 +23,7 @@ from scripted import Script
 from tabpe import Boolean, Categorical, Evolution, Float, Integer, Schema, TabPE
 from tabpe.archive import Archive
 from tabpe.errors import NotPrivateWarning
-from tabpe.evolve import Posterior
+from tabpe.evolve import Posterior, posterior
 from tabpe.evolve.config import PAIRS, VOTES_OR_TABLES
 from tabpe.io import batches
 from tabpe.privacy import Neighbours
@@ -57,7 +57,7 @@ KINDS = {
     },
     "evolution with tables": {"preset": BY_RANK},
     "paper": {"preset": Evolution(rounds=6)},
-    "wide": {"columns": MANY},
+    "wide": {"columns": MANY, "helps": True},
     "wide, tables instead": {"columns": MANY, "growth": 9.0},
     "wide users, tables instead": {"columns": MANY, "growth": 9.0, **USERS},
     "wide and streamed, tables instead": {"columns": MANY, "growth": 9.0, "engine": "stream"},
@@ -83,8 +83,10 @@ def table(columns, size, skew):
 
 def settings(kind, patch):
     """What a kind of run is, and the script of its noise."""
-    given = {"columns": FEW, "growth": 1.0, **KINDS[kind]}
+    given = {"columns": FEW, "growth": 1.0, "helps": False, **KINDS[kind]}
     columns, growth = given.pop("columns"), given.pop("growth")
+    if given.pop("helps"):
+        patch.setattr(posterior, "votes_help", lambda _: True)
     scale = Neighbours(max_rows=3).scale if "unit" in given else 1
     noise = Script(patch, scale=scale, growth=growth)
     usual = {"epsilon": 4.0, "delta": None, "n_samples": None, "preset": SMALL}

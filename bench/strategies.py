@@ -7,7 +7,8 @@ two classes. Each run is `fit` and `sample`, with noise by OpenDP, the number of
 of classes public. Each measurement has a process of its own, which runs once on few rows before the
 clock starts, so that loading packages is not counted.
 
-- 35,000 rows: the least of three runs, and what was hoped for.
+- 35,000 rows: the least of three runs, and what was hoped for. The paper's algorithm keeps 2,000
+  rows, as in the paper on tables of that size; the tuned one 4,000, as it was tuned.
 - Growth in rows: 35,000 to a million, with the slope of time against rows, both as logarithms.
 - Growth in candidates at 35,000 rows, the same way.
 """
@@ -36,7 +37,7 @@ USUAL = 35_000
 ROWS = (USUAL, 100_000, 300_000, 1_000_000)
 CANDIDATES = (1000, 2000, 4000, 8000)
 REPEATS = 3
-MOST_EVOLVED = 4000
+KEPT = {"paper": 2000, "tuned, warped": 4000}
 WARM_ROWS = 500
 EPSILON = 1.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -56,7 +57,7 @@ STRATEGIES: dict[str, Strategy] = {
     "tuned, warped": TUNED,
     "best": PRESETS["best"],
 }
-HOPED = {"tuned, warped": 3.0, "best": 6.0}
+HOPED = {"paper": 3.0, "tuned, warped": 3.0, "best": 6.0}
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,15 @@ class Timed:
         return {"seconds": [round(s, 3) for s in self.seconds], "peak_mb": round(self.peak_mb)}
 
 
-def model_of(strategy: Strategy, table: Table, candidates: int | None) -> TabPE:
+def model_of(name: str, table: Table, candidates: int | None) -> TabPE:
     """Return the model of a run; `candidates` replaces the number that it would take."""
+    strategy = STRATEGIES[name]
     rows, label = table.data.num_rows, str(table.schema.label)
     size = None
     if isinstance(strategy, Posterior):
         strategy = replace(strategy, candidates=candidates)
     else:
-        size = candidates or min(MOST_EVOLVED, rows // 2)
+        size = candidates or min(KEPT[name], rows // 2)
     counts = table.data[label].value_counts().to_pylist()
     return TabPE(
         epsilon=EPSILON,
@@ -104,14 +106,14 @@ def model_of(strategy: Strategy, table: Table, candidates: int | None) -> TabPE:
 
 def timed(name: str, rows: int, candidates: int | None, repeats: int) -> Timed:
     """Run in this process."""
-    _run(STRATEGIES[name], made_up(WARM_ROWS, NUMBERS), None)
+    _run(name, made_up(WARM_ROWS, NUMBERS), None)
     table = made_up(rows, NUMBERS)
-    seconds = tuple(_run(STRATEGIES[name], table, candidates) for _ in range(repeats))
+    seconds = tuple(_run(name, table, candidates) for _ in range(repeats))
     return Timed(seconds, peak_megabytes())
 
 
-def _run(strategy: Strategy, table: Table, candidates: int | None) -> float:
-    model = model_of(strategy, table, candidates)
+def _run(name: str, table: Table, candidates: int | None) -> float:
+    model = model_of(name, table, candidates)
     start = time.perf_counter()
     model.fit(table.data, table.schema).sample()
     return time.perf_counter() - start

@@ -182,7 +182,8 @@ class Posterior:
         mutation_final: How far they move in the last.
         kept: Which part of the rows stays where it is.
         category_weight: What one differing category adds to a squared distance.
-        spread: By how much the logarithm of a weight may well differ from that of an even share.
+        spread: By how much the logarithm of a weight may well differ from that of an even share;
+            None for more, the more classes there are.
         sweeps: Sweeps of the fit in each round.
         last_sweeps: Sweeps of the last fit.
 
@@ -202,7 +203,7 @@ class Posterior:
     mutation_final: float = 0.04
     kept: float = 0.5
     category_weight: float = 1 / 3
-    spread: float = 1.0
+    spread: float | None = None
     sweeps: int = 10
     last_sweeps: int = 30
 
@@ -223,7 +224,7 @@ class Posterior:
             _validate.fraction(name, _validate.real(name, getattr(self, name), above=0))
         _validate.fraction("kept", self.kept)
         _validate.real("category_weight", self.category_weight, above=0)
-        _validate.real("spread", self.spread, above=0)
+        _validate.optional(_validate.real, "spread", self.spread, above=0)
         _validate.whole("sweeps", self.sweeps, least=1)
         _validate.whole("last_sweeps", self.last_sweeps, least=1)
 

@@ -24,7 +24,7 @@ from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
 from tabpe.evolve.fit import fitted, scatter
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
-from tabpe.evolve.sizes import Extent
+from tabpe.evolve.sizes import Extent, spread_of
 from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
 from tabpe.search import first_equals
@@ -210,11 +210,12 @@ def _resampled(
 def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
     # The weight of a row may well differ from an even share by a factor of e^spread. It is held to
     # that as if by one cell of a histogram of votes, which is where it is least certain.
+    spread = spread_of(config, len(guide.sizes))
     weights = fitted(
         pool.evidence.counted,
         len(pool.rows),
         even=float(np.log(guide.rows / len(pool.rows))),
-        pull=extent.candidates / (guide.rows * config.spread**2),
+        pull=extent.candidates / (guide.rows * spread**2),
         sweeps=config.last_sweeps if last else config.sweeps,
     )
     return Pool(pool.rows, _of_size(weights, pool.rows.classes, guide.sizes), pool.evidence)

@@ -50,10 +50,12 @@ class Extent:
 
 # A candidate gets about this many votes for each of their noise, and for the root of each row's.
 SIGNAL = 0.35
-# More candidates than this made nothing better, and cost time in proportion.
-MOST_CANDIDATES = 4000
+# More candidates than this made nothing better, and cost time in proportion. Many classes, which
+# share them, need more.
+MOST_CANDIDATES, MOST_BY_CLASS, MOST_EVER = 4000, 600, 16_000
 FEWEST_BY_CLASS = 4
-# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate.
+# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate, and
+# half as many for each of those that only many classes need.
 POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
 # The cells of all rows of the pool in all measurements: 4 bytes each.
 MOST_CELLS = 12_000_000
@@ -77,8 +79,24 @@ def extent_of(
         Extent(candidates=1818, pool=32000, rows=7000)
     """
     likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
-    candidates = int(min(max(likely, FEWEST_BY_CLASS * classes), MOST_CANDIDATES))
+    most = min(max(MOST_CANDIDATES, MOST_BY_CLASS * classes), MOST_EVER)
+    candidates = int(min(max(likely, FEWEST_BY_CLASS * classes), most))
     candidates = config.candidates or candidates
-    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * candidates)
+    usual = min(candidates, MOST_CANDIDATES)
+    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * (usual + candidates) // 2)
     width = tables + config.rounds * config.votes
     return Extent(candidates, config.pool or min(pool, MOST_CELLS // width), size)
+
+
+def spread_of(config: Posterior, classes: int) -> float:
+    """Return by how much the logarithm of a weight may well differ from that of an even share.
+
+    The more classes there are, the smaller the part of all possible rows in which one of them lies,
+    and the more weights in it differ from those elsewhere. The root of half of their number is
+    what Artificial Characters and made-up tables of 2 and of 20 classes had in common.
+
+    Example:
+        >>> spread_of(Posterior(), classes=2), spread_of(Posterior(), classes=18)
+        (1.0, 3.0)
+    """
+    return config.spread or max(1.0, math.sqrt(classes / 2))

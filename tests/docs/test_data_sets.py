@@ -30,7 +30,9 @@ def test_each_data_set_has_a_row():
         assert order == _ENTRIES[name].order
 
 
-@pytest.mark.parametrize("name", ["scm-tree", "breast-cancer", "adult", "monk", "insurance"])
+@pytest.mark.parametrize(
+    "name", ["scm-tree", "regions", "breast-cancer", "adult", "monk", "insurance"]
+)
 def test_a_row_says_what_is_loaded(name):
     needed = {"adult": originals.ADULT, "monk": originals.MONKS, "insurance": originals.INSURANCE}
     if name in needed and needed[name].here() is None:

@@ -30,6 +30,7 @@ DATA = {
     "scm-tree": "Tree",
     "scm-nn": "Neural network",
     "scm-rff": "Fourier features",
+    "regions": "Regions",
     "mnist": "MNIST",
 }
 SETTINGS = {

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe import _validate
-from tabpe.datasets import recorded, scm, xor
+from tabpe.datasets import recorded, regions, scm, xor
 from tabpe.datasets.dataset import Dataset, Order, Parts
 from tabpe.datasets.splits import AUTHORS, split
 from tabpe.errors import ParameterError, did_you_mean
@@ -157,6 +157,14 @@ _ENTRIES = {
     "scm-tree": _simulated("tree", "tree"),
     "scm-nn": _simulated("nn", "neural network"),
     "scm-rff": _simulated("rff", "random Fourier features"),
+    "regions": Entry(
+        title="Regions of 20 classes",
+        order="simulated",
+        source="nearest of 60 points, in a structural causal model (tabpe.datasets.regions)",
+        licence=_OURS,
+        schema=regions.regions_schema,
+        table=regions.regions_table,
+    ),
     "artificial-characters": Entry(
         title="Artificial Characters",
         order="high",

@@ -31,7 +31,7 @@ LABEL = "y"
 _MOST_CAUSES = 3
 _GAUGE_ROWS = 20_000
 # Products of matrices round by the shape of these: it must not follow from the number of rows.
-_BLOCK = 10_000
+BLOCK = 10_000
 _SHAPES: tuple[Callable[[Vector], Vector], ...] = (np.tanh, np.sin, np.abs, np.square, np.positive)
 
 
@@ -99,20 +99,25 @@ def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
     """
     chosen = PRIORS[prior]
     plan, gauge, rng = map(np.random.default_rng, np.random.SeedSequence(chosen.seed).spawn(3))
-    graph, score = _drawn_graph(plan), chosen.function(plan)
+    drawn, score = _drawn_mechanisms(plan), chosen.function(plan)
     noise = gauge.standard_normal((_GAUGE_ROWS, FEATURES))
-    graph = _gauged(graph, noise)
-    turn = float(np.median(score(_features(graph, noise))))
+    graph = _gauged(drawn, noise)
+    turn = float(np.median(score(features_of(graph, noise))))
     blocks = []
-    for _ in range(math.ceil(rows / _BLOCK)):
-        features = _features(graph, rng.standard_normal((_BLOCK, FEATURES)))
+    for _ in range(math.ceil(rows / BLOCK)):
+        features = features_of(graph, rng.standard_normal((BLOCK, FEATURES)))
         blocks.append(np.column_stack([features, score(features) > turn]))
     values = np.concatenate(blocks)[:rows].T
     columns = dict(zip(scm_schema().names, values, strict=True))
     return pa.table({**columns, LABEL: values[-1].astype(np.int64)})
 
 
-def _drawn_graph(rng: np.random.Generator) -> tuple[Mechanism, ...]:
+def drawn_graph(plan: np.random.Generator, gauge: np.random.Generator) -> tuple[Mechanism, ...]:
+    """Return mechanisms with their scales, which come from a draw of their own."""
+    return _gauged(_drawn_mechanisms(plan), gauge.standard_normal((_GAUGE_ROWS, FEATURES)))
+
+
+def _drawn_mechanisms(rng: np.random.Generator) -> tuple[Mechanism, ...]:
     """Return the mechanisms in an order in which causes come before effects."""
     return tuple(_drawn_mechanism(place, rng) for place in range(FEATURES))
 
@@ -130,13 +135,14 @@ def _gauged(graph: tuple[Mechanism, ...], noise: Matrix) -> tuple[Mechanism, ...
     """Return the mechanisms with mean and deviation of what their causes tell."""
     known: tuple[Mechanism, ...] = ()
     for mechanism in graph:
-        told = mechanism.told(_features(known, noise[:, : len(known)]))
+        told = mechanism.told(features_of(known, noise[:, : len(known)]))
         mean, deviation = float(told.mean()), float(told.std()) or 1.0
         known += (replace(mechanism, mean=mean, deviation=deviation),)
     return known
 
 
-def _features(graph: tuple[Mechanism, ...], noise: Matrix) -> Matrix:
+def features_of(graph: tuple[Mechanism, ...], noise: Matrix) -> Matrix:
+    """Return features from the noise of each, within their bounds."""
     features = np.empty_like(noise)
     for place, mechanism in enumerate(graph):
         own = math.sqrt(1.0 - mechanism.share**2) * noise[:, place]

@@ -15,6 +15,7 @@ from tabpe.schema import Schema
 SIMULATED = {"xor": {"features": 2}, "scm-tree": {}, "scm-nn": {}, "scm-rff": {}}
 WANTED = {
     *SIMULATED,
+    "regions",
     "artificial-characters",
     "person-activity",
     "adult",

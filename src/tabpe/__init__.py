@@ -1,7 +1,8 @@
 """Differentially private synthetic tables by private evolution.
 
 - `TabPE`: fit a private table, sample a synthetic one, read its certificate
-- `Schema`, `Categorical`, `Integer`, `Float`, `Boolean`: what is public about a table
+- `Schema`, and its columns `Categorical`, `Integer`, `Float`, `Boolean`, `Date`, `Datetime`, `Time`
+  and `Id`: what is public about a table
 - `draft_schema`: a first schema from a table, to be checked
 - `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
 - `Posterior`, `Evolution`: the settings of both strategies, for other than the presets
@@ -15,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 from tabpe.evolve import Evolution, Posterior
 from tabpe.io import draft_schema
 from tabpe.privacy import Adjacency, Certificate
-from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Float,
+    Id,
+    Integer,
+    Schema,
+    Time,
+)
 from tabpe.synthesizer import TabPE
 
 if TYPE_CHECKING:
@@ -27,13 +38,17 @@ __all__ = [
     "Boolean",
     "Categorical",
     "Certificate",
+    "Date",
+    "Datetime",
     "Evolution",
     "Float",
+    "Id",
     "Integer",
     "Posterior",
     "Report",
     "Schema",
     "TabPE",
+    "Time",
     "__version__",
     "draft_schema",
     "evaluate",

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe import _plain, _validate
 from tabpe.archive import Archive
 from tabpe.encode import Encoder, Records
+from tabpe.encode.moments import written
 from tabpe.errors import ArchiveError, NotFittedError, TabpeError
 from tabpe.io import FrameLike
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
-from tabpe.schema import Boolean, Categorical, Schema
+from tabpe.schema import Boolean, Categorical, Schema, Temporal
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,15 @@ class Release:
             for column in self.schema.columns
             if isinstance(column, (Categorical, Boolean))
         }
-        return self.form.restore(table, listed)
+        return self.form.restore(self._worded(table), listed)
+
+    def _worded(self, table: pa.Table) -> pa.Table:
+        """Return dates and times as text where they came in as text."""
+        for place, column in enumerate(self.schema.columns):
+            if isinstance(column, Temporal) and self.form.is_text(column.name):
+                text = written(column, table.column(place).combine_chunks())
+                table = table.set_column(place, column.name, text)
+        return table
 
     def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
         """Write the release, and the parameters of the model that made it."""

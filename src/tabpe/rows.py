@@ -72,7 +72,7 @@ class EncodedRows:
 
     def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
         first, sizes = 0, np.zeros(self.encoder.class_count, dtype=np.int64)
-        for batch in self.source.batches(self.encoder.schema.names):
+        for batch in self.source.batches(self.encoder.names):
             rows, labels = self._encoded(batch)
             if self.kept is not None:
                 counts = batch.counting(self.kept, first)

@@ -13,7 +13,7 @@ from tabpe.evolve import Asked, Strategy, plain
 from tabpe.privacy import NoiseSource
 from tabpe.request import Request
 from tabpe.resources import Resources
-from tabpe.schema import Boolean, Categorical, Outline, Schema, Sketch
+from tabpe.schema import Boolean, Categorical, Column, Id, Outline, Schema, Sketch
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Settings:
     @property
     def columns(self) -> list[str]:
         """Every column that the run reads."""
-        columns = [column.name for column in self.schema.columns]
+        columns = [column.name for column in _read(self.schema)]
         return columns if self.unit is None else [*columns, self.unit]
 
     @property
@@ -92,8 +92,8 @@ def classes_of(schema: Schema | Outline) -> int:
 def columns_of(schema: Schema | Outline) -> int:
     """Return the number of columns of a record.
 
-    A categorical label is none of them. A numeric one is, and has `label_cuts`; an outline must
-    declare these. So to buy what an outline lacks does not change the number.
+    Ids are none of them, nor is a categorical label. A numeric one is, and has `label_cuts`; an
+    outline must declare these. So to buy what an outline lacks does not change the number.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer
@@ -104,13 +104,14 @@ def columns_of(schema: Schema | Outline) -> int:
         2
     """
     apart = schema.label is not None and schema.label_cuts is None
-    return len(schema.columns) - apart
+    return len(_read(schema)) - apart
 
 
 def listed_of(schema: Schema | Outline) -> int:
     """Return how many columns of a record are declared to have listed values.
 
-    A column whose type is bought counts as none: what is asked is fixed before.
+    A column whose type is bought counts as none: what is asked is fixed before. Nor does an ordered
+    list, whose values are near to each other or far, as numbers are.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer
@@ -118,9 +119,18 @@ def listed_of(schema: Schema | Outline) -> int:
         >>> listed_of(Schema((age, ill, old), label="ill"))
         1
     """
-    kinds = (
-        column.kind if isinstance(column, Sketch) else type(column)
-        for column in schema.columns
-        if column.name != schema.label
-    )
-    return sum(kind in (Boolean, Categorical) for kind in kinds)
+    return sum(_is_listed(column) for column in schema.columns if column.name != schema.label)
+
+
+def _read(schema: Schema | Outline) -> list[Column | Sketch]:
+    """Return the columns that are read: all but ids."""
+    return [column for column in schema.columns if _kind(column) is not Id]
+
+
+def _is_listed(column: Column | Sketch) -> bool:
+    fields = column.fields if isinstance(column, Sketch) else vars(column)
+    return _kind(column) in (Boolean, Categorical) and not fields.get("ordered")
+
+
+def _kind(column: Column | Sketch) -> type[Column] | None:
+    return column.kind if isinstance(column, Sketch) else type(column)

@@ -81,7 +81,7 @@ def plan_of(synthetic: Synthetic, predict: Predict | None, *, of_users: bool) ->
         of_users: Whether users are counted instead of rows.
     """
     encoder = synthetic.encoder
-    names, label = encoder.schema.names, encoder.schema.label
+    names, label = encoder.names, encoder.schema.label
     columns = tuple(Marginal((_axis(synthetic, name, BINS, MOST_BARS),)) for name in names)
     pairs: tuple[Marginal, ...] = ()
     if label is not None:

@@ -10,9 +10,9 @@ from tabpe.appraise.estimate import Floats, Total, band_of, shares_of
 from tabpe.appraise.plan import Synthetic
 from tabpe.encode import Marginal
 from tabpe.encode.axes import ListAxis, NumberAxis
-from tabpe.encode.cells import numbers_of
-from tabpe.metrics.columns import ColumnView, Shape
-from tabpe.schema import Boolean, Categorical, Column, Float, Integer
+from tabpe.encode.forms import numbers_of
+from tabpe.metrics.columns import ColumnView, Shape, told_of
+from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Temporal
 
 
 def view_of(
@@ -38,6 +38,7 @@ def view_of(
     """
     (axis,) = marginal.axes
     column = synthetic.encoder.schema[axis.name]
+    told = told_of(column, axis.edges) if isinstance(axis, NumberAxis) else {}
     return ColumnView(
         name=axis.name,
         kind="number" if isinstance(axis, NumberAxis) else "category",
@@ -47,11 +48,12 @@ def view_of(
         synthetic=_shape(column, table, tuple(synthetic.shares(marginal).tolist())),
         difference=difference,
         band=band_of(total, sigma),
+        **told,
     )
 
 
 def _shape(column: Column, table: pa.Table, shares: tuple[float, ...]) -> Shape:
-    if not isinstance(column, (Integer, Float)):
+    if not isinstance(column, (Integer, Float, Temporal)):
         return Shape(shares, nulls=0.0)
     values = numbers_of(column, table[column.name])
     return Shape(

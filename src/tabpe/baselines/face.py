@@ -173,7 +173,7 @@ class Baseline(Fitted):
         tables = HeldTables(EncodedRows(source, encoder))
         rows = _rows(tables, agreed)
         bought = bins.buy(self._bins, encoder, tables, agreed.terms, most=self.most_bins, rows=rows)
-        names = encoder.schema.names
+        names = encoder.names
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names
         )

@@ -197,7 +197,7 @@ def axis_of(
         >>> axis_of(encoder, "children").edges
         (-0.5, 0.5, 1.5, 2.5, 3.5)
     """
-    column = encoder.schema[name]
+    column = encoder.plain[name]
     if isinstance(column, (Integer, Float)):
         return _number_axis(column, encoder.numeric.index(column), most)
     if not isinstance(column, (Categorical, Boolean)):

@@ -26,27 +26,27 @@ VALUE_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 def numbers_of(column: Integer | Float, cells: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return the cells as numbers, clamped to the bounds of the column."""
-    array = _without_missing(column.name, cells)
+    array = without_missing(column.name, cells)
     if is_text(array.type):
         array = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
-        _refuse(column.name, pc.equal(array, ""), None)
+        refuse(column.name, pc.equal(array, ""), None)
     values = _cast(column.name, array, pa.float64(), "a number")
     result = values.to_numpy(zero_copy_only=False)
-    _refuse(column.name, pc.is_nan(values), None)
+    refuse(column.name, pc.is_nan(values), None)
     clamped: NDArray[np.float64] = np.clip(result, column.min, column.max)
     return clamped
 
 
 def codes_of(column: Categorical | Boolean, cells: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the place of each cell in the values of the column."""
-    array = _without_missing(column.name, cells)
+    array = without_missing(column.name, cells)
     if isinstance(column, Boolean):
         return _truths(column, array)
     kind = VALUE_TYPES[type(column.values[0])]
     found = pc.index_in(comparable(array, kind), value_set=pa.array(column.values, type=kind))
     if column.other is not None:
         found = pc.fill_null(found, column.values.index(column.other))
-    _refuse(column.name, pc.is_null(found), "declare it in values, or declare an other")
+    refuse(column.name, pc.is_null(found), "declare it in values, or declare an other")
     codes: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 
@@ -71,9 +71,9 @@ def _truths(column: Boolean, array: pa.Array) -> NDArray[np.int64]:
         truths = array
     else:
         text = pc.utf8_lower(pc.utf8_trim_whitespace(comparable(array, pa.string())))
-        _refuse(column.name, pc.equal(text, ""), None)
+        refuse(column.name, pc.equal(text, ""), None)
         place = pc.index_in(text, value_set=pa.array(list(TRUTHS)))
-        _refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
+        refuse(column.name, pc.is_null(place), "expected true or false, yes or no, 1 or 0")
         truths = pc.take(pa.array(list(TRUTHS.values())), place)
     codes: NDArray[np.int64] = truths.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
@@ -112,7 +112,13 @@ def _cast_or_none(value: pa.Scalar, kind: pa.DataType) -> Any:
     return attempt(lambda: value.cast(kind).as_py(), ValueError, TypeError)
 
 
-def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
+def without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
+    """Return plain cells, all of which are there.
+
+    Raises:
+        CellError: If one is not.
+        DataError: If they are lists or the like.
+    """
     array = cells.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks)
@@ -129,12 +135,13 @@ def _without_missing(name: str, cells: pa.ChunkedArray) -> pa.Array:
 def _cast(name: str, array: pa.Array, kind: pa.DataType, expected: str) -> pa.Array:
     cast = attempt(lambda: array.cast(kind, safe=False))
     if cast is None:
-        _refuse(name, pc.is_null(_cast_each(array, kind)), f"expected {expected}")
+        refuse(name, pc.is_null(_cast_each(array, kind)), f"expected {expected}")
         raise DataError(f"column {name!r} is of type {array.type}: expected {expected}.")
     return cast
 
 
-def _refuse(name: str, bad: pa.Array, hint: str | None) -> None:
+def refuse(name: str, bad: pa.Array, hint: str | None) -> None:
+    """Refuse a column of which a cell is bad, with what was expected; None if it is missing."""
     if not bad.true_count:
         return
     if hint is None:

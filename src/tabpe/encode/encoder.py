@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.encode import cells
+from tabpe.encode import cells, forms
 from tabpe.encode.records import Records, Space
 from tabpe.errors import DataError, did_you_mean
-from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,19 @@ class Encoder:
     schema: Schema
 
     @cached_property
+    def plain(self) -> Schema:
+        """The schema in numbers, listed values and truths alone, which records are made of."""
+        return forms.plain_schema(self.schema)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that are read: all but ids."""
+        return [column.name for column in self.plain.columns]
+
+    @cached_property
     def numeric(self) -> tuple[Integer | Float, ...]:
         """The numeric columns of a record, in order."""
-        return tuple(c for c in self.schema.columns if isinstance(c, (Integer, Float)))
+        return tuple(c for c in self.plain.columns if isinstance(c, (Integer, Float)))
 
     @cached_property
     def categorical(self) -> tuple[Categorical | Boolean, ...]:
@@ -45,7 +55,7 @@ class Encoder:
 
     @cached_property
     def _listed(self) -> tuple[Categorical | Boolean, ...]:
-        return tuple(c for c in self.schema.columns if isinstance(c, (Categorical, Boolean)))
+        return tuple(c for c in self.plain.columns if isinstance(c, (Categorical, Boolean)))
 
     @cached_property
     def _class_column(self) -> Categorical | Boolean | None:
@@ -91,7 +101,7 @@ class Encoder:
         # Column by column, then turned at once: to write every n-th number of a row is slow.
         numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
         for place, column in enumerate(self.numeric):
-            numbers[place] = _scaled(column, cells.numbers_of(column, table[column.name]))
+            numbers[place] = _scaled(column, self._numbers(column.name, table))
         codes = np.empty((len(self.categorical), table.num_rows), self.spaces[0].code_type)
         for place, listed in enumerate(self.categorical):
             codes[place] = cells.codes_of(listed, table[listed.name])
@@ -101,21 +111,28 @@ class Encoder:
     def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
         """Return records with their classes as a table."""
         numbers = {
-            column.name: cells.cells_of_numbers(column, rows.numbers[:, place])
-            for place, column in enumerate(self.numeric)
+            plain.name: forms.cells_of_numbers(
+                self.schema[plain.name], plain, rows.numbers[:, place]
+            )
+            for place, plain in enumerate(self.numeric)
         }
         listed = {
             column.name: cells.cells_of_codes(column, rows.codes[:, place])
             for place, column in enumerate(self.categorical)
         }
-        columns = numbers | listed
+        ids = {
+            column.name: forms.ids_of(column, len(rows))
+            for column in self.schema.columns
+            if isinstance(column, Id)
+        }
+        columns = numbers | listed | ids
         if self._class_column is not None:
             columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
         return pa.table({name: columns[name] for name in self.schema.names})
 
     def check_names(self, given: list[str]) -> None:
         """Refuse a table that lacks a declared column."""
-        for name in self.schema.names:
+        for name in self.names:
             if name not in given:
                 hint = did_you_mean(name, given)
                 if len(given) == 1 and ";" in given[0]:
@@ -129,8 +146,11 @@ class Encoder:
         if label is None:
             return np.zeros(table.num_rows, dtype=np.int64)
         _, column = label
-        values = _on_grid(column, cells.numbers_of(column, table[column.name]))
+        values = _on_grid(column, self._numbers(column.name, table))
         return np.searchsorted(np.asarray(self.schema.label_cuts), values, side="right")
+
+    def _numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
+        return forms.numbers_of(self.schema[name], table[name])
 
     def _numeric_label(self) -> tuple[int, Integer | Float] | None:
         for place, column in enumerate(self.numeric):

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt
 from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
+from tabpe.io.moments import drafted_moments, is_moment
 from tabpe.io.source import open_table
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
 from tabpe.schema.columns import EXACT_INTEGERS
@@ -50,6 +51,9 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
 
 def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
     array = _plain(name, column)
+    moments = drafted_moments(name, array)
+    if moments is not None:
+        return moments
     if pa.types.is_boolean(array.type):
         return Boolean(name, source=Source.DATA)
     if _is_number(array.type):
@@ -85,7 +89,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
         raise missing_value(name, int(pc.index(missing, value=True).as_py()) + 1)
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
-    if pa.types.is_boolean(array.type) or _is_number(array.type):
+    if pa.types.is_boolean(array.type) or _is_number(array.type) or is_moment(array.type):
         return array
     # Arrow writes how long something took as a bare number, in a unit that nothing else knows.
     lasting = pa.types.is_duration(array.type)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _COMMON = ("pandas", "polars", "pyarrow")
 _DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>u?int\d+)")
 
+_ZONED = re.compile(r"timestamp\[(?P<unit>s|ms|us|ns), tz=(?P<zone>.+)\]")
+
 
 @dataclass(frozen=True)
 class FrameLike:
@@ -56,6 +58,11 @@ class FrameLike:
     def _is_guessed(self, name: str) -> bool:
         text = self.arrow_types[name] in {"string", "large_string", "null"}
         return self.native_types.get(name) == "object" and not text
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column came in as text, in any kind of it."""
+        kind = self.arrow_types.get(name, "").removeprefix("dictionary<values=")
+        return kind.startswith(("string", "large_string"))
 
     def restore(self, table: pa.Table, categories: Mapping[str, Sequence[Any]]) -> Any:
         """Return `table` as a frame like the one that came in.
@@ -188,12 +195,20 @@ def _as_arrow(
             _as_arrow(codes, encoded["indices"], None),
             _as_arrow(dictionary, encoded["values"], None),
         )
-    target = attempt(lambda: pa.type_for_alias(wanted), ValueError)
+    target = attempt(lambda: _type_of(wanted), ValueError)
     # Text that was read as numbers or truths stays what the schema made of it.
     if target is None or is_text(target) != is_text(array.type):
         return array
     cast = attempt(lambda: array.cast(target, safe=not pa.types.is_floating(target)))
     return cast if cast is not None and _same(cast, array) else array
+
+
+def _type_of(alias: str) -> pa.DataType:
+    """Return the type of that name; of those with parameters, points in time with a zone."""
+    zoned = _ZONED.fullmatch(alias)
+    if zoned:
+        return pa.timestamp(zoned["unit"], zoned["zone"])
+    return pa.type_for_alias(alias)
 
 
 def _same(cast: pa.Array, array: pa.Array) -> bool:

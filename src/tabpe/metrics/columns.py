@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from tabpe.encode.moments import cells_of_steps, written
 from tabpe.metrics.bins import edges_for, placed
 from tabpe.metrics.view import Cells, Labels, Numbers, View
+from tabpe.schema import Categorical, Column, Temporal
+from tabpe.schema.times import RESOLUTIONS
 
 BINS = 24
 MOST_BARS = 20
@@ -52,6 +56,8 @@ class ColumnView:
         difference: Total variation between the two over bins or bars and nulls; None without rows.
         band: Half the width of a 95% interval around a real share that was bought under noise.
         open_ends: Whether the first and the last bin also hold numbers below and above the edges.
+        unit: Of a date or time: what its numbers count.
+        marks: Of a date or time: what stands at the first edge, in the middle and at the last one.
     """
 
     name: str
@@ -63,6 +69,8 @@ class ColumnView:
     difference: float | None
     band: float = 0.0
     open_ends: tuple[bool, bool] = (False, False)
+    unit: str = ""
+    marks: tuple[str, ...] = ()
 
 
 def column_views(real: View | None, synthetic: View) -> tuple[ColumnView, ...]:
@@ -128,8 +136,37 @@ def _of_numbers(tables: Sequence[Numbers]) -> ColumnView:
     beyond = [(present < edges[0], present > edges[-1]) for present in cells]
     low, high = (any(bool(side.any()) for side in sides) for sides in zip(*beyond, strict=True))
     return ColumnView(
-        column.name, "number", tuple(edges.tolist()), (), *_sides(shapes), open_ends=(low, high)
+        column.name,
+        "number",
+        tuple(edges.tolist()),
+        (),
+        *_sides(shapes),
+        open_ends=(low, high),
+        **told_of(tables[0].moments or column, edges),
     )
+
+
+def told_of(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
+    """Return what stands at bins with these edges, if not numbers: dates, times, ordered values.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> told_of(Date("seen", "2024-01-01", "2024-01-31"), [0.0, 15.0, 30.0])
+        {'unit': 'days after 2024-01-01', 'marks': ('2024-01-01', '2024-01-16', '2024-01-31')}
+    """
+    places = np.array([edges[0], (edges[0] + edges[-1]) / 2, edges[-1]])
+    if isinstance(column, Categorical):
+        ranks = np.clip(np.rint(places), 0, column.size - 1).astype(np.int64)
+        return {
+            "unit": "places in their order",
+            "marks": tuple(str(column.values[r]) for r in ranks),
+        }
+    if not isinstance(column, Temporal):
+        return {}
+    steps = np.append(0, np.clip(np.rint(places), 0, column.steps)).astype(np.int64)
+    first, *marks = written(column, cells_of_steps(column, pa.array(steps))).to_pylist()
+    unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
+    return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
 
 
 def _of_labels(tables: Sequence[Labels]) -> ColumnView:

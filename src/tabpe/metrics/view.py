@@ -8,7 +8,7 @@ name of its own. What is wrong with a table is what a metric is there to show.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tabpe._arrow import attempt, is_text
 from tabpe.encode.cells import TRUTHS, VALUE_TYPES, comparable
+from tabpe.encode.moments import microseconds
 from tabpe.errors import DataError, SchemaError, did_you_mean
-from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
 from tabpe.schema.columns import EXACT_INTEGERS
 
 NULL = -1
@@ -31,12 +32,14 @@ class Numbers:
     """A column of numbers.
 
     Args:
-        column: What the schema says of it.
+        column: What the schema says of it; of a date or time, that it is a number of steps.
         values: The cells; NaN for a null.
+        moments: The date or time that the steps are of; None for a number.
     """
 
     column: Integer | Float
     values: NDArray[np.float64]
+    moments: Temporal | None = None
 
     @property
     def name(self) -> str:
@@ -67,7 +70,7 @@ class Numbers:
 
     def take(self, which: NDArray[Any]) -> Numbers:
         """Return the cells at the given places, or where a mask is true."""
-        return Numbers(self.column, self.values[which])
+        return Numbers(self.column, self.values[which], self.moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +162,7 @@ class View:
 
 
 def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
-    """Return the tables as arrays in which the same code means the same category.
+    """Return the tables as arrays in which the same code means the same category; without ids.
 
     Raises:
         DataError: If a table lacks a declared column or has it twice, or holds text where numbers
@@ -171,6 +174,7 @@ def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
         >>> one["ward"].codes, two["ward"].codes, one["ward"].names
         (array([1]), array([2]), ('heart', 'eye', 'skin'))
     """
+    schema = replace(schema, columns=tuple(c for c in schema.columns if not isinstance(c, Id)))
     for table in tables:
         _check_names(schema, table)
     columns = [_column(schema, name, tables) for name in schema.names]
@@ -190,6 +194,9 @@ def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[C
     column, arrays = schema[name], [_plain(name, table[name]) for table in tables]
     if isinstance(column, (Integer, Float)):
         return [Numbers(column, _numbers(name, array)) for array in arrays]
+    if isinstance(column, Temporal):
+        steps = Integer(name, 0, column.steps)
+        return [Numbers(steps, _steps(column, array), column) for array in arrays]
     if not isinstance(column, (Categorical, Boolean)):
         raise SchemaError(f"column {name!r} is of a type that is not measured.")
     texts = [_texts(column, array) for array in arrays]
@@ -218,6 +225,20 @@ def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
     if np.isinf(numbers).any():
         raise DataError(f"column {name!r} holds an infinite number: correct it.")
     return numbers
+
+
+def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
+    """Return dates or times as steps after the first declared one, wherever they lie."""
+    if is_text(array.type):
+        array = pc.if_else(pc.equal(pc.utf8_trim_whitespace(array), ""), None, array)
+    found = microseconds(column, array)
+    if found.null_count > array.null_count:
+        raise DataError(
+            f"column {column.name!r} is declared a {column.type_name} and holds something else."
+        )
+    since = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    steps: NDArray[np.float64] = np.floor((since - column.first) / column.tick)
+    return steps
 
 
 def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:

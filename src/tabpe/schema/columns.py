@@ -54,25 +54,24 @@ class Column:
             )
         if not isinstance(self.source, Source):
             expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
-            raise _error(self, "source", self.source, expected)
+            raise wrong(self, "source", self.source, expected)
         self._check_bought()
 
     def _check_bought(self) -> None:
         known = ("type", *self.domain_fields)
         if isinstance(self.bought, str) or not isinstance(self.bought, (list, tuple)):
-            raise _error(self, "bought", self.bought, "a list of fields")
+            raise wrong(self, "bought", self.bought, "a list of fields")
         object.__setattr__(self, "bought", tuple(self.bought))
         for name in self.bought:
             if name not in known:
-                raise _error(self, "bought", name, f"some of {', '.join(known)}")
+                raise wrong(self, "bought", name, f"some of {', '.join(known)}")
         if self.bought and self.source is not Source.BOUGHT:
-            raise _error(self, "bought", list(self.bought), "none, or source: bought")
+            raise wrong(self, "bought", list(self.bought), "none, or source: bought")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, in the order in which a person would write them."""
         domain = {name: getattr(self, name) for name in self.domain_fields}
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in domain.items()}
-        present = {k: v for k, v in plain.items() if v is not None}
+        present = {name: _written(value) for name, value in domain.items() if value is not None}
         head = {"name": self.name, "type": self.type_name}
         tail = {"bought": list(self.bought)} if self.bought else {}
         return {**head, **present, "source": self.source.value, **tail}
@@ -87,6 +86,8 @@ class Categorical(Column):
         values: All values that may occur: all text, all whole numbers or all decimals.
         other: The one of `values` that stands for everything not listed; without it an
             unlisted value in the data is an error.
+        ordered: Whether the values rise from first to last, so that neighbours in the list are
+            alike; if not, two values are the same or they are not.
         source: Where the list comes from.
 
     Example:
@@ -96,6 +97,7 @@ class Categorical(Column):
 
     values: tuple[Value, ...]
     other: Value | None = None
+    ordered: bool = False
 
     type_name: ClassVar[str] = "categorical"
     domain_fields: ClassVar[tuple[str, ...]] = ("values", "other")
@@ -103,19 +105,28 @@ class Categorical(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
-            raise _error(self, "values", self.values, "a list of values")
+            raise wrong(self, "values", self.values, "a list of values")
         object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
+        if not isinstance(self.ordered, bool):
+            raise wrong(self, "ordered", self.ordered, "true or false")
         other = _plain(self.other)
         if other is None:
             return
         if isinstance(other, bool) or other not in self.values:
-            raise _error(self, "other", other, "one of values; add it to them")
+            raise wrong(self, "other", other, "one of values; add it to them")
         object.__setattr__(self, "other", self.values[self.values.index(other)])
 
     @property
     def size(self) -> int:
         """Number of values."""
         return len(self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain values; its order is told if it has one."""
+        plain = super().to_dict()
+        source = plain.pop("source")
+        told = {"ordered": True} if self.ordered else {}
+        return {**plain, **told, "source": source}
 
 
 @dataclass(frozen=True)
@@ -153,7 +164,7 @@ class Integer(Column):
         for bound in ("min", "max"):
             given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, int) or abs(given) > EXACT_INTEGERS:
-                raise _error(self, bound, given, "a whole number within +-2**53")
+                raise wrong(self, bound, given, "a whole number within +-2**53")
             object.__setattr__(self, bound, given)
         _ordered(self, self.min, self.max)
 
@@ -191,26 +202,26 @@ class Float(Column):
         for bound in ("min", "max"):
             given = _plain(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, (int, float)):
-                raise _error(self, bound, given, "a number")
+                raise wrong(self, bound, given, "a number")
             if not abs(given) <= sys.float_info.max:
-                raise _error(self, bound, given, "a finite number")
+                raise wrong(self, bound, given, "a finite number")
             object.__setattr__(self, bound, float(given))
         _ordered(self, self.min, self.max)
         if not math.isfinite(self.max - self.min):
-            raise _error(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
+            raise wrong(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
         self._check_decimals()
 
     def _check_decimals(self) -> None:
         if self.decimals is None:
             return
         if type(self.decimals) is not int or self.decimals not in range(MOST_DECIMALS + 1):
-            raise _error(
+            raise wrong(
                 self, "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
             )
         for bound in ("min", "max"):
             given = getattr(self, bound)
             if round(given, self.decimals) != given:
-                raise _error(self, bound, given, f"at most {self.decimals} decimals, as declared")
+                raise wrong(self, bound, given, f"at most {self.decimals} decimals, as declared")
 
     @property
     def steps(self) -> int:
@@ -220,12 +231,15 @@ class Float(Column):
         return round((self.max - self.min) * 10.0**self.decimals)
 
 
-COLUMN_TYPES: dict[str, type[Column]] = {
-    kind.type_name: kind for kind in (Categorical, Integer, Float, Boolean)
-}
+def _written(value: Any) -> Any:
+    """Return a field as a file holds it: lists for tuples, text for dates and times."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def _error(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
+def wrong(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
+    """Return what to raise for a field that is not as it should be."""
     return SchemaError(
         f"column {shown(column.name)}: {parameter}={shown(given)}: expected {allowed}."
     )
@@ -247,7 +261,7 @@ def _ordered(column: Column, low: float, high: float) -> None:
 def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
     """Return the values if there are any, of one kind, each once."""
     if not values:
-        raise _error(column, "values", [], "at least one value")
+        raise wrong(column, "values", [], "at least one value")
     kinds = {type(value) for value in values}
     if bool in kinds:
         raise SchemaError(
@@ -263,11 +277,11 @@ def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
         )
     _refuse_duplicates(column, values)
     if kinds == {str} and not all(map(is_whole_text, values)):
-        raise _error(column, "values", "half a letter", "whole letters of Unicode")
+        raise wrong(column, "values", "half a letter", "whole letters of Unicode")
     if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
-        raise _error(column, "values", "whole numbers", "those of 64 bits; quote larger ones")
+        raise wrong(column, "values", "whole numbers", "those of 64 bits; quote larger ones")
     if kinds == {float} and not all(math.isfinite(value) for value in values):
-        raise _error(column, "values", "nan or inf", "finite numbers")
+        raise wrong(column, "values", "nan or inf", "finite numbers")
     return values
 
 

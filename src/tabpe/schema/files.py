@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from tabpe import _atomic as atomic
 from tabpe._paths import open_regular
 from tabpe.errors import SchemaError, did_you_mean, shown
-from tabpe.schema.columns import COLUMN_TYPES, Column, Source
+from tabpe.schema.columns import Column, Source
+from tabpe.schema.kinds import COLUMN_TYPES, ELSEWHERE
 
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -93,7 +94,10 @@ def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column],
     where = f"column {shown(fields['name'])}"
     given = fields.pop("type", "")
     if not isinstance(given, str) or given not in COLUMN_TYPES:
-        raise SchemaError(f"{where}: type={shown(given)}: {did_you_mean(str(given), COLUMN_TYPES)}")
+        hint = did_you_mean(str(given), COLUMN_TYPES)
+        if isinstance(given, str) and given in ELSEWHERE:
+            hint = f"write {ELSEWHERE[given]}."
+        raise SchemaError(f"{where}: type={shown(given)}: {hint}")
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
     return kind, {**fields, "source": source_of(where, fields.get("source", "public"))}

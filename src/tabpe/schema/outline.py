@@ -18,6 +18,7 @@ from tabpe.errors import SchemaError, did_you_mean
 from tabpe.schema import files
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.table import Schema
+from tabpe.schema.times import Date, Datetime, Temporal
 
 
 class Storage(enum.Enum):
@@ -140,6 +141,9 @@ class Sketch:
         if kind in (Integer, Float):
             bound = fields.get("min", fields.get("max", 0))
             fields = {"min": bound, "max": bound, **fields}
+        elif kind in (Date, Datetime):
+            bound = fields.get("min", fields.get("max", "2000-01-01"))
+            fields = {"min": bound, "max": bound, **fields}
         elif kind is Categorical and "values" not in fields:
             if "other" in fields:
                 raise SchemaError(f"column {self.name!r}: other is one of values: declare values.")
@@ -226,6 +230,11 @@ class Outline:
 
     def _stored(self, sketch: Sketch, arrow_type: str) -> Sketch:
         storage, kind = Storage.of(arrow_type), sketch.kind
+        if sketch.missing and kind is not None and issubclass(kind, Temporal):
+            raise SchemaError(
+                f"column {sketch.name!r}: {' and '.join(sketch.missing)} not declared: bounds of "
+                f"dates and times can not be bought; declare what is publicly known."
+            )
         if sketch.missing and storage is None:
             raise SchemaError(
                 f"column {sketch.name!r} is of type {arrow_type}: dates and the like can not be "

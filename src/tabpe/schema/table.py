@@ -13,15 +13,8 @@ from typing import Any
 
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
-from tabpe.schema.columns import (
-    COLUMN_TYPES,
-    Boolean,
-    Categorical,
-    Column,
-    Float,
-    Integer,
-    Source,
-)
+from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema.kinds import COLUMN_TYPES
 
 
 @dataclass(frozen=True)
@@ -71,6 +64,11 @@ class Schema:
         if not isinstance(self.label, str):
             raise SchemaError(f"label={self.label!r}: expected the name of a column as text.")
         column = self[self.label]
+        if not isinstance(column, (Integer, Float, Categorical, Boolean)):
+            raise SchemaError(
+                f"label={self.label!r} is of type {column.type_name}: a label is a category, a "
+                f"truth or a number; take another column, or one made of it, such as the year."
+            )
         numeric = isinstance(column, (Integer, Float))
         if numeric and not self.label_cuts:
             raise SchemaError(

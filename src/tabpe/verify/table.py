@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe.encode import Encoder
-from tabpe.encode.cells import numbers_of
+from tabpe.encode.cells import numbers_of, without_missing
+from tabpe.encode.moments import microseconds
 from tabpe.errors import CellError, DataError
 from tabpe.io import open_source
 from tabpe.privacy import WrittenTable
-from tabpe.schema import Categorical, Float, Integer, Schema
+from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
 from tabpe.verify.report import FAILED, GIVEN, OK, Check
 
@@ -80,8 +81,11 @@ def fitting_rows(schema: Schema, path: Path) -> int:
 def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
     try:
         encoder.encode(table)
-        for column in encoder.numeric:
-            _check_numbers(column, table[column.name])
+        for column in encoder.schema.columns:
+            if isinstance(column, (Integer, Float)):
+                _check_numbers(column, table[column.name])
+            elif isinstance(column, Temporal):
+                _check_moments(column, table[column.name])
     except CellError as error:
         return error
     return None
@@ -106,6 +110,17 @@ def _check_numbers(column: Integer | Float, cells: pa.ChunkedArray) -> None:
     if bad.any():
         row = int(np.argmax(bad)) + 1
         raise CellError(f"column {column.name!r}: the number", row, " is outside the schema.")
+
+
+def _check_moments(column: Temporal, cells: pa.ChunkedArray) -> None:
+    found = microseconds(column, without_missing(column.name, cells))
+    since = found.to_numpy(zero_copy_only=False) - column.first
+    bad = (since < 0) | (since > column.last - column.first) | (since % column.tick != 0)
+    if bad.any():
+        row = int(np.argmax(bad)) + 1
+        raise CellError(
+            f"column {column.name!r}: the {column.type_name}", row, " is outside the schema."
+        )
 
 
 def _fingerprint(path: Path) -> tuple[str, int]:

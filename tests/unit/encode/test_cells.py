@@ -214,7 +214,7 @@ def test_cells_that_are_no_plain_values_are_refused(column, cells):
     assert refusal(column, cells)
 
 
-@pytest.mark.parametrize("cell", [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)])  # noqa: DTZ001
+@pytest.mark.parametrize("cell", [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)])
 def test_a_date_is_no_number(cell):
     assert "expected a number" in refusal(AGE, [cell])
 

@@ -11,7 +11,7 @@ import pytest
 
 from tabpe.errors import DataError, SchemaError
 from tabpe.io import draft_schema
-from tabpe.schema import Boolean, Categorical, Float, Integer, Source
+from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Integer, Source, Time
 
 SECRET = "Secret-Cell-4711"
 DATA = Source.DATA
@@ -114,9 +114,39 @@ def test_a_file_drafts_like_its_table(tmp_path):
     )
 
 
-def test_dates_become_text():
-    day = datetime.date(2020, 1, 31)
-    assert drafted([day]) == Categorical("x", ("2020-01-31",), source=DATA)
+def test_dates_and_times_keep_their_type():
+    day, later = datetime.date(2020, 1, 31), datetime.date(2020, 2, 29)
+    assert drafted([later, day]) == Date("x", day, later, source=DATA)
+    noon, one = datetime.time(12), datetime.time(13, 30)
+    assert drafted([one, noon]) == Time("x", noon, one, "minute", source=DATA)
+
+
+@pytest.mark.parametrize(
+    ("points", "resolution"),
+    [
+        (["2020-01-31T00:00", "2020-02-01T00:00"], "day"),
+        (["2020-01-31T10:00", "2020-02-01T00:00"], "hour"),
+        (["2020-01-31T10:00:01", "2020-02-01T00:00"], "second"),
+        (["2020-01-31T10:00:00.000001", "2020-02-01T00:00"], "microsecond"),
+    ],
+)
+def test_points_in_time_have_the_coarsest_resolution_that_holds_them(points, resolution):
+    moments = [datetime.datetime.fromisoformat(point) for point in points]
+    assert drafted(moments) == Datetime("x", *moments, resolution, source=DATA)
+
+
+def test_points_in_time_keep_their_zone():
+    array = pa.array([0, 3600], pa.timestamp("s", "Europe/Berlin"))
+    column = draft_schema(pa.table({"x": array})).columns[0]
+    assert (column.timezone, column.min.hour, column.resolution) == ("Europe/Berlin", 1, "hour")
+    assert column.first == 0
+
+
+def test_text_that_holds_nothing_but_dates_is_read_as_such():
+    assert drafted(["2020-02-29", "2020-01-31"]).min == datetime.date(2020, 1, 31)
+    assert drafted(["2020-02-29 12:30", "2020-01-31T00:00:15"]).resolution == "second"
+    for text in (["2020-02-30"], ["2020-02-29", "never"], ["29.02.2020"]):
+        assert isinstance(drafted(text), Categorical)
 
 
 def test_everything_is_marked_as_taken_from_the_data():

@@ -112,11 +112,12 @@ def _ends(view: ColumnView, right: float) -> list[Markup]:
     if abs(middle) < _ALL_BUT_ZERO * (high / 2 - low / 2):
         middle = 0.0
     below, beyond = view.open_ends
+    first, between, last = view.marks or (number(low), number(middle), number(high))
     y = _BOTTOM + 16
     return [
-        svg.text(_LEFT, y, ("\u2264 " if below else "") + number(low)),
-        svg.text((_LEFT + right) / 2, y, number(middle), "middle"),
-        svg.text(right, y, ("\u2265 " if beyond else "") + number(high), "end"),
+        svg.text(_LEFT, y, ("\u2264 " if below else "") + first),
+        svg.text((_LEFT + right) / 2, y, between, "middle"),
+        svg.text(right, y, ("\u2265 " if beyond else "") + last, "end"),
     ]
 
 

@@ -1,0 +1,135 @@
+"""Dates and times: every kind of cell to steps on a grid and back, each cell by itself."""
+
+import datetime as dt
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabpe.encode.moments import cells_of_steps, steps_of, written
+from tabpe.errors import CellError, DataError
+from tabpe.schema import Date, Datetime, Time
+
+DAY = Date("x", "2024-01-01", "2024-12-31")
+POINT = Datetime("x", "2024-01-01", "2025-01-01")
+BERLIN = Datetime("x", "2024-01-01", "2025-01-01", timezone="Europe/Berlin")
+CLOCK = Time("x", resolution="minute", max="23:59")
+EACH = (
+    DAY,
+    Date("x", "1850-01-01", "2150-01-01", format="%d/%m/%Y"),
+    POINT,
+    Datetime("x", "1950-01-01", "2150-01-01", "day"),
+    Datetime("x", "2024-01-01", "2025-01-01", "millisecond", "UTC"),
+    CLOCK,
+    Time("x", "08:00", "18:00"),
+)
+
+
+def steps(column, cells, kind=None):
+    return steps_of(column, pa.chunked_array([pa.array(cells, kind)])).tolist()
+
+
+@given(data=st.data(), column=st.sampled_from(EACH))
+@settings(deadline=None, max_examples=200)
+def test_there_and_back_is_the_same(data, column):
+    places = data.draw(st.lists(st.integers(0, column.steps), min_size=1, max_size=5))
+    cells = cells_of_steps(column, pa.array(places))
+    assert steps_of(column, pa.chunked_array([cells])).tolist() == places
+
+
+@pytest.mark.parametrize("column", [each for each in EACH if each.tick >= 10**6], ids=repr)
+def test_text_and_back_is_the_same(column):
+    places = np.unique(np.linspace(0, column.steps, 50).astype(np.int64))
+    text = written(column, cells_of_steps(column, pa.array(places)))
+    assert steps_of(column, pa.chunked_array([text])).tolist() == places.tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "kind", "expected"),
+    [
+        (DAY, [dt.date(2024, 3, 1)], pa.date32(), 60),
+        (DAY, [dt.date(2024, 3, 1)], pa.date64(), 60),
+        (DAY, [dt.datetime(2024, 3, 1, 23, 59)], pa.timestamp("ns"), 60),
+        (DAY, ["2024-03-01"], pa.large_string(), 60),
+        (DAY, [" 2024-03-01 "], pa.string(), 60),
+        (DAY, ["1999-01-01"], pa.string(), 0),
+        (DAY, [dt.date(2100, 1, 1)], None, 365),
+        (POINT, ["2024-01-01 00:01"], None, 60),
+        (POINT, ["2024-01-01T00:01:00.9"], None, 60),
+        (POINT, [dt.datetime(2024, 1, 1, 0, 1)], pa.timestamp("s"), 60),
+        (POINT, [dt.date(2024, 1, 2)], None, 86_400),
+        (BERLIN, ["2024-01-01T00:01"], None, 60),
+        (BERLIN, ["2023-12-31T23:01Z"], None, 60),
+        (BERLIN, ["2024-01-01T02:01+03:00"], None, 60),
+        (BERLIN, [dt.datetime(2024, 1, 1, 0, 1)], pa.timestamp("us"), 60),
+        (BERLIN, [dt.datetime(2023, 12, 31, 23, 1)], pa.timestamp("us", "UTC"), 60),
+        (BERLIN, [dt.datetime(2023, 12, 31, 23, 1)], pa.timestamp("us", "America/New_York"), 60),
+        (CLOCK, [dt.time(1, 30, 59)], pa.time64("us"), 90),
+        (CLOCK, [dt.time(1, 30)], pa.time32("s"), 90),
+        (CLOCK, ["01:30"], None, 90),
+        (CLOCK, ["01:30:59"], None, 90),
+    ],
+)
+def test_each_kind_of_cell_is_read(column, cells, kind, expected):
+    assert steps(column, cells, kind) == [expected]
+
+
+def test_a_format_is_kept_in_both_directions():
+    column = Date("x", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
+    assert steps(column, ["31.01.2024"]) == [30]
+    assert written(column, cells_of_steps(column, pa.array([30]))).to_pylist() == ["31.01.2024"]
+
+
+@pytest.mark.parametrize(
+    ("column", "step", "text"),
+    [
+        (DAY, 1, "2024-01-02"),
+        (POINT, 61, "2024-01-01T00:01:01"),
+        (Datetime("x", "2024-01-01", "2025-01-01", "day"), 1, "2024-01-02"),
+        (Datetime("x", "2024-01-01", "2025-01-01", "millisecond"), 1, "2024-01-01T00:00:00.001"),
+        (BERLIN, 1, "2024-01-01T00:00:01+01:00"),
+        (CLOCK, 90, "01:30"),
+        (Time("x"), 90, "00:01:30"),
+    ],
+)
+def test_text_is_written_as_people_write_it(column, step, text):
+    found = written(column, cells_of_steps(column, pa.array([step]))).to_pylist()
+    assert found[0].startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        (DAY, ["2024-03-01", "soon"]),
+        (DAY, ["2024-03-01", "2024-02-30"]),
+        (POINT, ["2024-03-01", "2024-03-01T10:00+01:00"]),
+        (CLOCK, ["10:00", "25:00"]),
+        (Date("x", "2024-01-01", "2024-12-31", format="%d.%m.%Y"), ["31.01.2024", "2024-01-31"]),
+    ],
+)
+def test_what_can_not_be_read_is_named_by_its_row_and_never_shown(column, cells):
+    with pytest.raises(CellError) as error:
+        steps(column, cells)
+    message = str(error.value)
+    assert "column 'x'" in message
+    assert "row 2" in message
+    assert cells[1] not in message
+
+
+def test_a_missing_cell_is_refused():
+    with pytest.raises(DataError, match="row 2"):
+        steps(DAY, ["2024-03-01", None])
+
+
+@pytest.mark.parametrize("cells", [[5], [True], [dt.time(5)]])
+def test_another_type_is_refused(cells):
+    with pytest.raises(DataError, match="declared a date and is of type"):
+        steps(DAY, cells)
+
+
+def test_a_cell_is_read_the_same_whatever_the_others_are():
+    alone = steps(BERLIN, ["2024-03-31T02:30"])
+    beside = steps(BERLIN, ["2024-03-31T02:30", "2024-03-31T02:30Z", "2024-10-27T02:30"])
+    assert beside[:1] == alone

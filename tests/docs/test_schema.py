@@ -1,0 +1,69 @@
+"""The page about schemas: its examples are schemas, the same in both languages, and all run."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe import Schema, TabPE
+from tabpe.schema import yaml12
+from tabpe.schema.kinds import COLUMN_TYPES
+from tabpe.schema.times import RESOLUTIONS
+
+TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
+YAML = [
+    Schema.from_dict(yaml12.load(code))
+    for code in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
+]
+
+
+def test_both_languages_say_the_same():
+    (code,) = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert names["schema"] == YAML[0]
+
+
+def test_every_type_and_field_is_told():
+    rows = {
+        cells[1].strip("` "): cells[2]
+        for line in TEXT.split("## Types")[1].split("\n\n")[1].splitlines()[2:]
+        for cells in [line.split("|")]
+    }
+    assert set(rows) == set(COLUMN_TYPES)
+    for name, kind in COLUMN_TYPES.items():
+        for field in kind.domain_fields:
+            assert f"`{field}`" in rows[name], (name, field)
+    assert "`ordered`" in rows["categorical"]
+    assert {column.type_name for column in YAML[0].columns} == set(COLUMN_TYPES)
+    for resolution in RESOLUTIONS:
+        assert f"`{resolution}`" in TEXT
+
+
+def test_a_table_of_every_type_is_synthesised():
+    rng = np.random.default_rng(0)
+    size = 300
+    table = pa.table(
+        {
+            "born": rng.choice(["1950-01-31", "1990-12-01"], size),
+            "admitted": rng.choice(["2023-10-01T12:30", "2024-02-29T23:59+01:00"], size),
+            "dinner": rng.choice(["17:00", "19:45"], size),
+            "age": rng.integers(0, 100, size),
+            "weight": np.round(rng.uniform(40, 120, size), 1),
+            "pain": rng.choice(["none", "mild", "severe"], size),
+            "ward": rng.choice(["surgery", "eye"], size),
+            "smoker": rng.choice(["yes", "no"], size),
+            "outcome": rng.choice(["home", "care", "died"], size),
+        }
+    )
+    model = TabPE(epsilon=2.0, delta=1e-6, n_samples=200, random_state=0, verbose=0)
+    made = model.fit(table, YAML[0]).sample()
+    assert made.schema.names == list(YAML[0].names)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in made["born"].to_pylist())
+    assert all(re.fullmatch(r"\d\d:\d\d", time) for time in made["dinner"].to_pylist())
+    assert made["patient"].to_pylist()[:2] == ["P1", "P2"]
+
+
+def test_a_numeric_label_is_cut():
+    assert YAML[1].class_names == ("0 to 5000", "5000 to 20000", "20000 to 100000")

@@ -13,7 +13,10 @@ from tabpe.encode import Encoder
 from tabpe.io import draft_schema, open_source
 from tabpe.io.folders import files_of
 from tabpe.rows import EncodedRows
-from tabpe.schema import Schema
+from tabpe.schema import Outline, Schema
+from tabpe.schema.editor import json_schema
+from tabpe.schema.files import write
+from tabpe.schema.foreign import FORMATS, imported
 
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
 
@@ -46,6 +49,45 @@ def init(
         say("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
         say("next", "put in what is publicly known, write 'source: public', then")
         say("", f"tabpe schema check {output} {data}")
+
+
+@app.command("import")
+def import_(
+    foreign: Annotated[Path, typer.Argument(metavar="FILE", help="A schema of another tool.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=".yaml or .json to write.")],
+    tool: Annotated[
+        str | None,
+        typer.Option("--from", help=f"{', '.join(FORMATS)}; told by its looks if left out."),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="Which table, if it has several.")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
+) -> None:
+    """Make a schema from one of SDV, SmartNoise, dpsynth, mbi or Frictionless."""
+    with reported():
+        check_free(output, force=force, inputs=[foreign])
+        found = imported(foreign, tool=tool, table=table)
+        write(output, found.plain, comment=f"From {foreign.name}.")
+        say("wrote", f"{output}: {len(found.columns)} columns")
+        for note in found.notes:
+            say("note", note)
+        missing = Outline.of(found.plain).missing
+        if missing:
+            say("open", ", ".join(missing))
+            say("next", "declare what is publicly known (dates and times must be), or buy it:")
+            say("", f"tabpe synth DATA --schema {output} --private-schema")
+
+
+@app.command()
+def editor(
+    output: Annotated[Path, typer.Option("--output", "-o", help=".json to write.")],
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
+) -> None:
+    """Write the JSON Schema of schema files, by which editors complete and check them."""
+    with reported():
+        check_free(output, force=force, inputs=[])
+        write(output, json_schema())
+        say("wrote", f"{output}: begin a schema file with")
+        say("", f"# yaml-language-server: $schema={output}")
 
 
 @app.command()

@@ -4,6 +4,7 @@
 - `times`: `Date`, `Datetime`, `Time`; `keys`: `Id`; `kinds`: all types by name
 - `table`: `Schema`, the columns together with the label
 - `outline`: `Outline`, a schema with gaps
+- `foreign`: schemas of other tools; `editor`: the JSON Schema of schema files
 - `files`: YAML and JSON in and out; `yaml12`: how the YAML of such files is read
 """
 

@@ -1,0 +1,63 @@
+"""The JSON Schema of schema files agrees with what tabpe itself takes and refuses."""
+
+import json
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from tabpe.cli.app import app
+from tabpe.datasets import hospital_schema
+from tabpe.errors import SchemaError
+from tabpe.schema import Categorical, Date, Datetime, Id, Schema, Time
+from tabpe.schema.editor import json_schema
+
+RICH = Schema(
+    (
+        Id("no", prefix="P"),
+        Date("born", "1900-01-01", "2024-12-31", format="%d.%m.%Y"),
+        Datetime("seen", "2024-01-01", "2025-01-01", "minute", "UTC"),
+        Time("opens"),
+        Categorical("grade", (1, 2), ordered=True),
+    ),
+    label="grade",
+)
+
+
+@pytest.fixture(scope="module")
+def checker():
+    found = json_schema()
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
+@pytest.mark.parametrize("schema", [RICH, hospital_schema()])
+def test_a_schema_is_taken(checker, schema):
+    checker.validate(json.loads(json.dumps(schema.to_dict())))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"name": "x", "type": "integer", "min": 0},
+        {"name": "x", "type": "integer", "min": 0, "max": 1, "decimals": 1},
+        {"name": "x", "type": "categorical", "values": []},
+        {"name": "x", "type": "datetime", "min": "2024-01-01", "max": "2024-01-02",
+         "resolution": "week"},
+        {"name": "", "type": "boolean"},
+        {"name": "x", "type": "text"},
+        {"name": "x", "type": "boolean", "source": "me"},
+    ],
+)  # fmt: skip
+def test_what_tabpe_refuses_is_refused(checker, column):
+    plain = {"columns": [column]}
+    assert not checker.is_valid(plain)
+    with pytest.raises(SchemaError):
+        Schema.from_dict(plain)
+
+
+def test_the_command_writes_it(tmp_path, checker):
+    path = tmp_path / "tabpe.schema.json"
+    result = CliRunner().invoke(app, ["schema", "editor", "-o", str(path)])
+    assert result.exit_code == 0, result.output
+    assert json.loads(path.read_text()) == checker.schema

@@ -111,6 +111,10 @@ class ThinVotesWarning(UserWarning):
     """More rows are evolved than the private rows can tell apart under the noise."""
 
 
+class ThinSupportWarning(UserWarning):
+    """What was asked for is like few of the rows made, or like none."""
+
+
 class CapacityError(TabpeError):
     """A setting needs more memory or cells than a method allows."""
 

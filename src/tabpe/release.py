@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from tabpe import _plain, _validate
 from tabpe.archive import Archive
+from tabpe.conditions import going_with, meeting, warn_of_repeats
 from tabpe.encode import Encoder, Records
+from tabpe.encode.forms import ids_of
 from tabpe.encode.moments import written
 from tabpe.errors import ArchiveError, NotFittedError, TabpeError
 from tabpe.io import FrameLike
+from tabpe.io.frames import frame_table
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
-from tabpe.schema import Boolean, Categorical, Schema, Temporal
+from tabpe.schema import Boolean, Categorical, Id, Schema, Temporal
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +64,31 @@ class Release:
             classes=labels[order],
         )
 
-    def sample(self, size: int) -> Any:
-        """Return `size` rows as the kind of frame that was fitted."""
-        chosen = self._chosen(size)
-        table = Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
+    def sample(self, size: int | None, conditions: Mapping[str, Any] | None = None) -> Any:
+        """Return rows that meet conditions, as the kind of frame that was fitted; None for all."""
+        places = np.arange(len(self.rows))
+        if conditions is not None:
+            places = meeting(self._table(places), self.schema, conditions)
+            warn_of_repeats(size or 0, places)
+        chosen = self._chosen(places, len(places) if size is None else size)
+        return self._framed(self._table(chosen))
+
+    def completed(self, known: pa.Table) -> Any:
+        """Return known cells with cells of rows beside them that are nearest by what is known."""
+        rng = np.random.default_rng([self.seed, known.num_rows])
+        every = self._table(np.arange(len(self.rows)))
+        table = every.take(going_with(known, every, self.schema, rng))
+        for place, name in enumerate(self.schema.names):
+            if name in known.schema.names:
+                table = table.set_column(place, name, known[name])
+            elif isinstance(column := self.schema[name], Id):
+                table = table.set_column(place, name, ids_of(column, len(table)))
+        return self._framed(table)
+
+    def _table(self, chosen: NDArray[np.int64]) -> pa.Table:
+        return Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
+
+    def _framed(self, table: pa.Table) -> Any:
         listed = {
             column.name: column.values
             for column in self.schema.columns
@@ -139,12 +163,14 @@ class Release:
             and ((classes >= 0) & (classes < encoder.class_count)).all()
         )
 
-    def _chosen(self, size: int) -> NDArray[np.int64]:
-        """Return which rows make up a sample: whole copies of all, and a random rest."""
-        available = len(self.rows)
+    def _chosen(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Return which rows make up a sample: whole copies of those given, and a random rest."""
+        available = len(places)
         whole = np.arange(size - size % available) % available
         rng = np.random.default_rng([self.seed, size])
-        return np.concatenate([whole, rng.permutation(available)[: size % available]])
+        rest = rng.permutation(available)[: size % available]
+        chosen: NDArray[np.int64] = places[np.concatenate([whole, rest])]
+        return chosen
 
 
 class Fitted:
@@ -156,7 +182,7 @@ class Fitted:
 
     release_: Release
 
-    def sample(self, n: int | None = None) -> Any:
+    def sample(self, n: int | None = None, *, conditions: Mapping[str, Any] | None = None) -> Any:
         """Return synthetic rows, as the kind of frame that was fitted.
 
         Drawing costs no privacy: the rows are public already.
@@ -164,10 +190,25 @@ class Fitted:
         Args:
             n: None for all rows that were made. More: every row the same number of times, as in the
                 paper's study of oversampling, and a random rest. Fewer: a random part.
+            conditions: Only rows that have these values, by column; of numbers, dates, times and
+                ordered values, a pair is a range. Rows are repeated, with a warning, if those that
+                were made with these values are fewer than `n`.
+        """
+        size = _validate.optional(_validate.whole, "n", n, least=1)
+        return self._released().sample(size, conditions)
+
+    def sample_remaining_columns(self, known: Any) -> Any:
+        """Return known cells, and beside them cells of rows that are nearest by what is known.
+
+        It costs no privacy: the rows are public already. A row is as good as the nearest that was
+        made: a warning says for how many known rows there is none that is like them.
+
+        Args:
+            known: A data frame with some columns of the schema.
         """
         release = self._released()
-        size = len(release.rows) if n is None else _validate.whole("n", n, least=1)
-        return release.sample(size)
+        table, _ = frame_table(known)
+        return release.completed(table)
 
     @property
     def certificate(self) -> Certificate:

@@ -82,3 +82,14 @@ def test_the_page_about_reports_runs(folder):
     names = {"real": real, "synthetic": model.sample(), "holdout": real, "model": model}
     exec(code, names)
     assert Path("report.html").exists()
+
+
+def test_the_code_of_the_page_about_conditions_runs():
+    text = (PAGES / "conditions.md").read_text()
+    model = TabPE(epsilon=1.0, random_state=0, verbose=0)
+    names = {"model": model.fit(hospital_table(8000), hospital_schema())}
+    for code in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(code, names)
+    assert set(names["some"]["ward"].to_pylist()) == {"surgery"}
+    assert min(names["some"]["age"].to_pylist()) >= 70
+    assert names["whole"]["age"].to_pylist() == [71, 38]

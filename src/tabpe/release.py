@@ -17,7 +17,8 @@ from tabpe.conditions import going_with, meeting, warn_of_repeats
 from tabpe.encode import Encoder, Records
 from tabpe.encode.forms import ids_of
 from tabpe.encode.moments import written
-from tabpe.errors import ArchiveError, NotFittedError, TabpeError
+from tabpe.errors import ArchiveError, NotFittedError, ParameterError, TabpeError
+from tabpe.evolve.variation import smoothed
 from tabpe.io import FrameLike
 from tabpe.io.frames import frame_table
 from tabpe.pipeline import Outcome
@@ -64,14 +65,20 @@ class Release:
             classes=labels[order],
         )
 
-    def sample(self, size: int | None, conditions: Mapping[str, Any] | None = None) -> Any:
+    def sample(
+        self,
+        size: int | None,
+        conditions: Mapping[str, Any] | None = None,
+        *,
+        smooth: bool = False,
+    ) -> Any:
         """Return rows that meet conditions, as the kind of frame that was fitted; None for all."""
         places = np.arange(len(self.rows))
         if conditions is not None:
             places = meeting(self._table(places), self.schema, conditions)
             warn_of_repeats(size or 0, places)
         chosen = self._chosen(places, len(places) if size is None else size)
-        return self._framed(self._table(chosen))
+        return self._framed(self._smoothed(chosen) if smooth else self._table(chosen))
 
     def completed(self, known: pa.Table) -> Any:
         """Return known cells with cells of rows beside them that are nearest by what is known."""
@@ -87,6 +94,22 @@ class Release:
 
     def _table(self, chosen: NDArray[np.int64]) -> pa.Table:
         return Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
+
+    def _smoothed(self, chosen: NDArray[np.int64]) -> pa.Table:
+        """Return rows of which only the first of several copies is where it was."""
+        encoder, rows, classes = Encoder(self.schema), self.rows.take(chosen), self.classes[chosen]
+        rng = np.random.default_rng([self.seed, len(chosen), 1])
+        first = np.zeros(len(chosen), dtype=bool)
+        first[np.unique(chosen, return_index=True)[1]] = True
+        moved = smoothed(rows, classes, encoder.spaces, self._last_rate(), rng)
+        numbers = np.where(first[:, None], rows.numbers, moved)
+        return encoder.decode(Records(numbers, rows.codes), classes)
+
+    def _last_rate(self) -> float:
+        """Return how far rows moved in the last round."""
+        if not self.history or "mutation_rate" not in self.history[-1]:
+            raise ParameterError("smooth=True: these rows were not moved: there is no step size.")
+        return float(self.history[-1]["mutation_rate"])
 
     def _framed(self, table: pa.Table) -> Any:
         listed = {
@@ -182,7 +205,13 @@ class Fitted:
 
     release_: Release
 
-    def sample(self, n: int | None = None, *, conditions: Mapping[str, Any] | None = None) -> Any:
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        conditions: Mapping[str, Any] | None = None,
+        smooth: bool = False,
+    ) -> Any:
         """Return synthetic rows, as the kind of frame that was fitted.
 
         Drawing costs no privacy: the rows are public already.
@@ -193,9 +222,15 @@ class Fitted:
             conditions: Only rows that have these values, by column; of numbers, dates, times and
                 ordered values, a pair is a range. Rows are repeated, with a warning, if those that
                 were made with these values are fewer than `n`.
+            smooth: Whether further copies of a row have their numbers moved a little, by the step
+                of the last round, instead of being the same.
         """
         size = _validate.optional(_validate.whole, "n", n, least=1)
-        return self._released().sample(size, conditions)
+        if smooth and conditions is not None:
+            raise ParameterError(
+                "smooth=True: not together with conditions, which a row that moves may not meet."
+            )
+        return self._released().sample(size, conditions, smooth=smooth)
 
     def sample_remaining_columns(self, known: Any) -> Any:
         """Return known cells, and beside them cells of rows that are nearest by what is known.

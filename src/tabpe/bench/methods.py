@@ -27,7 +27,7 @@ from tabpe.bench.task import Task
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.synthesizer import TabPE
 
-OWN = ("shares", "oversample", "most_samples")
+OWN = ("shares", "oversample", "smooth", "most_samples")
 BASELINE = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
 # What is loaded before the clock starts. Of the rest, a small table makes sure.
 HEAVY = {
@@ -142,6 +142,9 @@ def _tabpe(run: Run) -> Maker:
     refuse_unknown(named, run.settings, (*parameters, *fields_of(config), *OWN))
     _validate.one_of("shares", run.settings.get("shares", "public"), ["public", "bought"])
     copies = _validate.whole("oversample", run.settings.get("oversample", 1), least=1)
+    smooth = run.settings.get("smooth", False)
+    if not isinstance(smooth, bool):
+        raise ParameterError(f"smooth={smooth!r}: expected true or false.")
     most = run.settings.get("most_samples")
     _validate.optional(_validate.whole, "most_samples", most, least=1)
     if "rounds" in run.keep:
@@ -154,7 +157,7 @@ def _tabpe(run: Run) -> Maker:
         model = _model(run, task).set_params(**{**given, **changed})
         if "rounds" in run.keep:
             return _by_round(model, task, run.rounds_kept, copies)
-        return _fitted(model, task, copies)
+        return _fitted(model, task, copies, smooth=smooth)
 
     return make
 
@@ -214,8 +217,8 @@ def _timed(model: TabPE | Baseline, task: Task, sample: Callable[[], pa.Table]) 
     return Made(table, time.perf_counter() - started, model.certificate.epsilon)
 
 
-def _fitted(model: TabPE, task: Task, copies: int) -> Made:
-    return _timed(model, task, lambda: model.sample(copies * model.n_evolved_))
+def _fitted(model: TabPE, task: Task, copies: int, *, smooth: bool = False) -> Made:
+    return _timed(model, task, lambda: model.sample(copies * model.n_evolved_, smooth=smooth))
 
 
 def _by_round(model: TabPE, task: Task, wanted: Iterable[int], copies: int) -> Made:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,30 @@ def random_walk(
     moves = steps(rows.numbers.shape, step, rng)
     moved = rows.numbers + moves * (rate * (space.high - space.low))
     return Records(space.project(moved), _redrawn(rows, space, rate, rng))
+
+
+def smoothed(
+    rows: Records,
+    classes: NDArray[np.int64],
+    spaces: Sequence[Space],
+    rate: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return the numbers of rows, moved by `rate` of their range within their class.
+
+    Example:
+        >>> space = Space(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
+        >>> rows = random_records(space, 4, np.random.default_rng(0))
+        >>> moved = smoothed(rows, np.zeros(4, int), [space], 0.1, np.random.default_rng(1))
+        >>> bool((moved != rows.numbers).all() and ((moved >= 0) & (moved <= 1)).all())
+        True
+    """
+    moved = np.array(rows.numbers, dtype=np.float64)
+    for label, space in enumerate(spaces):
+        mine = classes == label
+        reach = rate * (space.high - space.low)
+        moved[mine] = space.project(moved[mine] + reach * rng.standard_normal(moved[mine].shape))
+    return moved
 
 
 def steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -112,6 +112,15 @@ def test_oversampling_repeats_every_row():
     assert {count % 3 for count in counts["count_all"].to_pylist()} == {0}
 
 
+def test_copies_may_move():
+    made = made_by("tabpe", n_samples=20, oversample=3, smooth=True, **FAST)
+    counts = made.table.group_by(made.table.column_names).aggregate([([], "count_all")])
+    assert made.table.num_rows == 60
+    assert 1 in counts["count_all"].to_pylist()
+    with pytest.raises(ParameterError, match="smooth='yes': expected true or false"):
+        made_by("tabpe", smooth="yes", **FAST)
+
+
 def test_shares_of_classes_are_public_or_bought(monkeypatch):
     bills = []
     monkeypatch.setattr(

@@ -62,3 +62,40 @@ def test_samples_lie_in_the_schema(table):
 def test_classes_get_their_share_of_the_rows(table):
     ill = [row["ill"] for row in rows_of(fake_fit(table, n_samples=50).sample())]
     assert sum(ill) / 50 == pytest.approx(np.mean(table["ill"].to_numpy()), abs=0.05)
+
+
+def test_a_smooth_sample_has_no_piles_of_equal_rows(table):
+    model = fitted(table)
+    piles = max(counted(model.sample(3000)).values())
+    smooth = model.sample(3000, smooth=True)
+    assert max(counted(smooth).values()) < piles / 4
+    for row in rows_of(smooth):
+        assert 0 <= row["age"] <= 100
+        assert 10 <= row["bmi"] <= 60
+        assert round(row["bmi"], 1) == row["bmi"]
+
+
+def test_the_first_copy_of_a_row_stays_where_it_is(table):
+    model = fitted(table)
+    assert rows_of(model.sample(smooth=True)) == rows_of(model.sample())
+    smooth = counted(model.sample(300, smooth=True))
+    assert all(row in smooth for row in counted(model.sample()))
+
+
+def test_a_smooth_sample_stays_near_and_keeps_categories(table):
+    model = fitted(table, preset="paper")
+    plain, smooth = (rows_of(model.sample(600, smooth=smooth)) for smooth in (False, True))
+    assert [row["ward"] for row in plain] == [row["ward"] for row in smooth]
+    moves = [abs(a["age"] - b["age"]) for a, b in zip(plain, smooth, strict=True)]
+    assert 0.3 < np.mean(moves) < 5
+    assert max(moves) < 6 * 0.04 * 100
+
+
+def test_a_smooth_sample_repeats(table):
+    model = fitted(table)
+    assert rows_of(model.sample(90, smooth=True)) == rows_of(model.sample(90, smooth=True))
+
+
+def test_smooth_rows_might_not_meet_conditions(table):
+    with pytest.raises(ParameterError, match="not together with conditions"):
+        fitted(table).sample(5, smooth=True, conditions={"ward": "skin"})

@@ -2,6 +2,7 @@
 
 import io
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -56,6 +57,12 @@ def test_paths_to_csv_and_parquet_give_the_same_rows_as_the_table(table, tmp_pat
     expected = rows_of(fake_fit(table).sample())
     for data in (tmp_path / "rows.csv", str(tmp_path / "rows.csv"), tmp_path / "rows.parquet"):
         assert rows_of(fake_fit(data).sample()) == expected
+
+
+def test_a_relation_of_duckdb_gives_the_same_rows_as_the_table(table):
+    relation = duckdb.from_arrow(table).order("age")
+    expected = fake_fit(table.sort_by("age")).sample()
+    assert fake_fit(relation).sample().to_pylist() == expected.to_pylist()
 
 
 def test_a_schema_may_be_a_path(table, tmp_path):

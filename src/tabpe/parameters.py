@@ -92,7 +92,7 @@ def buys_schema(given: str) -> bool:
 
 
 def outline_of(
-    given: Schema | str | Path | None,
+    given: Schema | Mapping[str, Any] | str | Path | None,
     label: str | None,
     source: Source,
     *,
@@ -119,8 +119,8 @@ def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema
     return outline if outline.missing else outline.filled({})
 
 
-def schema_of(given: Schema | str | Path | None) -> Schema:
-    """Return the schema, from its file if a path is given."""
+def schema_of(given: Schema | Mapping[str, Any] | str | Path | None) -> Schema:
+    """Return the schema, from its file if a path is given, or from plain values."""
     if given is None:
         raise SchemaError(
             "schema=None: a schema declares what is public. Draft one with "
@@ -128,6 +128,8 @@ def schema_of(given: Schema | str | Path | None) -> Schema:
         )
     if isinstance(given, (str, Path)):
         return Schema.load(given)
+    if isinstance(given, Mapping):
+        return Schema.from_dict(given)
     if not isinstance(given, Schema):
         raise SchemaError(f"schema: {type(given).__name__}: expected a Schema or a path to one.")
     return given

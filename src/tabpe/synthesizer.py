@@ -163,7 +163,7 @@ class TabPE(Fitted):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, data: Any, schema: Schema | str | Path | None = None) -> Self:
+    def fit(self, data: Any, schema: Schema | Mapping[str, Any] | str | Path | None = None) -> Self:
         """Evolve a synthetic table from a private one.
 
         Args:
@@ -240,7 +240,7 @@ class TabPE(Fitted):
         return f"TabPE({', '.join(changed)})"
 
     def _domain(
-        self, source: Source | None, schema: Schema | str | Path | None
+        self, source: Source | None, schema: Schema | Mapping[str, Any] | str | Path | None
     ) -> Schema | Outline:
         """Return what is declared: all of a schema, or an outline with gaps to buy in a table."""
         if source is not None:

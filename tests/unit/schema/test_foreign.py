@@ -199,7 +199,7 @@ def test_the_command_writes_what_can_be_read_again(tool, tmp_path):
     result = CliRunner().invoke(app, ["schema", "import", str(source), "-o", str(target)])
     assert result.exit_code == 0, result.output
     assert Outline.of(target) == Outline.of(imported(ALL[tool]).plain)
-    assert ("open" in result.output) == bool(OPEN[tool])
+    assert ("\nopen " in result.output) == bool(OPEN[tool])
     again = CliRunner().invoke(app, ["schema", "import", str(source), "-o", str(target)])
     assert again.exit_code == 2
 

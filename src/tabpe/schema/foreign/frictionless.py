@@ -30,8 +30,9 @@ def read(plain: Mapping[str, Any], table: str | None = None) -> Imported:
     """Return what a Table Schema says.
 
     Example:
-        >>> read({"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0}}]})
-        Imported(columns=({'name': 'age', 'type': 'integer', 'min': 0},), notes=())
+        >>> age = {"name": "age", "type": "integer", "constraints": {"minimum": 0}}
+        >>> read({"fields": [age]}).columns
+        ({'name': 'age', 'type': 'integer', 'min': 0},)
     """
     if "resources" in plain:
         tables = {str(one.get("name", place)): one for place, one in enumerate(plain["resources"])}

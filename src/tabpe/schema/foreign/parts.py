@@ -17,11 +17,13 @@ class Imported:
 
     Args:
         columns: The entries of the columns, as a schema file holds them; some have gaps.
-        notes: What was left out or is to be done, in words.
+        notes: What was left out, and why.
+        left_out: The columns that were.
     """
 
     columns: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -35,18 +37,19 @@ Reader = Callable[[str, Mapping[str, Any]], Entry | str]
 
 def read_columns(columns: Mapping[str, Any], reader: Reader) -> Imported:
     """Read column by column; what can not be read is left out, and said."""
-    entries, notes = [], []
+    entries, notes, left_out = [], [], []
     for name, told in columns.items():
         if not isinstance(told, Mapping):
             raise SchemaError(f"column {shown(name)}: expected a mapping of its properties.")
         found = reader(str(name), told)
         if isinstance(found, str):
             notes.append(f"{name!r} is left out: {found}")
+            left_out.append(str(name))
         else:
             entries.append(found)
     if not entries:
         raise SchemaError("no column of it can be synthesised.")
-    return Imported(tuple(entries), tuple(notes))
+    return Imported(tuple(entries), tuple(notes), tuple(left_out))
 
 
 def entry(name: str, kind: str, **fields: Any) -> Entry:

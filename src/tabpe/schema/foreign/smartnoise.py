@@ -26,8 +26,9 @@ def read(plain: Mapping[str, Any], table: str | None = None) -> Imported:
     """Return what the YAML of SmartNoise says.
 
     Example:
-        >>> read({"": {"clinic": {"visits": {"rows": 100, "age": {"type": "int", "lower": 0}}}}})
-        Imported(columns=({'name': 'age', 'type': 'integer', 'min': 0},), notes=())
+        >>> visits = {"rows": 100, "age": {"type": "int", "lower": 0}}
+        >>> read({"": {"clinic": {"visits": visits}}}).columns
+        ({'name': 'age', 'type': 'integer', 'min': 0},)
     """
     schemas = mapping("database", one_of_tables(plain, None))
     tables = {

@@ -14,6 +14,7 @@ from tabpe.schema import Date, Datetime, Temporal, Time
 
 _MICROSECONDS = pa.timestamp("us")
 _DAY = 86_400 * 10**6
+_FEW_DAYS = 5
 
 
 def steps_of(column: Temporal, found: pa.ChunkedArray) -> NDArray[np.float64]:
@@ -85,11 +86,26 @@ def written(column: Temporal, moments: pa.Array) -> pa.Array:
     """
     pattern = getattr(column, "format", None)
     if isinstance(column, Time):
-        moments = moments.cast(pa.int64()).cast(_MICROSECONDS)
-        return pc.strftime(moments, format=pattern or _clock(column))
+        clock = _cut(column, moments.cast(pa.int64()).cast(_MICROSECONDS))
+        return pc.strftime(clock, format=pattern or _clock(column))
     if pattern is None:
         return moments.cast(pa.string()) if isinstance(column, Date) else _iso(column, moments)
     return pc.strftime(_cut(column, moments), format=pattern)
+
+
+def marked(column: Temporal, steps: pa.Array) -> list[str]:
+    """Return steps in few letters, for the axis of a chart: days, or hours if it is about few days.
+
+    Example:
+        >>> marked(Datetime("seen", "2024-01-01", "2025-01-01"), pa.array([0, 86_400]))
+        ['2024-01-01', '2024-01-02']
+    """
+    moments = cells_of_steps(column, steps)
+    if isinstance(column, Datetime):
+        days = (column.last - column.first) > _FEW_DAYS * _DAY
+        moments = pc.strftime(moments, format="%Y-%m-%d" if days else "%m-%d %H:%M")
+        return list(moments.to_pylist())
+    return list(written(column, moments).to_pylist())
 
 
 def _clock(column: Temporal) -> str:

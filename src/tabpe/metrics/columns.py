@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.encode.moments import cells_of_steps, written
+from tabpe.encode.moments import marked
 from tabpe.metrics.bins import edges_for, placed
 from tabpe.metrics.view import Cells, Labels, Numbers, View
 from tabpe.schema import Categorical, Column, Temporal
@@ -164,7 +164,7 @@ def told_of(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dic
     if not isinstance(column, Temporal):
         return {}
     steps = np.append(0, np.clip(np.rint(places), 0, column.steps)).astype(np.int64)
-    first, *marks = written(column, cells_of_steps(column, pa.array(steps))).to_pylist()
+    first, *marks = marked(column, pa.array(steps))
     unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
     return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
 

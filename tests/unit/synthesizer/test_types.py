@@ -134,7 +134,7 @@ def test_reports_show_dates(table, model):
 def test_a_public_report_buys_dates(table, model):
     bought = appraise(table, model.sample(), SCHEMA, epsilon=3, delta=1e-6, random_state=0).columns
     shown = {view.name: view for view in bought}
-    assert shown["seen"].unit == "minutes after 2023-01-01T00:00:00+01:00"
+    assert shown["seen"].unit == "minutes after 2023-01-01"
     assert shown["grade"].marks[-1] == "high"
 
 

@@ -65,7 +65,6 @@ def rows(table):
             lambda row: row["ward"] == "heart" and not row["ill"] and row["size"] >= 1,
         ),
     ],
-    ids=str,
 )
 def test_rows_meet_their_conditions_and_all_that_do_are_there(model, conditions, met):
     found = rows(model.sample(conditions=conditions))
@@ -105,9 +104,8 @@ def test_fewer_rows_are_a_part_and_more_repeat_with_a_warning(model):
         ({"age": -1}, "none of the 300 rows made is like that"),
         ({"age": (50, 40)}, "none of the 300 rows made is like that"),
         ({"seen": "2023-01-01"}, "none of the 300 rows made is like that"),
-        ({"size": object()}, "expected a value of that column"),
+        ({"size": 1j}, "expected a value of that column"),
     ],
-    ids=str,
 )
 def test_what_can_not_be_met_is_said(model, conditions, message):
     with pytest.raises(ParameterError) as error:

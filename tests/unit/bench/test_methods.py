@@ -125,7 +125,7 @@ def test_shares_of_classes_are_public_or_bought(monkeypatch):
     bills = []
     monkeypatch.setattr(
         "tabpe.bench.methods.TabPE.sample",
-        lambda model, n: (
+        lambda model, n, smooth: (
             bills.append([item.name for item in model.certificate.bill]) or pa.table({"a": [1]})
         ),
     )

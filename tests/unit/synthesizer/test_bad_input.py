@@ -53,10 +53,14 @@ def test_a_schema_is_needed_and_the_message_tells_how_to_get_one(table):
         fitted(table, schema=None)
 
 
-@pytest.mark.parametrize("schema", [SCHEMA.to_dict(), 3, []])
+@pytest.mark.parametrize("schema", [{"column": []}, 3, []])
 def test_what_is_not_a_schema_is_refused(table, schema):
     with pytest.raises(SchemaError, match="schema"):
         fitted(table, schema=schema)
+
+
+def test_plain_values_are_a_schema(table):
+    assert fitted(table, schema=SCHEMA.to_dict()).schema_ == SCHEMA
 
 
 @pytest.mark.parametrize("label", ["ilk", "", 3])

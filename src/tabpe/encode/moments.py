@@ -24,7 +24,7 @@ def steps_of(column: Temporal, found: pa.ChunkedArray) -> NDArray[np.float64]:
     """
     array = cells.without_missing(column.name, found)
     moments = microseconds(column, array)
-    cells.refuse(column.name, pc.is_null(moments), _expected(column))
+    cells.refuse(column.name, pc.is_null(moments), f"expected {_expected(column)}")
     since = moments.to_numpy(zero_copy_only=False)
     inside = np.clip(since, column.first, column.last)
     steps: NDArray[np.float64] = ((inside - column.first) // column.tick).astype(np.float64)

@@ -14,7 +14,14 @@ from tabpe.schema import Date, Datetime, Source, Temporal, Time
 from tabpe.schema.times import RESOLUTIONS
 
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
-_POINT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
+_POINT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+_OFFSET = r"(Z|[+-]\d{2}:?\d{2})"
+# Text with offsets is of one zone here, whatever its clocks show: it knows no name of a place.
+_KINDS = {
+    _DAY: pa.date32(),
+    f"{_POINT}$": pa.timestamp("us"),
+    f"{_POINT}{_OFFSET}$": pa.timestamp("us", "UTC"),
+}
 
 
 def is_moment(kind: pa.DataType) -> bool:
@@ -58,7 +65,7 @@ def _points(name: str, array: pa.Array) -> Datetime:
 
 
 def _read(text: pa.Array) -> pa.Array | None:
-    for pattern, kind in ((_DAY, pa.date32()), (_POINT, pa.timestamp("us"))):
+    for pattern, kind in _KINDS.items():
         if pc.all(pc.match_substring_regex(text, pattern)).as_py():
             return attempt(lambda kind=kind: text.cast(pa.string()).cast(kind))  # type: ignore[misc]
     return None

@@ -114,6 +114,7 @@ def test_what_can_not_be_read_is_named_by_its_row_and_never_shown(column, cells)
     message = str(error.value)
     assert "column 'x'" in message
     assert "row 2" in message
+    assert "outside the schema: expected " in message
     assert cells[1] not in message
 
 

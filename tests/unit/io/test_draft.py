@@ -145,6 +145,8 @@ def test_points_in_time_keep_their_zone():
 def test_text_that_holds_nothing_but_dates_is_read_as_such():
     assert drafted(["2020-02-29", "2020-01-31"]).min == datetime.date(2020, 1, 31)
     assert drafted(["2020-02-29 12:30", "2020-01-31T00:00:15"]).resolution == "second"
+    zoned = drafted(["2020-01-01 02:00:00+01:00", "2020-07-01T02:00:00Z"])
+    assert (zoned.timezone, zoned.min.hour, zoned.resolution) == ("UTC", 1, "hour")
     for text in (["2020-02-30"], ["2020-02-29", "never"], ["29.02.2020"]):
         assert isinstance(drafted(text), Categorical)
 

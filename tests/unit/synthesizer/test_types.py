@@ -90,6 +90,19 @@ def test_an_id_is_never_read(table):
         ]
 
 
+def test_an_id_is_not_on_the_bill_and_no_part_of_what_a_run_is_known_by(table, tmp_path):
+    without = Schema(SCHEMA.columns[1:], label="ward")
+    bills = [
+        [(item.name, item.times) for item in fitted(table, schema, preset="best").certificate.bill]
+        for schema in (SCHEMA, without)
+    ]
+    assert bills[0] == bills[1]
+    first = fitted(table, SCHEMA, run_dir=tmp_path / "run")
+    others = table.set_column(0, "patient", pa.array([f"other-{n}" for n in range(ROWS)]))
+    again = fitted(others, SCHEMA, run_dir=tmp_path / "run")
+    assert again.sample().equals(first.sample())
+
+
 def test_dates_follow_the_class(model):
     made = model.sample().to_pandas()
     days = made["born"].map(dt.date.toordinal).groupby(made["ward"]).mean()

@@ -14,8 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
-from tabpe.encode.forms import numbers_of
-from tabpe.encode.moments import microseconds
+from tabpe.encode.forms import fitting, numbers_of
 from tabpe.errors import CellError, ParameterError, ThinSupportWarning, did_you_mean, shown
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 from tabpe.search.nearest import MOST_NEAREST, index
@@ -123,7 +122,10 @@ def _meets(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bo
     asked = _encoded(encoder, pa.table({column.name: cell}))
     rows, _ = encoder.encode(pa.table({column.name: cells}))
     same = (rows.numbers == asked.numbers).all(axis=1) & (rows.codes == asked.codes).all(axis=1)
-    return np.asarray(same & _is_inside(column, cell))
+    if isinstance(column, (Integer, Float, Temporal)):
+        # Values beyond the bounds or between two of the grid are encoded as the nearest.
+        same &= fitting(column, pa.chunked_array([cell]))
+    return np.asarray(same)
 
 
 def _cell(column: Column, wanted: Any) -> pa.Array:
@@ -150,15 +152,6 @@ def _position(column: Column, end: Any) -> float:
         return float(numbers_of(column, pa.chunked_array([_cell(column, end)]))[0])
     except CellError as error:
         raise ParameterError(str(error)) from None
-
-
-def _is_inside(column: Column, cell: pa.Array) -> bool:
-    """Whether a value lies within the bounds of its column; those beyond count as the nearer."""
-    if isinstance(column, Temporal):
-        return bool(column.first <= microseconds(column, cell)[0].as_py() <= column.last)
-    if isinstance(column, (Integer, Float)):
-        return bool(column.min <= cell.cast(pa.float64(), safe=False)[0].as_py() <= column.max)
-    return True
 
 
 def _distances(wanted: Records, rows: Records, nearest: Places) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe import _plain, _validate
+from tabpe._arrow import is_text
 from tabpe.archive import Archive
 from tabpe.conditions import going_with, meeting, warn_of_repeats
 from tabpe.encode import Encoder, Records
@@ -122,9 +123,11 @@ class Release:
     def _worded(self, table: pa.Table) -> pa.Table:
         """Return dates and times as text where they came in as text."""
         for place, column in enumerate(self.schema.columns):
-            if isinstance(column, Temporal) and self.form.is_text(column.name):
-                text = written(column, table.column(place).combine_chunks())
-                table = table.set_column(place, column.name, text)
+            if not isinstance(column, Temporal) or not self.form.is_text(column.name):
+                continue
+            cells = table.column(place).combine_chunks()
+            if not is_text(cells.type):
+                table = table.set_column(place, column.name, written(column, cells))
         return table
 
     def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
@@ -223,7 +226,8 @@ class Fitted:
                 ordered values, a pair is a range. Rows are repeated, with a warning, if those that
                 were made with these values are fewer than `n`.
             smooth: Whether further copies of a row have their numbers moved a little, by the step
-                of the last round, instead of being the same.
+                of the last round, instead of being the same. It is a part of the range of a column,
+                so skewed ones are blurred.
         """
         size = _validate.optional(_validate.whole, "n", n, least=1)
         if smooth and conditions is not None:

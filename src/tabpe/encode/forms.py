@@ -18,6 +18,8 @@ from tabpe.encode import cells, moments
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 
 Number = Integer | Float
+# Numbers are clamped to the bounds of their column; to these as good as none is.
+_LARGEST = 1e307
 
 
 def number_of(column: Column, label: str | None) -> Number | None:
@@ -36,14 +38,9 @@ def number_of(column: Column, label: str | None) -> Number | None:
         return column
     if isinstance(column, Temporal):
         return Integer(column.name, 0, column.steps)
-    if is_ranked(column) and column.name != label:
-        return Integer(column.name, 0, column.size - 1)  # type: ignore[attr-defined]
+    if isinstance(column, Categorical) and column.ordered and column.name != label:
+        return Integer(column.name, 0, column.size - 1)
     return None
-
-
-def is_ranked(column: Column) -> bool:
-    """Whether the values of a list are told apart by their places in it."""
-    return isinstance(column, Categorical) and column.ordered
 
 
 def plain_schema(schema: Schema) -> Schema:
@@ -71,6 +68,25 @@ def numbers_of(column: Column, found: pa.ChunkedArray) -> NDArray[np.float64]:
     if not isinstance(column, Categorical):
         raise TypeError(type(column).__name__)
     return cells.codes_of(column, found).astype(np.float64)
+
+
+def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return where cells are values of a column to the letter: within bounds, and on its grid.
+
+    Example:
+        >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
+        array([ True, False, False])
+    """
+    if isinstance(column, Temporal):
+        array = cells.without_missing(column.name, found)
+        since = moments.microseconds(column, array).to_numpy(zero_copy_only=False) - column.first
+        inside = (since >= 0) & (since <= column.last - column.first)
+        return np.asarray(inside & (since % column.tick == 0))
+    values = cells.numbers_of(Float(column.name, -_LARGEST, _LARGEST), found)
+    inside = (values >= column.min) & (values <= column.max)
+    if column.decimals is not None:
+        inside &= np.round(values, column.decimals) == values
+    return np.asarray(inside)
 
 
 def cells_of_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:

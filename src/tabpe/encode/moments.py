@@ -50,13 +50,8 @@ def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
             f"column {column.name!r} is declared a {column.type_name} and is of type {kind}: "
             f"expected {_expected(column)}."
         )
-    moments = array.cast(target, safe=False).cast(pa.int64())
-    zone = getattr(column, "timezone", None)
-    if pa.types.is_timestamp(kind) and kind.tz is None and zone is not None:
-        local = moments.cast(_MICROSECONDS)
-        moments = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
-        moments = moments.cast(pa.int64())
-    return moments
+    moments = array.cast(target, safe=False)
+    return moments.cast(pa.int64()) if isinstance(column, Time) else _instants(column, moments)
 
 
 def cells_of_steps(column: Temporal, steps: pa.Array) -> pa.Array:
@@ -133,13 +128,19 @@ def _of_text(column: Temporal, array: pa.Array) -> pa.Array:
     text = pc.utf8_trim_whitespace(array.cast(pa.string()))
     if isinstance(column, Time):
         return _of_clock(column, text)
-    zone = getattr(column, "timezone", None)
-    local = _moments(column, text)
-    if zone is None:
-        return local.cast(pa.int64())
-    moments = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
+    instants = _instants(column, _moments(column, text))
+    if getattr(column, "timezone", None) is None:
+        return instants
     with_offset = cells.comparable(text, pa.timestamp("us", "UTC"))
-    return pc.coalesce(with_offset.cast(pa.int64()), moments.cast(pa.int64()))
+    return pc.coalesce(with_offset.cast(pa.int64()), instants)
+
+
+def _instants(column: Temporal, moments: pa.Array) -> pa.Array:
+    """Return moments in microseconds since 1970; those without a zone are in that of the column."""
+    zone = getattr(column, "timezone", None)
+    if zone is not None and moments.type.tz is None:
+        moments = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
+    return moments.cast(pa.int64())
 
 
 def _of_clock(column: Time, text: pa.Array) -> pa.Array:

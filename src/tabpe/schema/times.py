@@ -168,6 +168,8 @@ class Datetime(Temporal):
         for bound in ("min", "max"):
             object.__setattr__(self, bound, self._local(bound, self._keep(bound, dt.datetime)))
         self._check_format(self.format)
+        if self.format is not None and "%z" in self.format and self.timezone is None:
+            raise wrong(self, "format", self.format, "no offset (%z), or declare a timezone")
         self._check_range(self.resolution)
 
     def _check_zone(self) -> None:

@@ -15,17 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe.encode import Encoder
-from tabpe.encode.cells import numbers_of, without_missing
-from tabpe.encode.moments import microseconds
+from tabpe.encode.forms import fitting
 from tabpe.errors import CellError, DataError
 from tabpe.io import open_source
 from tabpe.privacy import WrittenTable
 from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
 from tabpe.verify.report import FAILED, GIVEN, OK, Check
-
-# Numbers are clamped to the bounds of their column; to these as good as none is.
-_LARGEST = 1e307
 
 
 def table_checks(named: WrittenTable | None, schema: Schema | None, rows: Path) -> Iterator[Check]:
@@ -82,10 +78,8 @@ def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
     try:
         encoder.encode(table)
         for column in encoder.schema.columns:
-            if isinstance(column, (Integer, Float)):
-                _check_numbers(column, table[column.name])
-            elif isinstance(column, Temporal):
-                _check_moments(column, table[column.name])
+            if isinstance(column, (Integer, Float, Temporal)):
+                _check_values(column, table[column.name])
     except CellError as error:
         return error
     return None
@@ -102,25 +96,12 @@ def _strict(schema: Schema) -> Schema:
     return dataclasses.replace(schema, columns=tuple(map(without_other, schema.columns)))
 
 
-def _check_numbers(column: Integer | Float, cells: pa.ChunkedArray) -> None:
-    values = numbers_of(Float(column.name, -_LARGEST, _LARGEST), cells)
-    bad = (values < column.min) | (values > column.max)
-    if column.decimals is not None:
-        bad |= np.round(values, column.decimals) != values
+def _check_values(column: Integer | Float | Temporal, cells: pa.ChunkedArray) -> None:
+    bad = ~fitting(column, cells)
     if bad.any():
         row = int(np.argmax(bad)) + 1
-        raise CellError(f"column {column.name!r}: the number", row, " is outside the schema.")
-
-
-def _check_moments(column: Temporal, cells: pa.ChunkedArray) -> None:
-    found = microseconds(column, without_missing(column.name, cells))
-    since = found.to_numpy(zero_copy_only=False) - column.first
-    bad = (since < 0) | (since > column.last - column.first) | (since % column.tick != 0)
-    if bad.any():
-        row = int(np.argmax(bad)) + 1
-        raise CellError(
-            f"column {column.name!r}: the {column.type_name}", row, " is outside the schema."
-        )
+        called = column.type_name if isinstance(column, Temporal) else "number"
+        raise CellError(f"column {column.name!r}: the {called}", row, " is outside the schema.")
 
 
 def _fingerprint(path: Path) -> tuple[str, int]:

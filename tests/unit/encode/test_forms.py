@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.encode import Encoder
-from tabpe.encode.forms import ids_of, number_of, plain_schema
+from tabpe.encode.forms import fitting, ids_of, number_of, plain_schema
 from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 
 GRADE = Categorical("grade", ("low", "mid", "high"), ordered=True)
@@ -81,3 +81,16 @@ def test_a_constant_date_is_kept():
     rows, classes = encoder.encode(pa.table({"day": ["2020-05-05", "2024-01-01"]}))
     assert not np.any(rows.numbers)
     assert {str(day) for day in encoder.decode(rows, classes)["day"].to_pylist()} == {"2024-01-01"}
+
+
+def test_dates_fit_within_their_bounds_and_on_their_grid():
+    hours = Datetime("x", "2024-01-01", "2024-01-02", "hour")
+    text = ["2023-12-31T23:00", "2024-01-01T00:00", "2024-01-01T00:30", "2024-01-02T00:00"]
+    found = fitting(hours, pa.chunked_array([[*text, "2024-01-02T01:00"]]))
+    assert found.tolist() == [False, True, False, True, False]
+
+
+def test_numbers_fit_with_the_digits_that_are_declared():
+    column = Float("x", 0.0, 1.0, decimals=1)
+    cells = pa.chunked_array([["0.1", "0.15", "1.1", "-0.1", "1"]])
+    assert fitting(column, cells).tolist() == [True, False, False, False, True]

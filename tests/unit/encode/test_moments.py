@@ -15,6 +15,9 @@ from tabpe.schema import Date, Datetime, Time
 DAY = Date("x", "2024-01-01", "2024-12-31")
 POINT = Datetime("x", "2024-01-01", "2025-01-01")
 BERLIN = Datetime("x", "2024-01-01", "2025-01-01", timezone="Europe/Berlin")
+OFFSET = Datetime(
+    "x", "2024-01-01", "2025-01-01", timezone="Europe/Berlin", format="%d.%m.%Y %H:%M %z"
+)
 CLOCK = Time("x", resolution="minute", max="23:59")
 EACH = (
     DAY,
@@ -66,6 +69,8 @@ def test_text_and_back_is_the_same(column):
         (BERLIN, [dt.datetime(2024, 1, 1, 0, 1)], pa.timestamp("us"), 60),
         (BERLIN, [dt.datetime(2023, 12, 31, 23, 1)], pa.timestamp("us", "UTC"), 60),
         (BERLIN, [dt.datetime(2023, 12, 31, 23, 1)], pa.timestamp("us", "America/New_York"), 60),
+        (BERLIN, [dt.date(2024, 1, 2)], pa.date32(), 86_400),
+        (OFFSET, ["01.01.2024 01:01 +0200"], None, 60),
         (CLOCK, [dt.time(1, 30, 59)], pa.time64("us"), 90),
         (CLOCK, [dt.time(1, 30)], pa.time32("s"), 90),
         (CLOCK, ["01:30"], None, 90),

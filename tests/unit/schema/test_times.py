@@ -87,6 +87,9 @@ WRONG = {
     "format='dd.mm': expected a pattern such as '%d.%m.%Y'": (
         lambda: Date("x", "2024-01-01", "2024-01-02", format="dd.mm")
     ),
+    "expected no offset (%z), or declare a timezone": (
+        lambda: Datetime("x", "2024-01-01", "2024-01-02", format="%d.%m.%Y %H:%M %z")
+    ),
     "expected a time without offset": lambda: Time("x", "08:00+01:00", "09:00+01:00"),
     "prefix=5: expected a text": lambda: Id("x", prefix=5),
     "first=-1: expected a whole number from 0 on": lambda: Id("x", first=-1),

@@ -101,6 +101,8 @@ def test_fewer_rows_are_a_part_and_more_repeat_with_a_warning(model):
         ({"ward": "ear"}, "'ward'='ear'"),
         ({"age": "old"}, "column 'age'"),
         ({"age": 101}, "none of the 300 rows made is like that"),
+        ({"age": 10.4}, "none of the 300 rows made is like that"),
+        ({"seen": dt.datetime(2024, 5, 1, 12)}, "none of the 300 rows made is like that"),
         ({"age": -1}, "none of the 300 rows made is like that"),
         ({"age": (50, 40)}, "none of the 300 rows made is like that"),
         ({"seen": "2023-01-01"}, "none of the 300 rows made is like that"),
@@ -132,6 +134,15 @@ def test_what_goes_with_the_same_cells_varies(model):
 def test_the_same_question_has_the_same_answer(model):
     known = pa.table({"age": [10, 80], "grade": ["low", "high"]})
     assert model.sample_remaining_columns(known).equals(model.sample_remaining_columns(known))
+
+
+def test_known_dates_may_be_text_where_dates_came_in_as_text():
+    day = Date("day", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
+    given = pa.table({"day": ["31.01.2024"] * 100, "age": [3] * 100})
+    model = fitted(given, Schema((day, Integer("age", 0, 9))), n_samples=10)
+    for known in (["05.02.2024"], [dt.date(2024, 2, 5)]):
+        made = model.sample_remaining_columns(pa.table({"day": known}))
+        assert made["day"].to_pylist() == ["05.02.2024"]
 
 
 def test_rows_that_are_like_none_are_counted(model):

@@ -75,6 +75,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python -m bench.wasserstein
 	$(PEERS)/bin/python -m bench.quality
 	$(BIN)/python -m bench.order
+	$(BIN)/python -m bench.real_tables
 	$(BIN)/python -m bench.reports
 	$(BIN)/python -m bench.rivals --iterations 250 --inference numpy
 

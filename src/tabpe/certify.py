@@ -60,9 +60,9 @@ def certify(
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=schema.fields_bought,
-        assumed_public=_assumed_public(request, schema),
-        configuration=_configuration(config, size),
+        bought=_bought(schema, account),
+        assumed_public=_assumed_public(request, schema, bought=_bought(schema, account)),
+        configuration=_configuration(config, size, request.floor),
         seed_policy=SEED_POLICY,
         versions=versions(),
         created=created,
@@ -84,9 +84,17 @@ def _delta_rows(request: Request, facts: Facts) -> RowCount | None:
     return facts.rows if follows else None
 
 
-def _assumed_public(request: Request, schema: Schema) -> tuple[str, ...]:
+def _bought(schema: Schema, account: Account) -> tuple[str, ...]:
+    """Return what of the schema was bought: which classes are rare, as well, if by noisy counts."""
+    counted = CLASS_COUNTS in (item.name for item in account.spent)
+    return (*schema.fields_bought, *(["label_rare"] if schema.label_rare and counted else []))
+
+
+def _assumed_public(
+    request: Request, schema: Schema, *, bought: tuple[str, ...]
+) -> tuple[str, ...]:
     facts = ["the schema"]
-    if schema.fields_bought:
+    if bought:
         facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
     if request.rows is not None:
         of = "users" if request.neighbours.of_users else "rows"
@@ -108,14 +116,20 @@ def _notes(
         )
     if CLASS_COUNTS in (item.name for item in account.spent):
         notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")
+    if request.floor:
+        notes.append(
+            f"every class has at least {request.floor:,} rows, so small classes have more than "
+            f"their share; a class whose count or share is not above 0 has none"
+        )
     if facts.rows is not None and not facts.rows.is_declared:
         rows, of = facts.rows, "users" if users.of_users else "rows"
         notes.append(f"noisy number of {of}: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
     return tuple(notes)
 
 
-def _configuration(config: Strategy, size: int) -> dict[str, Any]:
-    return {"n_samples": size, **plain(config)}
+def _configuration(config: Strategy, size: int, floor: int) -> dict[str, Any]:
+    floored = {"class_floor": floor} if floor else {}
+    return {"n_samples": size, **floored, **plain(config)}
 
 
 def versions() -> dict[str, str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records
 from tabpe.encode.forms import fitting, numbers_of
+from tabpe.encode.sight import with_marks
 from tabpe.errors import CellError, ParameterError, ThinSupportWarning, did_you_mean, shown
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 from tabpe.search.nearest import MOST_NEAREST, index
@@ -33,8 +34,8 @@ def meeting(table: pa.Table, schema: Schema, conditions: Mapping[str, Any]) -> P
     Args:
         table: Rows of the schema.
         schema: The schema.
-        conditions: For each column a value; or, of numbers, dates, times and ordered values, a
-            pair: the smallest and the largest.
+        conditions: For each column a value, None for null; or, of numbers, dates, times and
+            ordered values, a pair: the smallest and the largest.
 
     Raises:
         ParameterError: If a column or a value is not one of the schema, or no row is like that.
@@ -71,10 +72,10 @@ def warn_of_repeats(size: int, places: Places) -> None:
         )
 
 
-def going_with(
+def nearest_to(
     known: pa.Table, table: pa.Table, schema: Schema, rng: np.random.Generator
 ) -> Places:
-    """Return for each known row the place of a row that is as near to it as any, by its columns.
+    """Return for each known row the places of rows near to it, by its columns: the best first.
 
     Args:
         known: Cells of some columns.
@@ -85,13 +86,15 @@ def going_with(
     encoder = Encoder(_about(schema, known.schema.names))
     order = rng.permutation(table.num_rows)
     rows, _ = encoder.encode(table.select(encoder.names).take(order))
-    wanted = _encoded(encoder, known)
+    rows = with_marks(rows, encoder.space.can_miss)
+    wanted = with_marks(_encoded(encoder, known), encoder.space.can_miss)
     nearest = index(rows, CATEGORY_WEIGHT).nearest(wanted, min(MOST_NEAREST, len(rows)))
     distances = _distances(wanted, rows, nearest)
     _warn_of_strangers(distances[:, 0])
     as_near = distances <= distances[:, :1] + _AS_NEAR
-    lots = np.where(as_near, rng.random(nearest.shape), -1.0)
-    return order[np.take_along_axis(nearest, lots.argmax(axis=1)[:, None], axis=1)[:, 0]]
+    lots = np.where(as_near, rng.random(nearest.shape), -1.0 - distances)
+    best = np.argsort(-lots, axis=1, kind="stable")
+    return order[np.take_along_axis(nearest, best, axis=1)]
 
 
 def _column(schema: Schema, name: Any) -> Column:
@@ -119,17 +122,22 @@ def _meets(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bo
         numbers = numbers_of(column, cells)
         return np.asarray((numbers >= low) & (numbers <= high))
     cell = _cell(column, wanted)
+    if isinstance(column, (Integer, Float, Temporal)) and wanted is not None:
+        same = numbers_of(column, cells) == _position(column, wanted)
+        # Values beyond the bounds or between two of the grid are read as the nearest.
+        return np.asarray(same & fitting(column, pa.chunked_array([cell])))
     asked = _encoded(encoder, pa.table({column.name: cell}))
     rows, _ = encoder.encode(pa.table({column.name: cells}))
+    if np.isnan(asked.numbers).any():
+        return np.asarray(np.isnan(rows.numbers).all(axis=1))
     same = (rows.numbers == asked.numbers).all(axis=1) & (rows.codes == asked.codes).all(axis=1)
-    if isinstance(column, (Integer, Float, Temporal)):
-        # Values beyond the bounds or between two of the grid are encoded as the nearest.
-        same &= fitting(column, pa.chunked_array([cell]))
     return np.asarray(same)
 
 
 def _cell(column: Column, wanted: Any) -> pa.Array:
-    if isinstance(column, Categorical) and wanted not in column.values:
+    if wanted is None and not column.nullable:
+        raise ParameterError(f"conditions: {column.name!r}=None: the column is not nullable.")
+    if isinstance(column, Categorical) and wanted is not None and wanted not in column.values:
         hint = did_you_mean(str(wanted), [str(value) for value in column.values])
         raise ParameterError(f"conditions: {column.name!r}={shown(wanted)}: {hint}")
     try:
@@ -155,7 +163,7 @@ def _position(column: Column, end: Any) -> float:
 
 
 def _distances(wanted: Records, rows: Records, nearest: Places) -> NDArray[np.float64]:
-    numbers = ((rows.numbers[nearest] - wanted.numbers[:, None, :]) ** 2).sum(axis=2)
+    numbers = np.nansum((rows.numbers[nearest] - wanted.numbers[:, None, :]) ** 2, axis=2)
     codes = (rows.codes[nearest] != wanted.codes[:, None, :]).sum(axis=2)
     distances: NDArray[np.float64] = numbers.astype(np.float64) + CATEGORY_WEIGHT * codes
     return distances

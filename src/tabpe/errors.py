@@ -39,6 +39,10 @@ class SchemaError(TabpeError, ValueError):
     exit_code = 2
 
 
+class RuleError(SchemaError):
+    """The rules of a schema contradict each other: no row obeys all of them."""
+
+
 class DataError(TabpeError, ValueError):
     """A table can not be read as its schema says. Names columns and rows, never values."""
 
@@ -125,7 +129,7 @@ class SlowVotesWarning(UserWarning):
 
 def missing_value(column: str, row: int) -> CellError:
     """Return the error for an empty cell; `row` counts from 1."""
-    then = ": fill it, or drop the row or the column."
+    then = ": declare the column `nullable: true`, fill the cell, or drop the row or the column."
     return CellError(f"column {column!r} has no value", row, then)
 
 

@@ -26,7 +26,9 @@ from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account
+from tabpe.rarity import Rare
 from tabpe.request import Facts, Request, count_name, establish_facts
+from tabpe.rows import EncodedRows
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings
 
@@ -39,11 +41,18 @@ class Ground:
         schema: The schema, without gaps.
         counts: The counts that were bought so far.
         notes: What a reader of the certificate should know.
+        rare: Which of the combinations of several labels share a class.
     """
 
     schema: Schema
     counts: Mapping[str, Measured]
     notes: tuple[str, ...]
+    rare: Rare | None = None
+
+    def facts(self, request: Request, counts: Mapping[str, Measured]) -> Facts:
+        """Return the facts, from what was declared and the counts that were bought."""
+        facts = establish_facts(request, counts)
+        return facts if self.rare is None else self.rare.merged(facts)
 
 
 def lay_ground(source: Source, users: Users | None, journal: Journal, settings: Settings) -> Ground:
@@ -61,6 +70,41 @@ def lay_ground(source: Source, users: Users | None, journal: Journal, settings: 
         bought = _buy(settings.schema, source, users, journal, settings=settings, counts=counts)
     check_size(settings.request, bought.schema)
     return Ground(bought.schema, counts, bought.notes)
+
+
+def merge_rare(
+    ground: Ground, source: Source, users: Users | None, journal: Journal, settings: Settings
+) -> Ground:
+    """Return the ground with rare combinations of several labels in one class.
+
+    Privacy: the combinations are counted as the classes of one label are, by `tabpe.measure` and as
+    the same item of the bill. Which of them are rare follows from the noisy counts, or from shares
+    that are declared.
+    """
+    request, schema = settings.request, ground.schema
+    if not schema.joint_labels:
+        return ground
+    counts = buy_counts(
+        _by_labels(source, users, schema), ground, settings.classes, journal, settings
+    )
+    # What counts cost, or would have cost.
+    priced = count_items(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]
+    rare = Rare.of(
+        schema,
+        establish_facts(request, counts),
+        _sigma(journal.account, CLASS_COUNTS, priced.sigma),
+        counted=CLASS_COUNTS in counts,
+        of_users=request.neighbours.of_users,
+        most=None if request.size is None else request.size // request.least_size(1),
+    )
+    return Ground(rare.schema_of(schema), counts, (*ground.notes, *rare.notes), rare)
+
+
+def _by_labels(source: Source, users: Users | None, schema: Schema) -> Tables:
+    """Return what counts rows by their labels, which are all that is read."""
+    encoder = Encoder(Schema(schema.joint_labels, label=schema.label))
+    rows = EncodedRows(source, encoder, None if users is None else users.kept)
+    return Tables(rows, users, classes=encoder.class_count)
 
 
 def buy_counts(
@@ -101,7 +145,8 @@ def buy_guide(
     )
     asked = [*bins.overall, *bins.by_class]
     found = _buy_tables(tables, asked, facts, journal, settings, name=name)
-    guide = guide_of(encoder, bins, found, facts.class_sizes, _sigma(account, CLASS_COUNTS, 0.0))
+    sigma = _sigma(account, CLASS_COUNTS, 0.0)
+    guide = guide_of(encoder, bins, found, facts.class_sizes, sigma, rare=facts.rare)
     if all(item.name != PAIRS for item in account.agreed):
         return guide
     pairs = pairs_of(bins, facts.row_estimate, _sigma(account, PAIRS))
@@ -149,12 +194,13 @@ def _sigma(account: Account, name: str, otherwise: float = math.inf) -> float:
 
 
 def check_size(request: Request, schema: Schema) -> None:
-    """Refuse to evolve fewer rows than there are classes."""
-    classes = len(schema.class_names)
-    if request.size is not None and request.size < classes:
+    """Refuse to evolve fewer rows than there are classes; of joint ones more are merged instead."""
+    classes = 1 if schema.joint_labels else len(schema.class_names)
+    if request.size is not None and request.size < request.least_size(classes):
+        each = "one row" if request.floor < 2 else f"class_floor={request.floor} rows"  # noqa: PLR2004
         raise ParameterError(
-            f"n_samples={request.size}: expected at least one row for each of the {classes} "
-            f"classes of {schema.label!r}."
+            f"n_samples={request.size}: expected at least {each} for each of the {classes} "
+            f"classes of {schema.label!r}: {request.least_size(classes):,} or more."
         )
 
 

@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 
 from tabpe import measure
 from tabpe.budget import agree_on_first, agree_on_rest
-from tabpe.encode import Records, Warp
+from tabpe.encode import Records, Sight
 from tabpe.engines import Engine, Tables, Users
 from tabpe.errors import ThinVotesWarning
-from tabpe.evolve import Evolution, Evolved, Posterior, apportion, evolve, fit_posterior
+from tabpe.evolve import Evolution, Evolved, Posterior, evolve, fit_posterior
 from tabpe.evolve.config import COLUMNS
+from tabpe.evolve.floors import with_floor
+from tabpe.evolve.law import Law
+from tabpe.evolve.lawful import lawful
 from tabpe.evolve.loop import Vote
 from tabpe.evolve.sizes import Extent, extent_of
 from tabpe.evolve.terrain import Guided, Level
 from tabpe.ground import Ground, buy_counts, buy_guide
 from tabpe.journal import Journal
-from tabpe.request import Facts, Request, establish_facts
+from tabpe.request import Facts, Request
 from tabpe.rows import EncodedRows
 from tabpe.settings import Settings
 
@@ -90,12 +93,14 @@ def _evolve(
     config: Evolution,
     seed: int,
 ) -> Made:
+    request = settings.request
     terrain: Level | Guided
     if config.tables:
         facts, terrain = _guided(held, ground, journal, settings)
     else:
         facts, terrain = _level(held, ground, journal, settings)
-    sizes = apportion(_size(settings.request, facts), facts.weights)
+    weights = Law.of(held.rows.encoder).without_excluded(facts.weights)
+    sizes = with_floor(_size(request, facts), weights, request.floor)
     _agree_on_votes(facts, journal, settings)
     vote = _vote(held.engine, journal, settings)
     evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
@@ -124,6 +129,7 @@ def _fit(
             normalised=settings.request.neighbours.of_users,
             seed=seed,
             trial=settings.asked.trial,
+            floor=settings.request.floor,
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
         )
@@ -141,9 +147,11 @@ def _level(
     held: Holding, ground: Ground, journal: Journal, settings: Settings
 ) -> tuple[Facts, Level]:
     """Take in the rows and buy the counts that are missing."""
-    held.engine.prepare(held.rows)
+    encoder = held.rows.encoder
+    terrain = lawful(Level(encoder.spaces), Law.of(encoder))
+    held.engine.prepare(dataclasses.replace(held.rows, sight=terrain.sight))
     counts = buy_counts(held.engine, ground, _counted(held, settings), journal, settings)
-    return establish_facts(settings.request, counts), Level(held.rows.encoder.spaces)
+    return ground.facts(settings.request, counts), terrain
 
 
 def _guided(
@@ -154,25 +162,25 @@ def _guided(
     batches = held.rows if held.streams else list(held.rows)
     tables = Tables(batches, held.users, classes=encoder.class_count)
     counts = buy_counts(tables, ground, _counted(held, settings), journal, settings)
-    facts = establish_facts(request, counts)
+    facts = ground.facts(request, counts)
     agree_on_first(request, settings.asked.first, journal.account)
     if not config.rounds:
         agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
-    warp = guide.warp(config.by_rank)
+    terrain = lawful(Guided(guide, guide.warp(config.by_rank)), Law.of(encoder))
     if isinstance(batches, list):
-        held.engine.prepare(_drained(batches, warp))
+        held.engine.prepare(_drained(batches, terrain.sight))
     else:
-        held.engine.prepare(dataclasses.replace(held.rows, warp=warp))
-    return facts, Guided(guide, warp)
+        held.engine.prepare(dataclasses.replace(held.rows, sight=terrain.sight))
+    return facts, terrain
 
 
-def _drained(batches: list[Batch], warp: Warp) -> Iterator[Batch]:
-    """Yield rows as they are spread, and let go of what they were: memory holds them once."""
+def _drained(batches: list[Batch], sight: Sight) -> Iterator[Batch]:
+    """Yield rows as they are seen, and let go of what they were: memory holds them once."""
     batches.reverse()
     while batches:
         rows, classes = batches.pop()
-        yield warp.of(rows), classes
+        yield sight.of(rows), classes
 
 
 def _tables_instead(
@@ -189,7 +197,7 @@ def _tables_instead(
     guide = buy_guide(tables, encoder, facts, journal, settings, name=name)
     journal.forgo(name)
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
-    return Guided(both, guide.warp(settings.config.by_rank))
+    return lawful(Guided(both, guide.warp(settings.config.by_rank)), Law.of(encoder))
 
 
 def _unhelpful(evolved: Evolved) -> str:
@@ -228,6 +236,7 @@ def _extent(
     terrain: Guided, config: Posterior, facts: Facts, journal: Journal, settings: Settings
 ) -> Extent:
     guide, size = terrain.guide, settings.request.size
+    least = settings.request.least_size(len(guide.sizes))
     repeats, name = settings.asked.repeats, settings.asked.votes_of(0)
     sigma = next(item.sigma for item in journal.account.agreed if item.name == name)
     return extent_of(
@@ -236,7 +245,7 @@ def _extent(
         sigma=sigma / math.sqrt(repeats),
         classes=len(guide.sizes),
         tables=len(guide.tables),
-        size=max(len(guide.sizes), round(facts.row_estimate)) if size is None else size,
+        size=max(least, round(facts.row_estimate)) if size is None else size,
     )
 
 
@@ -250,9 +259,10 @@ def _size(request: Request, facts: Facts) -> int:
     if facts.rows is None:
         return request.evolved_size
     classes = len(facts.weights)
-    usual = max(classes, round(SHARE_EVOLVED * facts.rows.estimate))
+    least = request.least_size(classes)
+    usual = max(least, round(SHARE_EVOLVED * facts.rows.estimate))
     size = usual if request.size is None else request.size
-    if size > max(classes, THIN_SHARE * facts.rows.estimate):
+    if size > max(least, THIN_SHARE * facts.rows.estimate):
         warnings.warn(
             f"evolving {size:,} rows, more than a fifth of the private ones: votes are thin and "
             f"the noise wins. Evolve about {usual:,} and draw more from those.",

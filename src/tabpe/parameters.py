@@ -45,7 +45,7 @@ def check_unit(unit: str | None, schema: Schema | Outline) -> None:
         return
     if not isinstance(unit, str) or not unit:
         raise ParameterError(f"unit={unit!r}: expected the name of the column of user ids.")
-    if unit in [schema.label, *(column.name for column in schema.columns)]:
+    if unit in [*schema.labels, *(column.name for column in schema.columns)]:
         raise ParameterError(
             f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
             f"of the schema."
@@ -81,19 +81,29 @@ def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) 
     return charge
 
 
-def buys_schema(given: str) -> bool:
-    """Return whether what the schema lacks is bought."""
-    if not isinstance(given, str):
+def buys_schema(own: Any) -> bool:
+    """Return whether what the schema lacks is bought, by the parameter of a model."""
+    if isinstance(own, (Schema, Mapping)):
+        return False
+    if not isinstance(own, str):
         raise ParameterError(
-            f"schema: {type(given).__name__}: expected 'declared' or 'private'. The schema itself "
-            f"is for fit(data, schema=...)."
+            f"schema: {type(own).__name__}: expected 'declared' or 'private', or a Schema."
         )
-    return _validate.one_of("schema", given, ["declared", "private"]) == "private"
+    return _validate.one_of("schema", own, ["declared", "private"]) == "private"
+
+
+def one_schema(own: Any, given: Any) -> Any:
+    """Return the schema that `fit` was given, or else the one that the model has."""
+    if not isinstance(own, (Schema, Mapping)):
+        return given
+    if given is not None:
+        raise ParameterError("schema: given to the model and to fit: give it to one of them.")
+    return own
 
 
 def outline_of(
     given: Schema | Mapping[str, Any] | str | Path | None,
-    label: str | None,
+    label: str | Sequence[str] | None,
     source: Source,
     *,
     drop: Sequence[str],
@@ -114,7 +124,7 @@ def outline_of(
 
 def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:
     """Return an outline whose classes are declared if their shares are; whole if it has no gap."""
-    if isinstance(shares, Mapping) and shares and outline.label is not None:
+    if isinstance(shares, Mapping) and shares and isinstance(outline.label, str):
         outline = outline.with_values(outline.label, tuple(shares))
     return outline if outline.missing else outline.filled({})
 

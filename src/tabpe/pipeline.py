@@ -20,7 +20,8 @@ from tabpe.engines import Engine, LocalEngine, StreamEngine
 from tabpe.engines.users import Users, bounded
 from tabpe.errors import TabpeError
 from tabpe.evolve import Evolved
-from tabpe.ground import lay_ground
+from tabpe.evolve.law import Law
+from tabpe.ground import lay_ground, merge_rare
 from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.making import Holding, make_rows
@@ -29,6 +30,7 @@ from tabpe.privacy.ledger import Entry
 from tabpe.rows import EncodedRows, check_unit_column, fingerprint, user_ids
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
+from tabpe.schema.ruled import ruled
 from tabpe.settings import Settings
 
 
@@ -56,6 +58,7 @@ def run(source: Source, settings: Settings) -> Outcome:
     certificate, whose epsilon is at most the one of the request.
     """
     _check_columns(source, settings)
+    _check_rules(settings)
     outcome = None
     try:
         with _run_folder(settings) as folder:
@@ -118,6 +121,7 @@ def _run(
         folder.check_fingerprint(fingerprint(source, settings.columns, secret_key()))
     users = _users(source, begun, settings)
     ground = lay_ground(source, users, journal, settings)
+    ground = merge_rare(ground, source, users, journal, settings)
     encoder = Encoder(ground.schema)
     rows = EncodedRows(source, encoder, None if users is None else users.kept)
     with closing(_engine_for(rows, users, settings)) as engine:
@@ -144,6 +148,13 @@ def _check_columns(source: Source, settings: Settings) -> None:
         Encoder(settings.schema).check_names(source.names)
     if settings.unit is not None:
         check_unit_column(source, settings.unit)
+
+
+def _check_rules(settings: Settings) -> None:
+    """Refuse rules that no row obeys, before they cost anything."""
+    schema = settings.schema if settings.outline is None else ruled(settings.outline)
+    if isinstance(schema, Schema):
+        Law.of(Encoder(schema))
 
 
 def _users(source: Source, begun: Run, settings: Settings) -> Users | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,16 +15,18 @@ from numpy.typing import NDArray
 from tabpe import _plain, _validate
 from tabpe._arrow import is_text
 from tabpe.archive import Archive
-from tabpe.conditions import going_with, meeting, warn_of_repeats
+from tabpe.conditions import meeting, nearest_to, warn_of_repeats
 from tabpe.encode import Encoder, Records
 from tabpe.encode.forms import ids_of
 from tabpe.encode.moments import written
-from tabpe.errors import ArchiveError, NotFittedError, ParameterError, TabpeError
+from tabpe.errors import ArchiveError, NotFittedError, ParameterError, RuleError, TabpeError
+from tabpe.evolve.law import Law
 from tabpe.evolve.variation import smoothed
 from tabpe.io import FrameLike
 from tabpe.io.frames import frame_table
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
+from tabpe.remaining import Made, obeying, remaining
 from tabpe.schema import Boolean, Categorical, Id, Schema, Temporal
 
 
@@ -79,13 +82,22 @@ class Release:
             places = meeting(self._table(places), self.schema, conditions)
             warn_of_repeats(size or 0, places)
         chosen = self._chosen(places, len(places) if size is None else size)
-        return self._framed(self._smoothed(chosen) if smooth else self._table(chosen))
+        rows = self._smoothed(chosen) if smooth else self.rows.take(chosen)
+        rng = np.random.default_rng([self.seed, len(chosen), 2])
+        fixed = frozenset(conditions or ())
+        rows = obeying(self._law, rows, self.classes[chosen], rng, fixed=fixed)
+        return self._framed(Encoder(self.schema).decode(rows, self.classes[chosen]))
 
     def completed(self, known: pa.Table) -> Any:
         """Return known cells with cells of rows beside them that are nearest by what is known."""
         rng = np.random.default_rng([self.seed, known.num_rows])
         every = self._table(np.arange(len(self.rows)))
-        table = every.take(going_with(known, every, self.schema, rng))
+        near = nearest_to(known, every, self.schema, rng)
+        if self.schema.rules:
+            made = Made(Encoder(self.schema), self._law, self.rows, self.classes)
+            table = remaining(known, near, made, rng)
+        else:
+            table = every.take(near[:, 0])
         for place, name in enumerate(self.schema.names):
             if name in known.schema.names:
                 table = table.set_column(place, name, known[name])
@@ -96,15 +108,20 @@ class Release:
     def _table(self, chosen: NDArray[np.int64]) -> pa.Table:
         return Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
 
-    def _smoothed(self, chosen: NDArray[np.int64]) -> pa.Table:
+    @cached_property
+    def _law(self) -> Law:
+        return Law.of(Encoder(self.schema))
+
+    def _smoothed(self, chosen: NDArray[np.int64]) -> Records:
         """Return rows of which only the first of several copies is where it was."""
         encoder, rows, classes = Encoder(self.schema), self.rows.take(chosen), self.classes[chosen]
         rng = np.random.default_rng([self.seed, len(chosen), 1])
         first = np.zeros(len(chosen), dtype=bool)
         first[np.unique(chosen, return_index=True)[1]] = True
-        moved = smoothed(rows, classes, encoder.spaces, self._last_rate(), rng)
+        rate, among = self._last_rate(), self.rows.numbers
+        moved = smoothed(rows, classes, encoder.spaces, rate, rng, among=among)
         numbers = np.where(first[:, None], rows.numbers, moved)
-        return encoder.decode(Records(numbers, rows.codes), classes)
+        return self._law.kept(Records(numbers, rows.codes), rows, classes, rng)
 
     def _last_rate(self) -> float:
         """Return how far rows moved in the last round."""
@@ -174,7 +191,7 @@ class Release:
     def _fits(self) -> bool:
         """Whether there are rows, and all lie where the schema says."""
         encoder = Encoder(self.schema)
-        sizes = [column.size for column in encoder.categorical]
+        sizes, can_miss = encoder.space.sizes, encoder.space.can_miss
         numbers, codes, classes = self.rows.numbers, self.rows.codes, self.classes
         return bool(
             numbers.dtype.kind == "f"
@@ -184,10 +201,17 @@ class Release:
             and len(classes)
             and numbers.shape == (len(classes), len(encoder.numeric))
             and codes.shape == (len(classes), len(sizes))
-            and ((numbers >= 0) & (numbers <= 1)).all()
+            and (((numbers >= 0) & (numbers <= 1)) | (np.isnan(numbers) & can_miss)).all()
             and ((codes >= 0) & (codes < sizes)).all()
             and ((classes >= 0) & (classes < encoder.class_count)).all()
+            and self._obeys()
         )
+
+    def _obeys(self) -> bool:
+        try:
+            return not self._law.broken(self.rows, self.classes).any()
+        except RuleError:
+            return False
 
     def _chosen(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """Return which rows make up a sample: whole copies of those given, and a random rest."""
@@ -226,8 +250,8 @@ class Fitted:
                 ordered values, a pair is a range. Rows are repeated, with a warning, if those that
                 were made with these values are fewer than `n`.
             smooth: Whether further copies of a row have their numbers moved a little, by the step
-                of the last round, instead of being the same. It is a part of the range of a column,
-                so skewed ones are blurred.
+                of the last round, instead of being the same. It is measured in ranks, so that
+                skewed columns stay skewed.
         """
         size = _validate.optional(_validate.whole, "n", n, least=1)
         if smooth and conditions is not None:

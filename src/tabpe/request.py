@@ -21,6 +21,7 @@ from tabpe.measure.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
 from tabpe.privacy import Neighbours
 from tabpe.privacy.accounting import check_promise
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
+from tabpe.schema.joint import class_name
 
 T = TypeVar("T")
 
@@ -40,7 +41,10 @@ class Request:
         rows: The declared number of rows or users, or None.
         shares: The declared share of each class, or None.
         size: The number of rows to evolve, or None for a part of the private rows.
+        floor: The fewest rows to evolve of a class that has any; 0 for as many as its share says.
         counts_rows: Whether the number of rows is needed whatever else is declared.
+        counts_apart: Whether it is bought by itself, and not as the sum of the counts of classes,
+            in which the noise of very many classes would add up.
     """
 
     epsilon: float
@@ -52,6 +56,8 @@ class Request:
     shares: tuple[float, ...] | None
     size: int | None
     counts_rows: bool = False
+    counts_apart: bool = False
+    floor: int = 0
 
     def __post_init__(self) -> None:
         check_promise(self.epsilon, PROVISIONAL_DELTA if self.delta is None else self.delta)
@@ -65,6 +71,7 @@ class Request:
             ),
             "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
             "size": optional(whole, "n_samples", self.size, least=1),
+            "floor": whole("class_floor", self.floor, least=0),
         }
         for name, value in accepted.items():
             object.__setattr__(self, name, value)
@@ -87,6 +94,10 @@ class Request:
     def evolved_size(self) -> int:
         """The number of rows to evolve, where the number of private rows is not known."""
         return _known(self.size)
+
+    def least_size(self, classes: int) -> int:
+        """Return the fewest rows that so many classes can be evolved in."""
+        return classes * max(self.floor, 1)
 
     @property
     def needs_rows(self) -> bool:
@@ -119,12 +130,14 @@ class Facts:
         weights: Declared shares or noisy counts of the classes.
         delta: The delta that is promised.
         calibration_delta: The delta that noise is calibrated at: at most the promised one.
+        rare: The weights of classes that share the last one, if any do.
     """
 
     rows: RowCount | None
     weights: tuple[float, ...]
     delta: float
     calibration_delta: float
+    rare: tuple[float, ...] = ()
 
     @property
     def row_estimate(self) -> float:
@@ -152,7 +165,8 @@ def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:
         (('row count',), ('class counts',))
     """
     shares = request.shares is None and classes > 1
-    added_up = shares and not request.neighbours.of_users and not request.schema_budget
+    apart = request.counts_apart or request.neighbours.of_users or request.schema_budget
+    added_up = shares and not apart
     rows = request.needs_rows and not added_up
     return (count_name(request),) * rows + (CLASS_COUNTS,) * shares
 
@@ -184,14 +198,16 @@ def normalised_shares(
     Example:
         >>> normalised_shares({"no": 9, "yes": 1}, ("no", "yes"))
         (0.9, 0.1)
+        >>> normalised_shares({("eye", True): 3, ("eye", False): 1}, ("eye / False", "eye / True"))
+        (0.25, 0.75)
     """
     if given is None:
         return None
-    if not isinstance(given, Mapping) or {str(name) for name in given} != set(class_names):
+    if not isinstance(given, Mapping) or set(map(class_name, given)) != set(class_names):
         raise ParameterError(
             f"public_shares={given!r}: expected a share for each class of {list(class_names)}."
         )
-    named = {str(name): share for name, share in given.items()}
+    named = {class_name(name): share for name, share in given.items()}
     shares = [
         _validate.real(f"public_shares[{name!r}]", named[name], above=0, least=True)
         for name in class_names

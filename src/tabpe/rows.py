@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import is_text
-from tabpe.encode import Encoder, Records, Warp
+from tabpe.encode import Encoder, Records, Sight
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
 
@@ -42,7 +42,7 @@ class EncodedRows:
         source: The table.
         encoder: How rows are encoded.
         kept: For each row of the source whether it counts; None if all do.
-        warp: Moves the numbers of each row, by itself; None to leave them.
+        sight: How each row is seen, by itself; None for as it is.
         tally: Knows how many rows there were the last time.
 
     Example:
@@ -58,7 +58,7 @@ class EncodedRows:
     source: Source
     encoder: Encoder
     kept: NDArray[np.bool_] | None = None
-    warp: Warp | None = None
+    sight: Sight | None = None
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class EncodedRows:
                 rows, labels = rows.take(counts), labels[counts]
             first += batch.table.num_rows
             sizes += np.bincount(labels, minlength=len(sizes))
-            yield rows if self.warp is None else self.warp.of(rows), labels
+            yield rows if self.sight is None else self.sight.of(rows), labels
         self.tally.check(sizes)
 
     def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:

@@ -28,7 +28,7 @@ class TabPESynthesizer:
         metadata: Metadata of SDV: an object with `to_dict`, plain values, or the path of a file.
         domains: For each column what is publicly known of it beside: fields of its type, such as
             `{"age": {"min": 0, "max": 120}, "ward": {"values": ["eye", "heart"]}}`. What is not
-            given is bought, but for bounds of dates and times, which must be.
+            given is bought.
         table_name: Which table, if the metadata have several.
         settings: Of `TabPE`: epsilon, label, random_state, and so on.
 

@@ -103,8 +103,8 @@ def columns_of(schema: Schema | Outline) -> int:
         >>> columns_of(Schema((age, ill), label="age", label_cuts=(18, 65)))
         2
     """
-    apart = schema.label is not None and schema.label_cuts is None
-    return len(_read(schema)) - apart
+    numeric = schema.label_cuts is not None or schema.label_classes is not None
+    return len(_read(schema)) - (0 if numeric else len(schema.labels))
 
 
 def listed_of(schema: Schema | Outline) -> int:
@@ -119,7 +119,7 @@ def listed_of(schema: Schema | Outline) -> int:
         >>> listed_of(Schema((age, ill, old), label="ill"))
         1
     """
-    return sum(_is_listed(column) for column in schema.columns if column.name != schema.label)
+    return sum(_is_listed(column) for column in schema.columns if column.name not in schema.labels)
 
 
 def _read(schema: Schema | Outline) -> list[Column | Sketch]:

@@ -25,6 +25,7 @@ from tabpe.parameters import (
     is_visible,
     neighbours_of,
     noise_of,
+    one_schema,
     outline_of,
     path_of,
     schema_of,
@@ -39,6 +40,7 @@ from tabpe.release import Fitted, Release
 from tabpe.request import Request, normalised_shares
 from tabpe.resources import Resources
 from tabpe.schema import Outline, Schema
+from tabpe.schema.joint import class_name
 from tabpe.settings import Settings
 
 USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
@@ -63,14 +65,18 @@ class TabPE(Fitted):
         epsilon: The privacy budget; smaller is more private.
         delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
             `public_rows` or else bought; with `dataset`, for the delta of its budget.
-        label: The column whose values are evolved apart; None for the one of the schema.
+        label: The column whose values are evolved apart, or a list of several, whose combinations
+            of values are; None for the one of the schema.
         n_samples: How many rows to make; None for as many as there are private ones, or, with an
             `Evolution`, for a tenth of them.
+        class_floor: The fewest rows to make of every class that has any; None for as many as its
+            share says.
         preset: `best`, `paper`, `reference`, or settings of your own: a `Posterior` or an
             `Evolution`.
         adjacency: `add-remove` or `replace-one`.
         schema: `declared` if `fit` is given a whole schema; `private` to buy what it lacks of
-            types, bounds and values, or all of that.
+            types, bounds and values, or all of that. Or the schema itself, for a pipeline of
+            scikit-learn, which gives `fit` nothing but the table.
         schema_budget: Which part of the budget a bought schema takes.
         drop: With a bought schema: columns to leave out, such as names and ids.
         unit: The column of user ids, if a user may have several rows: the promise is to users
@@ -115,11 +121,12 @@ class TabPE(Fitted):
         *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        label: str | None = None,
+        label: str | Sequence[str] | None = None,
         n_samples: int | None = None,
+        class_floor: int | None = None,
         preset: str | Strategy = "best",
         adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
-        schema: str = "declared",
+        schema: str | Schema | Mapping[str, Any] = "declared",
         schema_budget: float = 0.05,
         drop: Sequence[str] = (),
         unit: str | None = None,
@@ -142,6 +149,7 @@ class TabPE(Fitted):
         self.delta = delta
         self.label = label
         self.n_samples = n_samples
+        self.class_floor = class_floor
         self.preset = preset
         self.adjacency = adjacency
         self.schema = schema
@@ -177,7 +185,7 @@ class TabPE(Fitted):
             The fitted model.
         """
         opened = open_source(data) if buys_schema(self.schema) else None
-        settings = self._settings(self._domain(opened, schema))
+        settings = self._settings(self._domain(opened, one_schema(self.schema, schema)))
         warn_of_schema(settings.schema)
         source = open_source(data) if opened is None else opened
         rounds, visible = settings.config.rounds, is_visible(self.verbose)
@@ -208,6 +216,8 @@ class TabPE(Fitted):
         try:
             if isinstance(parameters.get("preset"), dict):
                 parameters["preset"] = strategy_from(parameters["preset"])
+            if isinstance(parameters.get("schema"), dict):
+                parameters["schema"] = Schema.from_dict(parameters["schema"])
             parameters["drop"] = tuple(parameters.get("drop", ()))
             model = cls()
             model.set_params(**parameters)
@@ -248,7 +258,8 @@ class TabPE(Fitted):
             return with_classes(outline, self.public_shares)
         if self.drop:
             raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
-        declared = schema_of(schema).with_label(self.label)
+        # Which combinations are rare is what another run found out of its own counts.
+        declared = replace(schema_of(schema), label_rare=()).with_label(self.label)
         check_unit(self.unit, declared)
         return declared
 
@@ -284,7 +295,10 @@ class TabPE(Fitted):
             rows=self.public_rows,
             shares=normalised_shares(self.public_shares, schema.class_names or ()),
             size=self.n_samples,
-            counts_rows=counts_rows,
+            floor=_validate.optional(_validate.whole, "class_floor", self.class_floor, least=1)
+            or 0,
+            counts_rows=counts_rows or len(schema.labels) > 1,
+            counts_apart=len(schema.labels) > 1,
         )
         if isinstance(schema, Schema):
             check_size(request, schema)
@@ -306,7 +320,12 @@ class TabPE(Fitted):
             known = [name for name, kind in NOISES.items() if isinstance(self.noise, kind)]
             changed["noise"] = known[0] if known else self.noise.name
         if self.public_shares is not None:
-            changed["public_shares"] = {str(k): float(v) for k, v in self.public_shares.items()}
+            shares = self.public_shares.items()
+            changed["public_shares"] = {class_name(name): float(share) for name, share in shares}
+        if self.label is not None and not isinstance(self.label, str):
+            changed["label"] = list(self.label)
+        if not isinstance(self.schema, str):
+            changed["schema"] = schema_of(self.schema).to_dict()
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in (self.get_params() | changed).items()

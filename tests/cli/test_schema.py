@@ -1,6 +1,10 @@
 """`tabpe schema`, as a person meets it."""
 
+import dataclasses
+import json
+
 import pytest
+from pyarrow import csv
 
 from tabpe.schema import Schema
 
@@ -77,3 +81,48 @@ def test_check_names_the_first_cell_that_does_not_fit(tabpe, folder):
     assert result.exit_code == 2
     assert "'ward'" in result.stderr
     assert "orthopaedics" not in result.output
+
+
+def with_rules(folder, *rules):
+    schema = dataclasses.replace(Schema.load(folder / "schema.yaml"), rules=rules)
+    schema.save(folder / "schema.yaml")
+
+
+def test_check_tells_that_rules_can_be_obeyed(tabpe, folder):
+    with_rules(folder, "length_of_stay <= age", "if new_drug then age >= 30")
+    result = tabpe("schema", "check", "schema.yaml", "data.csv")
+    assert result.exit_code == 0, result.output
+    assert "rules" in result.output
+    assert "2, which rows of every class can obey" in result.output
+
+
+@pytest.mark.parametrize("command", [("schema", "check", "schema.yaml"), ("synth", "data.csv")])
+def test_rules_that_nothing_obeys_are_wrong_use(tabpe, folder, command):
+    with_rules(folder, "age > 60", "age < 50")
+    more = ("--schema", "schema.yaml", "--delta", "1e-5", "-o", "out.csv")
+    result = tabpe(*command, *(more if command[0] == "synth" else ()))
+    assert result.exit_code == 2
+    assert "no row with readmitted='no' was found" in " ".join(result.output.split())
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_rule_that_can_not_be_read_is_named_with_its_place(tabpe, folder):
+    text = (folder / "schema.yaml").read_text()
+    (folder / "schema.yaml").write_text(text + "rules:\n- agee > 3\n")
+    result = tabpe("schema", "check", "schema.yaml")
+    assert result.exit_code == 2
+    assert "'agee > 3', character 1: no column 'agee': did you mean 'age'?" in " ".join(
+        result.output.split()
+    )
+
+
+def test_synth_keeps_rules(tabpe, folder):
+    with_rules(folder, "length_of_stay <= age / 10")
+    words = ("--schema", "schema.yaml", "--delta", "1e-5", "--rows", 40, "-o", "out.csv")
+    result = tabpe("synth", "data.csv", *words)
+    assert result.exit_code == 0, result.output
+    made = csv.read_csv(folder / "out.csv").to_pandas()
+    assert (made.length_of_stay <= made.age / 10).all()
+    certificate = json.loads((folder / "out.certificate.json").read_text())
+    assert certificate["schema"]["rules"] == ["length_of_stay <= age / 10"]
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0

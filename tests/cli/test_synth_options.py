@@ -36,6 +36,21 @@ def test_users_are_protected(synth, folder, people):
     assert 0.99 * 2 <= promised["epsilon"] <= 2
 
 
+def test_small_classes_get_a_floor(synth, folder, people):
+    result = synth("--class-floor", 15, "--preset", "paper", "--epsilon", 2)
+    assert result.exit_code == 0, result.output
+    assert certificate(folder)["configuration"]["class_floor"] == 15
+
+
+def test_several_labels(synth, tabpe, folder, people):
+    result = synth("--label", "ward", "--label", "readmitted", "--preset", "paper", "--epsilon", 2)
+    assert result.exit_code == 0, result.output
+    stated = certificate(folder)["schema"]
+    assert stated["label"] == ["ward", "readmitted"]
+    assert [i["name"] for i in certificate(folder)["bill"]][:2] == ["row count", "class counts"]
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
+
+
 @pytest.mark.parametrize(("preset", "first"), [("best", ["row count"]), ("paper", [])])
 def test_a_schema_is_bought(tabpe, folder, people, preset, first):
     words = ("--private-schema", "--drop", "patient", "--label", "ward", "--epsilon", 6)
@@ -117,3 +132,31 @@ def test_the_help_fits_a_terminal_and_names_all(tabpe, monkeypatch):
     for word in ("run-dir", "dataset", "ledger", "adjacency"):
         assert f"--{word} " in text
     assert "…" not in text
+
+
+GAPS = """
+columns:
+- {name: length_of_stay, type: integer, min: 0, max: 60, scale: quantile}
+- {name: ward, type: categorical, top: 2, other: elsewhere}
+"""
+
+
+def test_quantiles_and_top_values_are_bought(tabpe, folder, people):
+    (folder / "gaps.yaml").write_text(GAPS)
+    words = ("--schema", "gaps.yaml", "--private-schema", "--drop", "patient", "--epsilon", 6)
+    words = (*words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
+    result = tabpe("synth", "data.csv", *words)
+    assert result.exit_code == 0, result.output
+    assert {"quantiles", "categories"} <= {item["name"] for item in certificate(folder)["bill"]}
+    wards = set(csv.read_csv(folder / "out.csv")["ward"].to_pylist())
+    assert "elsewhere" in wards
+    assert len(wards) <= 3
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
+
+
+def test_gaps_without_the_word_to_buy_are_refused_with_it(tabpe, folder, people):
+    (folder / "gaps.yaml").write_text(GAPS.replace(", scale: quantile", ""))
+    result = tabpe("synth", "data.csv", "--schema", "gaps.yaml", "--epsilon", 6, "-o", "out.csv")
+    assert result.exit_code == 2
+    assert "'ward': top asks for something to be bought" in " ".join(result.stderr.split())
+    assert "--private-schema" in result.stderr

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tabpe import Schema, TabPE
-from tabpe.schema import yaml12
+from ruled import broken
+from tabpe import Boolean, Categorical, Schema, TabPE
+from tabpe.schema import Outline, yaml12
 from tabpe.schema.kinds import COLUMN_TYPES
+from tabpe.schema.scales import SCALES
 from tabpe.schema.times import RESOLUTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
@@ -36,6 +38,7 @@ def test_every_type_and_field_is_told():
         for field in kind.domain_fields:
             assert f"`{field}`" in rows[name], (name, field)
     assert "`ordered`" in rows["categorical"]
+    assert all("`scale`" in rows[name] for name in ("integer", "float"))
     assert {column.type_name for column in YAML[0].columns} == set(COLUMN_TYPES)
     for resolution in RESOLUTIONS:
         assert f"`{resolution}`" in TEXT
@@ -65,5 +68,44 @@ def test_a_table_of_every_type_is_synthesised():
     assert made["patient"].to_pylist()[:2] == ["P1", "P2"]
 
 
+def test_rules_of_every_kind_are_obeyed():
+    (schema,) = [one for one in YAML if one.rules]
+    told = " ".join(schema.rules)
+    for kind in ("if ", " in (", "unique(", " + ", " - ", "not ", " or ", " and ", "`", "'2024"):
+        assert kind in told
+    rng = np.random.default_rng(0)
+    size = 400
+    day = np.datetime64("2024-01-01")
+    dates = {name: day + rng.integers(0, 366, size) for name in ("admission", "discharge")}
+    fees = {name: rng.uniform(0, 5000, size) for name in ("room fees", "other fees", "total")}
+    listed = {
+        column.name: rng.choice(np.array(column.values), size)
+        for column in schema.columns
+        if isinstance(column, (Boolean, Categorical))
+    }
+    whole = {"age": rng.integers(0, 100, size), "room": rng.integers(1, 400, size)}
+    model = TabPE(epsilon=2.0, delta=1e-6, n_samples=200, random_state=0, verbose=0)
+    made = model.fit(pa.table(dates | fees | listed | whole), schema).sample(500)
+    assert broken(made, schema) == set()
+    keys = zip(made["room"].to_pylist(), made["bed"].to_pylist(), strict=True)
+    assert len(set(keys)) == 500
+
+
 def test_a_numeric_label_is_cut():
-    assert YAML[1].class_names == ("0 to 5000", "5000 to 20000", "20000 to 100000")
+    assert YAML[2].class_names == ("0 to 5000", "5000 to 20000", "20000 to 100000")
+
+
+def test_skewed_numbers_have_scales():
+    assert [column.scale for column in YAML[1].columns] == ["log", "quantile"]
+    told = TEXT.split("## Skewed numbers")[1]
+    assert all(f"**`{scale}`**" in told for scale in SCALES)
+
+
+def test_the_page_about_gaps_has_gaps():
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "private-schema.md"
+    (code,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    outline = Outline.from_dict(yaml12.load(code))
+    gaps = ["age.max", "ward.values", "weight.type", "pay.quantiles", "town.values"]
+    assert list(outline.missing) == [
+        *(*gaps, "born.min", "born.max", "dinner.min", "dinner.max"),
+    ]

@@ -222,7 +222,7 @@ def test_errors_about_frames_never_show_a_cell(kind, look):
 
 
 @pytest.mark.parametrize("look", [printed, chain_of])
-@pytest.mark.parametrize("kind", ["all null", "null", "lists"])
+@pytest.mark.parametrize("kind", ["all null", "lists"])
 def test_errors_of_a_draft_never_show_a_cell(kind, look):
     with pytest.raises(TabpeError) as caught:
         draft_schema(spoilt(kind))

@@ -18,7 +18,7 @@ from tabpe.search.reference import NumpyIndex
 search = _native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")
 
-KERNELS = ("prune", "filter", "dense", "automatic")
+KERNELS = ("prune", "filter", "dense", "holes", "automatic")
 VARIANTS = list(itertools.product(KERNELS, search.instruction_sets())) if search else []
 
 

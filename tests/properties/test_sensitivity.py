@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tabpe.encode import Encoder, Records
+from tabpe.encode import Encoder, Records, Sight
 from tabpe.engines import LocalEngine, StreamEngine
 from tabpe.engines.users import bounded
 from tabpe.errors import DataError
@@ -18,15 +18,17 @@ from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 CLASSES, MOST_ROWS = 3, 3
 
 
-def records(draw, size, numeric, categorical):
-    """Few different values, so that ties and duplicates are common."""
-    numbers = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=numeric, max_size=numeric)
+def records(draw, size, numeric, categorical, holes):
+    """Few different values, so that ties and duplicates are common; nulls, if there are holes."""
+    values = [0.0, 0.25, 0.5, 1.0, *([np.nan] if holes else [])]
+    numbers = st.lists(st.sampled_from(values), min_size=numeric, max_size=numeric)
     codes = st.lists(st.integers(0, 2), min_size=categorical, max_size=categorical)
     rows = draw(st.lists(st.tuples(numbers, codes), min_size=size, max_size=size))
-    return Records(
+    found = Records(
         np.array([row[0] for row in rows], dtype=np.float32).reshape(size, numeric),
         np.array([row[1] for row in rows], dtype=np.uint8).reshape(size, categorical),
     )
+    return Sight(np.full(numeric, holes)).of(found)
 
 
 @st.composite
@@ -34,11 +36,12 @@ def votings(draw):
     """Private rows with their classes, a population, and another row."""
     numeric, categorical = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     size = draw(st.integers(1, 12))
-    rows = records(draw, size + 1, numeric, categorical)
+    holes = draw(st.booleans())
+    rows = records(draw, size + 1, numeric, categorical, holes)
     label = st.integers(0, CLASSES - 1)
     labels = np.array(draw(st.lists(label, min_size=size + 1, max_size=size + 1)))
     population = [
-        records(draw, draw(st.integers(0, 6)), numeric, categorical) for _ in range(CLASSES)
+        records(draw, draw(st.integers(0, 6)), numeric, categorical, holes) for _ in range(CLASSES)
     ]
     return rows, labels, population
 
@@ -59,7 +62,7 @@ def without(rows, labels, place):
 def different(candidates):
     """How many candidates differ from each other."""
     whole = np.hstack([candidates.numbers, candidates.codes])
-    return len({tuple(row) for row in whole.tolist()})
+    return len({row.tobytes() for row in whole})
 
 
 @pytest.mark.parametrize("kind", [LocalEngine, StreamEngine, partial(StreamEngine, spill=False)])

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabpe.domain.bounds import Bins
+from tabpe.domain.quantiles import Pieces
 from tabpe.engines import Survey
 from tabpe.engines.users import bounded
 from tabpe.io import open_source
+from tabpe.schema import Categorical, Date
 
 LENGTH = 2**14
 MOST_ROWS = 3
@@ -22,10 +24,18 @@ columns = st.one_of(
     st.lists(numbers, min_size=2, max_size=14).map(lambda cells: pa.array(cells, pa.float64())),
 )
 
+days = st.sampled_from(
+    ["2024-01-01", "1969-12-31", "0001-01-01", "9999-12-31", "2024-02-30", "1.1.2024", "", None]
+)
+TEXTS = Categorical("c", ("1", "x", "2.5"))
+NUMBERS = Categorical("c", (1, 2))
 ASKED = {
     "kinds": lambda survey: dict(enumerate(survey.kinds(["c"])["c"])),
     "magnitudes": lambda survey: dict(enumerate(survey.magnitudes(["c"])["c"])),
     "bins": lambda survey: dict(enumerate(survey.bins({"c": Bins(-2.0, 0.5, 12)})["c"])),
+    "pieces": lambda survey: dict(enumerate(survey.bins({"c": Pieces((-2.0, 0.5, 3.0))})["c"])),
+    "listed texts": lambda survey: dict(enumerate(survey.listed({"c": TEXTS})["c"])),
+    "listed numbers": lambda survey: dict(enumerate(survey.listed({"c": NUMBERS})["c"])),
     "texts": lambda survey: survey.values({"c": str})["c"],
     "whole numbers": lambda survey: survey.values({"c": int})["c"],
     "decimals": lambda survey: survey.values({"c": float})["c"],
@@ -91,3 +101,16 @@ def test_the_order_of_rows_does_not_matter(question, cells, data):
     order = data.draw(st.permutations(range(len(cells))))
     shuffled = cells.take(pa.array(order))
     assert difference(counted(question, cells), counted(question, shuffled)).tolist() == []
+
+
+@given(cells=st.lists(days, min_size=2, max_size=14), data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_one_date_more_or_less_moves_at_most_one_cell_by_one(cells, data):
+    def magnitudes(some):
+        table = pa.table({"c": pa.array(some, pa.string())})
+        survey = Survey(open_source(table), moments={"c": Date("c", "2000-01-01", "2000-01-01")})
+        return dict(enumerate(survey.magnitudes(["c"])["c"]))
+
+    place = data.draw(st.integers(0, len(cells) - 1))
+    fewer = cells[:place] + cells[place + 1 :]
+    assert difference(magnitudes(cells), magnitudes(fewer)).tolist() in ([], [1])

@@ -11,6 +11,7 @@ EXIT_CODES = {
     errors.CapacityError: 1,
     errors.ParameterError: 2,
     errors.SchemaError: 2,
+    errors.RuleError: 2,
     errors.DataError: 2,
     errors.OutputError: 2,
     errors.ArchiveError: 2,

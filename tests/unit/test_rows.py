@@ -10,7 +10,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.encode import Encoder, Warp
+from tabpe.encode import Encoder, Sight, Warp
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
 from tabpe.rows import EncodedRows, user_ids
@@ -154,7 +154,8 @@ def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, warped):
     assert [len(part) for part, _ in rows] == [4, 4, 2]
     write(path, table(6))
     line = np.array([0.0, 1.0])
-    again = dataclasses.replace(rows, warp=Warp((line,) * 2, (line,) * 2)) if warped else rows
+    sight = Sight(np.zeros(2, bool), Warp((line,) * 2, (line,) * 2))
+    again = dataclasses.replace(rows, sight=sight) if warped else rows
     with pytest.raises(DataError, match="the table changed") as caught:
         list(again)
     assert not {"6", "10"} & set(str(caught.value))
@@ -241,7 +242,8 @@ def test_rows_may_be_moved_onto_another_scale_each_by_itself():
     )
     kept = np.array([True, True, False, True, True])
     source = open_source(ages)
-    plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, warp)
+    sight = Sight(np.zeros(2, bool), warp)
+    plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, sight)
     for (before, classes), (after, same) in zip(plain, moved, strict=True):
         assert after.numbers.dtype == before.numbers.dtype == np.float32
         assert after.codes.tolist() == before.codes.tolist()

@@ -1,12 +1,14 @@
 """The votes in native code: exact nearest candidates on all cores; and sums for the fit.
 
 `_search` is the compiled part: `Index` holds candidates in tiles of sixteen neighbours under a
-tree of boxes, and finds the k nearest of any number of rows. Three kernels stand behind one
-function, which tries them on a few rows and takes the one with the least work:
+tree of boxes, and finds the k nearest of any number of rows. Four kernels stand behind one
+function. It tries the first three on a few rows and takes the one with the least work; the last is
+for numbers that may be missing, which the others can not hold:
 
 - `prune` (prune.hpp): sixteen neighbouring rows walk down the tree together
 - `filter` (filter.hpp): counts differing categories, thirty-two candidates per instruction
 - `dense` (dense.hpp): scores all pairs, for many columns
+- `holes` (holes.hpp): measures all pairs; a missing number (NaN) adds nothing to a distance
 
 Each is compiled for AVX-512, AVX2 and without either, and picked when the program runs.
 

@@ -21,7 +21,8 @@ struct Block {
     float* numbers;   // [column][kTile]
     int32_t* codes;   // [column][kTile]
     int64_t row[kTile];
-    bool fits;  // whether no number is above kLargestNumber in size, or no number at all
+    bool known_fit;  // whether no number is above kLargestNumber in size
+    bool fits;       // and none is missing
 
     void gather(const Job& job, int64_t first) {
         const Candidates& c = *job.candidates;
@@ -37,12 +38,14 @@ struct Block {
                     numbers[j * kTile + lane] = job.rows->numbers[row[lane] * c.number_columns + j];
         }
         const Floats too_large = all(1.001f * kLargestNumber * kLargestNumber);
-        uint32_t misfits = 0;
+        uint32_t misfits = 0, known = 0;
         for (int j = 0; j < c.number_columns; ++j) {
             const Floats x = load(numbers + j * kTile);
             misfits |= not_above(too_large, x * x);
+            known |= not_above(too_large, larger(x * x, all(0.0f)));
         }
         fits = !misfits;
+        known_fit = !known;
         for (int j = 0; j < c.code_columns; ++j)
             for (int lane = 0; lane < kTile; ++lane)
                 codes[j * kTile + lane] = code_at(*job.rows, row[lane] * c.code_columns + j);

@@ -11,6 +11,9 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kSpreadSample = 128;
 
+// A missing number lies somewhere too: nothing is ordered by NaN.
+float ordered(float number) { return std::isnan(number) ? 0.0f : number; }
+
 struct Key {
     float value;
     int32_t point;
@@ -52,7 +55,7 @@ private:
 
     float value(int64_t point, int column) const {
         return column < points_.number_columns
-                   ? points_.numbers[point * points_.number_columns + column]
+                   ? ordered(points_.numbers[point * points_.number_columns + column])
                    : float(points_.codes[point * points_.code_columns + column - points_.number_columns]);
     }
 
@@ -163,6 +166,7 @@ void Index::fill_tiles(const Points& points, const std::vector<int32_t>& order) 
             const float x = points.numbers[point * d + j];
             numbers_[(tile * d + j) * kTile + lane] = x;
             square += double(x) * double(x);
+            view_.holes |= std::isnan(x);
         }
         for (int j = 0; j < dc; ++j)
             codes_[(tile * dc + j) * kTile + lane] = points.codes[point * dc + j];

@@ -20,6 +20,7 @@ struct Candidates {
     float weight;             // what one differing category adds to a distance
     float largest_norm;       // Euclidean, of the numbers of any candidate
     bool bytes_tell_all;      // whether no code is above 255
+    bool holes;               // whether a number is missing: NaN
     const float* numbers;     // [tile][column][kTile]
     const int32_t* codes;     // [tile][column][kTile]
     const float* absent;      // [tile][kTile]: 0, or infinity where a tile has no candidate
@@ -57,7 +58,7 @@ using Kernel = Work (*)(const Job&);
 
 struct Kernels {
     const char* instruction_set;
-    Kernel prune, filter, dense;
+    Kernel prune, filter, dense, holes;
 };
 
 constexpr int kByteTile = 128;  // codes that are compared at once

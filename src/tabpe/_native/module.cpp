@@ -37,17 +37,17 @@ nb::object array(const std::vector<int32_t>& values) {
 
 constexpr const char* kMisfit = "numbers: expected numbers from -1e15 to 1e15.";
 
-void check_size(const Table<float>& numbers) {
+void check_size(const Table<float>& numbers, bool can_miss) {
     const float* number = numbers.data();
     const bool fits = std::all_of(number, number + numbers.size(),
-                                  [](float x) { return std::fabs(x) <= kLargestNumber; });
+                                  [&](float x) { return std::fabs(x) <= kLargestNumber || (can_miss && std::isnan(x)); });
     if (!fits) throw nb::value_error(kMisfit);
 }
 
 Points points(const Table<float>& numbers, const Table<int32_t>& codes) {
     if (numbers.shape(0) != codes.shape(0))
         throw nb::value_error("numbers and codes: expected the same number of rows.");
-    check_size(numbers);
+    check_size(numbers, codes.shape(1) > 0);
     if (numbers.shape(0) >= size_t(kNobody)) throw nb::value_error("expected fewer than 2**31 - 1 rows.");
     return {int64_t(numbers.shape(0)), int(numbers.shape(1)), int(codes.shape(1)), numbers.data(), codes.data()};
 }
@@ -68,7 +68,8 @@ Choice choice_of(const std::string& name) {
     if (name == "prune") return Choice::prune;
     if (name == "filter") return Choice::filter;
     if (name == "dense") return Choice::dense;
-    throw nb::value_error("kernel: expected 'automatic', 'prune', 'filter' or 'dense'.");
+    if (name == "holes") return Choice::holes;
+    throw nb::value_error("kernel: expected 'automatic', 'prune', 'filter', 'dense' or 'holes'.");
 }
 
 const Kernels& kernels_of(const std::string& instruction_set) {
@@ -91,6 +92,8 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
     const Choice choice = choice_of(kernel);
     if (choice == Choice::filter && index.candidates().code_columns > kMostFilterColumns)
         throw nb::value_error("kernel: 'filter' takes at most 254 categorical columns.");
+    if (index.candidates().holes && choice != Choice::automatic && choice != Choice::holes)
+        throw nb::value_error("kernel: a candidate has a missing number, which only 'holes' can hold.");
     const Kernels& kernels = kernels_of(instruction_set);
     const size_t cells = size_t(rows.count) * size_t(k);
     std::unique_ptr<int64_t[]> found(new int64_t[cells]);

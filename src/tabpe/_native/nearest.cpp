@@ -69,6 +69,7 @@ Kernel named(const Kernels& kernels, Choice choice) {
     switch (choice) {
         case Choice::filter: return kernels.filter;
         case Choice::dense: return kernels.dense;
+        case Choice::holes: return kernels.holes;
         default: return kernels.prune;
     }
 }
@@ -124,8 +125,12 @@ std::vector<const Kernels*> usable_kernels() {
 Outcome find_nearest(const Index& index, const Rows& rows, int nearest, int threads, Choice choice,
                   const Kernels& kernels, const std::function<bool()>& interrupted, int64_t* found) {
     const Job job{&index.candidates(), &rows, 0, rows.count, nearest, found, nullptr};
-    if (choice == Choice::automatic) choice = cheapest(kernels, job);
-    return in_chunks(named(kernels, choice), job, threads, interrupted);
+    const bool chooses = choice == Choice::automatic, can_miss = index.candidates().code_columns > 0;
+    if (chooses) choice = index.candidates().holes ? Choice::holes : cheapest(kernels, job);
+    const Outcome outcome = in_chunks(named(kernels, choice), job, threads, interrupted);
+    // Whether a row has a hole in it, the others find out only on the way.
+    if (outcome != Outcome::misfit || !chooses || !can_miss || choice == Choice::holes) return outcome;
+    return in_chunks(kernels.holes, job, threads, interrupted);
 }
 
 }  // namespace tabpe

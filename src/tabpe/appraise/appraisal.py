@@ -87,7 +87,7 @@ def appraise(
         noise=source,
         charge=charge,
     )
-    declared = schema_of(schema, certificate, offer.unit)
+    declared = schema_of(schema, certificate, offer.unit).of_target
     rows = _opened(real, declared, offer.unit)
     run = Run.begin(_validate.optional(_validate.whole, "random_state", random_state, least=0))
     encoded = _encoded(declared, public)

@@ -58,7 +58,7 @@ def _model(encoder: Encoder, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     numbers = [False] * len(_number_places(encoder))
-    listed = [column.size <= MOST_LISTED for column in encoder.categorical]
+    listed = [column.states <= MOST_LISTED for column in encoder.categorical]
     return HistGradientBoostingClassifier(
         categorical_features=np.array([*numbers, *listed]),
         random_state=seed % 2**32,

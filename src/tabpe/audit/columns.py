@@ -34,7 +34,7 @@ class Columns:
         tables: How many tables.
     """
 
-    cells: int = 2**16
+    cells: int = 2**18
     tables: int = 16
 
     @property

@@ -44,7 +44,7 @@ class Effort:
     game: Game = field(default_factory=Game)
     places: Places = field(default_factory=Places)
     edges: Edges = field(default_factory=Edges)
-    soft_channel: Channel = field(default_factory=lambda: Channel(2**18, 4, each=4, repeats=2))
+    soft_channel: Channel = field(default_factory=lambda: Channel(2**20, 4, each=4, repeats=2))
     columns: Columns = field(default_factory=Columns)
     fitted_game: Game = field(default_factory=lambda: Game(200, FITTED, "runs of best"))
 

@@ -97,7 +97,7 @@ def joined(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
     Example:
         >>> fine = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
         >>> joined(fine, [0, 3])
-        NumberAxis(name='age', place=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0))
+        NumberAxis(name='age', place=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0), nullable=False)
     """
     cuts = tuple(axis.cuts[start - 1] for start in starts[1:])
     edges = tuple(axis.edges[start] for start in starts)

@@ -18,7 +18,7 @@ from tabpe.baselines.method import Method
 from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
 from tabpe.engines import HeldTables
-from tabpe.errors import CapacityError, ParameterError, TabpeError
+from tabpe.errors import CapacityError, ParameterError, SchemaError, TabpeError
 from tabpe.io import Source, open_source
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
@@ -105,7 +105,9 @@ class Baseline(Fitted):
             schema: What is public about the table, or the path of a schema file.
         """
         self._check()
-        declared = schema_of(schema).with_label(self.label)
+        declared = schema_of(schema).with_label(self.label).of_target
+        _refuse_holes(declared)
+        _refuse_rules(declared)
         warn_of_schema(declared)
         encoder, source = Encoder(declared), open_source(data)
         encoder.check_names(source.names)
@@ -177,7 +179,7 @@ class Baseline(Fitted):
         axes = tuple(
             bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names
         )
-        label = encoder.schema.label
+        label = encoder.schema.target
         domain = Domain(axes, None if label is None else names.index(label))
         return Desk(tables, encoder, domain, rows, agreed.terms, rng)
 
@@ -195,6 +197,24 @@ class Baseline(Fitted):
             "most_bins": self.most_bins,
             **dataclasses.asdict(self.method),  # type: ignore[call-overload]
         }
+
+
+def _refuse_holes(schema: Schema) -> None:
+    """Refuse numbers that may be null: the published methods know bins of numbers and no more."""
+    for column in Encoder(schema).numeric:
+        if column.nullable:
+            raise SchemaError(
+                f"column {column.name!r}: nullable: true: baselines know no nulls among numbers; "
+                f"fill them, leave the column out, or use TabPE."
+            )
+
+
+def _refuse_rules(schema: Schema) -> None:
+    if schema.rules:
+        raise ParameterError(
+            f"schema: has {len(schema.rules)} rules, which methods of others do not know: leave "
+            f"them out (dataclasses.replace(schema, rules=())), or use TabPE."
+        )
 
 
 def _rows(tables: HeldTables, agreed: Agreement) -> float:

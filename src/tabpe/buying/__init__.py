@@ -6,6 +6,7 @@ reads as, then for the bounds of numbers and the values of the rest.
 
 - `purchase`: `buy_schema`, the whole of it
 - `desk`: the questions, each paid for before it is asked
+- `moments`: bounds of dates and times, in steps of their grid
 - `wanted`: what is wanted of a column, and the column that comes of it
 """
 

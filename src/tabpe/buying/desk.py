@@ -6,21 +6,24 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.buying.wanted import Wanted, bounded, read_as, span_of
+from tabpe.buying.wanted import Wanted, bounds_bought, read_as, span_of
 from tabpe.domain import bounds, kinds
-from tabpe.domain.categories import Rows, listed, told_above
+from tabpe.domain.categories import Rows, kept_of_declared, listed, told_above
+from tabpe.domain.cuts import CELLS, Line, cuts_of
 from tabpe.domain.evidence import MISLED, threshold
+from tabpe.domain.quantiles import Pieces, pieces_of, quantiles_of
 from tabpe.engines import Survey
-from tabpe.errors import ParameterError
+from tabpe.errors import ParameterError, SchemaError
 from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import BillItem, Neighbours
-from tabpe.schema import Column, Sketch
+from tabpe.schema import Categorical, Column, Float, Integer, Sketch
 
 # What telling the kind of a column weighs against telling its bounds or values.
 KIND_WEIGHT = 0.25
@@ -39,14 +42,14 @@ class Desk:
     Args:
         survey: Counts the cells; it is handed on to `measure` and asked nothing here.
         terms: On which terms rows are read.
-        label: Name of the label.
+        labels: Names of the labels whose values are classes.
         once: Asks, or returns what it remembers.
         notes: What a reader of the certificate should know; grows.
     """
 
     survey: Survey
     terms: Terms
-    label: str | None
+    labels: tuple[str, ...]
     once: Once
     notes: list[str] = field(default_factory=list)
 
@@ -101,7 +104,7 @@ class Desk:
             sketch.name: read_as(
                 sketch,
                 kinds.reading_of(sketch.name, counts[sketch.name], item.sigma),
-                is_label=sketch.name == self.label,
+                is_label=sketch.name in self.labels,
             )
             for sketch in sketches
         }
@@ -128,8 +131,9 @@ class Desk:
         for one in wanted:
             name, found = one.sketch.name, told[one.sketch.name]
             # A label should not get a class without rows.
-            apart = name != self.label and (rows is None or rows.exceed(found, item.sigma))
-            column = listed(one.sketch, found, apart=apart)
+            apart = name not in self.labels and (rows is None or rows.exceed(found, item.sigma))
+            apart |= one.sketch.top is not None and len(found) > one.sketch.top
+            column = listed(one.sketch, found, apart=apart, nullable=one.nullable)
             columns[name] = column
             known = {*found, *one.sketch.fields.get("values", ())}
             if column.other in known and "other" not in one.sketch.fields:
@@ -138,8 +142,44 @@ class Desk:
                 )
         return columns
 
-    def bounds(self, wanted: Sequence[Wanted], loss: float) -> dict[str, Column]:
-        """Buy bounds of numbers."""
+    def common(self, wanted: Sequence[Wanted], loss: float) -> dict[str, Column]:
+        """Buy which of the declared values are the most common ones."""
+        item = self.agree(measure.COMMON, loss, len(wanted))
+        asked = {
+            one.sketch.name: Categorical(one.sketch.name, one.sketch.fields["values"])
+            for one in wanted
+        }
+        counts = self._counts(measure.COMMON, measure.listed, asked)
+        self.notes.append(
+            f"most common values bought for {_named(asked)}: all others count as one; so do those "
+            f"of declared ones whose noisy count is not above the noise on it, of sigma "
+            f"{item.sigma:,.0f}"
+        )
+        return {
+            one.sketch.name: kept_of_declared(
+                one.sketch, counts[one.sketch.name].tolist(), item.sigma
+            )
+            for one in wanted
+        }
+
+    def quantiles(
+        self, columns: Mapping[str, Integer | Float], loss: float
+    ) -> dict[str, tuple[float, ...]]:
+        """Buy quantiles of numbers whose bounds are known."""
+        item = self.agree(measure.QUANTILES, loss, len(columns))
+        asked = {name: pieces_of(column) for name, column in columns.items()}
+        counts = self._counts(measure.QUANTILES, measure.quantiles, asked)
+        most = max(item.sigma * math.sqrt(pieces.count) for pieces in asked.values())
+        self.notes.append(
+            f"quantiles bought for {_named(asked)}: each is off by noise of up to about "
+            f"{most:,.0f} {self._who}"
+        )
+        return {
+            name: quantiles_of(column, counts[name], item.sigma) for name, column in columns.items()
+        }
+
+    def bounds(self, wanted: Sequence[Wanted], loss: float) -> dict[str, dict[str, Any]]:
+        """Buy bounds of numbers, dates and times; return the fields that were bought."""
         coarse = self.agree(measure.MAGNITUDES, loss / 2, len(wanted))
         names = [one.sketch.name for one in wanted]
         counts = self._counts(measure.MAGNITUDES, measure.magnitudes, names)
@@ -160,7 +200,31 @@ class Desk:
             f"of two beyond them holds more than {most:,.0f} {self._who}; what is outside counts "
             f"as on the bound"
         )
-        return {one.sketch.name: bounded(one, *ranges[one.sketch.name]) for one in wanted}
+        return {one.sketch.name: bounds_bought(one, *ranges[one.sketch.name]) for one in wanted}
+
+    def cuts(self, column: Column, classes: int, loss: float) -> tuple[float, ...]:
+        """Buy where the classes of a numeric label begin."""
+        if not isinstance(column, (Integer, Float)):
+            raise SchemaError(
+                f"label_classes={classes}: {column.name!r} is of type {column.type_name}, whose "
+                f"values are its classes: leave label_classes out."
+            )
+        line = Line(column)
+        edges, parts = line.even, 1 if line.is_resolved else 2
+        counts, sigma = self._binned(measure.CUTS, column.name, edges, loss / parts)
+        if not line.is_resolved:
+            edges = line.levelled(edges, counts)
+            counts, sigma = self._binned(measure.EVEN_CUTS, column.name, edges, loss / parts)
+        cuts = cuts_of(line, edges, counts, classes)
+        self.notes.append(_told_cuts(column.name, len(cuts) + 1, classes, sigma))
+        return cuts
+
+    def _binned(
+        self, name: str, column: str, edges: Pieces, loss: float
+    ) -> tuple[NDArray[np.float64], float]:
+        sigma = self.agree(name, loss, 1).sigma
+        ask = partial(measure.bins, name=name)
+        return self._counts(name, ask, {column: edges})[column], sigma
 
     @property
     def _who(self) -> str:
@@ -171,6 +235,17 @@ def priced(name: str, times: int, loss: float, chance: float, neighbours: Neighb
     """Return an item of `times` histograms that take `loss` and `chance` in all, and no more."""
     sigma = math.sqrt(neighbours.squared_distance * times / (loss * _BELOW))
     return BillItem(name, sigma, times, chance * _BELOW / (neighbours.cells * times))
+
+
+def _told_cuts(name: str, found: int, asked: int, sigma: float) -> str:
+    off = sigma * math.sqrt(CELLS / 2)
+    told = (
+        f"classes of {name!r} bought: {found}, cut where noisy counts say that each holds about as "
+        f"many rows, give or take {off:,.0f}"
+    )
+    if found == asked:
+        return told
+    return f"{told}; {asked} were asked for, and its values do not divide into as many"
 
 
 def _rows(counts: Mapping[str, NDArray[np.float64]], sigma: float) -> Rows:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from tabpe import _validate
+from tabpe.buying import moments
 from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
-from tabpe.buying.wanted import declared
+from tabpe.buying.wanted import Wanted, declared
 from tabpe.engines import Survey, Users
 from tabpe.io import Source
 from tabpe.measure import Terms
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
-from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch
+from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Sketch
 
 SCHEMA = "schema"
 ASSUMED_PUBLIC = "the names and storage types of the columns"
@@ -38,7 +41,8 @@ def most_histograms(outline: Outline) -> int:
         3
     """
     unknown = sum(sketch.kind is None for sketch in outline.columns)
-    return unknown + 2 * len(_gaps(outline))
+    bent = sum("quantiles" in sketch.missing for sketch in outline.columns)
+    return unknown + 2 * (_questions(outline) - bent) + bent + 2 * outline.lacks_cuts
 
 
 def planned_item(
@@ -110,26 +114,74 @@ def buy_schema(
     _validate.real("loss", loss, above=0)
     _validate.real("chance", chance, above=0, below=1)
     terms = Terms(account, noise, neighbours)
-    desk = Desk(Survey(source, users), terms, outline.label, once)
+    survey = Survey(source, users, moments.probes(outline))
+    desk = Desk(survey, terms, outline.listed_labels, once)
     gaps = _gaps(outline)
     unknown = [sketch for sketch in gaps if sketch.kind is None]
     weight = KIND_WEIGHT * len(unknown)
-    each = loss / max(weight + len(gaps), 1)
+    each = loss / max(weight + _questions(outline) + outline.lacks_cuts, 1)
     desk.check_noise(each)
     wanted = {sketch.name: declared(sketch) for sketch in gaps if sketch.kind is not None}
     rows = None
     if unknown:
         read, rows = desk.kinds(unknown, each * weight)
         wanted |= read
-    lists = [one for one in wanted.values() if one.kind is Categorical]
-    numbers = [one for one in wanted.values() if one.kind in (Integer, Float)]
-    left = (loss - each * weight) / max(len(lists) + len(numbers), 1)
+    asked, for_cuts = _Asked.of(wanted.values()), each * outline.lacks_cuts
+    left = (loss - each * weight - for_cuts) / max(asked.count, 1)
     columns = {name: one.filled() for name, one in wanted.items() if one.kind is Boolean}
-    if lists:
-        columns |= desk.categories(lists, left * len(lists), chance, rows)
-    if numbers:
-        columns |= desk.bounds(numbers, left * len(numbers))
-    return Bought(outline.filled(columns), tuple(desk.notes))
+    if asked.lists:
+        columns |= desk.categories(asked.lists, left * len(asked.lists), chance, rows)
+    if asked.tops:
+        columns |= desk.common(asked.tops, left * len(asked.tops))
+    columns |= _numbers(desk, asked, left)
+    cuts = None
+    if outline.lacks_cuts:
+        cuts = desk.cuts(outline.label_column(columns), outline.label_classes or 1, for_cuts)
+    return Bought(outline.filled(columns, cuts), tuple(desk.notes))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of columns, once their types are known."""
+
+    lists: list[Wanted]
+    tops: list[Wanted]
+    unbounded: list[Wanted]
+    bent: list[Wanted]
+
+    @classmethod
+    def of(cls, wanted: Iterable[Wanted]) -> _Asked:
+        columns = list(wanted)
+        listed = [one for one in columns if one.kind is Categorical]
+        return cls(
+            lists=[one for one in listed if not one.is_top],
+            tops=[one for one in listed if one.is_top],
+            unbounded=[one for one in columns if one.lacks_bounds],
+            bent=[one for one in columns if one.lacks_quantiles],
+        )
+
+    @property
+    def count(self) -> int:
+        return len(self.lists) + len(self.tops) + len(self.unbounded) + len(self.bent)
+
+
+def _numbers(desk: Desk, asked: _Asked, each: float) -> dict[str, Column]:
+    """Buy bounds first, and quantiles between them."""
+    wanted = {one.sketch.name: one for one in (*asked.unbounded, *asked.bent)}
+    bought: dict[str, dict[str, Any]] = {name: {} for name in wanted}
+    if asked.unbounded:
+        bought |= desk.bounds(asked.unbounded, each * len(asked.unbounded))
+    if asked.bent:
+        even = {one.sketch.name: one.even(bought[one.sketch.name]) for one in asked.bent}
+        for name, found in desk.quantiles(even, each * len(even)).items():
+            bought[name]["quantiles"] = found
+    return {name: one.filled(**bought[name]) for name, one in wanted.items()}
+
+
+def _questions(outline: Outline) -> int:
+    """Return how often a column is asked for its bounds or values, or for its quantiles."""
+    gaps = [sketch.missing for sketch in outline.columns]
+    return sum(bool(set(gap) - {"quantiles"}) + ("quantiles" in gap) for gap in gaps)
 
 
 def _gaps(outline: Outline) -> list[Sketch]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.buying import moments
 from tabpe.domain import bounds
 from tabpe.domain.kinds import Reading
 from tabpe.errors import SchemaError
-from tabpe.schema import Categorical, Column, Float, Integer, Sketch, Storage
+from tabpe.schema import Categorical, Column, Float, Integer, Sketch, Storage, Temporal
 
 
 @dataclass(frozen=True)
@@ -23,24 +25,52 @@ class Wanted:
         kind: Its type.
         decimals: Of numbers: the digits after the point.
         values: Of a list of values: what they are.
+        nullable: Whether some cells were found to be empty.
     """
 
     sketch: Sketch
     kind: type[Column]
     decimals: int | None = None
     values: type = str
+    nullable: bool = False
+
+    @property
+    def lacks_bounds(self) -> bool:
+        """Whether it is a number, a date or a time of which a bound is to be bought."""
+        number = issubclass(self.kind, (Integer, Float, Temporal))
+        return number and not {"quantiles"} >= set(self.sketch.missing)
+
+    @property
+    def lacks_quantiles(self) -> bool:
+        """Whether its quantiles are to be bought."""
+        return "quantiles" in self.sketch.missing
+
+    @property
+    def is_top(self) -> bool:
+        """Whether the most common ones of its declared values are to be bought."""
+        return self.sketch.top is not None and "values" in self.sketch.fields
+
+    def even(self, bounds: Mapping[str, Any]) -> Integer | Float:
+        """Return the column of numbers on an even scale, with bounds where it lacks them."""
+        declared = {key: value for key, value in self.sketch.fields.items() if key != "scale"}
+        column = self.kind(self.sketch.name, **{**declared, **bounds})
+        if not isinstance(column, (Integer, Float)):
+            raise TypeError(self.sketch.name)
+        return column
 
     def filled(self, **bought: Any) -> Column:
         """Return the column, with what was bought where nothing is declared."""
-        return self.sketch.filled(self.kind, **bought)
+        more = {"nullable": True} if self.nullable else {}
+        return self.sketch.filled(self.kind, **bought, **more)
 
 
 def declared(sketch: Sketch) -> Wanted:
     """Return what is wanted of a column whose type is declared, or settled by how it is stored."""
     if sketch.kind is None:
         raise AssertionError("a type is bought first")
-    decimals = 0 if sketch.kind is Integer else sketch.fields.get("decimals")
-    declared = sketch.fields.get("values")
+    decimals = 0 if sketch.kind is not Float else sketch.fields.get("decimals")
+    other = sketch.fields.get("other")
+    declared = sketch.fields.get("values", () if other is None else (other,))
     stored = {Storage.WHOLE: int, Storage.FLOAT: float}.get(sketch.storage or Storage.TEXT, str)
     return Wanted(sketch, sketch.kind, decimals, type(declared[0]) if declared else stored)
 
@@ -50,23 +80,26 @@ def read_as(sketch: Sketch, reading: Reading, *, is_label: bool) -> Wanted:
     stored_as_float = sketch.storage is Storage.FLOAT
     if is_label and reading.kind is Float:
         raise SchemaError(
-            f"label={sketch.name!r} holds decimals: declare its type, min, max and label_cuts "
-            f"(the values at which a new class begins), or declare it categorical."
+            f"label={sketch.name!r} holds decimals: declare label_classes (how many classes there "
+            f"should be), or its type, min, max and label_cuts, or declare it categorical."
         )
     if is_label and reading.kind is Integer:
-        return Wanted(sketch, Categorical, values=float if stored_as_float else int)
+        values = float if stored_as_float else int
+        return Wanted(sketch, Categorical, values=values, nullable=reading.nullable)
     if stored_as_float and reading.kind is Categorical:
         raise SchemaError(
             f"column {sketch.name!r} seems to hold infinite numbers: declare its type, min and max."
         )
     kind = Float if stored_as_float else reading.kind
-    return Wanted(sketch, kind, reading.decimals)
+    return Wanted(sketch, kind, reading.decimals, nullable=reading.nullable)
 
 
 def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Span:
     """Return the range of a column of numbers by powers of two, with declared bounds kept."""
     name, fields = one.sketch.name, one.sketch.fields
     low, high = fields.get("min"), fields.get("max")
+    if issubclass(one.kind, Temporal):
+        low, high = moments.declared_ticks(one.sketch)
     span = bounds.span_of(counts, sigma, one.decimals, low=low, high=high)
     if span is None:
         raise SchemaError(
@@ -81,11 +114,13 @@ def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Sp
     return span
 
 
-def bounded(one: Wanted, low: float, high: float) -> Column:
-    """Return the column of numbers, with the bounds that it lacks."""
+def bounds_bought(one: Wanted, low: float, high: float) -> dict[str, Any]:
+    """Return the fields of numbers, dates or times that are bought with these bounds."""
+    if issubclass(one.kind, Temporal):
+        return moments.bounds_bought(one.sketch, round(low), round(high))
     whole = one.kind is Integer
     found: dict[str, Any] = {"min": int(low) if whole else low, "max": int(high) if whole else high}
     bought = {name: found[name] for name in found if name not in one.sketch.fields}
     if one.sketch.kind is None and one.kind is Float and one.decimals is not None:
         bought["decimals"] = one.decimals
-    return one.filled(**bought)
+    return bought

@@ -26,9 +26,12 @@ SchemaFile = Annotated[
     ),
 ]
 Label = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        "--label", "-l", help="The column whose values are classes.", rich_help_panel=PUBLIC
+        "--label",
+        "-l",
+        help="The column whose values are classes; repeat it for their combinations.",
+        rich_help_panel=PUBLIC,
     ),
 ]
 Epsilon = Annotated[
@@ -58,6 +61,12 @@ Rows = Annotated[
 Evolve = Annotated[
     int | None,
     typer.Option("--evolve", help="Rows to make, if other than --rows.", rich_help_panel=SEARCH),
+]
+ClassFloor = Annotated[
+    int | None,
+    typer.Option(
+        "--class-floor", help="Rows to make of every class, at least.", rich_help_panel=SEARCH
+    ),
 ]
 Preset = Annotated[
     str,

@@ -103,9 +103,19 @@ def check(
         schema = Schema.load(schema_file)
         label = "no label" if schema.label is None else f"label {schema.label!r}"
         say("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
+        _check_rules(schema)
         if data is not None:
             _check_table(schema, data)
         _show_sources(schema)
+
+
+def _check_rules(schema: Schema) -> None:
+    if not schema.rules:
+        return
+    from tabpe.evolve.law import Law
+
+    Law.of(Encoder(schema))
+    say("rules", f"{len(schema.rules)}, which rows of every class can obey")
 
 
 def _check_table(schema: Schema, data: str) -> None:

@@ -12,6 +12,7 @@ from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
 from tabpe.cli.options import (
     Adjacent,
+    ClassFloor,
     ClassShare,
     Data,
     Dataset,
@@ -63,6 +64,7 @@ def synth(
     delta: Delta = None,
     rows: Rows = None,
     evolve: Evolve = None,
+    class_floor: ClassFloor = None,
     preset: Preset = "best",
     adjacency: Adjacent = "add-remove",
     unit: Unit = None,
@@ -101,8 +103,9 @@ def synth(
         model = TabPE(
             epsilon=epsilon,
             delta=delta,
-            label=label,
+            label=label or None,
             n_samples=rows if evolve is None else evolve,
+            class_floor=class_floor,
             preset=preset,
             adjacency=adjacency,
             schema="private" if private_schema else "declared",

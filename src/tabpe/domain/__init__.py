@@ -3,6 +3,7 @@
 - `evidence`: which noisy counts are more than noise
 - `kinds`: what the cells of a column read as
 - `bounds`: the range of numbers, by powers of two and then by bins
+- `quantiles`: which values cut the rows of a column of numbers into equal parts
 - `categories`: which values are told, and where the others go
 
 Each module also says which cell of its histogram a value counts in, because the count and the

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.domain.evidence import threshold
-from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.whole import EXACT_INTEGERS
 
 # Powers of two that are told apart, on each side of zero. Smaller is zero, larger is the largest.
 LOWEST, HIGHEST = -32, 64

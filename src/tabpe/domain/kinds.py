@@ -25,10 +25,12 @@ class Reading:
     Args:
         kind: The type of the column.
         decimals: Of numbers: the digits after the point; None for more than are told apart.
+        nullable: Whether some cells are empty.
     """
 
     kind: type[Column]
     decimals: int | None = None
+    nullable: bool = False
 
 
 def noticed(sigma: float) -> float:
@@ -51,24 +53,21 @@ def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
         >>> counts = np.zeros(KINDS)
         >>> counts[[WHOLE, WHOLE + 2]] = 700, 300
         >>> reading_of("price", counts, sigma=5.0)
-        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2)
+        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2, nullable=False)
     """
     seen = {int(cell) for cell in np.flatnonzero(counts > noticed(sigma))}
     numbers = seen - {EMPTY, OTHER, TRUTH}
-    if not seen:
+    nullable = EMPTY in seen
+    if not seen - {EMPTY}:
         raise SchemaError(
             f"column {name!r}: too few rows to tell numbers from text under the noise: declare its "
             f"type, or give the schema a larger part of the budget."
         )
     if OTHER in seen or (numbers and TRUTH in seen):
-        return Reading(Categorical)
-    if EMPTY in seen:
-        raise SchemaError(
-            f"column {name!r} has empty cells: fill them, or drop the rows or the column."
-        )
+        return Reading(Categorical, nullable=nullable)
     if not numbers:
-        return Reading(Boolean)
+        return Reading(Boolean, nullable=nullable)
     digits = max(numbers) - WHOLE
     if not digits:
-        return Reading(Integer, 0)
-    return Reading(Float, digits if digits <= MOST_DIGITS else None)
+        return Reading(Integer, 0, nullable)
+    return Reading(Float, digits if digits <= MOST_DIGITS else None, nullable)

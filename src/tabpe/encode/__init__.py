@@ -4,12 +4,16 @@
 - `encoder`: `Encoder`, which turns a table into records and records into a table
 - `axes`: `Marginal`, into which cell of a table of counts a row falls
 - `cells`: how the cells of one column become numbers or codes
+- `large`: whole numbers beyond 2^53
+- `scales`: where numbers lie on a bent scale
 - `warp`: `Warp`, a scale on which numbers lie more evenly
+- `sight`: `Sight`, rows as they are voted on
 """
 
 from tabpe.encode.axes import Marginal
 from tabpe.encode.encoder import Encoder
 from tabpe.encode.records import Records, Space
+from tabpe.encode.sight import Sight
 from tabpe.encode.warp import Warp
 
-__all__ = ["Encoder", "Marginal", "Records", "Space", "Warp"]
+__all__ = ["Encoder", "Marginal", "Records", "Sight", "Space", "Warp"]

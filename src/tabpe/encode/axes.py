@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode.encoder import Encoder
+from tabpe.encode.forms import origin_of
 from tabpe.encode.records import Records
+from tabpe.encode.scales import bins_of, scale_of
 from tabpe.errors import TabpeError
-from tabpe.schema import Boolean, Categorical, Float, Integer
+from tabpe.schema import Boolean, Categorical, Column, Float, Integer
+from tabpe.schema.joint import BETWEEN
 
 Whole = NDArray[np.int64]
 
@@ -55,22 +58,30 @@ class NumberAxis:
         place: Its place among the numbers of a record.
         cuts: Where a new bin begins, as scaled numbers; one less than there are bins.
         edges: The ends of the bins as numbers of the column; one more than there are bins.
+        nullable: Whether there is a cell for nulls, the last one.
     """
 
     name: str
     place: int
     cuts: tuple[float, ...]
     edges: tuple[float, ...]
+    nullable: bool = False
 
     @property
-    def size(self) -> int:
+    def bins(self) -> int:
         """The number of bins."""
         return len(self.cuts) + 1
 
+    @property
+    def size(self) -> int:
+        """The number of cells: bins, and one for nulls if there may be any."""
+        return self.bins + self.nullable
+
     def cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
-        """Return the bin of each row."""
+        """Return the cell of each row."""
         numbers = rows.numbers[:, self.place].astype(np.float64)
-        return np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
+        cells = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
+        return np.where(np.isnan(numbers), self.bins, cells)
 
 
 @dataclass(frozen=True)
@@ -199,22 +210,42 @@ def axis_of(
     """
     column = encoder.plain[name]
     if isinstance(column, (Integer, Float)):
-        return _number_axis(column, encoder.numeric.index(column), most)
+        place = encoder.numeric.index(column)
+        bent = _bent_axis(encoder.schema[name], place, most)
+        return bent or _from(encoder.schema[name], _number_axis(column, place, most))
     if not isinstance(column, (Categorical, Boolean)):
         raise TabpeError(f"column {name!r} is of a type that is not counted.")
-    place = None if name == encoder.schema.label else encoder.categorical.index(column)
-    return ListAxis(name, place, tuple(range(column.size)) if groups is None else groups)
+    listed = None if name == encoder.schema.label else encoder.categorical.index(column)
+    return ListAxis(name, listed, tuple(range(column.states)) if groups is None else groups)
 
 
 def class_axis(encoder: Encoder) -> ListAxis:
     """Return the class of a row as a side of a marginal."""
-    return ListAxis(encoder.schema.label or "all", None, tuple(range(encoder.class_count)))
+    name = BETWEEN.join(encoder.schema.labels) or "all"
+    return ListAxis(name, None, tuple(range(encoder.class_count)))
+
+
+def _from(column: Column, axis: NumberAxis) -> NumberAxis:
+    """Return an axis with edges as numbers of the column, wherever these are counted from."""
+    origin = origin_of(column)
+    return replace(axis, edges=tuple(origin + e for e in axis.edges)) if origin else axis
+
+
+def _bent_axis(column: Column, place: int, most: int) -> NumberAxis | None:
+    """Cut a range into bins of equal width on its scale; None if the scale is even."""
+    scale = scale_of(column)
+    if scale is None or not isinstance(column, (Integer, Float)):
+        return None
+    cuts, edges = bins_of(column, scale, most)
+    ends = tuple(cuts.tolist()), tuple(edges.tolist())
+    return NumberAxis(column.name, place, *ends, column.nullable)
 
 
 def _number_axis(column: Integer | Float, place: int, most: int) -> NumberAxis:
     """Cut a range into bins of equal width; on a grid, of whole steps or one value each."""
     if column.max == column.min:
-        return NumberAxis(column.name, place, (), (float(column.min), float(column.max)))
+        only = float(column.min), float(column.max)
+        return NumberAxis(column.name, place, (), only, column.nullable)
     cuts: NDArray[np.floating]
     edges: NDArray[np.floating]
     width = column.max - column.min
@@ -227,7 +258,8 @@ def _number_axis(column: Integer | Float, place: int, most: int) -> NumberAxis:
         steps = np.arange(0, column.steps, math.ceil(column.steps / most), dtype=np.float64)
         cuts = (steps[1:] - 0.5) / column.steps
         edges = np.append(column.min + steps * (width / column.steps), column.max)
-    return NumberAxis(column.name, place, tuple(cuts.tolist()), tuple(edges.tolist()))
+    ends = tuple(cuts.tolist()), tuple(edges.tolist())
+    return NumberAxis(column.name, place, *ends, column.nullable)
 
 
 def _checked(axis: Axis, cells: Whole, rows: int) -> Whole:

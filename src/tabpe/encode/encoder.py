@@ -10,9 +10,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encode import cells, forms
+from tabpe.encode.joint import JointClasses
 from tabpe.encode.records import Records, Space
+from tabpe.encode.scales import class_ends, scale_of
 from tabpe.errors import DataError, did_you_mean
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
+
+# How often a number is null in a row of which nothing is known: rare enough that most numbers say
+# something, and common enough that there are nulls to vote for.
+NULL_CHANCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,9 @@ class Encoder:
     """Translates between tables and arrays by a schema, and by nothing else.
 
     A categorical label is the class of a record and no part of it. A numeric label gives the
-    class by `label_cuts`, and stays a number of the record that never leaves its class.
+    class by `label_cuts`, and stays a number of the record that never leaves its class. Several
+    labels give the class by their combination of values; where rare ones share a class, the last
+    code of a record tells them apart.
 
     Example:
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Boolean("ill")), label="ill"))
@@ -51,7 +59,22 @@ class Encoder:
     @cached_property
     def categorical(self) -> tuple[Categorical | Boolean, ...]:
         """The categorical columns of a record, in order; a categorical label is none of them."""
-        return tuple(column for column in self._listed if column.name != self.schema.label)
+        return tuple(column for column in self._listed if column.name not in self.schema.labels)
+
+    @cached_property
+    def joint(self) -> JointClasses | None:
+        """The classes of several labels, if there are several."""
+        return JointClasses.of(self.schema)
+
+    @cached_property
+    def code_sizes(self) -> tuple[int, ...]:
+        """The number of values of each code of a record; the last may tell rare classes apart."""
+        listed = [column.states for column in self.categorical]
+        return tuple(listed if not self._has_rare else [*listed, len(self.schema.label_rare)])
+
+    @property
+    def _has_rare(self) -> bool:
+        return bool(self.schema.label_rare)
 
     @cached_property
     def _listed(self) -> tuple[Categorical | Boolean, ...]:
@@ -70,7 +93,8 @@ class Encoder:
     @property
     def bytes_a_row(self) -> int:
         """How much memory an encoded row takes."""
-        codes = self.spaces[0].code_type.itemsize * len(self.categorical)
+        listed = len(self.code_sizes) + int(self.space.can_miss.sum())
+        codes = self.space.code_type.itemsize * listed
         return np.dtype(np.float32).itemsize * len(self.numeric) + codes
 
     @cached_property
@@ -80,20 +104,24 @@ class Encoder:
             low=np.zeros(len(self.numeric)),
             high=np.array([float(c.max > c.min) for c in self.numeric]),
             steps=np.array([float(c.steps) for c in self.numeric]),
-            sizes=np.array([c.size for c in self.categorical], dtype=np.int64),
+            sizes=np.array(self.code_sizes, dtype=np.int64),
+            missing=np.array([NULL_CHANCE * c.nullable for c in self.numeric]),
         )
 
     @cached_property
     def spaces(self) -> list[Space]:
         """Where the candidates of each class may lie."""
+        if self._has_rare:
+            return [*[self.space.without_last_code] * (self.class_count - 1), self.space]
         label = self._numeric_label()
-        if label is None:
+        if label is None or self.class_count == 1:
             return [self.space] * self.class_count
         place, column = label
-        return [
-            self.space.narrowed(place, *self._scaled_bounds(column, low, high))
-            for low, high in self.schema.class_bounds
-        ]
+        origin = forms.origin_of(self.schema[column.name])
+        bounds = ((low - origin, high - origin) for low, high in self.schema.class_bounds)
+        ends = (self._class_ends(column, low, high) for low, high in bounds)
+        spaces = [self.space.narrowed(place, *each) for each in ends]
+        return [*spaces, self.space.without(place)] if column.nullable else spaces
 
     def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
         """Return the rows of `table` as records, and the class of each."""
@@ -102,11 +130,16 @@ class Encoder:
         numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
         for place, column in enumerate(self.numeric):
             numbers[place] = _scaled(column, self._numbers(column.name, table))
-        codes = np.empty((len(self.categorical), table.num_rows), self.spaces[0].code_type)
+        codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
         for place, listed in enumerate(self.categorical):
             codes[place] = cells.codes_of(listed, table[listed.name])
+        classes = self._classes(table)
+        if self.joint is not None:
+            combinations = self.joint.numbers(table)
+            classes = self.joint.classes[combinations]
+            codes[len(self.categorical) :] = self.joint.codes[combinations]
         rows = Records(np.ascontiguousarray(numbers.T), np.ascontiguousarray(codes.T))
-        return rows, self._classes(table)
+        return rows, classes
 
     def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
         """Return records with their classes as a table."""
@@ -128,6 +161,9 @@ class Encoder:
         columns = numbers | listed | ids
         if self._class_column is not None:
             columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
+        if self.joint is not None:
+            rare = rows.codes[:, -1] if self._has_rare else classes
+            columns |= self.joint.decoded(self.joint.combinations(classes, rare))
         return pa.table({name: columns[name] for name in self.schema.names})
 
     def check_names(self, given: list[str]) -> None:
@@ -146,17 +182,26 @@ class Encoder:
         if label is None:
             return np.zeros(table.num_rows, dtype=np.int64)
         _, column = label
-        values = _on_grid(column, self._numbers(column.name, table))
-        return np.searchsorted(np.asarray(self.schema.label_cuts), values, side="right")
+        values = cells.on_grid(column, self._numbers(column.name, table))
+        classes = np.searchsorted(np.asarray(self.plain.label_cuts), values, side="right")
+        return np.where(np.isnan(values), self.class_count - 1, classes)
 
     def _numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
-        return forms.numbers_of(self.schema[name], table[name])
+        column = self.schema[name]
+        return forms.places_of(column, forms.numbers_of(column, table[name]))
 
     def _numeric_label(self) -> tuple[int, Integer | Float] | None:
         for place, column in enumerate(self.numeric):
             if column.name == self.schema.label:
                 return place, column
         return None
+
+    def _class_ends(self, plain: Integer | Float, low: float, high: float) -> tuple[float, float]:
+        column = self.schema[plain.name]
+        scale = scale_of(column)
+        if scale is None or not isinstance(column, (Integer, Float)):
+            return self._scaled_bounds(plain, low, high)
+        return class_ends(column, scale, low, high)
 
     def _scaled_bounds(
         self, column: Integer | Float, low: float, high: float
@@ -177,13 +222,9 @@ class Encoder:
 def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values scaled to [0, 1], in the place of the given ones."""
     if column.max == column.min:
-        return np.zeros_like(values)
-    scaled = _on_grid(column, values)
+        return np.where(np.isnan(values), np.nan, 0.0)
+    scaled = cells.on_grid(column, values)
     scaled -= column.min
     scaled /= column.max - column.min
     # The same arithmetic as `Space.project`, so that equal values get equal bits.
     return np.rint(scaled * column.steps) / column.steps if column.steps else scaled
-
-
-def _on_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values if column.decimals is None else np.round(values, column.decimals)

@@ -1,12 +1,14 @@
 """What columns of every type are made of: numbers, listed values and truths.
 
 All that comes after the encoder knows these three alone. A date is a whole number of days since
-the first one, a value of an ordered list is its place in the list. How a cell is translated depends
+the first one, a value of an ordered list is its place in the list, a number on a bent scale is
+where it lies there. How a cell is translated depends
 on the schema and on that cell, and on no other row.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe.encode import cells, moments
+from tabpe.encode import cells, large, moments
+from tabpe.encode.large import is_large
+from tabpe.encode.scales import scale_of
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 
 Number = Integer | Float
@@ -31,15 +35,20 @@ def number_of(column: Column, label: str | None) -> Number | None:
 
     Example:
         >>> from tabpe.schema import Date
-        >>> number_of(Date("seen", "2024-01-01", "2024-01-31"), None)
-        Integer(name='seen', source=<Source.PUBLIC: 'public'>, bought=(), min=0, max=30)
+        >>> days = number_of(Date("seen", "2024-01-01", "2024-01-31"), None)
+        >>> days.type_name, days.min, days.max
+        ('integer', 0, 30)
     """
+    if is_large(column) and isinstance(column, Integer):
+        return Integer(column.name, 0, column.steps, nullable=column.nullable)
     if isinstance(column, (Integer, Float)):
-        return column
+        if scale_of(column) is None:
+            return column
+        return Float(column.name, 0.0, 1.0, nullable=column.nullable)
     if isinstance(column, Temporal):
-        return Integer(column.name, 0, column.steps)
+        return Integer(column.name, 0, column.steps, nullable=column.nullable)
     if isinstance(column, Categorical) and column.ordered and column.name != label:
-        return Integer(column.name, 0, column.size - 1)
+        return Integer(column.name, 0, column.size - 1, nullable=column.nullable)
     return None
 
 
@@ -52,46 +61,87 @@ def plain_schema(schema: Schema) -> Schema:
         ('seen',)
     """
     columns = (
-        number_of(column, schema.label) or column
+        number_of(column, column.name if column.name in schema.labels else None) or column
         for column in schema.columns
         if not isinstance(column, Id)
     )
-    return Schema(tuple(columns), label=schema.label, label_cuts=schema.label_cuts)
+    return dataclasses.replace(
+        schema, columns=tuple(columns), label_cuts=_places_of_cuts(schema), rules=()
+    )
+
+
+def _places_of_cuts(schema: Schema) -> tuple[float, ...] | None:
+    """Return where the classes of a numeric label begin, as its values are encoded."""
+    if schema.label_cuts is None or not isinstance(schema.label, str):
+        return None
+    label = schema[schema.label]
+    cuts = tuple(cut - origin_of(label) for cut in schema.label_cuts)
+    scale = scale_of(label)
+    return cuts if scale is None else tuple(scale.of(np.array(cuts, dtype=np.float64)).tolist())
+
+
+def origin_of(column: Column) -> int:
+    """Return the value from which the numbers of a column are counted: 0 for most."""
+    return column.min if isinstance(column, Integer) and is_large(column) else 0
 
 
 def numbers_of(column: Column, found: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the cells of a column that is encoded as a number, within its bounds."""
+    """Return the cells of a column that is encoded as a number, within its bounds; NaN for null.
+
+    Numbers are as they are, whatever their scale; those beyond 2^53 are counted from the smallest.
+    """
+    if is_large(column) and isinstance(column, Integer):
+        return large.steps_of(column, found)
     if isinstance(column, (Integer, Float)):
         return cells.numbers_of(column, found)
     if isinstance(column, Temporal):
         return moments.steps_of(column, found)
     if not isinstance(column, Categorical):
         raise TypeError(type(column).__name__)
-    return cells.codes_of(column, found).astype(np.float64)
+    places = cells.codes_of(column, found).astype(np.float64)
+    return np.where(places == column.size, np.nan, places)
 
 
 def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return where cells are values of a column to the letter: within bounds, and on its grid.
+
+    A null is one, if the column is nullable.
 
     Example:
         >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
         array([ True, False, False])
     """
     if isinstance(column, Temporal):
-        array = cells.without_missing(column.name, found)
-        since = moments.microseconds(column, array).to_numpy(zero_copy_only=False) - column.first
+        array = moments.microseconds(column, cells.known_cells(column, found))
+        since = pc.fill_null(array, column.first).to_numpy(zero_copy_only=False) - column.first
         inside = (since >= 0) & (since <= column.last - column.first)
         return np.asarray(inside & (since % column.tick == 0))
-    values = cells.numbers_of(Float(column.name, -_LARGEST, _LARGEST), found)
+    if is_large(column) and isinstance(column, Integer):
+        return large.fitting(column, found)
+    wide = Float(column.name, -_LARGEST, _LARGEST, nullable=column.nullable)
+    values = cells.numbers_of(wide, found)
     inside = (values >= column.min) & (values <= column.max)
     if column.decimals is not None:
         inside &= np.round(values, column.decimals) == values
-    return np.asarray(inside)
+    return np.asarray(inside | np.isnan(values))
+
+
+def places_of(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers as they are encoded: as they are, or where they lie on a bent scale."""
+    scale = scale_of(column)
+    if scale is None or not isinstance(column, (Integer, Float)):
+        return values
+    return scale.of(cells.on_grid(column, values))
 
 
 def cells_of_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
     """Return scaled numbers as the cells that the column holds."""
+    scale = scale_of(column)
+    if scale is not None and isinstance(column, (Integer, Float)):
+        return cells.cells_of_values(column, scale.back(scaled.astype(np.float64)))
     numbers = cells.cells_of_numbers(plain, scaled)
+    if is_large(column) and isinstance(column, Integer):
+        return large.cells_of_steps(column, numbers)
     if isinstance(column, Temporal):
         return moments.cells_of_steps(column, numbers)
     if isinstance(column, Categorical):

@@ -21,13 +21,17 @@ def steps_of(column: Temporal, found: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return how many steps of its grid each cell is after the first value of the column.
 
     A cell between two values counts as the earlier, one outside the bounds as the nearer of them.
+    A null has no place: it is NaN.
     """
-    array = cells.without_missing(column.name, found)
+    array = cells.known_cells(column, found)
     moments = microseconds(column, array)
-    cells.refuse(column.name, pc.is_null(moments), f"expected {_expected(column)}")
-    since = moments.to_numpy(zero_copy_only=False)
+    unread = pc.and_(pc.is_null(moments), pc.is_valid(array))
+    cells.refuse(column.name, unread, f"expected {_expected(column)}")
+    # Whole numbers with nulls among them would become floats, which are too short for these.
+    since = pc.fill_null(moments, column.first).to_numpy(zero_copy_only=False)
     inside = np.clip(since, column.first, column.last)
     steps: NDArray[np.float64] = ((inside - column.first) // column.tick).astype(np.float64)
+    steps[pc.is_null(array).to_numpy(zero_copy_only=False)] = np.nan
     return steps
 
 
@@ -61,8 +65,9 @@ def cells_of_steps(column: Temporal, steps: pa.Array) -> pa.Array:
         >>> cells_of_steps(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
         [datetime.date(2024, 3, 1)]
     """
-    since = steps.to_numpy(zero_copy_only=False).astype(np.int64) * column.tick + column.first
-    whole = pa.array(since)
+    count = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    missing = pc.is_null(steps).to_numpy(zero_copy_only=False)
+    whole = pa.array(count * column.tick + column.first, mask=missing)
     if isinstance(column, Date):
         return whole.cast(_MICROSECONDS).cast(pa.date32())
     if isinstance(column, Time):

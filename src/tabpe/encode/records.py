@@ -2,13 +2,14 @@
 
 Numbers are scaled to [0, 1] by the bounds of the schema, categories are codes 0, 1, 2, ...
 Private rows hold their numbers as float32, which is what distances are computed in; candidates
-hold float64, so that a wide integer or a date survives the way back to the table.
+hold float64, so that a wide integer or a date survives the way back to the table. A number that is
+null is NaN, and a category that is null has a code of its own, after those of its values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,13 +64,35 @@ class Space:
         low: Smallest scaled number of each numeric column.
         high: Largest.
         steps: Number of grid steps from 0 to 1 of each numeric column; 0 for no grid.
-        sizes: Number of values of each categorical column.
+        sizes: Number of values of each categorical column; null is one, if it is allowed.
+        missing: With which chance a number is null in a row of which nothing else is known; 0 where
+            it must not be.
+        drawn: From how many values candidates are drawn, the first ones; None for all.
     """
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     steps: NDArray[np.float64]
     sizes: NDArray[np.int64]
+    missing: NDArray[np.float64] = field(default_factory=lambda: np.zeros(()))
+    drawn: NDArray[np.int64] | None = None
+
+    @property
+    def can_miss(self) -> NDArray[np.bool_]:
+        """Which numbers may be null."""
+        return np.broadcast_to(self.missing > 0, self.low.shape)
+
+    @property
+    def drawn_sizes(self) -> NDArray[np.int64]:
+        """From how many values of each categorical column candidates are drawn."""
+        return self.sizes if self.drawn is None else self.drawn
+
+    @property
+    def without_last_code(self) -> Space:
+        """The space in which the last categorical column is always its first value."""
+        drawn = self.drawn_sizes.copy()
+        drawn[-1] = 1
+        return replace(self, drawn=drawn)
 
     @property
     def code_type(self) -> np.dtype[np.unsignedinteger[Any]]:
@@ -77,7 +100,7 @@ class Space:
         return np.min_scalar_type(int(self.sizes.max(initial=1)) - 1)
 
     def project(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `numbers` moved into the box and onto the grid.
+        """Return `numbers` moved into the box and onto the grid; a null stays one.
 
         Example:
             >>> one = np.ones(1)
@@ -97,4 +120,13 @@ class Space:
         """Return the space with one numeric column bound to [low, high]."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[column], highs[column] = low, high
-        return Space(lows, highs, self.steps, self.sizes)
+        return replace(self, low=lows, high=highs, missing=self._with_missing(column, 0.0))
+
+    def without(self, column: int) -> Space:
+        """Return the space with one numeric column always null."""
+        return replace(self, missing=self._with_missing(column, 1.0))
+
+    def _with_missing(self, column: int, chance: float) -> NDArray[np.float64]:
+        missing = np.array(np.broadcast_to(self.missing, self.low.shape))
+        missing[column] = chance
+        return missing

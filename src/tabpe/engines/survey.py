@@ -19,15 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text
+from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text, without_decimals
 from tabpe.domain import kinds
 from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
 from tabpe.domain.categories import LONGEST_VALUE
 from tabpe.domain.kinds import KINDS
+from tabpe.domain.quantiles import Pieces
 from tabpe.encode.cells import VALUE_TYPES, comparable
+from tabpe.encode.moments import microseconds
 from tabpe.engines.users import Users, unit_vectors
 from tabpe.errors import DataError
 from tabpe.io import Source
+from tabpe.schema import Categorical, Temporal
 
 Whole = NDArray[np.int64]
 Cells = Callable[[pa.Array], Whole]
@@ -43,6 +46,8 @@ class Survey:
     Args:
         source: The table.
         users: Which rows count, and whose they are; None if every row counts for itself.
+        moments: The columns of dates and times, as far as it matters for reading them. Their cells
+            count as whole steps of their grid since 1970, or since midnight.
 
     Example:
         >>> from tabpe.io import open_source
@@ -51,8 +56,13 @@ class Survey:
         {'ward': {'heart': 2, 'eye': 1}}
     """
 
-    def __init__(self, source: Source, users: Users | None = None) -> None:
-        self._source, self._users = source, users
+    def __init__(
+        self,
+        source: Source,
+        users: Users | None = None,
+        moments: Mapping[str, Temporal] | None = None,
+    ) -> None:
+        self._source, self._users, self._moments = source, users, moments or {}
         self.scale = 1 if users is None else users.scale
 
     def row_count(self) -> Whole:
@@ -68,12 +78,21 @@ class Survey:
 
     def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many numbers of each column are of each sign and power of two."""
-        asked = MAGNITUDES, lambda array: _of_numbers(array, magnitude_cells)
-        return self._counted(dict.fromkeys(names, asked))
+        return self._counted(
+            {name: (MAGNITUDES, self._of_numbers(name, magnitude_cells)) for name in names}
+        )
 
-    def bins(self, asked: Mapping[str, Bins]) -> dict[str, Whole]:
+    def bins(self, asked: Mapping[str, Bins | Pieces]) -> dict[str, Whole]:
         """Return how many numbers of each column are in each of its bins."""
-        return self._counted({name: (bins.count, _in_bins(bins)) for name, bins in asked.items()})
+        return self._counted(
+            {name: (bins.count, self._of_numbers(name, bins.cells)) for name, bins in asked.items()}
+        )
+
+    def listed(self, asked: Mapping[str, Categorical]) -> dict[str, Whole]:
+        """Return how many cells of each column hold each of its declared values."""
+        return self._counted(
+            {name: (column.size, _listed_cells(column)) for name, column in asked.items()}
+        )
 
     def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
         """Return how often each value of each column occurs.
@@ -87,6 +106,17 @@ class Survey:
             name: dict(zip(one.known, tallies[name].total(len(one.known)).tolist(), strict=True))
             for name, one in found.items()
         }
+
+    def _of_numbers(self, name: str, cells: Callable[[NDArray[np.float64]], Whole]) -> Cells:
+        """Return what finds the cells of numbers; what is no number counts nowhere."""
+        moments = self._moments.get(name)
+
+        def found(array: pa.Array) -> Whole:
+            values = _numbers(array) if moments is None else _ticks(moments, array)
+            missing = np.isnan(values)
+            return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
+
+        return found
 
     def _counted(self, asked: Mapping[str, tuple[int, Cells]]) -> dict[str, Whole]:
         tallies = self._tallied({name: cells for name, (_, cells) in asked.items()})
@@ -207,15 +237,18 @@ def _number_kinds(array: pa.Array) -> Whole:
     return cells
 
 
-def _in_bins(bins: Bins) -> Cells:
-    return lambda array: _of_numbers(array, bins.cells)
+def _listed_cells(column: Categorical) -> Cells:
+    kind = VALUE_TYPES[type(column.values[0])]
+    values = pa.array(column.values, type=kind)
+    return lambda array: _filled(pc.index_in(comparable(array, kind), value_set=values))
 
 
-def _of_numbers(array: pa.Array, cells: Callable[[NDArray[np.float64]], Whole]) -> Whole:
-    """Return the cells of numbers; what is no number counts nowhere."""
-    values = _numbers(array)
-    missing = np.isnan(values)
-    return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
+def _ticks(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
+    """Return dates and times as whole steps since 1970 or midnight; nan where they are none."""
+    moments = microseconds(column, array)
+    missing = _missing(moments).to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) // column.tick
+    return np.where(missing, np.nan, whole.astype(np.float64))
 
 
 def _numbers(array: pa.Array) -> NDArray[np.float64]:
@@ -224,7 +257,7 @@ def _numbers(array: pa.Array) -> NDArray[np.float64]:
         text = pc.utf8_trim_whitespace(array)
         # The cast fails for a whole column because of one cell: so it only sees numbers.
         array = pc.if_else(_matches(text, NUMBER), text, pa.scalar(None, text.type))
-    cast = attempt(lambda: array.cast(pa.float64(), safe=False))
+    cast = attempt(lambda: without_decimals(array).cast(pa.float64(), safe=False))
     if cast is None:
         raise DataError(f"a column of type {array.type} can not be read as numbers: declare it.")
     values: NDArray[np.float64] = cast.to_numpy(zero_copy_only=False)

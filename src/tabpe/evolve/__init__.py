@@ -5,6 +5,11 @@
 - `terrain`: where rows are made up and moved, with or without a guide
 - `sizes`: how many rows there are of each kind
 
+Where the schema has rules, every row obeys them:
+
+- `truth`: where they hold; `mend`: rows moved so that they do
+- `law`: `Law`, all rules together; `lawful`: a terrain that keeps them; `keys`: unique columns
+
 The strategy of the paper:
 
 - `schedule`: what each round does, and how strongly it mutates

@@ -135,18 +135,22 @@ def _held(cells: float, fewest: int) -> int:
 
 def _groups(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
     """Return the coarse cell of each cell: listed values stay apart, neighbouring bins join."""
-    coarse = axis.size if isinstance(axis, ListAxis) else min(axis.size, most)
-    return np.arange(axis.size) * coarse // axis.size
+    if isinstance(axis, ListAxis):
+        return np.arange(axis.size)
+    coarse = min(axis.bins, most)
+    joined = np.arange(axis.bins) * coarse // axis.bins
+    return np.append(joined, coarse) if axis.nullable else joined
 
 
 def _coarser(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
     if isinstance(axis, ListAxis):
         return axis
-    begins = np.flatnonzero(np.diff(groups)) + 1
+    begins = np.flatnonzero(np.diff(groups[: axis.bins])) + 1
     cuts, edges = np.array(axis.cuts), np.array(axis.edges)
     return NumberAxis(
         axis.name,
         axis.place,
         tuple(cuts[begins - 1].tolist()),
         (axis.edges[0], *edges[begins].tolist(), axis.edges[-1]),
+        axis.nullable,
     )

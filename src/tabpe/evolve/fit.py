@@ -71,14 +71,14 @@ class Counted:
 
 
 def fitted(
-    measured: Sequence[Counted], rows: int, *, even: float, pull: float, sweeps: int
+    measured: Sequence[Counted], rows: int, *, even: float | Numbers, pull: float, sweeps: int
 ) -> Numbers:
     """Return the weights of rows after some sweeps through noisy counts, beginning with even ones.
 
     Args:
         measured: All that was measured, with the cells of the rows in it.
         rows: The number of rows.
-        even: The logarithm of the weight that rows are pulled to.
+        even: The logarithm of the weight that rows are pulled to; one for all, or for each.
         pull: How strongly; above 0.
         sweeps: How many sweeps to make.
 

@@ -19,6 +19,7 @@ from tabpe.encode.axes import ListAxis, Marginal, NumberAxis
 from tabpe.encode.records import Codes
 from tabpe.encode.warp import Warp
 from tabpe.evolve.bins import Bins
+from tabpe.schema.joint import RARE
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -68,12 +69,25 @@ class Guide:
         columns: The columns of a record: numbers, then codes.
         spaces: Where the rows of each class may lie.
         tables: What all of it follows from.
+        lifted: How many times as many rows of a pool each class has as its share says; None for
+            once.
     """
 
     sizes: Floats
     columns: tuple[Column, ...]
     spaces: tuple[Space, ...]
     tables: tuple[Table, ...]
+    lifted: Floats | None = None
+
+    @cached_property
+    def lift(self) -> Floats:
+        """How many times as many rows of a pool each class has as its share says."""
+        return np.ones(len(self.sizes)) if self.lifted is None else self.lifted
+
+    @cached_property
+    def mean_lift(self) -> float:
+        """The mean of that over all rows."""
+        return float((self.sizes * self.lift).sum()) / self.rows
 
     @property
     def rows(self) -> float:
@@ -92,12 +106,18 @@ class Guide:
 
     def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
         """Return a row for each class given; its columns are independent of each other."""
+        return Records(self.draw_numbers(classes, rng), self.draw_codes(classes, rng))
+
+    def draw_numbers(self, classes: Whole, rng: np.random.Generator) -> Floats:
+        """Return numbers for each class given; NaN for a null."""
         numbers = np.empty((len(classes), len(self.numbers)))
         for place, column in enumerate(self.numbers):
             ends = _ends(column.axis, self.spaces[0].steps[place])
             cells = _cells(column, classes, rng)
-            numbers[:, place] = ends[cells] + rng.random(len(cells)) * np.diff(ends)[cells]
-        return Records(self.projected(numbers, classes), self.draw_codes(classes, rng))
+            bins = np.minimum(cells, len(ends) - 2)
+            drawn = ends[bins] + rng.random(len(cells)) * np.diff(ends)[bins]
+            numbers[:, place] = np.where(cells == bins, drawn, np.nan)
+        return self.projected(numbers, classes)
 
     def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
         """Return listed values for each class given."""
@@ -117,7 +137,9 @@ class Guide:
     def warp(self, by_rank: float) -> Warp:
         """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
         edges = tuple(np.array([0.0, *_cuts(c.axis), 1.0]) for c in self.numbers)
-        ranks = (_ranks(c.overall) for c in self.numbers)
+        ranks = (
+            _ranks(c.overall[: len(ends) - 1]) for c, ends in zip(self.numbers, edges, strict=True)
+        )
         places = (
             by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
         )
@@ -125,7 +147,13 @@ class Guide:
 
 
 def guide_of(
-    encoder: Encoder, bins: Bins, tables: Sequence[Table], sizes: Floats, sigma: float
+    encoder: Encoder,
+    bins: Bins,
+    tables: Sequence[Table],
+    sizes: Floats,
+    sigma: float,
+    *,
+    rare: Sequence[float] = (),
 ) -> Guide:
     """Return what tables of columns say.
 
@@ -135,6 +163,7 @@ def guide_of(
         tables: The table of each column over all rows and then, if there are classes, by class.
         sizes: The declared or noisy number of rows of each class.
         sigma: The noise on each of them; 0 if they are declared.
+        rare: How many rows each of the classes has that share the last one, if any do.
     """
     width = len(bins.fine)
     overall, by_class = tables[:width], tables[width:]
@@ -150,6 +179,8 @@ def guide_of(
             inside = zip(chances, encoder.spaces, strict=True)
             chances = np.stack([_within(row, fine, space) for row, space in inside])
         columns.append(Column(fine, shares, chances))
+    if rare:
+        columns.append(_of_rare(np.array(rare), len(encoder.categorical), sizes))
     return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
 
 
@@ -197,8 +228,20 @@ def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
     reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.place]) & (
         np.array([0.0, *axis.cuts]) <= space.high[axis.place]
     )
+    if axis.nullable:
+        missing = space.missing[axis.place]
+        reached = np.append(reached & (missing < 1), missing > 0)
     inside = np.where(reached, chances, 0.0)
     return inside / inside.sum() if inside.sum() > 0 else chances
+
+
+def _of_rare(counts: Floats, place: int, sizes: Floats) -> Column:
+    """Return the code that tells rare classes apart; in a class of its own a row has the first."""
+    axis = ListAxis(RARE, place, tuple(range(len(counts))))
+    chances = np.zeros((len(sizes), len(counts)))
+    chances[:-1, 0] = 1.0
+    chances[-1] = _shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
+    return Column(axis, sizes @ chances / sizes.sum(), chances)
 
 
 def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
@@ -208,8 +251,9 @@ def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
 
 
 def _ranks(shares: Floats) -> Floats:
-    """Return which part of all rows lies below each end of a cell."""
-    return np.array([0.0, *np.minimum(np.cumsum(shares)[:-1], 1.0), 1.0])
+    """Return which part of all numbers lies below each end of a bin."""
+    below = np.cumsum(shares / max(shares.sum(), np.finfo(np.float64).tiny))
+    return np.array([0.0, *np.minimum(below[:-1], 1.0), 1.0])
 
 
 def _cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:

@@ -12,7 +12,8 @@ already; everything else is post-processing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tabpe.encode import Records
 from tabpe.evolve.config import Posterior
 from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
 from tabpe.evolve.fit import fitted, scatter
+from tabpe.evolve.floors import lifted, with_floor
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
 from tabpe.evolve.sizes import Extent, spread_of
@@ -63,6 +65,7 @@ def fit_posterior(
     normalised: bool,
     seed: int,
     trial: int = 0,
+    floor: int = 0,
     jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> Evolved:
@@ -78,9 +81,11 @@ def fit_posterior(
             says only how rows are divided.
         seed: Drives the random choices here, and none of the noise.
         trial: After how many rounds to end without a row if votes do not help; 0 for never.
+        floor: The fewest rows of a class that come out, if it has any; 0 for its share.
         jobs: Threads that look for the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
     """
+    terrain = replace(terrain, guide=lifted(terrain.guide, extent.pool, floor))
     pool = _first_pool(terrain, config, extent, _generator(seed, 0))
     history = []
     for index in range(config.rounds):
@@ -102,7 +107,7 @@ def fit_posterior(
         if index + 1 == trial and not votes_help(history):
             return Evolved([], history, votes_help=False)
         pool = _fitted(pool, terrain.guide, config, extent, last=index + 1 == config.rounds)
-    chosen = systematic(pool.weights, extent.rows, _generator(seed, config.rounds + 1))
+    chosen = _drawn(pool, terrain.guide, extent.rows, floor, _generator(seed, config.rounds + 1))
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
 
 
@@ -154,11 +159,27 @@ def _first_pool(
     terrain: Guided, config: Posterior, extent: Extent, rng: np.random.Generator
 ) -> Pool:
     guide = terrain.guide
-    classes = systematic(guide.sizes, extent.pool, rng)
-    rows = _rows(terrain, guide.drawn(classes, rng), classes)
+    classes = systematic(guide.sizes * guide.lift, extent.pool, rng)
+    rows = _rows(terrain, terrain.drawn(classes, rng), classes)
     evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
-    pool = Pool(rows, np.full(len(rows), guide.rows / len(rows)), evidence)
+    pool = Pool(rows, _even(rows, guide), evidence)
     return _fitted(pool, guide, config, extent, last=not config.rounds)
+
+
+def _even(rows: Rows, guide: Guide) -> Floats:
+    """Return the weights of an even pool: the more rows a class has in it, the less each weighs."""
+    by_class: Floats = guide.rows / len(rows) * (guide.mean_lift / guide.lift)
+    return by_class[rows.classes]
+
+
+def _drawn(pool: Pool, guide: Guide, size: int, floor: int, rng: np.random.Generator) -> Whole:
+    """Return the places of the rows that come out, by weight; class by class if with a floor."""
+    if not floor:
+        return systematic(pool.weights, size, rng)
+    ends = np.searchsorted(pool.rows.classes, np.arange(len(guide.sizes) + 1))
+    sizes = with_floor(size, np.where(np.diff(ends) > 0, guide.sizes, 0.0), floor)
+    parts = [(*span, rows) for span, rows in zip(pairwise(ends), sizes, strict=True) if rows]
+    return np.concatenate([a + systematic(pool.weights[a:b], rows, rng) for a, b, rows in parts])
 
 
 def _candidates(
@@ -199,12 +220,12 @@ def _resampled(
     pool: Pool, terrain: Guided, config: Posterior, index: int, rng: np.random.Generator
 ) -> Pool:
     """Draw a pool of even weights from the pool, and move copies and a part of the others."""
-    origins = systematic(pool.weights, len(pool.rows), rng)
+    lift = terrain.guide.lift[pool.rows.classes]
+    origins = systematic(pool.weights * lift, len(pool.rows), rng)
     moves = rng.random(len(origins)) >= config.kept
     moves[1:] |= origins[1:] == origins[:-1]
     rows = _moved(pool.rows.take(origins), moves, mutation_rate(config, index), terrain, rng)
-    even = np.full(len(rows), terrain.guide.rows / len(rows))
-    return Pool(rows, even, pool.evidence.moved(rows, origins, moves))
+    return Pool(rows, _even(rows, terrain.guide), pool.evidence.moved(rows, origins, moves))
 
 
 def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
@@ -214,7 +235,7 @@ def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last
     weights = fitted(
         pool.evidence.counted,
         len(pool.rows),
-        even=float(np.log(guide.rows / len(pool.rows))),
+        even=np.log(_even(pool.rows, guide)),
         pull=extent.candidates / (guide.rows * spread**2),
         sweeps=config.last_sweeps if last else config.sweeps,
     )

@@ -10,6 +10,8 @@ from tabpe.encode import Records, Space
 def random_records(space: Space, size: int, rng: np.random.Generator) -> Records:
     """Return `size` rows, uniform over the space; numbers with a grid are uniform on it.
 
+    A number that may be null is so with the chance that the space says.
+
     Example:
         >>> space = Space(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
         >>> rows = random_records(space, 100, np.random.default_rng(0))
@@ -22,5 +24,7 @@ def random_records(space: Space, size: int, rng: np.random.Generator) -> Records
     on_grid = (first + np.floor(uniform * (last - first + 1))) / grid
     free = space.low + uniform * (space.high - space.low)
     numbers = np.clip(np.where(space.steps > 0, on_grid, free), space.low, space.high)
-    codes = rng.integers(0, space.sizes, (size, len(space.sizes)))
+    codes = rng.integers(0, space.drawn_sizes, (size, len(space.sizes)))
+    if space.can_miss.any():
+        numbers[rng.random(numbers.shape) < space.missing] = np.nan
     return Records(numbers, codes.astype(space.code_type))

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encode import Records, Space
+from tabpe.encode import Records, Sight, Space
 from tabpe.encode.warp import Warp
 from tabpe.evolve.config import Evolution
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.random import random_records
-from tabpe.evolve.variation import steps, vary
+from tabpe.evolve.variation import steps, vary, with_nulls_redrawn
 
 Whole = NDArray[np.int64]
+
+
+def can_miss(spaces: Sequence[Space]) -> NDArray[np.bool_]:
+    """Return which numbers may be null in some class."""
+    return np.asarray(np.any([space.can_miss for space in spaces], axis=0))
 
 
 class Terrain(Protocol):
@@ -53,6 +59,11 @@ class Level:
 
     spaces: Sequence[Space]
 
+    @cached_property
+    def sight(self) -> Sight:
+        """How rows are seen when they are voted on."""
+        return Sight(can_miss(self.spaces))
+
     def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
         return random_records(self.spaces[label], size, rng)
@@ -65,7 +76,7 @@ class Level:
 
     def seen(self, rows: Records) -> Records:
         """Return rows as they are voted on."""
-        return rows
+        return self.sight.of(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +91,18 @@ class Guided:
     guide: Guide
     warp: Warp
 
+    @cached_property
+    def sight(self) -> Sight:
+        """How rows are seen when they are voted on."""
+        return Sight(can_miss(self.guide.spaces), self.warp)
+
     def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
-        return self.guide.drawn(np.full(size, label), rng)
+        return self.drawn(np.full(size, label), rng)
+
+    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
+        """Return a row to begin with for each class given."""
+        return self.guide.drawn(classes, rng)
 
     def varied(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
@@ -104,8 +124,12 @@ class Guided:
         moved = self.warp.back(spread + rate * steps(spread.shape, step, rng))
         redrawn = rng.random(rows.codes.shape) < rate
         codes = np.where(redrawn, self.guide.draw_codes(classes, rng), rows.codes)
-        return Records(self.guide.projected(moved, classes), codes)
+        numbers = self.guide.projected(moved, classes)
+        if self.sight.can_miss.any():
+            fresh = self.guide.draw_numbers(classes, rng)
+            numbers = with_nulls_redrawn(numbers, fresh, rate, rng)
+        return Records(numbers, codes)
 
     def seen(self, rows: Records) -> Records:
         """Return rows as they are voted on, in float32 all the way like private rows."""
-        return self.warp.of(Records(rows.numbers.astype(np.float32), rows.codes))
+        return self.sight.of(Records(rows.numbers.astype(np.float32), rows.codes))

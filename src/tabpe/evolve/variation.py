@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode import Records, Space
-from tabpe.encode.records import Codes
+from tabpe.encode.records import Codes, Floats
 from tabpe.evolve.config import Evolution
 from tabpe.evolve.random import random_records
 
@@ -27,6 +27,8 @@ def random_walk(
 ) -> Records:
     """Redraw each category with probability `rate`, and move each number by `rate` of its range.
 
+    Whether a number is null is redrawn with that probability too.
+
     Example:
         >>> space = Space(np.zeros(1), np.ones(1), np.zeros(1), np.array([3]))
         >>> rows = random_records(space, 4, np.random.default_rng(0))
@@ -35,8 +37,32 @@ def random_walk(
         True
     """
     moves = steps(rows.numbers.shape, step, rng)
-    moved = rows.numbers + moves * (rate * (space.high - space.low))
-    return Records(space.project(moved), _redrawn(rows, space, rate, rng))
+    moved = space.project(rows.numbers + moves * (rate * (space.high - space.low)))
+    codes = _redrawn(rows, space, rate, rng)
+    if space.can_miss.any():
+        fresh = random_records(space, len(rows), rng).numbers
+        moved = with_nulls_redrawn(moved, fresh, rate, rng)
+    return Records(moved, codes)
+
+
+def with_nulls_redrawn(
+    numbers: NDArray[np.float64], fresh: Floats, rate: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return numbers of which each became null, or ceased to be, with probability `rate`.
+
+    Args:
+        numbers: The numbers; NaN for null.
+        fresh: Others that take their places, by themselves as likely to be null as numbers are.
+        rate: The probability with which the two are compared.
+        rng: Source of randomness.
+
+    Example:
+        >>> before, fresh = np.array([[np.nan, 0.5, 0.1]]), np.array([[0.2, 0.3, np.nan]])
+        >>> with_nulls_redrawn(before, fresh, 1.0, np.random.default_rng(0))
+        array([[0.2, 0.5, nan]])
+    """
+    redrawn = rng.random(numbers.shape) < rate
+    return np.where(redrawn & (np.isnan(numbers) | np.isnan(fresh)), fresh, numbers)
 
 
 def smoothed(
@@ -45,22 +71,52 @@ def smoothed(
     spaces: Sequence[Space],
     rate: float,
     rng: np.random.Generator,
+    *,
+    among: Floats,
 ) -> NDArray[np.float64]:
-    """Return the numbers of rows, moved by `rate` of their range within their class.
+    """Return the numbers of rows, moved within their class past `rate` of all other numbers.
+
+    A step is as long as the room that so many numbers take up there: short where they crowd, and
+    none where very many are equal. So skewed columns stay skewed.
+
+    Args:
+        rows: The rows.
+        classes: The class of each.
+        spaces: Where the rows of each class may lie.
+        rate: How far a number moves: which part of all numbers of its column it passes.
+        rng: Source of randomness.
+        among: All numbers, column by column, whose ranks are meant; NaN for null.
 
     Example:
         >>> space = Space(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
-        >>> rows = random_records(space, 4, np.random.default_rng(0))
-        >>> moved = smoothed(rows, np.zeros(4, int), [space], 0.1, np.random.default_rng(1))
-        >>> bool((moved != rows.numbers).all() and ((moved >= 0) & (moved <= 1)).all())
-        True
+        >>> rows = Records(np.array([[0.0], [0.5]]), np.empty((2, 0), dtype=np.uint8))
+        >>> among = np.append(np.zeros(900), np.linspace(0.45, 0.55, 100))[:, None]
+        >>> all_of_one, rng = np.zeros(2, int), np.random.default_rng(1)
+        >>> smoothed(rows, all_of_one, [space], 0.01, rng, among=among).ravel().round(2)
+        array([0.  , 0.49])
     """
     moved = np.array(rows.numbers, dtype=np.float64)
+    for place, column in enumerate(among.T):
+        moved[:, place] = _past(moved[:, place], np.sort(column[~np.isnan(column)]), rate, rng)
     for label, space in enumerate(spaces):
         mine = classes == label
-        reach = rate * (space.high - space.low)
-        moved[mine] = space.project(moved[mine] + reach * rng.standard_normal(moved[mine].shape))
+        moved[mine] = space.project(moved[mine])
     return moved
+
+
+def _past(
+    numbers: NDArray[np.float64], rising: Floats, rate: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return numbers moved past `rate` of those that rise; what is null stays so."""
+    if not len(rising):
+        return numbers
+    # Of several that are equal, a number is any one.
+    first, after = (np.searchsorted(rising, numbers, side=side) for side in ("left", "right"))
+    ranks = (first + (after - first) * rng.random(len(numbers))) / len(rising)
+    ranks = np.abs(ranks + rate * rng.standard_normal(len(numbers)))
+    ranks = np.where(ranks > 1, 2 - ranks, ranks)
+    middles = (np.arange(len(rising)) + 0.5) / len(rising)
+    return np.where(np.isnan(numbers), np.nan, np.interp(ranks, middles, rising))
 
 
 def steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -95,5 +151,5 @@ def _mixed(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
 def _redrawn(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Codes:
     codes = rows.codes.copy()
     row, column = np.nonzero(rng.random(codes.shape) < rate)
-    codes[row, column] = rng.integers(0, space.sizes[column])
+    codes[row, column] = rng.integers(0, space.drawn_sizes[column])
     return codes

@@ -6,6 +6,7 @@ the data, until a person has put in its place what is publicly known.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt
-from tabpe.errors import DataError, SchemaError, did_you_mean, missing_value
+from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text, without_decimals
+from tabpe.errors import DataError, SchemaError, did_you_mean
 from tabpe.io.moments import drafted_moments, is_moment
 from tabpe.io.source import open_table
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
-from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.columns import MOST_DECIMALS
+from tabpe.schema.whole import EXACT_INTEGERS
 
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100
@@ -27,6 +29,8 @@ MOST_DRAFTED_DECIMALS = 9
 
 def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = ()) -> Schema:
     """Return a schema read off `data`, with every column marked `source: data`.
+
+    A column with an empty cell in it is nullable; blank text is such a cell.
 
     NOT PRIVATE until each column has been checked, corrected and marked `source: public`.
 
@@ -51,6 +55,14 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
 
 def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
     array = _plain(name, column)
+    if pa.types.is_decimal(column.type) and not is_label:
+        found: Column = _decimal(name, column)
+    else:
+        found = _known(name, array, is_label=is_label)
+    return dataclasses.replace(found, nullable=len(array) < len(column))
+
+
+def _known(name: str, array: pa.Array, *, is_label: bool) -> Column:
     moments = drafted_moments(name, array)
     if moments is not None:
         return moments
@@ -78,17 +90,17 @@ def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
-    """Return the column as truths, numbers or text, whichever it reads as."""
+    """Return all cells but nulls as truths, numbers or text, whichever they read as."""
     array = column.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
-    if array.null_count == len(array):
+    if is_text(array.type):
+        array = array.cast(pa.string())  # Arrow can not filter every kind of text.
+    array = array.filter(pc.invert(pc.is_null(array, nan_is_null=True)))
+    if not len(array):
         raise _no_value(name)
-    missing = pc.is_null(array, nan_is_null=True)
-    if pc.any(missing).as_py():
-        raise missing_value(name, int(pc.index(missing, value=True).as_py()) + 1)
     if pa.types.is_decimal(array.type):
-        array = array.cast(pa.float64())
+        array = without_decimals(array)
     if pa.types.is_boolean(array.type) or _is_number(array.type) or is_moment(array.type):
         return array
     # Arrow writes how long something took as a bare number, in a unit that nothing else knows.
@@ -102,15 +114,9 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
 
 
 def _typed(name: str, text: pa.Array) -> pa.Array:
-    trimmed = pc.utf8_trim_whitespace(text)
-    blank = pc.equal(trimmed, "")
-    filled = trimmed.filter(pc.invert(blank))
-    if not len(filled):
+    text = text.filter(pc.not_equal(pc.utf8_trim_whitespace(text), ""))
+    if not len(text):
         raise _no_value(name)
-    if pc.any(blank).as_py():
-        if pc.all(pc.match_substring_regex(filled, NUMBER)).as_py() and not _coded(filled):
-            raise missing_value(name, int(pc.index(blank, value=True).as_py()) + 1)
-        return text
     lowered = pc.utf8_lower(text)
     if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
         return pc.equal(lowered, "true")
@@ -139,7 +145,11 @@ def _number(name: str, array: pa.Array) -> Integer | Float:
     if pa.types.is_integer(array.type):
         bounds = pc.min_max(array).as_py()
         if max(abs(bounds["min"]), abs(bounds["max"])) > EXACT_INTEGERS:
-            raise DataError(f"column {name!r} holds whole numbers beyond 2**53: leave it out.")
+            raise DataError(
+                f"column {name!r} holds whole numbers beyond 2**53: leave it out. If they tell "
+                f"rows apart, declare type: id; if they are codes, categorical; if they are "
+                f"amounts, float."
+            )
         return Integer(name, bounds["min"], bounds["max"], source=Source.DATA)
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)
     if not np.isfinite(values).all():
@@ -149,6 +159,14 @@ def _number(name: str, array: pa.Array) -> Integer | Float:
     if not np.isfinite(high - low):
         raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")
     return Float(name, low, high, _decimals(values), source=Source.DATA)
+
+
+def _decimal(name: str, column: pa.ChunkedArray) -> Float:
+    """Return the column of decimals of a database: its type says how many digits they have."""
+    digits = column.type.scale if 0 <= column.type.scale <= MOST_DECIMALS else None
+    bounds = pc.min_max(column).as_py()
+    low, high = float(bounds["min"]), float(bounds["max"])
+    return Float(name, low, high, digits, source=Source.DATA)
 
 
 def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
@@ -164,6 +182,7 @@ def _listed(name: str, array: pa.Array) -> Categorical:
     if len(distinct) > MOST_CATEGORIES:
         raise DataError(
             f"column {name!r} holds more than {MOST_CATEGORIES} different texts: names, ids and "
-            f"free text can not be synthesised; drop the column."
+            f"free text can not be synthesised; drop the column. If they are a list, declare its "
+            f"values, or buy the most common ones (top in docs/how-to/private-schema.md)."
         )
     return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)

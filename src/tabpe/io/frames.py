@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,23 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _COMMON = ("pandas", "polars", "pyarrow")
-_DICTIONARY = re.compile(r"dictionary<values=(?P<values>\w+), indices=(?P<indices>u?int\d+)")
+_DICTIONARY = re.compile(
+    r"dictionary<values=(?P<values>\w+), indices=(?P<indices>u?int\d+), ordered=(?P<ordered>\d)"
+)
 
+# Types of pandas that hold no null, and those that hold the same and nulls.
+_WITH_NULLS = {
+    "bool": "boolean",
+    **{
+        f"{sign}int{bits}": f"{sign.upper()}Int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+}
+
+_DECIMAL = re.compile(r"(?P<kind>decimal(32|64|128|256))\((?P<digits>\d+), (?P<scale>-?\d+)\)")
+# How many digits decimals of Python have is known from their cells alone, and no part of a form.
+_OBJECTS = "decimal"
 _ZONED = re.compile(r"timestamp\[(?P<unit>s|ms|us|ns), tz=(?P<zone>.+)\]")
 
 
@@ -80,7 +96,7 @@ class FrameLike:
         if self.library == "pyarrow":
             return shaped
         if self.library == "pandas":
-            return _as_pandas(shaped, self.native_types)
+            return _as_pandas(shaped, self.native_types, self.arrow_types)
         if self.library == "polars":
             return _as_polars(shaped, self.native_types, categories)
         import narwhals as nw
@@ -132,7 +148,11 @@ def frame_table(data: Any) -> tuple[pa.Table, FrameLike]:
     if table.num_rows == 0:
         raise DataError("data: the table has no rows.")
     native = {name: _native_type(dtype, frame) for name, dtype in _native_types(frame).items()}
-    return table, FrameLike(frame.implementation.value, _arrow_types(table.schema), native)
+    kinds = {
+        name: _OBJECTS if native.get(name) == "object" and kind.startswith(_OBJECTS) else kind
+        for name, kind in _arrow_types(table.schema).items()
+    }
+    return table, FrameLike(frame.implementation.value, kinds, native)
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
@@ -194,17 +214,35 @@ def _as_arrow(
         return pa.DictionaryArray.from_arrays(
             _as_arrow(codes, encoded["indices"], None),
             _as_arrow(dictionary, encoded["values"], None),
+            ordered=encoded["ordered"] == "1",
         )
     target = attempt(lambda: _type_of(wanted), ValueError)
     # Text that was read as numbers or truths stays what the schema made of it.
     if target is None or is_text(target) != is_text(array.type):
         return array
+    if pa.types.is_decimal(target):
+        return _as_decimals(array, target)
+    if pa.types.is_timestamp(target) and target.tz is None and pa.types.is_timestamp(array.type):
+        # What clocks show where the schema says that the table is.
+        array = array if array.type.tz is None else pc.local_timestamp(array)
     cast = attempt(lambda: array.cast(target, safe=not pa.types.is_floating(target)))
     return cast if cast is not None and _same(cast, array) else array
 
 
+def _as_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return numbers as decimals; as they are if the type has too few digits for one of them."""
+    whole = pa.types.is_integer(array.type)
+    numbers = array.cast(pa.decimal128(19, 0)) if whole else array
+    cast = attempt(lambda: numbers.cast(target))
+    return array if cast is None else cast
+
+
 def _type_of(alias: str) -> pa.DataType:
-    """Return the type of that name; of those with parameters, points in time with a zone."""
+    """Return the type of that name; of those with parameters, decimals and moments in a zone."""
+    decimals = _DECIMAL.fullmatch(alias)
+    if decimals:
+        make = getattr(pa, decimals["kind"])
+        return make(int(decimals["digits"]), int(decimals["scale"]))
     zoned = _ZONED.fullmatch(alias)
     if zoned:
         return pa.timestamp(zoned["unit"], zoned["zone"])
@@ -218,19 +256,44 @@ def _same(cast: pa.Array, array: pa.Array) -> bool:
     return bool(cast.cast(array.type).equals(array))
 
 
-def _as_pandas(table: pa.Table, wanted: Mapping[str, str]) -> Any:
+def _as_pandas(table: pa.Table, wanted: Mapping[str, str], arrow: Mapping[str, str]) -> Any:
     frame = table.to_pandas()
     for name, kind in wanted.items():
+        if name in frame and arrow.get(name) == _OBJECTS and frame[name].dtype.kind in "if":
+            known = frame[name].notna()
+            decimals = [Decimal(repr(value)) for value in frame.loc[known, name].tolist()]
+            frame[name] = frame[name].astype(object).where(known, None)
+            frame.loc[known, name] = decimals
         if name not in frame or str(frame[name].dtype) == kind or kind == "category":
             continue
-        try:
-            with np.errstate(over="ignore"):
-                cast = frame[name].astype(kind)
-        except (TypeError, ValueError, OverflowError):
-            continue
-        if (cast == frame[name]).all():
-            frame[name] = cast
+        for one in (kind, _WITH_NULLS.get(kind)):
+            cast = None if one is None else _cast_series(frame[name], one)
+            if cast is not None:
+                frame[name] = cast
+                break
     return frame
+
+
+def _cast_series(cells: Any, kind: str) -> Any | None:
+    """Return a column of pandas as one of another type; None if that can not hold its cells."""
+    try:
+        with np.errstate(over="ignore"):
+            cast = cells.astype(_pandas_type(kind))
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
+        return None
+    known = cells.notna()
+    kept = bool((cast.notna() == known).all()) and bool((cast[known] == cells[known]).all())
+    return cast if kept else None
+
+
+def _pandas_type(kind: str) -> Any:
+    """Return the type of that name; pandas itself does not know those of decimals by theirs."""
+    arrow = kind.removesuffix("[pyarrow]")
+    if arrow == kind or not _DECIMAL.fullmatch(arrow):
+        return kind
+    import pandas as pd
+
+    return pd.ArrowDtype(_type_of(arrow))
 
 
 def _as_polars(

@@ -16,15 +16,21 @@ from numpy.typing import NDArray
 
 from tabpe.domain.bounds import Bins
 from tabpe.domain.categories import told_above
+from tabpe.domain.quantiles import Pieces
 from tabpe.engines import Survey
 from tabpe.errors import TabpeError
 from tabpe.measure.terms import Terms, charged, noisy
 from tabpe.privacy import BillItem
+from tabpe.schema import Categorical
 
 KINDS = "kinds of columns"
 MAGNITUDES = "bounds, powers of two"
 BINS = "bounds, bins"
+CUTS = "label cuts, equal bins"
+EVEN_CUTS = "label cuts, even bins"
 VALUES = "categories"
+COMMON = "most common values"
+QUANTILES = "quantiles"
 
 Counts = dict[str, NDArray[np.float64]]
 
@@ -41,10 +47,28 @@ def magnitudes(survey: Survey, names: Sequence[str], terms: Terms) -> Counts:
     return _under_noise(survey.magnitudes(names), item, terms)
 
 
-def bins(survey: Survey, asked: Mapping[str, Bins], terms: Terms) -> Counts:
+def bins(
+    survey: Survey, asked: Mapping[str, Bins | Pieces], terms: Terms, name: str = BINS
+) -> Counts:
     """Return the noisy number of numbers in each of the bins of each column."""
-    item = charged(terms.account, BINS, len(asked))
+    item = charged(terms.account, name, len(asked))
     return _under_noise(survey.bins(asked), item, terms)
+
+
+def quantiles(survey: Survey, asked: Mapping[str, Pieces], terms: Terms) -> Counts:
+    """Return the noisy number of numbers in each piece of the range of each column."""
+    item = charged(terms.account, QUANTILES, len(asked))
+    return _under_noise(survey.bins(asked), item, terms)
+
+
+def listed(survey: Survey, asked: Mapping[str, Categorical], terms: Terms) -> Counts:
+    """Return the noisy number of cells that hold each declared value of each column.
+
+    Privacy: the values are declared, so each of them has a count, and none is told by having one.
+    That takes no part of delta, as `values` does.
+    """
+    item = charged(terms.account, COMMON, len(asked))
+    return _under_noise(survey.listed(asked), item, terms)
 
 
 def values(survey: Survey, asked: Mapping[str, type], terms: Terms) -> dict[str, dict[Any, float]]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.schema import Float, Integer
-from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.whole import EXACT_INTEGERS
 
 # The middle of a table that must be seen well, and the share of the range that is a sliver.
 _MIDDLE = (0.01, 0.99)

@@ -85,7 +85,7 @@ def class_examples(view: View, label: str) -> Examples | None:
     rows = examples(view, label)
     if isinstance(cells, Labels):
         return rows
-    if label != view.schema.label or not cuts:
+    if label != view.schema.target or not cuts:
         return None
     codes = np.searchsorted(np.asarray(cuts), cells.present, side="right")
     return Examples(rows.features, codes.astype(np.int64), len(cuts) + 1)

@@ -136,7 +136,7 @@ def order(
     margin = _margin(right)
     accuracy = tuple(float(each.mean()) for each in right)
     return Order(
-        label=str(real.schema.label),
+        label=str(real.schema.target),
         depths=depths,
         accuracy=accuracy,
         level=_level(max(accuracy) - accuracy[0], margin),
@@ -156,7 +156,7 @@ def _parts(
     real: View, test: View | None, rows: int | None, rng: np.random.Generator
 ) -> tuple[Examples, Examples] | None:
     """Return rows to train and to test on, if there is something to predict from something."""
-    label = real.schema.label
+    label = real.schema.target
     known = None if label is None else class_examples(real, label)
     if label is None or known is None or not known.features:
         return None
@@ -213,5 +213,5 @@ def _level(gap: float, margin: float) -> Level:
 
 
 def _gains(real: View) -> tuple[Gain, ...]:
-    found = [strongest_gain(real, size, label=real.schema.label) for size in SETS]
+    found = [strongest_gain(real, size, label=real.schema.target) for size in SETS]
     return tuple(gain for gain in found if gain is not None and gain.bits >= LEAST_BITS)

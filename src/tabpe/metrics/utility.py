@@ -100,7 +100,7 @@ def utility(
         >>> [(one.trained_on, round(one.scores["accuracy"], 1)) for one in found.scores]
         [('real', 1.0), ('synthetic', 1.0), ('nothing', 0.7)]
     """
-    label = real.schema.label if label is None else label
+    label = real.schema.target if label is None else label
     if label is None:
         return None
     label = one_of("label", label, real.schema.names)

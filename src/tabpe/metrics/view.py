@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import attempt, is_text
+from tabpe._arrow import attempt, is_text, without_decimals
 from tabpe.encode.cells import TRUTHS, VALUE_TYPES, comparable
 from tabpe.encode.moments import microseconds
 from tabpe.errors import DataError, SchemaError, did_you_mean
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
-from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.whole import EXACT_INTEGERS
 
 NULL = -1
 FAR = 1e6  # declared ranges
@@ -143,12 +143,12 @@ class View:
     @property
     def label(self) -> Cells | None:
         """The cells of the label, if there is one."""
-        return None if self.schema.label is None else self[self.schema.label]
+        return None if self.schema.target is None else self[self.schema.target]
 
     @property
     def features(self) -> tuple[Cells, ...]:
         """All columns but the label."""
-        return tuple(cells for cells in self.columns if cells.name != self.schema.label)
+        return tuple(cells for cells in self.columns if cells.name != self.schema.target)
 
     def take(self, which: NDArray[Any]) -> View:
         """Return the rows at the given places, or where a mask is true."""
@@ -218,7 +218,7 @@ def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
     if is_text(array.type):
         trimmed = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
         array = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
-    values = attempt(lambda: array.cast(pa.float64(), safe=False))
+    values = attempt(lambda: without_decimals(array).cast(pa.float64(), safe=False))
     if values is None:
         raise DataError(f"column {name!r} is declared a number and holds something else.")
     numbers: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)

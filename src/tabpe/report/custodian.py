@@ -109,7 +109,7 @@ def evaluate(
             mode="custodian",
             title=called,
             rows=_rows(tables),
-            label=tables.schema.label,
+            label=tables.schema.target,
             sample=tables.sample,
             certificate=made_by.certificate,
             verification=made_by.verification,

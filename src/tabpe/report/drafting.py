@@ -66,6 +66,21 @@ def labelled(schema: Schema, label: str | None, table: pa.Table) -> Schema:
     return Schema(tuple(columns), label=label, label_cuts=read.label_cuts)
 
 
+def targeted(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema with the first of several labels alone, and a note that says so.
+
+    Example:
+        >>> from tabpe.schema import Boolean
+        >>> schema = Schema((Boolean("ill"), Boolean("old")), label=("ill", "old"))
+        >>> targeted(schema, None)[0].label
+        'ill'
+    """
+    if len(schema.labels) < 2 or label is not None:  # noqa: PLR2004
+        return schema.of_target, ()
+    note = f"of several labels the first, {schema.target!r}, is the one that models predict"
+    return schema.of_target, (note,)
+
+
 def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
     """Return a drafted schema without what a synthetic table lacks, and what that was.
 
@@ -79,8 +94,9 @@ def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]
         column.name: fault_of("synthetic", synthetic, Schema((column,)))
         for column in schema.columns
     }
-    if schema.label is not None and faults[schema.label] is not None:
-        raise DataError(f"label={schema.label!r}: {faults[schema.label]}")
+    label = schema.target
+    if label is not None and faults[label] is not None:
+        raise DataError(f"label={label!r}: {faults[label]}")
     kept = tuple(column for column in schema.columns if faults[column.name] is None)
     if not kept:
         raise DataError("no column of the real table can be measured in the synthetic one.")

@@ -17,7 +17,7 @@ from tabpe.io import open_table
 from tabpe.metrics.view import Labels, View, views
 from tabpe.privacy import Certificate
 from tabpe.release import Release
-from tabpe.report.drafting import drafted, fault_of, labelled, shared
+from tabpe.report.drafting import drafted, fault_of, labelled, shared, targeted
 from tabpe.schema import Schema
 from tabpe.verify import Verification, verify_plain
 from tabpe.verify.verification import read_certificate
@@ -126,6 +126,7 @@ def open_tables(
         schema, missed = shared(schema, tables["synthetic"])
         notes += missed
     else:
+        schema, notes = targeted(schema, label)
         schema = labelled(schema, label, tables["real"])
     seen = _seen(tables, schema)
     return Tables(

@@ -27,7 +27,7 @@ from tabpe.parameters import charge_of, noise_of
 from tabpe.privacy import NoiseSource
 from tabpe.progress import step_line
 from tabpe.report.contents import Contents
-from tabpe.report.drafting import drafted
+from tabpe.report.drafting import drafted, targeted
 from tabpe.report.inputs import Run, audit_of, opened, sampled, schema_for, titled
 from tabpe.report.report import Report
 from tabpe.schema import Schema, Source
@@ -118,7 +118,7 @@ def evaluate_public(
             mode="public",
             title=called,
             rows={"synthetic": len(view)},
-            label=declared.label,
+            label=declared.target,
             columns=column_views(None, view) if appraisal is None else appraisal.columns,
             sample=sampled(table.select(list(declared.names))),
             association=association(None, view),
@@ -149,7 +149,8 @@ def _declared(
 ) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema to show rows by; one that is read off synthetic rows is public."""
     if schema is not None:
-        return schema.with_label(label), ()
+        declared, told = targeted(schema, label)
+        return declared.with_label(label), told
     read, notes = drafted(table, label)
     columns = tuple(dataclasses.replace(c, source=Source.PUBLIC) for c in read.columns)
     return dataclasses.replace(read, columns=columns), (DRAFTED, *notes[1:])

@@ -1,16 +1,20 @@
 """What is public about a table: its columns, their domains and its label.
 
 - `columns`: the frozen column types `Categorical`, `Integer`, `Float`, `Boolean`
+- `scales`: where numbers are near to each other; `whole`: how far whole numbers may reach
 - `times`: `Date`, `Datetime`, `Time`; `keys`: `Id`; `kinds`: all types by name
 - `table`: `Schema`, the columns together with the label
-- `outline`: `Outline`, a schema with gaps
+- `joint`, `numeric`: several labels, and labels that are numbers
+- `outline`: `Outline`, a schema with gaps; `sketch`: its columns; `gaps`: what only they may say
+- `rules`: what holds in every row
 - `foreign`: schemas of other tools; `editor`: the JSON Schema of schema files
 - `files`: YAML and JSON in and out; `yaml12`: how the YAML of such files is read
 """
 
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.keys import Id
-from tabpe.schema.outline import Outline, Sketch, Storage
+from tabpe.schema.outline import Outline
+from tabpe.schema.sketch import Sketch, Storage
 from tabpe.schema.table import Schema
 from tabpe.schema.times import Date, Datetime, Temporal, Time
 

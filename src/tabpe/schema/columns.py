@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 
 from tabpe._validate import is_whole_text
 from tabpe.errors import SchemaError, shown
+from tabpe.schema.scales import LINEAR, kept_quantiles, scale_fault, with_scale
+from tabpe.schema.whole import is_whole, reach_fault
 
 Value = str | int | float
-EXACT_INTEGERS = 2**53
 MOST_DECIMALS = 12
 
 
@@ -38,14 +39,17 @@ class Column:
         source: Where its domain comes from.
         bought: Of a column that was bought: which fields, if the others were declared public; empty
             for all of them.
+        nullable: Whether a cell may be null; if not, one in the data is an error.
     """
 
     name: str
     source: Source = field(default=Source.PUBLIC, kw_only=True)
     bought: tuple[str, ...] = field(default=(), kw_only=True)
+    nullable: bool = field(default=False, kw_only=True)
 
     type_name: ClassVar[str] = "column"
     domain_fields: ClassVar[tuple[str, ...]] = ()
+    flags: ClassVar[tuple[str, ...]] = ("nullable",)
 
     def __post_init__(self) -> None:
         if not is_whole_text(self.name) or not self.name:
@@ -55,10 +59,13 @@ class Column:
         if not isinstance(self.source, Source):
             expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
             raise wrong(self, "source", self.source, expected)
+        for flag in self.flags:
+            if not isinstance(getattr(self, flag), bool):
+                raise wrong(self, flag, getattr(self, flag), "true or false")
         self._check_bought()
 
     def _check_bought(self) -> None:
-        known = ("type", *self.domain_fields)
+        known = ("type", *self.domain_fields, "nullable")
         if isinstance(self.bought, str) or not isinstance(self.bought, (list, tuple)):
             raise wrong(self, "bought", self.bought, "a list of fields")
         object.__setattr__(self, "bought", tuple(self.bought))
@@ -72,9 +79,10 @@ class Column:
         """Return the column as plain values, in the order in which a person would write them."""
         domain = {name: getattr(self, name) for name in self.domain_fields}
         present = {name: _written(value) for name, value in domain.items() if value is not None}
+        flags = {flag: True for flag in self.flags if getattr(self, flag)}
         head = {"name": self.name, "type": self.type_name}
         tail = {"bought": list(self.bought)} if self.bought else {}
-        return {**head, **present, "source": self.source.value, **tail}
+        return {**head, **present, **flags, "source": self.source.value, **tail}
 
 
 @dataclass(frozen=True)
@@ -101,14 +109,13 @@ class Categorical(Column):
 
     type_name: ClassVar[str] = "categorical"
     domain_fields: ClassVar[tuple[str, ...]] = ("values", "other")
+    flags: ClassVar[tuple[str, ...]] = ("ordered", "nullable")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
             raise wrong(self, "values", self.values, "a list of values")
         object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
-        if not isinstance(self.ordered, bool):
-            raise wrong(self, "ordered", self.ordered, "true or false")
         other = _plain(self.other)
         if other is None:
             return
@@ -121,12 +128,10 @@ class Categorical(Column):
         """Number of values."""
         return len(self.values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values; its order is told if it has one."""
-        plain = super().to_dict()
-        source = plain.pop("source")
-        told = {"ordered": True} if self.ordered else {}
-        return {**plain, **told, "source": source}
+    @property
+    def states(self) -> int:
+        """Number of values, and one for null if that is allowed."""
+        return self.size + self.nullable
 
 
 @dataclass(frozen=True)
@@ -142,36 +147,62 @@ class Boolean(Column):
     values: ClassVar[tuple[bool, bool]] = (False, True)
     size: ClassVar[int] = 2
 
+    @property
+    def states(self) -> int:
+        """Number of values, and one for null if that is allowed."""
+        return self.size + self.nullable
+
 
 @dataclass(frozen=True)
 class Integer(Column):
     """A column of whole numbers from `min` to `max`; data outside is clamped.
 
+    Args:
+        name: Name of the column.
+        min: Smallest value.
+        max: Largest value; the same as `min` for a constant column.
+        scale: Where values are near to each other: `linear`, `log` or `quantile`.
+        quantiles: Of the scale `quantile`: rising values from `min` to `max` that cut rows into
+            equal parts.
+        source: Where the bounds and the quantiles come from.
+
     Example:
         >>> Integer("age", 0, 120).steps
         120
+        >>> Integer("pay", 0, 10**6, scale="log").to_dict()["scale"]
+        'log'
     """
 
     min: int
     max: int
+    scale: str = field(default=LINEAR, kw_only=True)
+    quantiles: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "integer"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "quantiles")
     decimals: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for bound in ("min", "max"):
             given = _plain(getattr(self, bound))
-            if isinstance(given, bool) or not isinstance(given, int) or abs(given) > EXACT_INTEGERS:
-                raise wrong(self, bound, given, "a whole number within +-2**53")
+            if not is_whole(given):
+                raise wrong(self, bound, given, "a whole number of 64 bits")
             object.__setattr__(self, bound, given)
         _ordered(self, self.min, self.max)
+        fault = reach_fault(self.min, self.max)
+        if fault is not None:
+            raise wrong(self, *fault)
+        _keep_scale(self, whole=True)
 
     @property
     def steps(self) -> int:
         """Number of steps of 1 from `min` to `max`; 0 for a constant column."""
         return self.max - self.min
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain values; its scale is told if it is not the usual one."""
+        return with_scale(self.scale, super().to_dict())
 
 
 @dataclass(frozen=True)
@@ -183,7 +214,10 @@ class Float(Column):
         min: Smallest value.
         max: Largest value; the same as `min` for a constant column.
         decimals: Digits after the point that values have; None for as many as a float holds.
-        source: Where the bounds come from.
+        scale: Where values are near to each other: `linear`, `log` or `quantile`.
+        quantiles: Of the scale `quantile`: rising values from `min` to `max` that cut rows into
+            equal parts.
+        source: Where the bounds and the quantiles come from.
 
     Example:
         >>> Float("bmi", 10.0, 60.0, decimals=1).steps
@@ -193,9 +227,11 @@ class Float(Column):
     min: float
     max: float
     decimals: int | None = None
+    scale: str = field(default=LINEAR, kw_only=True)
+    quantiles: tuple[float, ...] | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "float"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals", "quantiles")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -210,6 +246,7 @@ class Float(Column):
         if not math.isfinite(self.max - self.min):
             raise wrong(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
         self._check_decimals()
+        _keep_scale(self, whole=False)
 
     def _check_decimals(self) -> None:
         if self.decimals is None:
@@ -230,6 +267,10 @@ class Float(Column):
             return 0
         return round((self.max - self.min) * 10.0**self.decimals)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain values; its scale is told if it is not the usual one."""
+        return with_scale(self.scale, super().to_dict())
+
 
 def _written(value: Any) -> Any:
     """Return a field as a file holds it: lists for tuples, text for dates and times."""
@@ -248,6 +289,18 @@ def wrong(column: Column, parameter: str, given: Any, allowed: str) -> SchemaErr
 def _plain(value: Any) -> Any:
     """Return a scalar of numpy as the Python value that it is."""
     return value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+
+
+def _keep_scale(column: Integer | Float, *, whole: bool) -> None:
+    if column.quantiles is not None:
+        kept = kept_quantiles(column.quantiles, whole=whole)
+        if kept is None:
+            numbers = "whole numbers" if whole else "numbers"
+            raise wrong(column, "quantiles", column.quantiles, f"a list of {numbers}")
+        object.__setattr__(column, "quantiles", kept)
+    fault = scale_fault(column, bought=column.source is Source.BOUGHT)
+    if fault is not None:
+        raise wrong(column, *fault)
 
 
 def _ordered(column: Column, low: float, high: float) -> None:

@@ -8,16 +8,23 @@ from typing import Any
 from tabpe.schema.columns import Column, Source
 from tabpe.schema.files import required_fields
 from tabpe.schema.kinds import COLUMN_TYPES
+from tabpe.schema.numeric import MOST_CLASSES
+from tabpe.schema.rules import MOST_RULES
+from tabpe.schema.scales import SCALES
 from tabpe.schema.times import RESOLUTIONS
 
 _TEXT: dict[str, Any] = {"type": "string"}
+_RULE: dict[str, Any] = {"type": "string", "minLength": 1}
 _VALUE: dict[str, Any] = {"type": ["string", "number"]}
 _FIELDS: dict[str, Any] = {
     "name": {"type": "string", "minLength": 1},
     "values": {"type": "array", "items": _VALUE, "minItems": 1, "uniqueItems": True},
     "other": _VALUE,
     "ordered": {"type": "boolean"},
+    "nullable": {"type": "boolean"},
     "decimals": {"type": "integer", "minimum": 0},
+    "scale": {"enum": list(SCALES)},
+    "quantiles": {"type": "array", "items": {"type": "number"}, "minItems": 1},
     "resolution": {"enum": list(RESOLUTIONS)},
     "timezone": _TEXT,
     "format": _TEXT,
@@ -43,13 +50,16 @@ def json_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "required": ["columns"],
         "properties": {
-            "label": _TEXT,
-            "label_cuts": {"type": "array", "items": {"type": "number"}, "minItems": 1},
+            "label": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]},
+            "label_cuts": {"type": "array", "items": {"type": "number"}},
+            "label_classes": {"type": "integer", "minimum": 2, "maximum": MOST_CLASSES},
+            "label_rare": {"type": "array", "items": {"type": "array"}, "minItems": 2},
             "columns": {
                 "type": "array",
                 "minItems": 1,
                 "items": {"oneOf": [_column(kind) for kind in COLUMN_TYPES.values()]},
             },
+            "rules": {"type": "array", "items": _RULE, "maxItems": MOST_RULES},
         },
     }
 

@@ -22,7 +22,8 @@ T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_JSON = 16 * 2**20
 LARGEST_YAML = 4 * 2**20  # which takes its reader ten seconds
-_SCHEMA_KEYS = ("label", "label_cuts", "columns")
+GAPS = ("open", "top")
+_SCHEMA_KEYS = ("label", "label_cuts", "label_classes", "label_rare", "columns", "rules")
 
 
 def read(path: Path) -> Mapping[str, Any]:
@@ -61,7 +62,7 @@ def schema_from_dict(
     """Build a schema from plain values, naming what does not fit.
 
     Args:
-        build: Takes the columns, `label` and `label_cuts`.
+        build: Takes the columns, and all other keys that are given.
         plain: What a schema file holds.
         column: Makes a column of the entry of one; None for a column without gaps.
     """
@@ -71,16 +72,15 @@ def schema_from_dict(
     columns = plain.get("columns")
     if not isinstance(columns, (list, tuple)):
         raise SchemaError("columns: expected a list of columns.")
-    label, cuts = plain.get("label"), plain.get("label_cuts")
-    if label is not None and not isinstance(label, str):
-        raise SchemaError(f"label={shown(label)}: expected the name of a column as text; quote it.")
-    if cuts is not None and not isinstance(cuts, (list, tuple)):
+    head = {key: value for key, value in plain.items() if key != "columns" and value is not None}
+    cuts = head.get("label_cuts", ())
+    if not isinstance(cuts, (list, tuple)):
         raise SchemaError(f"label_cuts={shown(cuts)}: expected a list of numbers.")
     for place, entry in enumerate(columns, start=1):
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise SchemaError(f"columns: entry {place} has no name.")
     parsed = tuple(map(column or _column, columns))
-    return build(parsed, label=label, label_cuts=None if cuts is None else tuple(cuts))
+    return build(parsed, **head)
 
 
 def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column], dict[str, Any]]:
@@ -114,6 +114,12 @@ def required_fields(kind: type[Column]) -> list[str]:
 
 
 def _column(entry: Mapping[str, Any]) -> Column:
+    for key in GAPS:
+        if key in entry:
+            raise SchemaError(
+                f"column {shown(entry['name'])}: {key} asks for something to be bought: pass "
+                f"schema='private' (--private-schema), or declare all of it and leave {key} out."
+            )
     kind, fields = type_and_fields(entry)
     missing = [name for name in required_fields(kind) if name not in fields]
     if missing:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tabpe._validate import is_whole_text
-from tabpe.schema.columns import EXACT_INTEGERS, Column, wrong
+from tabpe.schema.columns import Column, wrong
+from tabpe.schema.whole import EXACT_INTEGERS
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Id(Column):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.nullable:
+            raise wrong(self, "nullable", self.nullable, "none: an id is made up for every row")
         if self.prefix is not None and not is_whole_text(self.prefix):
             raise wrong(self, "prefix", self.prefix, "a text, such as 'P'")
         if type(self.first) is not int or not 0 <= self.first < EXACT_INTEGERS:

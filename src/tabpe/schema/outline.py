@@ -7,150 +7,20 @@ is open. An `Outline` knows what is declared and lists the rest, which is bought
 from __future__ import annotations
 
 import dataclasses
-import enum
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tabpe.errors import SchemaError, did_you_mean
-from tabpe.schema import files
-from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema import files, joint, numeric
+from tabpe.schema.columns import Boolean, Categorical, Column, Integer, Source
+from tabpe.schema.gaps import stored_as
+from tabpe.schema.rules import texts_of
+from tabpe.schema.sketch import Sketch, Storage
 from tabpe.schema.table import Schema
-from tabpe.schema.times import Date, Datetime, Temporal
-
-
-class Storage(enum.Enum):
-    """How a table holds the cells of a column: public, as the names of columns are."""
-
-    TEXT = "text"
-    WHOLE = "whole numbers"
-    FLOAT = "decimals"
-    TRUTH = "truths"
-
-    @classmethod
-    def of(cls, arrow_type: str) -> Storage | None:
-        """Return what the name of an Arrow type stands for; None for dates and the like.
-
-        Example:
-            >>> Storage.of("dictionary<values=string, indices=int8, ordered=0>")
-            <Storage.TEXT: 'text'>
-        """
-        plain = arrow_type.removeprefix("dictionary<values=")
-        for beginning, storage in _BEGINNINGS.items():
-            if plain.startswith(beginning):
-                return storage
-        return None
-
-
-_BEGINNINGS = {
-    **dict.fromkeys(("string", "large_string", "null"), Storage.TEXT),
-    **dict.fromkeys(("int", "uint"), Storage.WHOLE),
-    **dict.fromkeys(("double", "float", "halffloat", "decimal"), Storage.FLOAT),
-    "bool": Storage.TRUTH,
-}
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A column as far as it is declared.
-
-    Args:
-        name: Name of the column.
-        kind: Its type, or None.
-        fields: The fields that are declared.
-        open: Of a list of values: whether there may be more of them.
-        source: Where the declared fields come from.
-        storage: How the table holds its cells, once that is known.
-
-    Example:
-        >>> Sketch("age", Integer, {"min": 0}).missing
-        ('max',)
-        >>> Sketch("age", Integer, {"min": 0}).filled(max=95).to_dict()["bought"]
-        ['max']
-    """
-
-    name: str
-    kind: type[Column] | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    open: bool = False
-    source: Source = Source.PUBLIC
-    storage: Storage | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.open, bool):
-            raise SchemaError(f"column {self.name!r}: open={self.open!r}: expected true or false.")
-        if self.kind is not None:
-            self._check_fields(self.kind)
-        elif not isinstance(self.name, str) or not self.name:
-            Column(self.name)
-        if self.missing and self.source is not Source.PUBLIC:
-            raise SchemaError(
-                f"column {self.name!r}: source={self.source.value!r} and {self.missing[0]} not "
-                f"declared: what is to be bought goes with source: public."
-            )
-
-    @classmethod
-    def of(cls, column: Column) -> Sketch:
-        """Return a column without gaps."""
-        fields = {f.name: getattr(column, f.name) for f in dataclasses.fields(column)}
-        return cls(fields.pop("name"), type(column), fields, source=fields.pop("source"))
-
-    @classmethod
-    def from_dict(cls, entry: Mapping[str, Any]) -> Sketch:
-        """Read the entry of a column, which may have gaps."""
-        where = f"column {entry['name']!r}"
-        if "type" not in entry:
-            files.refuse_unknown(f"{where} without a type", entry, ("name", "source"))
-            source = files.source_of(where, entry.get("source", "public"))
-            return cls(entry["name"], source=source)
-        kind, fields = files.type_and_fields(entry, "open")
-        if "open" in fields and kind is not Categorical:
-            raise SchemaError(f"{where}: open is for type categorical.")
-        apart = {key: fields.pop(key) for key in ("name", "open", "source") if key in fields}
-        return cls(kind=kind, fields=fields, **apart)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The fields that are to be bought; a type comes first, and alone."""
-        if self.kind is None:
-            return ("type",)
-        wanted = [name for name in files.required_fields(self.kind) if name != "name"]
-        return tuple(name for name in wanted if name not in self.fields or self.open)
-
-    def filled(self, kind: type[Column] | None = None, **bought: Any) -> Column:
-        """Return the column, with what was bought in its gaps, and marked so.
-
-        Args:
-            kind: The type, if it is not declared.
-            bought: The fields that were bought, by name.
-        """
-        made = self.kind or kind
-        if made is None:
-            raise SchemaError(f"column {self.name!r}: its type is neither declared nor bought.")
-        paid = tuple(bought) if self.kind else ("type", *bought)
-        marks: dict[str, Any] = {"source": self.source}
-        if paid:
-            marks = {"source": Source.BOUGHT, "bought": paid}
-        return made(self.name, **{**self.fields, **bought, **marks})
-
-    def _check_fields(self, kind: type[Column]) -> None:
-        """Keep the declared fields as a column of that type has them, or refuse them."""
-        fields = dict(self.fields)
-        if kind in (Integer, Float):
-            bound = fields.get("min", fields.get("max", 0))
-            fields = {"min": bound, "max": bound, **fields}
-        elif kind in (Date, Datetime):
-            bound = fields.get("min", fields.get("max", "2000-01-01"))
-            fields = {"min": bound, "max": bound, **fields}
-        elif kind is Categorical and "values" not in fields:
-            if "other" in fields:
-                raise SchemaError(f"column {self.name!r}: other is one of values: declare values.")
-            fields["values"] = [""]
-        probe = kind(self.name, **{**fields, "source": self.source})
-        kept = {name: getattr(probe, name) for name in self.fields}
-        object.__setattr__(self, "fields", kept)
+from tabpe.schema.times import Temporal
 
 
 @dataclass(frozen=True)
@@ -159,8 +29,10 @@ class Outline:
 
     Args:
         columns: The columns that are mentioned.
-        label: Name of the label, or None.
+        label: Name of the label, or names of several, or None.
         label_cuts: For a numeric label: the values at which a new class begins.
+        rules: What holds in every row; columns that they name are to be declared.
+        label_classes: For a numeric label: how many classes there should be, if cuts are bought.
 
     Example:
         >>> outline = Outline.of({"columns": [{"name": "age", "type": "integer", "min": 0}]})
@@ -170,10 +42,17 @@ class Outline:
     """
 
     columns: tuple[Sketch, ...] = ()
-    label: str | None = None
+    label: str | tuple[str, ...] | None = None
     label_cuts: tuple[float, ...] | None = None
+    rules: tuple[str, ...] = ()
+    label_classes: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", texts_of(self.rules))
+        object.__setattr__(self, "label", joint.label_of(self.label))
+        if self.label_cuts is not None:
+            object.__setattr__(self, "label_cuts", tuple(self.label_cuts))
+        numeric.check_classes(self.label_classes, self.label)
         names = [column.name for column in self.columns]
         for name in names:
             if names.count(name) > 1:
@@ -184,7 +63,8 @@ class Outline:
         """Return the outline of a schema, of plain values, of a file, or of nothing at all."""
         if isinstance(given, Schema):
             sketches = tuple(map(Sketch.of, given.columns))
-            return cls(sketches, given.label, given.label_cuts)
+            cuts, classes = given.label_cuts, given.label_classes
+            return cls(sketches, given.label, cuts, given.rules, classes)
         plain = files.read(Path(given)) if isinstance(given, (str, Path)) else given
         return cls.from_dict({} if plain is None else plain)
 
@@ -199,13 +79,30 @@ class Outline:
         """
         if isinstance(plain, Mapping):
             plain = {"columns": [], **plain}
+            plain.pop("label_rare", None)  # which a run finds out anew
         return files.schema_from_dict(cls, plain, column=Sketch.from_dict)
 
-    def with_label(self, label: str | None) -> Outline:
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all labels."""
+        return joint.names_of(self.label)
+
+    def with_label(self, label: str | Sequence[str] | None) -> Outline:
         """Return the outline with `label` as its label; None keeps the one it has."""
-        if label is None or label == self.label:
+        wanted = joint.label_of(label)
+        if wanted is None or wanted == self.label:
             return self
-        return dataclasses.replace(self, label=label, label_cuts=None)
+        return dataclasses.replace(self, label=wanted, label_cuts=None, label_classes=None)
+
+    @property
+    def lacks_cuts(self) -> bool:
+        """Whether it is to be bought where the classes of a numeric label begin."""
+        return self.label_classes is not None and self.label_cuts is None
+
+    @property
+    def listed_labels(self) -> tuple[str, ...]:
+        """Names of the labels whose values are classes: all but a numeric one."""
+        return () if self.label_classes is not None or self.label_cuts else self.labels
 
     def completed(self, table: Mapping[str, str], *, drop: Sequence[str] = ()) -> Outline:
         """Return the outline with every column of a table, in the order of the table.
@@ -218,52 +115,41 @@ class Outline:
             drop: Columns to leave out, such as names and ids.
         """
         mentioned = {column.name: column for column in self.columns}
-        labels = [] if self.label is None else [self.label]
         _check_names("drop", drop, table)
         kept = {name: kind for name, kind in table.items() if name not in drop}
         _check_names("column", mentioned, kept)
-        _check_names("label", labels, kept)
+        _check_names("label", self.labels, kept)
         sketches = (
             self._stored(mentioned.get(name, Sketch(name)), kind) for name, kind in kept.items()
         )
         return dataclasses.replace(self, columns=tuple(sketches))
 
     def _stored(self, sketch: Sketch, arrow_type: str) -> Sketch:
+        if sketch.kind is None:
+            known = stored_as(arrow_type, is_label=sketch.name in self.labels)
+            fields = {**sketch.fields, **known.pop("fields", {})}
+            sketch = dataclasses.replace(sketch, **known, fields=fields)
         storage, kind = Storage.of(arrow_type), sketch.kind
-        if sketch.missing and kind is not None and issubclass(kind, Temporal):
+        moments = kind is not None and issubclass(kind, Temporal)
+        if sketch.missing and storage is None and not moments:
             raise SchemaError(
-                f"column {sketch.name!r}: {' and '.join(sketch.missing)} not declared: bounds of "
-                f"dates and times can not be bought; declare what is publicly known."
-            )
-        if sketch.missing and storage is None:
-            raise SchemaError(
-                f"column {sketch.name!r} is of type {arrow_type}: dates and the like can not be "
+                f"column {sketch.name!r} is of type {arrow_type}: lists and the like can not be "
                 f"bought; convert or drop the column, or declare its type, and values or bounds."
             )
-        if sketch.name == self.label:
-            self._check_label(sketch)
+        if sketch.name in self.labels:
+            numeric.check_kind(self, sketch.name, kind, has_gaps=bool(sketch.missing))
         if kind is None and storage is Storage.TRUTH:
             kind = Boolean
         elif kind is None and storage is Storage.WHOLE:
-            kind = Categorical if sketch.name == self.label else Integer
+            kind = Categorical if sketch.name in self.listed_labels else Integer
         return dataclasses.replace(sketch, kind=kind, storage=storage)
-
-    def _check_label(self, sketch: Sketch) -> None:
-        numeric = sketch.kind in (Integer, Float)
-        if self.label_cuts and (sketch.missing or not numeric):
-            raise SchemaError(
-                f"label={sketch.name!r} has label_cuts: declare its type, min and max too."
-            )
-        if numeric and not self.label_cuts:
-            raise SchemaError(
-                f"label={sketch.name!r} is a number: declare its column categorical, or give "
-                f"label_cuts (the values at which a new class begins)."
-            )
 
     def with_values(self, name: str, values: tuple[Any, ...]) -> Outline:
         """Return the outline with the values of a column declared, if they are missing."""
         sketches = (
-            dataclasses.replace(c, kind=Categorical, fields={"values": values}, open=False)
+            dataclasses.replace(
+                c, kind=Categorical, fields={**c.fields, "values": values}, open=False, top=None
+            )
             if c.name == name and c.missing
             else c
             for c in self.columns
@@ -278,17 +164,20 @@ class Outline:
     @property
     def class_names(self) -> tuple[str, ...] | None:
         """What each class of the label is called; None if that is to be bought."""
-        labels = [column for column in self.columns if column.name == self.label]
+        labels = [column for column in self.columns if column.name in self.labels]
         if not labels:
             return ("all",)
-        if labels[0].missing:
+        if self.lacks_cuts or any(column.missing for column in labels):
             return None
-        return Schema((labels[0].filled(),), self.label, self.label_cuts).class_names
+        filled = tuple(column.filled() for column in labels)
+        classes = self.label_classes
+        return Schema(filled, self.label, self.label_cuts, label_classes=classes).class_names
 
     @property
     def missing(self) -> tuple[str, ...]:
         """What is to be bought: fields of columns, in the manner of `Schema.fields_bought`."""
-        return tuple(f"{column.name}.{name}" for column in self.columns for name in column.missing)
+        fields = (f"{column.name}.{name}" for column in self.columns for name in column.missing)
+        return (*fields, *([f"{self.label}.label_cuts"] if self.lacks_cuts else []))
 
     @property
     def fields_from_data(self) -> tuple[str, ...]:
@@ -296,10 +185,23 @@ class Outline:
         drafted = tuple(c.filled() for c in self.columns if c.source is Source.DATA)
         return Schema(drafted).fields_from_data if drafted else ()
 
-    def filled(self, columns: Mapping[str, Column]) -> Schema:
-        """Return the schema, with the given columns in the place of those that have gaps."""
+    def label_column(self, columns: Mapping[str, Column]) -> Column:
+        """Return the column of the one label, with what was bought in its gaps."""
+        (sketch,) = (column for column in self.columns if column.name == self.label)
+        return columns[sketch.name] if sketch.missing else sketch.filled()
+
+    def filled(
+        self, columns: Mapping[str, Column], label_cuts: tuple[float, ...] | None = None
+    ) -> Schema:
+        """Return the schema, with what was bought in its gaps.
+
+        Args:
+            columns: Columns in the place of those that have gaps.
+            label_cuts: Where the classes of a numeric label begin, if that was bought.
+        """
         made = (columns[c.name] if c.missing else c.filled() for c in self.columns)
-        return Schema(tuple(made), label=self.label, label_cuts=self.label_cuts)
+        cuts = label_cuts if self.lacks_cuts else self.label_cuts
+        return Schema(tuple(made), self.label, cuts, self.rules, self.label_classes)
 
 
 def _check_names(role: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""`Schema`: the columns of a table and which one is its label."""
+"""`Schema`: the columns of a table and which of them are its labels."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import dataclasses
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tabpe.errors import SchemaError, did_you_mean, shown
-from tabpe.schema import files
+from tabpe.schema import files, joint, numeric
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.kinds import COLUMN_TYPES
+from tabpe.schema.rules import Rule, rules_of, texts_of
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,13 @@ class Schema:
 
     Args:
         columns: The columns, in the order of the output.
-        label: Name of the column whose values are evolved apart, class by class; None for
-            one class.
+        label: Name of the column whose values are evolved apart, class by class; or names of
+            several, whose combinations of values are; None for one class.
         label_cuts: For a numeric label: the values at which a new class begins.
+        rules: What holds in every row, as texts such as `discharge >= admission`.
+        label_classes: For a numeric label whose cuts were bought: how many classes were asked for.
+        label_rare: For several labels: the combinations that a run found rare, and evolved together
+            as one class.
 
     Example:
         >>> schema = Schema((Integer("age", 0, 120), Boolean("smoker")), label="smoker")
@@ -33,21 +39,36 @@ class Schema:
         ('age', 'smoker')
         >>> schema.class_names
         ('False', 'True')
+        >>> Schema((Boolean("ill"), Boolean("old")), label=("ill", "old")).class_names[1]
+        'False / True'
     """
 
     columns: tuple[Column, ...]
-    label: str | None = None
+    label: str | tuple[str, ...] | None = None
     label_cuts: tuple[float, ...] | None = None
+    rules: tuple[str, ...] = ()
+    label_classes: int | None = None
+    label_rare: tuple[joint.Combination, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "label", joint.label_of(self.label))
         if self.label_cuts is not None:
             object.__setattr__(self, "label_cuts", tuple(self.label_cuts))
         self._check_columns()
-        if self.label is not None:
-            self._check_label()
+        numeric.check_classes(self.label_classes, self.label)
+        if isinstance(self.label, str):
+            self._check_label(self.label)
         elif self.label_cuts is not None:
-            raise SchemaError("label_cuts is given without a label: name the label too.")
+            then = "leave it out, or name one label" if self.label else "name the label too"
+            raise SchemaError(f"label_cuts is given without a label of its own: {then}.")
+        if isinstance(self.label, tuple):
+            joint.check_joint(self._label_columns)
+        if self.label_rare != ():
+            rare = joint.rare_of(self.label_rare, self.joint_labels)
+            object.__setattr__(self, "label_rare", rare)
+        object.__setattr__(self, "rules", texts_of(self.rules))
+        _ = self.parsed_rules
 
     def _check_columns(self) -> None:
         if not self.columns:
@@ -60,29 +81,33 @@ class Schema:
             twice = next(name for name in names if names.count(name) > 1)
             raise SchemaError(f"column {shown(twice)} is declared twice.")
 
-    def _check_label(self) -> None:
-        if not isinstance(self.label, str):
-            raise SchemaError(f"label={self.label!r}: expected the name of a column as text.")
-        column = self[self.label]
+    def _check_label(self, label: str) -> None:
+        column = self[label]
         if not isinstance(column, (Integer, Float, Categorical, Boolean)):
             raise SchemaError(
                 f"label={self.label!r} is of type {column.type_name}: a label is a category, a "
                 f"truth or a number; take another column, or one made of it, such as the year."
             )
-        numeric = isinstance(column, (Integer, Float))
-        if numeric and not self.label_cuts:
+        is_number = isinstance(column, (Integer, Float))
+        if is_number and self.label_classes is not None and self.label_cuts is None:
+            raise SchemaError(
+                f"label_classes={self.label_classes}: where classes begin is bought: pass "
+                f"schema='private' (--private-schema), or declare label_cuts in its place."
+            )
+        if is_number and not self.label_cuts and self.label_classes is None:
             raise SchemaError(
                 f"label={self.label!r} is a number: declare its column categorical, or give "
                 f"label_cuts (the values at which a new class begins)."
             )
-        if not numeric and self.label_cuts is not None:
-            raise SchemaError(f"label_cuts is for a numeric label; {self.label!r} is not one.")
+        for name in ("label_cuts", "label_classes"):
+            if not is_number and getattr(self, name) is not None:
+                raise SchemaError(f"{name} is for a numeric label; {self.label!r} is not one.")
         if isinstance(column, (Integer, Float)):
             self._check_cuts(column)
 
     def _check_cuts(self, column: Integer | Float) -> None:
         cuts = self.label_cuts or ()
-        bounds = (column.min, *cuts, column.max)
+        bounds = (column.min, *cuts, column.max) if cuts else ()
         if any(
             isinstance(cut, bool) or not isinstance(cut, (int, float)) for cut in cuts
         ) or not all(low < high for low, high in itertools.pairwise(bounds)):
@@ -107,21 +132,58 @@ class Schema:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def parsed_rules(self) -> tuple[Rule, ...]:
+        """The rules as they are meant for the columns.
+
+        Example:
+            >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
+            >>> Schema(columns, rules=("low > hihg",))
+            Traceback (most recent call last):
+            tabpe.errors.SchemaError: rule 'low > hihg', character 7: no column 'hihg': did you ...
+        """
+        return rules_of(self.rules, {column.name: column for column in self.columns})
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all labels."""
+        return joint.names_of(self.label)
+
+    @property
+    def target(self) -> str | None:
+        """The label that is predicted where rows are evaluated: the first of several."""
+        return self.labels[0] if self.labels else None
+
+    @property
+    def joint_labels(self) -> tuple[joint.Listed, ...]:
+        """The columns of several labels; none if there is one, or no label."""
+        return joint.check_joint(self._label_columns) if len(self.labels) > 1 else ()
+
+    @property
+    def _label_columns(self) -> tuple[Column, ...]:
+        return tuple(self[name] for name in self.labels)
+
     @property
     def class_names(self) -> tuple[str, ...]:
-        """What each class of the label is called; a single `all` without a label."""
+        """What each class of the label is called; a single `all` without a label.
+
+        If the label may be null, the last class is that of null.
+        """
         if self.label is None:
             return ("all",)
+        if isinstance(self.label, tuple):
+            return joint.class_names(self.joint_labels, self.label_rare)
         column = self[self.label]
         if isinstance(column, (Categorical, Boolean)):
-            return tuple(str(value) for value in column.values)
-        bounds = self.class_bounds
-        return tuple(f"{_short(low)} to {_short(high)}" for low, high in bounds)
+            names = tuple(str(value) for value in column.values)
+        else:
+            names = tuple(f"{_short(low)} to {_short(high)}" for low, high in self.class_bounds)
+        return (*names, _unlike("null", names)) if column.nullable else names
 
     @property
     def class_bounds(self) -> tuple[tuple[float, float], ...]:
-        """Of a numeric label: smallest and largest value of each class."""
-        if self.label is None or self.label_cuts is None:
+        """Of a numeric label: smallest and largest value of each class but that of null."""
+        if not isinstance(self.label, str) or self.label_cuts is None:
             return ()
         column = self[self.label]
         if not isinstance(column, (Integer, Float)):
@@ -148,17 +210,20 @@ class Schema:
             >>> Schema((age, Boolean("smoker"))).fields_bought
             ('age.max',)
         """
-        return tuple(
+        fields = (
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.BOUGHT
             for name in column.bought or self._fields(column)
         )
+        cuts = [] if self.label_classes is None else [f"{self.label}.label_cuts"]
+        return tuple(dict.fromkeys((*fields, *cuts)))
 
     def _fields(self, column: Column) -> list[str]:
         fields = [name for name in column.domain_fields if getattr(column, name) is not None]
         cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []
-        return [*fields, *cuts] or ["type"]
+        nullable = ["nullable"] if column.nullable else []
+        return [*(fields or ["type"]), *nullable, *cuts]
 
     @property
     def digest(self) -> str:
@@ -166,22 +231,30 @@ class Schema:
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def with_label(self, label: str | None) -> Schema:
+    def with_label(self, label: str | Sequence[str] | None) -> Schema:
         """Return the schema with `label` as its label; None keeps the one it has."""
-        if label is None or label == self.label:
+        wanted = joint.changed_label(label, self.names)
+        if wanted is None or wanted == self.label:
             return self
-        if not isinstance(label, str) or label not in self.names:
-            raise SchemaError(
-                f"label={label!r} is not a column: {did_you_mean(str(label), self.names)}"
-            )
-        return dataclasses.replace(self, label=label, label_cuts=None)
+        return dataclasses.replace(
+            self, label=wanted, label_cuts=None, label_classes=None, label_rare=()
+        )
+
+    @property
+    def of_target(self) -> Schema:
+        """The schema with `target` as its only label, and other labels as columns like others."""
+        return self.with_label(self.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values, as a schema file holds them."""
-        head: dict[str, Any] = {} if self.label is None else {"label": self.label}
-        if self.label_cuts is not None:
-            head["label_cuts"] = list(self.label_cuts)
-        return {**head, "columns": [column.to_dict() for column in self.columns]}
+        several = isinstance(self.label, tuple)
+        head: dict[str, Any] = {"label": list(self.labels) if several else self.label}
+        head["label_cuts"] = None if self.label_cuts is None else list(self.label_cuts)
+        head["label_classes"] = self.label_classes
+        head["label_rare"] = [list(combination) for combination in self.label_rare] or None
+        told = {name: value for name, value in head.items() if value is not None}
+        tail = {"rules": list(self.rules)} if self.rules else {}
+        return {**told, "columns": [column.to_dict() for column in self.columns], **tail}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
@@ -202,6 +275,11 @@ class Schema:
     def save(self, path: str | Path, *, comment: str = "") -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file."""
         files.write(Path(path), self.to_dict(), comment=comment)
+
+
+def _unlike(name: str, others: tuple[str, ...]) -> str:
+    """Return a name that no other has."""
+    return name if name not in others else _unlike(f"({name})", others)
 
 
 def _short(number: float) -> str:

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from tabpe.errors import SchemaError, did_you_mean, shown
-from tabpe.schema.columns import EXACT_INTEGERS, Column, wrong
+from tabpe.schema.columns import Column, wrong
+from tabpe.schema.whole import EXACT_INTEGERS
 
 T = TypeVar("T", dt.date, dt.datetime, dt.time)
 

@@ -72,7 +72,8 @@ def index(candidates: Records, category_weight: float, *, jobs: int = 1) -> Inde
     """Return what finds the nearest of `candidates`, natively if it can.
 
     Args:
-        candidates: At least one, with finite numbers.
+        candidates: At least one. Their numbers are finite; or NaN, if a code of the row tells of
+            what is missing: NaN itself adds nothing to a distance.
         category_weight: What one differing category adds to a distance.
         jobs: Number of threads.
 

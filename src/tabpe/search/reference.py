@@ -2,9 +2,9 @@
 
 Direct differences in float32, summed column by column in a fixed order, then one product and one
 sum for the categories. No expansion into `a^2 - 2ab + b^2`: that form is faster, and wrong for
-about one vote in 10^5. A stable sort (for one neighbour, `argmin`) takes the first of equal
-distances, which is the tie rule. A block of rows at a time keeps the memory bounded, whatever the
-number of rows and candidates.
+about one vote in 10^5. A number that is missing (NaN) adds nothing: a code tells of it. A stable
+sort (for one neighbour, `argmin`) takes the first of equal distances, which is the tie rule. A
+block of rows at a time keeps the memory bounded, whatever the number of rows and candidates.
 """
 
 from __future__ import annotations
@@ -84,9 +84,12 @@ def _distances(
     shape = (len(rows), max(numbers.shape[1], codes.shape[1]))
     total = np.zeros(shape, dtype=np.float32)
     difference = np.empty(shape, dtype=np.float32)
+    holes = bool(np.isnan(rows.numbers).any() or np.isnan(numbers).any())
     for column, values in zip(rows.numbers.T.astype(np.float32, copy=False), numbers, strict=True):
         np.subtract(column[:, None], values[None, :], out=difference)
         np.multiply(difference, difference, out=difference)
+        if holes:
+            np.fmax(difference, 0, out=difference)  # of NaN and 0 it is 0
         np.add(total, difference, out=total)
     if codes.shape[0]:
         differing = np.zeros(shape, dtype=np.uint16)

@@ -21,6 +21,7 @@ from tabpe.io import open_source
 from tabpe.privacy import WrittenTable
 from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
+from tabpe.verify.lawful import Obedience
 from tabpe.verify.report import FAILED, GIVEN, OK, Check
 
 
@@ -53,11 +54,12 @@ def _rows_check(named: WrittenTable, schema: Schema, rows: Path) -> Check:
         return Check("rows", FAILED, f"do not fit the schema: {error}")
     if count != named.rows:
         return Check("rows", FAILED, f"{count:,} rows, stated are {named.rows:,}")
-    return Check("rows", OK, f"{count:,} rows, and all fit the schema")
+    obey = " and obey its rules" if schema.rules else ""
+    return Check("rows", OK, f"{count:,} rows, and all fit the schema{obey}")
 
 
 def fitting_rows(schema: Schema, path: Path) -> int:
-    """Return the number of rows of a table, all of which fit the schema to the letter.
+    """Return the number of rows of a table, all of which fit the schema and its rules.
 
     Raises:
         DataError: If a row does not fit, or the columns are not those of the schema.
@@ -65,12 +67,13 @@ def fitting_rows(schema: Schema, path: Path) -> int:
     source, strict = open_source(path), _strict(schema)
     if tuple(source.names) != schema.names:
         raise DataError("the columns are not those of the schema, in its order.")
-    encoder, count = Encoder(strict), 0
+    encoder, rules, count = Encoder(strict), Obedience(schema), 0
     for batch in source.batches(schema.names):
-        wrong = _first_wrong(encoder, batch.table)
+        wrong = _first_wrong(encoder, batch.table) or rules.first_broken(batch.table)
         if wrong is not None:
             raise wrong.at(None, batch.first_row)
         count += batch.table.num_rows
+    rules.check_keys()
     return count
 
 

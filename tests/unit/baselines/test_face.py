@@ -244,3 +244,9 @@ def test_a_label_of_numbers_keeps_its_whole_range(name):
     model = Baseline(METHODS[name](**settings), epsilon=5, delta=1e-6, n_samples=300)
     costs = model.fit(table, schema=schema).sample()["cost"].to_numpy()
     assert (costs > 100).mean() > 0.5
+
+
+def test_a_schema_with_rules_is_refused():
+    schema = dataclasses.replace(SCHEMA, rules=(f"unique({SCHEMA.names[0]})",))
+    with pytest.raises(ParameterError, match=r"has 1 rules.*or use TabPE"):
+        Baseline(Independent(), delta=1e-6).fit(TABLE, schema)

@@ -210,7 +210,6 @@ def test_a_constant_column():
         ({"name": [f"{SECRET}{n}" for n in range(500)]}, None, "'name'.*drop the column"),
         ({"x": ["1"] * 5}, None, "column 'x': too few rows.*declare its type"),
         ({"x": [1] * 5}, None, "column 'x': too few rows.*declare min and max"),
-        ({"x": ["1"] * 500 + [""] * 500}, None, "column 'x' has empty cells"),
         ({"x": [1.5] * 500}, {"label": "x"}, "label='x' holds decimals.*label_cuts"),
         ({"x": [math.inf] * 500}, None, "column 'x' seems to hold infinite numbers.*min and max"),
         (
@@ -231,6 +230,25 @@ def test_what_can_not_be_bought_is_refused_with_what_to_declare(columns, given, 
     assert SECRET not in str(caught.value)
     assert "500" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1"] * 700 + [""] * 700, {"type": "integer", "min": 1, "max": 1}),
+        ([1.5] * 700 + [None] * 700, {"type": "float", "decimals": 1}),
+        (["true"] * 700 + [" "] * 700, {"type": "boolean"}),
+        (["a"] * 700 + [""] * 700, {"type": "categorical", "values": ["a"]}),
+        (["a"] * 700 + [None] * 700, {"type": "categorical"}),
+    ],
+)
+def test_a_bought_type_says_whether_cells_are_empty(cells, expected):
+    column = bought({"x": cells}).schema["x"]
+    found = column.to_dict()
+    assert column.nullable
+    assert "nullable" in column.bought
+    assert expected.items() <= {**found, "values": found.get("values", [])[:1]}.items()
+    assert "" not in found.get("values", [])
 
 
 def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkeypatch):

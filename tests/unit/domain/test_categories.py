@@ -46,7 +46,7 @@ def test_the_order_of_what_was_told_does_not_show():
 
 
 def test_nothing_told_and_nothing_public_is_refused():
-    with pytest.raises(SchemaError, match=r"column 'name'.*drop the column, or declare its values"):
+    with pytest.raises(SchemaError, match=r"column 'name'.*drop the column, declare its values"):
         listed(Sketch("name"), {}, apart=True)
 
 

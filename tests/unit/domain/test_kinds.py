@@ -25,7 +25,10 @@ READINGS = [
     ({"truth": 1000}, Reading(Boolean)),
     ({"other": 1000}, Reading(Categorical)),
     ({"other": 500, "whole": 500}, Reading(Categorical)),
-    ({"other": 500, "empty": 500}, Reading(Categorical)),
+    ({"other": 500, "empty": 500}, Reading(Categorical, nullable=True)),
+    ({"empty": 500, "whole": 500}, Reading(Integer, 0, nullable=True)),
+    ({"empty": 500, "digits_2": 500}, Reading(Float, 2, nullable=True)),
+    ({"empty": 500, "truth": 500}, Reading(Boolean, nullable=True)),
     ({"truth": 500, "whole": 500}, Reading(Categorical)),
 ]
 
@@ -54,9 +57,7 @@ def test_cells_of_another_kind_below_the_noise_do_not_count():
     [
         ({}, "column 'x': too few rows.*declare its type"),
         ({"whole": 20}, "too few rows"),
-        ({"empty": 1000}, "column 'x' has empty cells"),
-        ({"empty": 500, "whole": 500}, "empty cells"),
-        ({"empty": 500, "truth": 500}, "empty cells"),
+        ({"empty": 1000}, "too few rows"),
     ],
 )
 def test_what_can_not_be_told_is_refused(cells, message):

@@ -1,5 +1,6 @@
 """A first schema from a table: one rule at a time."""
 
+import dataclasses
 import datetime
 import decimal
 
@@ -215,7 +216,7 @@ def test_a_label_or_drop_that_is_no_column_is_refused(options, message):
 
 def test_too_many_different_texts_are_refused_without_one_of_them():
     with pytest.raises(
-        DataError, match=r"column 'x' holds more than 1000 .*drop the col"
+        DataError, match=r"column 'x' holds more than 1000 .*drop the col.*values.*top"
     ) as caught:
         drafted([f"{SECRET}-{number}" for number in range(1001)])
     assert SECRET not in str(caught.value)
@@ -226,24 +227,41 @@ def test_as_many_different_texts_as_allowed_are_kept():
 
 
 @pytest.mark.parametrize(
-    "cells",
+    ("cells", "known"),
     [
-        [1, None],
-        ["a", None],
-        [True, None],
-        [0.5, np.nan],
-        ["1", ""],
-        ["1.5", " "],
-        pa.array([0.5, np.nan], pa.float32()),
-        pa.array(["a", None]).dictionary_encode(),
-        pa.chunked_array([[1], [None, 2]]),
+        ([1, None], [1]),
+        (["a", None], ["a"]),
+        ([True, None], [True]),
+        ([0.5, np.nan], [0.5]),
+        (["1", ""], ["1"]),
+        (["1.5", " "], ["1.5"]),
+        (["a", ""], ["a"]),
+        (["true", ""], ["true"]),
+        (["2024-01-31", ""], ["2024-01-31"]),
+        (pa.array([0.5, np.nan], pa.float32()), [0.5]),
+        (pa.array(["a", None]).dictionary_encode(), ["a"]),
+        (pa.chunked_array([[1], [None, 2]]), [1, 2]),
     ],
-    ids=["null", "text", "truth", "nan", "empty", "blank", "float32", "dictionary", "chunks"],
+    ids=[
+        *("null", "text", "truth", "nan", "empty", "blank", "empty text", "empty truth", "day"),
+        *("float32", "dictionary", "chunks"),
+    ],
 )
-@pytest.mark.parametrize("label", [None, "x"])
-def test_a_missing_cell_is_named_by_column_and_row(cells, label):
-    with pytest.raises(DataError, match="column 'x' has no value in row 2"):
-        drafted(cells, label=label)
+def test_a_missing_cell_makes_a_column_nullable_and_changes_nothing_else(cells, known):
+    found = drafted(cells)
+    assert found == dataclasses.replace(drafted(known), nullable=True)
+
+
+def test_a_label_with_missing_cells_has_a_class_for_them():
+    table = pa.table({"x": ["a", None, "b"], "y": [1, 2, 3]})
+    assert draft_schema(table, label="x").class_names == ("a", "b", "null")
+    numbers = pa.table({"x": [*map(float, range(500)), None]})
+    assert len(draft_schema(numbers, label="x").class_names) == 5
+
+
+def test_that_cells_are_missing_is_told_to_be_read_off_the_data():
+    fields = draft_schema(pa.table({"x": ["a", None], "y": [True, None]})).fields_from_data
+    assert fields == ("x.values", "x.nullable", "y.type", "y.nullable")
 
 
 def test_an_infinite_cell_is_named_by_column_and_row():
@@ -264,7 +282,7 @@ def test_a_column_without_any_value_is_refused(cells):
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**63)])
 def test_whole_numbers_beyond_a_float_are_refused_without_showing_them(number):
     for cells in ([1, number], ["1", str(number)]):
-        with pytest.raises(DataError, match=r"column 'x' .* beyond 2\*\*53") as caught:
+        with pytest.raises(DataError, match=r"column 'x' .* beyond 2\*\*53.*type: id") as caught:
             drafted(cells)
         assert str(number) not in str(caught.value)
 

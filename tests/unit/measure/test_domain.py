@@ -5,10 +5,12 @@ import pytest
 
 from tabpe.domain.bounds import Bins
 from tabpe.domain.categories import told_above
+from tabpe.domain.quantiles import Pieces
 from tabpe.errors import BudgetError, TabpeError
 from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import ROWS, Account, BillItem, FakeNoise, Neighbours
+from tabpe.schema import Categorical
 
 USERS = Neighbours(max_rows=3)
 NAMES = ("a", "b")
@@ -32,6 +34,10 @@ class RecordingSurvey:
     def bins(self, asked):
         """Return the same counts for each column."""
         return self._answered("bins", asked)
+
+    def listed(self, asked):
+        """Return the same counts for each column."""
+        return self._answered("listed", asked)
 
     def values(self, asked):
         """Return known values."""
@@ -61,10 +67,14 @@ ASKING = {
     measure.KINDS: (measure.kinds, NAMES),
     measure.MAGNITUDES: (measure.magnitudes, NAMES),
     measure.BINS: (measure.bins, dict.fromkeys(NAMES, Bins(0.0, 1.0, 3))),
+    measure.QUANTILES: (measure.quantiles, dict.fromkeys(NAMES, Pieces((1.0, 2.0)))),
+    measure.COMMON: (measure.listed, {name: Categorical(name, ("x", "y", "z")) for name in NAMES}),
     measure.VALUES: (measure.values, dict.fromkeys(NAMES, str)),
 }
 each_measurement = pytest.mark.parametrize("name", ASKING)
-each_histogram = pytest.mark.parametrize("name", list(ASKING)[:3])
+each_histogram = pytest.mark.parametrize(
+    "name", [name for name in ASKING if name != measure.VALUES]
+)
 
 
 def agreed(name, times=2, sigma=4.0):
@@ -95,7 +105,7 @@ def test_the_account_is_charged_for_every_column_before_the_rows_are_read(name):
 
     class Survey(RecordingSurvey):
         def __getattribute__(self, asked):
-            if asked in ("kinds", "magnitudes", "bins", "values"):
+            if asked in ("kinds", "magnitudes", "bins", "listed", "values"):
                 assert account.spent == account.agreed
             return super().__getattribute__(asked)
 

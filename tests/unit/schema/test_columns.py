@@ -69,12 +69,21 @@ def test_a_constant_category_is_legal():
     assert Categorical("country", ("nl",)).size == 1
 
 
-@pytest.mark.parametrize("bound", [1.5, 1.0, "1", None, True, math.nan, 2**53 + 1, -(2**53) - 1])
+@pytest.mark.parametrize("bound", [1.5, 1.0, "1", None, True, math.nan, 2**64, -(2**63) - 1])
 def test_an_integer_bound_must_be_a_whole_number_that_a_float_holds(bound):
     with pytest.raises(SchemaError, match=r"column 'age': min=.*whole number"):
         Integer("age", bound, 2**53)
     with pytest.raises(SchemaError, match=r"column 'age': max=.*whole number"):
         Integer("age", -(2**53), bound)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound"),
+    [(0, 2**53 + 1, "max"), (-(2**53) - 1, 0, "min"), (2**60, 2**61, "max"), (0, 2**64 - 1, "max")],
+)
+def test_bounds_that_no_float_tells_apart_are_refused_with_what_to_write(low, high, bound):
+    with pytest.raises(SchemaError, match=rf"column 'no': {bound}=.*2\*\*53 apart.*write id"):
+        Integer("no", low, high)
 
 
 def test_numpy_bounds_are_taken_for_the_numbers_they_are():

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from tabpe.cli.app import app
 from tabpe.datasets import hospital_schema
 from tabpe.errors import SchemaError
-from tabpe.schema import Categorical, Date, Datetime, Id, Schema, Time
+from tabpe.schema import Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 from tabpe.schema.editor import json_schema
 
 RICH = Schema(
@@ -18,9 +18,12 @@ RICH = Schema(
         Date("born", "1900-01-01", "2024-12-31", format="%d.%m.%Y"),
         Datetime("seen", "2024-01-01", "2025-01-01", "minute", "UTC"),
         Time("opens"),
+        Integer("pay", 0, 9, scale="quantile", quantiles=(0, 1, 3, 9)),
+        Float("debt", -9, 9, scale="log"),
         Categorical("grade", (1, 2), ordered=True),
     ),
     label="grade",
+    rules=("born <= '2000-01-01'", "unique(no)"),
 )
 
 
@@ -41,6 +44,7 @@ def test_a_schema_is_taken(checker, schema):
     [
         {"name": "x", "type": "integer", "min": 0},
         {"name": "x", "type": "integer", "min": 0, "max": 1, "decimals": 1},
+        {"name": "x", "type": "integer", "min": 0, "max": 1, "scale": "root"},
         {"name": "x", "type": "categorical", "values": []},
         {"name": "x", "type": "datetime", "min": "2024-01-01", "max": "2024-01-02",
          "resolution": "week"},
@@ -51,6 +55,14 @@ def test_a_schema_is_taken(checker, schema):
 )  # fmt: skip
 def test_what_tabpe_refuses_is_refused(checker, column):
     plain = {"columns": [column]}
+    assert not checker.is_valid(plain)
+    with pytest.raises(SchemaError):
+        Schema.from_dict(plain)
+
+
+@pytest.mark.parametrize("rules", ["age > 3", [3], [""], ["x"] * 201])
+def test_rules_that_tabpe_refuses_are_refused(checker, rules):
+    plain = {"columns": [{"name": "x", "type": "boolean"}], "rules": rules}
     assert not checker.is_valid(plain)
     with pytest.raises(SchemaError):
         Schema.from_dict(plain)

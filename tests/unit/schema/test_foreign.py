@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from tabpe.cli.app import app
 from tabpe.errors import ParameterError, SchemaError
 from tabpe.schema import Outline, Schema
-from tabpe.schema.foreign import FORMATS, imported
+from tabpe.schema.foreign import FORMATS, frictionless, imported, smartnoise
 
 SDV = {
     "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
@@ -209,3 +209,16 @@ def test_the_command_refuses_what_it_does_not_know(tmp_path):
     command = ["schema", "import", str(tmp_path / "x.json"), "-o", str(tmp_path / "y.yaml")]
     assert CliRunner().invoke(app, command).exit_code == 2
     assert not (tmp_path / "y.yaml").exists()
+
+
+def test_nullability_is_taken_over_where_it_is_said():
+    fields = [
+        {"name": "age", "type": "integer", "constraints": {"required": False}},
+        {"name": "pay", "type": "number", "constraints": {"required": True}},
+        {"name": "ill", "type": "boolean"},
+    ]
+    found = frictionless.read({"fields": fields}).columns
+    assert [column.get("nullable") for column in found] == [True, None, None]
+    visits = {"age": {"type": "int", "nullable": True}, "pay": {"type": "float", "nullable": False}}
+    found = smartnoise.read({"": {"clinic": {"visits": visits}}}).columns
+    assert [column.get("nullable") for column in found] == [True, None]

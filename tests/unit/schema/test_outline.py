@@ -8,6 +8,8 @@ from tabpe.errors import SchemaError
 from tabpe.schema import (
     Boolean,
     Categorical,
+    Date,
+    Datetime,
     Float,
     Integer,
     Outline,
@@ -15,6 +17,7 @@ from tabpe.schema import (
     Sketch,
     Source,
     Storage,
+    Time,
 )
 
 TABLE = {"age": "int64", "bmi": "double", "ward": "string", "ill": "bool"}
@@ -62,6 +65,24 @@ def test_nothing_at_all_lacks_what_the_storage_does_not_tell():
         ({"name": "ward", "type": "categorical", "values": ["a"]}, ()),
         ({"name": "ward", "type": "categorical", "values": ["a"], "open": True}, ("ward.values",)),
         ({"name": "ward", "type": "categorical", "values": ["a"], "open": False}, ()),
+        ({"name": "ward", "type": "categorical", "other": "rest"}, ("ward.values",)),
+        ({"name": "ward", "type": "categorical", "top": 3}, ("ward.values",)),
+        (
+            {"name": "ward", "type": "categorical", "values": ["a", "b"], "top": 1, "other": "c"},
+            ("ward.values",),
+        ),
+        (
+            {"name": "age", "type": "integer", "scale": "quantile"},
+            ("age.min", "age.max", "age.quantiles"),
+        ),
+        (
+            {"name": "age", "type": "integer", "min": 0, "max": 9, "scale": "quantile"},
+            ("age.quantiles",),
+        ),
+        ({"name": "age", "type": "integer", "scale": "log"}, ("age.min", "age.max")),
+        ({"name": "ward", "type": "date", "min": "2024-01-01"}, ("ward.max",)),
+        ({"name": "ward", "type": "time"}, ()),
+        ({"name": "ward", "type": "time", "open": True, "max": "18:00"}, ("ward.min",)),
         ({"name": "ill", "type": "boolean"}, ()),
     ],
 )
@@ -96,8 +117,28 @@ def test_a_file_may_name_the_label_alone():
             {"name": "age", "type": "integer", "min": 0, "open": True},
             "open is for type categorical",
         ),
+        ({"name": "w", "type": "categorical", "top": 0}, "top=0: expected a whole number"),
+        ({"name": "w", "type": "categorical", "top": True}, "top=True: expected a whole number"),
+        ({"name": "age", "type": "integer", "top": 3}, "top is for type categorical"),
+        (
+            {"name": "w", "type": "categorical", "values": ["a"], "ordered": True, "top": 1},
+            "without ordered",
+        ),
+        (
+            {"name": "w", "type": "categorical", "values": ["a"], "open": True, "top": 1},
+            "leave open out, or values",
+        ),
+        ({"name": "w", "type": "categorical", "values": [1, 2], "top": 1}, "declare other"),
+        (
+            {"name": "w", "type": "categorical", "values": [1, 2], "top": 1, "other": "rest"},
+            "mixes int, str",
+        ),
+        ({"name": "w", "type": "categorical", "values": ["a"], "other": "b"}, "one of values"),
+        (
+            {"name": "x", "type": "integer", "scale": "quantile", "quantiles": [0, 1, 2, 9]},
+            "quantiles run from min to max: declare these too",
+        ),
         ({"name": "w", "type": "categorical", "values": ["a"], "open": "yes"}, "true or false"),
-        ({"name": "w", "type": "categorical", "other": "a"}, "declare values"),
         ({"name": "w", "type": "categorical", "values": ["a", 1], "open": True}, "mixes"),
         ({"name": "age", "type": "integer", "min": 0, "source": "data"}, "source: public"),
         ({"name": "age", "source": "somewhere"}, "source='somewhere'"),
@@ -145,8 +186,30 @@ def test_names_that_the_table_does_not_have_are_refused(given, drop, message):
         Outline.of(given).completed(TABLE, drop=drop)
 
 
-@pytest.mark.parametrize("arrow_type", ["timestamp[us]", "date32[day]", "list<item: int64>"])
-def test_dates_are_refused_unless_they_are_declared_or_dropped(arrow_type):
+@pytest.mark.parametrize(
+    ("arrow_type", "kind", "missing"),
+    [
+        ("timestamp[us]", Datetime, ("min", "max")),
+        ("timestamp[ns, tz=Europe/Berlin]", Datetime, ("min", "max")),
+        ("date32[day]", Date, ("min", "max")),
+        ("time64[us]", Time, ("min", "max")),
+    ],
+)
+def test_dates_that_are_stored_as_such_are_dates(arrow_type, kind, missing):
+    (sketch,) = Outline.of(None).completed({"when": arrow_type}).columns
+    assert (sketch.kind, sketch.missing) == (kind, missing)
+    assert sketch.fields.get("timezone") == ("Europe/Berlin" if "tz" in arrow_type else None)
+
+
+@pytest.mark.parametrize("column", [{"name": "when"}, {"name": "when", "type": "date"}])
+def test_dates_are_no_label(column):
+    given = Outline.of({"label": "when", "columns": [column]})
+    with pytest.raises(SchemaError, match=r"label='when' is a date or a time.*such as the year"):
+        given.completed({"when": "date32[day]"})
+
+
+@pytest.mark.parametrize("arrow_type", ["duration[ns]", "list<item: int64>"])
+def test_lists_are_refused_unless_they_are_declared_or_dropped(arrow_type):
     with pytest.raises(SchemaError, match="drop the column, or declare"):
         Outline.of(None).completed({"when": arrow_type, "age": "int64"})
     declared = outline({"name": "when", "type": "categorical", "values": ["2024"]})
@@ -213,3 +276,18 @@ def test_what_is_bought_is_marked_and_what_is_public_is_not():
 def test_a_column_without_a_type_can_not_be_filled():
     with pytest.raises(SchemaError, match="neither declared nor bought"):
         Sketch("age").filled(min=0)
+
+
+def test_a_column_without_a_type_may_be_declared_nullable():
+    outline = Outline.of({"columns": [{"name": "age", "nullable": True}, {"name": "ward"}]})
+    table = outline.completed({"age": "int64", "ward": "string"})
+    assert table.missing == ("age.min", "age.max", "ward.type")
+    bought = table.columns[0].filled(min=0, max=9)
+    assert bought.nullable
+    assert bought.bought == ("min", "max")
+    assert table.with_values("age", (1, 2)).columns[0].filled().nullable
+
+
+def test_whether_a_column_without_a_type_is_nullable_is_a_truth():
+    with pytest.raises(SchemaError, match=r"nullable='maybe'.*true or false"):
+        Outline.of({"columns": [{"name": "age", "nullable": "maybe"}]})

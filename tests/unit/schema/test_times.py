@@ -126,12 +126,6 @@ def test_what_others_call_a_type_is_told_in_our_words(kind, advice):
     assert advice in str(error.value)
 
 
-def test_bounds_of_dates_are_not_bought():
-    given = {"columns": [{"name": "x", "type": "date", "min": "2024-01-01"}]}
-    with pytest.raises(SchemaError, match="max not declared: bounds of dates and times"):
-        Outline.of(given).completed({"x": "string"})
-
-
 def test_an_order_is_no_part_of_a_schema_without_one():
     plain = Schema((Categorical("x", ("a", "b")), Integer("y", 0, 1))).to_dict()
     assert plain["columns"][0] == {

@@ -113,20 +113,93 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused(weight):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kernel", ["prune", "filter", "dense", "automatic"])
 def test_rows_that_are_not_finite_are_refused(kernel, value):
-    index = nearest.index(drawn(40), WEIGHT).index
+    codes = 2 if kernel == "filter" else 0
+    index = nearest.index(drawn(40, categorical=codes), WEIGHT).index
     asked = nearest.NativeIndex(index, 40, kernel=kernel)
     with pytest.raises(ValueError, match="expected numbers from -1e15 to 1e15"):
-        asked.nearest(with_number(drawn(50), value))
+        asked.nearest(with_number(drawn(50, categorical=codes), value))
 
 
 @native
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("size", [1, 40, 5000])
 def test_candidates_that_are_not_finite_are_refused(size, value):
-    candidates = Records(drawn(size).numbers.copy(), drawn(size).codes)
+    categorical = 0 if np.isnan(value) else 2
+    candidates = drawn(size, categorical=categorical)
     candidates.numbers[size // 2 :: 7] = value
     with pytest.raises(ValueError, match="expected numbers from -1e15 to 1e15"):
         nearest.index(candidates, WEIGHT)
+
+
+def holed(size, seed, numeric=3, categorical=2, share=0.3):
+    """Rows of which numbers are missing, with a code for each that says so."""
+    rows = drawn(size, numeric, categorical, seed)
+    missing = np.random.default_rng([seed, 1]).random(rows.numbers.shape) < share
+    numbers = np.where(missing, np.float32(np.nan), rows.numbers)
+    return Records(numbers, np.hstack([rows.codes, missing.astype(np.uint8)]))
+
+
+def naive(rows, candidates, k):
+    """The nearest by the words: a null and a number differ like two categories."""
+    found = []
+    for number, code in zip(rows.numbers, rows.codes, strict=True):
+        far = np.nansum((candidates.numbers - number).astype(np.float64) ** 2, axis=1)
+        far += WEIGHT * (candidates.codes != code).sum(axis=1)
+        found.append(np.argsort(far, kind="stable")[:k])
+    return np.array(found)
+
+
+@native
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 1.0])
+@pytest.mark.parametrize(("rows", "candidates"), [(50, 40), (3000, 700), (1, 1)])
+@pytest.mark.parametrize("wide", [2, 300])
+def test_missing_numbers_are_as_far_as_a_category(rows, candidates, share, wide):
+    """Missing among rows, candidates or both; compiled, in numpy and by the words."""
+    asked, known = holed(rows, 1, categorical=wide, share=share), drawn(candidates, 3, wide + 3, 2)
+    some = holed(candidates, 3, categorical=wide, share=share)
+    plain = Records(
+        known.numbers, np.hstack([known.codes[:, :wide], np.zeros((candidates, 3), np.uint8)])
+    )
+    k = min(3, candidates)
+    for against in (some, plain):
+        expected = NumpyIndex(against, WEIGHT).nearest(asked, k)
+        assert (nearest.index(against, WEIGHT, jobs=2).nearest(asked, k) == expected).all()
+        far = naive(asked.take(np.arange(min(rows, 50))), against, k)
+        assert (far == expected[:50]).mean() > 0.99  # float32 and float64 differ in a tie
+
+
+@native
+@pytest.mark.parametrize("name", _native.search.instruction_sets() if _native.search else [])
+def test_every_instruction_set_passes_over_missing_numbers(name):
+    asked, against = holed(700, 1), holed(300, 2)
+    index = nearest.NativeIndex(nearest.index(against, WEIGHT).index, 300, instruction_set=name)
+    assert (index.nearest(asked, 5) == NumpyIndex(against, WEIGHT).nearest(asked, 5)).all()
+
+
+@native
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e20])
+def test_beside_missing_numbers_others_are_still_finite(value):
+    index = nearest.index(holed(40, 0), WEIGHT)
+    with pytest.raises(ValueError, match="expected numbers from -1e15 to 1e15"):
+        index.nearest(with_number(holed(50, 1), value))
+
+
+@native
+@pytest.mark.parametrize("kernel", ["prune", "filter", "dense"])
+def test_kernels_that_can_not_hold_missing_numbers_say_so(kernel):
+    index = nearest.index(holed(40, 0), WEIGHT).index
+    with pytest.raises(ValueError, match="missing number"):
+        nearest.NativeIndex(index, 40, kernel=kernel).nearest(holed(50, 1))
+
+
+@native
+def test_rows_with_missing_numbers_are_merged_and_ordered_like_others():
+    rows = holed(2000, 4, numeric=1, categorical=1, share=0.5)
+    rows = Records(np.round(rows.numbers, 1), rows.codes)
+    merged, weights = nearest.prepared(rows, WEIGHT)
+    assert weights is not None
+    assert weights.sum() == len(rows)
+    assert len(np.unique(np.hstack([merged.numbers, merged.codes]), axis=0)) == len(merged)
 
 
 @native

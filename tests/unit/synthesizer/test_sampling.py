@@ -1,9 +1,11 @@
 """`TabPE`: sampling."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from facade import fake_fit, fitted, rows_of
+from tabpe import Integer, Schema
 from tabpe.errors import (
     ParameterError,
 )
@@ -99,3 +101,17 @@ def test_a_smooth_sample_repeats(table):
 def test_smooth_rows_might_not_meet_conditions(table):
     with pytest.raises(ParameterError, match="not together with conditions"):
         fitted(table).sample(5, smooth=True, conditions={"ward": "skin"})
+
+
+def test_a_smooth_sample_keeps_skewed_columns_and_piles_of_one_value():
+    rng = np.random.default_rng(0)
+    gain = np.where(rng.random(4000) < 0.8, 0, np.round(rng.lognormal(6, 1, 4000)))
+    table = pa.table({"gain": np.minimum(gain, 100_000)})
+    model = fitted(table, Schema((Integer("gain", 0, 100_000),)), n_samples=400)
+    plain, smooth = (
+        model.sample(8000, smooth=smooth)["gain"].to_numpy() for smooth in (False, True)
+    )
+    assert len(np.unique(smooth)) > 2 * len(np.unique(plain))
+    levels = np.linspace(0.05, 0.95, 19)
+    far = np.abs(np.quantile(plain, levels) - np.quantile(smooth, levels))
+    assert (far <= 0.1 * np.quantile(plain, levels) + 5).all()

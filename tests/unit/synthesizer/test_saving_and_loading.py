@@ -105,6 +105,7 @@ def test_a_file_with_foreign_parameters_is_refused(table, tmp_path, change):
         lambda arrays: {name: array[:0] for name, array in arrays.items()},
         lambda arrays: {**arrays, "numbers": arrays["numbers"] + 2},
         lambda arrays: {**arrays, "numbers": arrays["numbers"][:, :1]},
+        lambda arrays: {**arrays, "numbers": arrays["numbers"] * np.nan},
         lambda arrays: {**arrays, "codes": arrays["codes"] + 100},
         lambda arrays: {**arrays, "codes": arrays["codes"].astype(int) - 100},
         lambda arrays: {**arrays, "classes": arrays["classes"] + 2},

@@ -1,7 +1,10 @@
 """`TabPE`: scikit-learn manners."""
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from facade import FAST, SCHEMA, fitted
 from tabpe import (
@@ -69,3 +72,38 @@ def test_sampling_and_saving_need_a_fit(tmp_path):
     with pytest.raises(NotFittedError):
         TabPE().save(tmp_path / "model.tabpe")
     assert list(tmp_path.iterdir()) == []
+
+
+def without_old(frame):
+    return frame[frame["age"] < 90]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_it_ends_a_pipeline_of_scikit_learn(table, plain, tmp_path):
+    """Steps before it are of the user, and see private rows: public functions of single rows."""
+    schema = SCHEMA.to_dict() if plain else SCHEMA
+    model = make_pipeline(FunctionTransformer(without_old), TabPE(**FAST, schema=schema))
+    pipeline = clone(model).fit(table.to_pandas())
+    made = pipeline[-1].sample()
+    assert isinstance(made, pd.DataFrame)
+    assert pipeline[-1].schema_ == SCHEMA
+    pipeline[-1].save(tmp_path / "run.tabpe")
+    again = TabPE.load(tmp_path / "run.tabpe")
+    assert again.schema == SCHEMA
+    assert again.sample().equals(made)
+
+
+def test_parameters_of_a_pipeline_reach_it(table):
+    pipeline = Pipeline([("tabpe", TabPE(**FAST, schema=SCHEMA))])
+    pipeline.set_params(tabpe__n_samples=17).fit(table)
+    assert len(pipeline["tabpe"].sample()) == 17
+
+
+def test_a_schema_is_given_once(table):
+    with pytest.raises(ParameterError, match="given to the model and to fit"):
+        TabPE(**FAST, schema=SCHEMA).fit(table, SCHEMA)
+
+
+def test_a_schema_of_another_kind_is_refused(table):
+    with pytest.raises(ParameterError, match="schema: int: expected 'declared' or 'private'"):
+        TabPE(**FAST, schema=3).fit(table)

@@ -99,6 +99,6 @@ def test_what_does_not_fit_is_named(domains, error, message):
     assert message in str(found.value)
 
 
-def test_bounds_of_dates_must_be_declared(frame):
-    with pytest.raises(SchemaError, match="bounds of dates and times can not be bought"):
-        made(frame, {})
+def test_what_the_metadata_lack_is_bought_dates_among_it(frame):
+    rows = made(frame, {}, schema_budget=0.3, epsilon=6.0).sample(num_rows=50)
+    assert rows["seen"].str.fullmatch(r"\d\d[.]\d\d[.]20\d\d").all()

@@ -169,3 +169,16 @@ def test_a_bad_cell_is_named_and_not_shown(table):
     assert "column 'born'" in str(error.value)
     assert "row 2" in str(error.value)
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
+def test_clocks_without_a_zone_show_what_they_showed(kind):
+    """The schema says where they are; the table does not, and comes out as it came in."""
+    ten = [dt.datetime(2024, 7, 1, 10)] * 60
+    table = pa.table({"at": pa.array(ten, pa.timestamp("us"))})
+    form = {"arrow": table, "pandas": table.to_pandas(), "polars": pl.from_arrow(table)}[kind]
+    column = Datetime("at", ten[0], ten[0], "hour", timezone="Europe/Berlin")
+    made = fitted(form, Schema((column,)), n_samples=5).sample()
+    assert type(made) is type(form)
+    cells = made["at"].to_pylist() if kind == "arrow" else list(made["at"])
+    assert cells == ten[:5]

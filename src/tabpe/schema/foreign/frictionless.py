@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabpe.errors import SchemaError
-from tabpe.schema.foreign.parts import Entry, Imported, entry, mapping, one_of_tables, read_columns
+from tabpe.schema.foreign.parts import (
+    Entry,
+    Imported,
+    entry,
+    mapping,
+    nullable,
+    one_of_tables,
+    read_columns,
+)
 
 _USUAL = ("default", "any")
 _MOMENTS = ("date", "datetime", "time")
@@ -44,7 +52,12 @@ def read(plain: Mapping[str, Any], table: str | None = None) -> Imported:
         if not isinstance(field, Mapping) or "name" not in field:
             raise SchemaError(f"fields: entry {place} has no name.")
         fields[str(field["name"])] = {**field, "is_key": field["name"] == alone}
-    return read_columns(fields, _column)
+    return read_columns(fields, _with_nulls)
+
+
+def _with_nulls(name: str, told: Mapping[str, Any]) -> Entry | str:
+    limits = mapping("constraints", told.get("constraints", {}))
+    return nullable(_column(name, told), limits.get("required") is False)
 
 
 def _column(name: str, told: Mapping[str, Any]) -> Entry | str:

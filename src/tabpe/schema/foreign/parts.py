@@ -57,6 +57,13 @@ def entry(name: str, kind: str, **fields: Any) -> Entry:
     return {"name": name, "type": kind, **{k: v for k, v in fields.items() if v is not None}}
 
 
+def nullable(found: Entry | str, told: Any) -> Entry | str:
+    """Return the entry of a column with what is told of nulls, if anything."""
+    if isinstance(found, str) or found["type"] == "id" or told is not True:
+        return found
+    return {**found, "nullable": True}
+
+
 def one_of_tables(tables: Mapping[str, Any], table: str | None) -> Any:
     """Return the table of that name, or the only one."""
     names = list(map(str, tables))

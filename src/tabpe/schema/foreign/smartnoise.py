@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tabpe.schema.foreign.parts import Entry, Imported, entry, mapping, one_of_tables, read_columns
+from tabpe.schema.foreign.parts import (
+    Entry,
+    Imported,
+    entry,
+    mapping,
+    nullable,
+    one_of_tables,
+    read_columns,
+)
 
 TYPES = ("int", "float", "string", "boolean", "datetime")
 
@@ -38,7 +46,9 @@ def read(plain: Mapping[str, Any], table: str | None = None) -> Imported:
     }
     told = mapping("table", one_of_tables(tables, table))
     columns = {name: one for name, one in told.items() if isinstance(one, Mapping)}
-    return read_columns(columns, _column)
+    return read_columns(
+        columns, lambda name, one: nullable(_column(name, one), one.get("nullable"))
+    )
 
 
 def _column(name: str, told: Mapping[str, Any]) -> Entry | str:

@@ -33,14 +33,14 @@ demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
 test: $(VENV)/.dev $(VENV)/.browser
-	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --cov --cov-report=term
+	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --cov --cov-report=term
 
 test-pure: $(PURE)/.dev
 	$(PURE)/bin/python -c 'from tabpe import _native; assert _native.search is None'
-	$(PURE)/bin/python -m pytest -n $(JOBS) --dist loadgroup
+	$(PURE)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 test-peers: $(PEERS)/.dev
-	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --dist loadgroup tests/unit/metrics tests/unit/report \
+	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder tests/unit/metrics tests/unit/report \
 		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py
 
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# One process has the results: to make them takes half a minute.
-pytestmark = pytest.mark.xdist_group("voting")
 NEEDED = ("faiss", "matplotlib", "threadpoolctl")
 
 

@@ -11,7 +11,7 @@ import pytest
 from tabpe.datasets.hospital import hospital_schema, hospital_table
 from tabpe.io import table_writer
 
-KILLS = {"paper": 120, "best": 60}
+KILLS = {"paper": 60, "best": 30}
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

@@ -22,7 +22,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    table = hospital_table()
+    table = hospital_table(1500)
     ids = pa.array(np.arange(table.num_rows) // 2)
     for name, rows in (("patients", table), ("visits", table.append_column("patient_id", ids))):
         with Path(f"{name}.csv").open("wb") as file:

@@ -28,7 +28,7 @@ def blocks(language: str) -> list[str]:
 def patients(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    table = hospital_table()
+    table = hospital_table(1500)
     with Path("patients.csv").open("wb") as file:
         table_writer(table, Path("patients.csv"))(file)
     hospital_schema().save("schema.yaml")

@@ -130,7 +130,7 @@ def test_numbers_and_truths_that_had_no_nulls_get_types_that_hold_them():
 
 
 def test_a_csv_with_empty_cells_comes_back_with_empty_cells(tmp_path):
-    frame(400).to_csv(tmp_path / "in.csv", index=False)
+    frame(800).to_csv(tmp_path / "in.csv", index=False)
     made = fitted(tmp_path / "in.csv", SCHEMA, n_samples=80).sample()
     assert sum(made[name].null_count for name in NAMES) > 10
     assert set(made["ward"].to_pylist()) == {"eye", "heart", None}

@@ -14,11 +14,12 @@ TORCH ?= torch==2.13.0
 # What an installation is built from.
 BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
 
-.PHONY: help demo test test-pure test-peers sanitize lint format bench lab wheel clean
+.PHONY: help demo test coverage test-pure test-peers sanitize lint format bench lab wheel clean
 
 help:
 	@echo "make demo       synthesise the embedded example and report on it, into tabpe-demo/"
-	@echo "make test       run all tests, with coverage"
+	@echo "make test       run all tests"
+	@echo "make coverage   run all tests and tell which lines they reach"
 	@echo "make test-pure  run all tests without the compiled part"
 	@echo "make test-peers compare scores with the package SDMetrics, and test with pandas 2"
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
@@ -33,7 +34,10 @@ demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
 test: $(VENV)/.dev $(VENV)/.browser
-	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --cov --cov-report=term
+	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(COVERAGE)
+
+coverage: COVERAGE := --cov --cov-report=term
+coverage: test
 
 test-pure: $(PURE)/.dev
 	$(PURE)/bin/python -c 'from tabpe import _native; assert _native.search is None'

@@ -19,7 +19,7 @@ memberships = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 def chosen(ids, most=2, seed=0, batches=1):
     parts = np.array_split(np.array(ids, dtype=object), batches)
-    columns = [pa.chunked_array([pa.array(list(part))]) for part in parts if len(part)]
+    columns = [pa.table({"id": pa.array(list(part))}) for part in parts if len(part)]
     return bounded(columns, column="id", most=most, seed=seed, scale=FIXED_POINT)
 
 

@@ -79,7 +79,7 @@ class Marks:
         if answer.marks.keys() != self._shards:
             raise TabpeError("shards: not each of them was counted once.")
         for shard, mark in answer.marks.items():
-            if self._known.setdefault((question.reads, shard), mark) != mark:
+            if mark and self._known.setdefault((question.reads, shard), mark) != mark:
                 raise DataError(
                     "the table changed while it was read: keep it as it is during a run."
                 )

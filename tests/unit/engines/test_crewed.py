@@ -25,7 +25,7 @@ SCHEMA = Schema(
     label="ill",
 )
 ENCODER = Encoder(SCHEMA)
-UNIT = Unit("person", most=2, seed=3, scale=1000, names=(*SCHEMA.names, "person"))
+UNIT = Unit("person", most=2, seed=3, scale=1000, names=(*SCHEMA.names, "day", "person"))
 ASKED = [Marginal((axis_of(ENCODER, "ward"), axis_of(ENCODER, "ill"))), Marginal(())]
 DAYS = {"day": Date("day", "2000-01-01", "2000-01-01")}
 SIGHT = Sight(np.array([False, True]))

@@ -106,6 +106,11 @@ class WatchedSource:
         self.was_read = True
         yield from self._source.batches(names)
 
+    @property
+    def lives_on(self) -> str | None:
+        """The system that its rows live on, if they are on a cluster already."""
+        return getattr(self._source, "lives_on", None)
+
     def parts(self, most: int) -> list[Source]:
         """Return the table in parts, which others read: from here on it counts as read."""
         self.was_read = True

@@ -156,7 +156,7 @@ def _check_rules(settings: Settings) -> None:
 
 def _keeper(source: Source, begun: Run, settings: Settings) -> Keeper:
     """Return who counts in the table; all of them give the same answers."""
-    return open_keeper(source, _unit(begun, settings), settings.resources)
+    return open_keeper(source, _unit(begun, settings), settings.resources, settings.on_ready)
 
 
 def _unit(begun: Run, settings: Settings) -> Unit | None:

@@ -27,6 +27,7 @@ from tabpe.io.files import TableFile, file_of
 from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
 from tabpe.io.limits import Limits
+from tabpe.io.ray_tables import RaySource
 
 
 class Source(Protocol):
@@ -53,7 +54,7 @@ class Source(Protocol):
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> Source:
-    """Return what reads the rows of a path, a data frame or a `pyarrow.dataset.Dataset`.
+    """Return what reads the rows of a path, a data frame or a dataset of Arrow or Ray.
 
     Args:
         data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
@@ -73,6 +74,9 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
         return DatasetSource(data, limits or Limits.of())
+    ray_data = sys.modules.get("ray.data")
+    if ray_data is not None and isinstance(data, ray_data.Dataset):
+        return RaySource.of(data, limits or Limits.of())
     return FrameSource(*frame_table(data))
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tabpe.io import Batch, FrameLike, Source
+from tabpe.io.parts import parts_of
 from tabpe.privacy import BillItem, Certificate, Neighbours
 from tabpe.privacy.attachments import LedgerEntry
 from tabpe.privacy.ledger import Entry, Ledger
@@ -104,3 +105,13 @@ class WatchedSource:
         """Read the rows. One that can not be read as a row was read all the same."""
         self.was_read = True
         yield from self._source.batches(names)
+
+    @property
+    def lives_on(self) -> str | None:
+        """The system that its rows live on, if they are on a cluster already."""
+        return getattr(self._source, "lives_on", None)
+
+    def parts(self, most: int) -> list[Source]:
+        """Return the table in parts, which others read: from here on it counts as read."""
+        self.was_read = True
+        return parts_of(self._source, most)

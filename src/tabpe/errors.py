@@ -70,6 +70,9 @@ class CellError(DataError):
         self.what, self.row, self.then, self.file = what, row, then, file
         super().__init__(("" if file is None else f"{file}: ") + f"{what} in row {row}{then}")
 
+    def __reduce__(self) -> tuple[type[CellError], tuple[str, int, str, str | None]]:
+        return type(self), (self.what, self.row, self.then, self.file)
+
     def at(self, file: str | None, first_row: int) -> CellError:
         """Return the same for a row that was counted after `first_row` others of `file`."""
         return CellError(self.what, first_row + self.row, self.then, file)

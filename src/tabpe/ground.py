@@ -15,20 +15,17 @@ from tabpe.budget import count_items, schema_price
 from tabpe.buying import Bought, buy_schema
 from tabpe.encode import Encoder
 from tabpe.encode.axes import Marginal
-from tabpe.engines import Engine, Survey, Tables
-from tabpe.engines.users import Users
+from tabpe.engines import Classed, Keeper, Tabled
 from tabpe.errors import ParameterError
 from tabpe.evolve.bins import bins_of, pairs_of
 from tabpe.evolve.config import PAIRS
 from tabpe.evolve.guide import Guide, Table, guide_of
-from tabpe.io import Source
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account
 from tabpe.rarity import Rare
 from tabpe.request import Facts, Request, count_name, establish_facts
-from tabpe.rows import EncodedRows
 from tabpe.schema import Outline, Schema
 from tabpe.settings import Settings
 
@@ -55,7 +52,7 @@ class Ground:
         return facts if self.rare is None else self.rare.merged(facts)
 
 
-def lay_ground(source: Source, users: Users | None, journal: Journal, settings: Settings) -> Ground:
+def lay_ground(keeper: Keeper, journal: Journal, settings: Settings) -> Ground:
     """Return the schema of a table, with its gaps bought.
 
     Privacy: rows are read by `tabpe.measure` alone, and what it measures is charged to the account
@@ -66,15 +63,13 @@ def lay_ground(source: Source, users: Users | None, journal: Journal, settings: 
     if isinstance(settings.schema, Schema):
         bought = Bought(settings.schema)
     else:
-        counts = _count_first(source, users, journal, settings)
-        bought = _buy(settings.schema, source, users, journal, settings=settings, counts=counts)
+        counts = _count_first(keeper, journal, settings)
+        bought = _buy(settings.schema, keeper, journal, settings=settings, counts=counts)
     check_size(settings.request, bought.schema)
     return Ground(bought.schema, counts, bought.notes)
 
 
-def merge_rare(
-    ground: Ground, source: Source, users: Users | None, journal: Journal, settings: Settings
-) -> Ground:
+def merge_rare(ground: Ground, keeper: Keeper, journal: Journal, settings: Settings) -> Ground:
     """Return the ground with rare combinations of several labels in one class.
 
     Privacy: the combinations are counted as the classes of one label are, by `tabpe.measure` and as
@@ -84,9 +79,9 @@ def merge_rare(
     request, schema = settings.request, ground.schema
     if not schema.joint_labels:
         return ground
-    counts = buy_counts(
-        _by_labels(source, users, schema), ground, settings.classes, journal, settings
-    )
+    # The labels are all that is read.
+    labels = Encoder(Schema(schema.joint_labels, label=schema.label))
+    counts = buy_counts(keeper.tables(labels), ground, settings.classes, journal, settings)
     # What counts cost, or would have cost.
     priced = count_items(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]
     rare = Rare.of(
@@ -100,15 +95,8 @@ def merge_rare(
     return Ground(rare.schema_of(schema), counts, (*ground.notes, *rare.notes), rare)
 
 
-def _by_labels(source: Source, users: Users | None, schema: Schema) -> Tables:
-    """Return what counts rows by their labels, which are all that is read."""
-    encoder = Encoder(Schema(schema.joint_labels, label=schema.label))
-    rows = EncodedRows(source, encoder, None if users is None else users.kept)
-    return Tables(rows, users, classes=encoder.class_count)
-
-
 def buy_counts(
-    engine: Engine | Tables, ground: Ground, classes: int, journal: Journal, settings: Settings
+    engine: Classed, ground: Ground, classes: int, journal: Journal, settings: Settings
 ) -> dict[str, Measured]:
     """Return all counts that were neither declared nor needless, buying those that are missing."""
     account, noise, counted = journal.account, settings.noise, count_name(settings.request)
@@ -126,7 +114,7 @@ def buy_counts(
 
 
 def buy_guide(
-    tables: Tables,
+    tables: Tabled,
     encoder: Encoder,
     facts: Facts,
     journal: Journal,
@@ -155,7 +143,7 @@ def buy_guide(
 
 
 def _buy_tables(
-    tables: Tables,
+    tables: Tabled,
     asked: Sequence[Marginal],
     facts: Facts,
     journal: Journal,
@@ -204,16 +192,14 @@ def check_size(request: Request, schema: Schema) -> None:
         )
 
 
-def _count_first(
-    source: Source, users: Users | None, journal: Journal, settings: Settings
-) -> dict[str, Measured]:
+def _count_first(keeper: Keeper, journal: Journal, settings: Settings) -> dict[str, Measured]:
     """Return the noisy number of rows or users, if it is needed and not declared."""
     name, account = count_name(settings.request), journal.account
     item = count_items(settings.request, settings.classes).get(name)
     if item is None:
         return {}
     account.agree(item)
-    survey = Survey(source, users)
+    survey = keeper.survey()
     return {
         name: journal.once(name, lambda: measure.row_count(survey, account, settings.noise, name))
     }
@@ -221,8 +207,7 @@ def _count_first(
 
 def _buy(
     outline: Outline,
-    source: Source,
-    users: Users | None,
+    keeper: Keeper,
     journal: Journal,
     *,
     settings: Settings,
@@ -231,11 +216,10 @@ def _buy(
     request = settings.request
     return buy_schema(
         outline,
-        source,
+        keeper,
         **schema_price(request, establish_facts(request, counts).calibration_delta),
         account=journal.account,
         noise=settings.noise,
         neighbours=request.neighbours,
-        users=users,
         once=journal.answered,
     )

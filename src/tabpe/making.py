@@ -8,16 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tabpe import measure
 from tabpe.budget import agree_on_first, agree_on_rest
-from tabpe.encode import Records, Sight
-from tabpe.engines import Engine, Tables, Users
+from tabpe.encode import Records
+from tabpe.engines import Engine, Held
 from tabpe.errors import ThinVotesWarning
 from tabpe.evolve import Evolution, Evolved, Posterior, evolve, fit_posterior
 from tabpe.evolve.config import COLUMNS
@@ -30,29 +27,10 @@ from tabpe.evolve.terrain import Guided, Level
 from tabpe.ground import Ground, buy_counts, buy_guide
 from tabpe.journal import Journal
 from tabpe.request import Facts, Request
-from tabpe.rows import EncodedRows
 from tabpe.settings import Settings
 
-Batch = tuple[Records, NDArray[np.int64]]
 SHARE_EVOLVED = 0.1
 THIN_SHARE = 0.2
-
-
-@dataclass(frozen=True, eq=False)
-class Holding:
-    """The private rows, and who counts them.
-
-    Args:
-        rows: The rows.
-        users: Whose they are; None if every row is one of its own.
-        engine: Counts votes.
-        streams: Whether the rows are too many to be held.
-    """
-
-    rows: EncodedRows
-    users: Users | None
-    engine: Engine
-    streams: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +49,7 @@ class Made:
 
 
 def make_rows(
-    held: Holding, ground: Ground, journal: Journal, settings: Settings, *, seed: int
+    held: Held, ground: Ground, journal: Journal, settings: Settings, *, seed: int
 ) -> Made:
     """Make synthetic rows by the strategy of the settings.
 
@@ -85,7 +63,7 @@ def make_rows(
 
 
 def _evolve(
-    held: Holding,
+    held: Held,
     ground: Ground,
     journal: Journal,
     settings: Settings,
@@ -99,16 +77,16 @@ def _evolve(
         facts, terrain = _guided(held, ground, journal, settings)
     else:
         facts, terrain = _level(held, ground, journal, settings)
-    weights = Law.of(held.rows.encoder).without_excluded(facts.weights)
+    weights = Law.of(held.encoder).without_excluded(facts.weights)
     sizes = with_floor(_size(request, facts), weights, request.floor)
     _agree_on_votes(facts, journal, settings)
-    vote = _vote(held.engine, journal, settings)
+    vote = _vote(held, journal, settings)
     evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
     return Made(evolved, facts)
 
 
 def _fit(
-    held: Holding,
+    held: Held,
     ground: Ground,
     journal: Journal,
     settings: Settings,
@@ -124,7 +102,7 @@ def _fit(
         return fit_posterior(
             on,
             config,
-            _vote(held.engine, journal, settings),
+            _vote(held, journal, settings),
             extent=_extent(on, config, facts, journal, settings),
             normalised=settings.request.neighbours.of_users,
             seed=seed,
@@ -143,24 +121,21 @@ def _fit(
     return Made(whole, facts, (_unhelpful(evolved),))
 
 
-def _level(
-    held: Holding, ground: Ground, journal: Journal, settings: Settings
-) -> tuple[Facts, Level]:
+def _level(held: Held, ground: Ground, journal: Journal, settings: Settings) -> tuple[Facts, Level]:
     """Take in the rows and buy the counts that are missing."""
-    encoder = held.rows.encoder
+    encoder = held.encoder
     terrain = lawful(Level(encoder.spaces), Law.of(encoder))
-    held.engine.prepare(dataclasses.replace(held.rows, sight=terrain.sight))
-    counts = buy_counts(held.engine, ground, _counted(held, settings), journal, settings)
+    held.prepare(terrain.sight)
+    counts = buy_counts(held, ground, _counted(held, settings), journal, settings)
     return ground.facts(settings.request, counts), terrain
 
 
 def _guided(
-    held: Holding, ground: Ground, journal: Journal, settings: Settings
+    held: Held, ground: Ground, journal: Journal, settings: Settings
 ) -> tuple[Facts, Guided]:
     """Buy counts and tables of columns, and take in the rows as the tables spread them."""
-    request, config, encoder = settings.request, settings.config, held.rows.encoder
-    batches = held.rows if held.streams else list(held.rows)
-    tables = Tables(batches, held.users, classes=encoder.class_count)
+    request, config, encoder = settings.request, settings.config, held.encoder
+    tables = held.tables()
     counts = buy_counts(tables, ground, _counted(held, settings), journal, settings)
     facts = ground.facts(request, counts)
     agree_on_first(request, settings.asked.first, journal.account)
@@ -168,23 +143,12 @@ def _guided(
         agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
     terrain = lawful(Guided(guide, guide.warp(config.by_rank)), Law.of(encoder))
-    if isinstance(batches, list):
-        held.engine.prepare(_drained(batches, terrain.sight))
-    else:
-        held.engine.prepare(dataclasses.replace(held.rows, sight=terrain.sight))
+    held.prepare(terrain.sight)
     return facts, terrain
 
 
-def _drained(batches: list[Batch], sight: Sight) -> Iterator[Batch]:
-    """Yield rows as they are seen, and let go of what they were: memory holds them once."""
-    batches.reverse()
-    while batches:
-        rows, classes = batches.pop()
-        yield sight.of(rows), classes
-
-
 def _tables_instead(
-    held: Holding, known: Guided, facts: Facts, journal: Journal, settings: Settings
+    held: Held, known: Guided, facts: Facts, journal: Journal, settings: Settings
 ) -> Guided:
     """Buy tables with what later rounds of votes would have cost.
 
@@ -192,9 +156,8 @@ def _tables_instead(
     it is about. So what they are about may follow from earlier answers. Those that are left over
     are paid for as well.
     """
-    name, encoder = settings.asked.votes_of(0), held.rows.encoder
-    tables = Tables(held.rows, held.users, classes=encoder.class_count)
-    guide = buy_guide(tables, encoder, facts, journal, settings, name=name)
+    name, encoder = settings.asked.votes_of(0), held.encoder
+    guide = buy_guide(held.tables(), encoder, facts, journal, settings, name=name)
     journal.forgo(name)
     both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
     return lawful(Guided(both, guide.warp(settings.config.by_rank)), Law.of(encoder))
@@ -249,9 +212,9 @@ def _extent(
     )
 
 
-def _counted(held: Holding, settings: Settings) -> int:
+def _counted(held: Held, settings: Settings) -> int:
     """Return how many classes are counted, as far as that was known before a row was read."""
-    return held.rows.encoder.class_count if settings.outline is None else settings.classes
+    return held.encoder.class_count if settings.outline is None else settings.classes
 
 
 def _size(request: Request, facts: Facts) -> int:

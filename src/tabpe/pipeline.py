@@ -16,18 +16,17 @@ from tabpe.budget import planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder
-from tabpe.engines import Engine, LocalEngine, StreamEngine
-from tabpe.engines.users import Users, bounded
+from tabpe.engines import Keeper, Unit, open_keeper
 from tabpe.errors import TabpeError
 from tabpe.evolve import Evolved
 from tabpe.evolve.law import Law
 from tabpe.ground import lay_ground, merge_rare
 from tabpe.io import Source
 from tabpe.journal import Journal
-from tabpe.making import Holding, make_rows
+from tabpe.making import make_rows
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.ledger import Entry
-from tabpe.rows import EncodedRows, check_unit_column, fingerprint, user_ids
+from tabpe.rows import check_unit_column, fingerprint
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
 from tabpe.schema.ruled import ruled
@@ -117,21 +116,19 @@ def _reserved(
 def _run(
     source: Source, begun: Run, folder: RunFolder | None, journal: Journal, settings: Settings
 ) -> Outcome:
-    if folder is not None:
-        folder.check_fingerprint(fingerprint(source, settings.columns, secret_key()))
-    users = _users(source, begun, settings)
-    ground = lay_ground(source, users, journal, settings)
-    ground = merge_rare(ground, source, users, journal, settings)
-    encoder = Encoder(ground.schema)
-    rows = EncodedRows(source, encoder, None if users is None else users.kept)
-    with closing(_engine_for(rows, users, settings)) as engine:
-        held = Holding(rows, users, engine, streams=_streams(rows, settings))
-        made = make_rows(held, ground, journal, settings, seed=begun.seed)
+    with closing(_keeper(source, begun, settings)) as keeper:
+        if folder is not None:
+            folder.check_fingerprint(_fingerprint(source, keeper, settings))
+        ground = lay_ground(keeper, journal, settings)
+        ground = merge_rare(ground, keeper, journal, settings)
+        weight = settings.config.category_weight
+        with closing(keeper.hold(Encoder(ground.schema), weight)) as held:
+            made = make_rows(held, ground, journal, settings, seed=begun.seed)
     certificate = certify(
         settings.request,
         made.facts,
         journal.account,
-        schema=encoder.schema,
+        schema=ground.schema,
         config=settings.config,
         size=sum(len(part) for part in made.evolved.classes),
         noise=settings.noise,
@@ -139,7 +136,7 @@ def _run(
         created=begun.started,
         notes=(*ground.notes, *made.notes),
     )
-    return Outcome(made.evolved, certificate, encoder.schema, begun.seed)
+    return Outcome(made.evolved, certificate, ground.schema, begun.seed)
 
 
 def _check_columns(source: Source, settings: Settings) -> None:
@@ -157,33 +154,24 @@ def _check_rules(settings: Settings) -> None:
         Law.of(Encoder(schema))
 
 
-def _users(source: Source, begun: Run, settings: Settings) -> Users | None:
-    """Return whose the rows are and which of them count, if the promise is to users."""
+def _keeper(source: Source, begun: Run, settings: Settings) -> Keeper:
+    """Return who counts in the table; all of them give the same answers."""
+    return open_keeper(source, _unit(begun, settings), settings.resources, settings.on_ready)
+
+
+def _unit(begun: Run, settings: Settings) -> Unit | None:
+    """Return who is a user, if the promise is to users."""
     neighbours = settings.request.neighbours
     if settings.unit is None or neighbours.max_rows is None:
         return None
-    return bounded(
-        user_ids(source, settings.unit),
-        column=settings.unit,
-        most=neighbours.max_rows,
-        seed=begun.seed,
-        scale=neighbours.scale,
+    return Unit(
+        settings.unit, neighbours.max_rows, begun.seed, neighbours.scale, tuple(settings.columns)
     )
 
 
-def _engine_for(rows: EncodedRows, users: Users | None, settings: Settings) -> Engine:
-    """Return the engine that suits the size of the table; all of them give the same votes."""
-    resources, classes = settings.resources, rows.encoder.class_count
-    weight, jobs = settings.config.category_weight, resources.jobs
-    if _streams(rows, settings):
-        return StreamEngine(
-            classes=classes, category_weight=weight, jobs=jobs, spill=resources.spill, users=users
-        )
-    return LocalEngine(classes=classes, category_weight=weight, jobs=jobs, users=users)
-
-
-def _streams(rows: EncodedRows, settings: Settings) -> bool:
-    return settings.resources.streams(rows.most_bytes)
+def _fingerprint(source: Source, keeper: Keeper, settings: Settings) -> str:
+    key, names = secret_key(), settings.columns
+    return fingerprint(source.form.arrow_types, names, keeper.contents(names, key), key)
 
 
 @contextmanager

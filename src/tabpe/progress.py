@@ -5,18 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a bar is told.
+
+    Args:
+        rounds: To call with the number of rounds done.
+        shards: To call with how many shards of a cluster have answered, and how many there are.
+    """
+
+    rounds: Callable[[int], None] = lambda _: None
+    shards: Callable[[int, int], None] = lambda _done, _all: None
 
 
 @contextmanager
-def round_bar(
-    rounds: int, classes: int | None, *, visible: bool
-) -> Iterator[Callable[[int], None]]:
-    """Show a bar in a terminal; yields a function to call with the number of rounds done.
+def round_bar(rounds: int, classes: int | None, *, visible: bool) -> Iterator[Shown]:
+    """Show a bar in a terminal; yields what to tell it.
 
     It knows nothing of the data but what the schema says: rounds and classes, if they are declared.
     """
     if not visible or not sys.stderr.isatty():
-        yield lambda _: None
+        yield Shown()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -25,13 +37,16 @@ def round_bar(
     with Progress(
         TextColumn("evolving"),
         BarColumn(bar_width=None),
-        TextColumn("round {task.completed}/{task.total}" + over),
+        TextColumn("round {task.completed}/{task.total}" + over + "{task.description}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("evolving", total=rounds)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task("", total=rounds)
+        yield Shown(
+            lambda done: bar.update(task, completed=done),
+            lambda done, of: bar.update(task, description=f", shard {done}/{of}"),
+        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a run may use of the machine: memory, disk and cores.
+"""What a run may use of the machine, or of a cluster: memory, disk and cores.
 
 None of it changes what comes out, and none of it is part of any record: how a table was read says
 something about its size.
@@ -16,7 +16,8 @@ from typing import Any, Literal
 from tabpe import _validate
 from tabpe.errors import ParameterError
 
-ENGINES = ("auto", "local", "stream")
+ENGINES = ("auto", "local", "stream", "ray")
+CLUSTERS = ("ray",)
 UNKNOWN_MEMORY = 8 * 2**30
 _SIZE = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b?)\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -32,11 +33,15 @@ class Resources:
 
     Args:
         engine: `local` to hold the encoded rows in memory, `stream` to read them in every round,
-            `auto` for `local` if they fit in `memory_limit`.
-        memory_limit: Bytes that encoded rows may take.
+            `auto` for `local` if they fit in `memory_limit`; `ray` to have the workers of a
+            cluster hold them.
+        memory_limit: Bytes that encoded rows may take, on each machine.
         spill: The folder in which `stream` keeps encoded rows, in a file without a name; None for
             the folder of the system for temporary files; False to encode anew in every round.
         jobs: Threads that count votes.
+        address: Where the cluster is; None for the one that the environment names, or else one of
+            this machine alone.
+        workers: How many workers of a cluster to use; None for one on each of its cores.
 
     Example:
         >>> resources = Resources.of(memory_limit="1 KiB")
@@ -48,6 +53,8 @@ class Resources:
     memory_limit: int
     spill: Path | Literal[False] | None
     jobs: int
+    address: str | None = None
+    workers: int | None = None
 
     @classmethod
     def of(
@@ -57,22 +64,33 @@ class Resources:
         memory_limit: Any = None,
         spill: Any = None,
         n_jobs: Any = None,
+        address: Any = None,
     ) -> Resources:
         """Check what was given and fill in what was not.
 
         Args:
-            engine: `auto`, `local` or `stream`.
+            engine: `auto`, `local`, `stream` or `ray`.
             memory_limit: Bytes, as a number or as text such as `2GB`; None for half of the memory
                 of the machine.
             spill: A folder, None or False.
-            n_jobs: Threads; None or -1 for one on each core that may be used.
+            n_jobs: Threads, or workers of a cluster; None or -1 for one on each core that may be
+                used.
+            address: Where the cluster is.
         """
+        threads = _threads(n_jobs)
+        name = _validate.one_of("engine", engine, ENGINES)
         return cls(
-            _validate.one_of("engine", engine, ENGINES),
+            name,
             _half_of_memory() if memory_limit is None else _bytes("memory_limit", memory_limit),
             _folder(spill),
-            _threads(n_jobs),
+            threads,
+            _address(address, name),
+            None if n_jobs in (None, -1) else threads,
         )
+
+    def of_a_shard(self, shards: int) -> Resources:
+        """Return what each of so many shards on one machine may use."""
+        return Resources("auto", max(self.memory_limit // shards, 1), self.spill, 1)
 
     def streams(self, most_bytes: int | None) -> bool:
         """Whether a table of that size, or of an unknown one, is to be streamed."""
@@ -114,6 +132,21 @@ def _folder(given: Any) -> Path | Literal[False] | None:
     if not Path(given).is_dir():
         raise ParameterError(f"spill={str(given)!r}: no such folder: make it first.")
     return Path(given)
+
+
+def _address(given: Any, engine: str) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given:
+        raise ParameterError(
+            f"address={given!r}: expected 'auto', 'HOST:PORT' or 'ray://HOST:PORT', or None."
+        )
+    if engine not in CLUSTERS:
+        raise ParameterError(
+            f"address={given!r}: engine={engine!r} runs on this machine alone: pass "
+            f"engine={CLUSTERS[0]!r}, or leave the address out."
+        )
+    return given
 
 
 def _threads(given: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from tabpe._arrow import is_text
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
+from tabpe.io.contents import mixed, row_hashes
 
 _NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "sparse_union", "dense_union")
 
@@ -23,13 +24,13 @@ class Tally:
     """How many rows of each class a table has, which must stay so during a run. Private."""
 
     def __init__(self) -> None:
-        self._sizes: NDArray[np.int64] | None = None
+        self.sizes: NDArray[np.int64] | None = None
 
     def check(self, sizes: NDArray[np.int64]) -> None:
         """Refuse a table that is not as large as it was: the accounting is about one table."""
-        if self._sizes is not None and not np.array_equal(sizes, self._sizes):
+        if self.sizes is not None and not np.array_equal(sizes, self.sizes):
             raise DataError("the table changed while it was read: keep it as it is during a run.")
-        self._sizes = sizes
+        self.sizes = sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ class EncodedRows:
         try:
             return self.encoder.encode(batch.table)
         except CellError as error:
-            found = error.at(batch.file, batch.first_row)
+            found = batch.located(error)
         raise found
 
 
@@ -102,15 +103,15 @@ def check_unit_column(source: Source, column: str) -> None:
         )
 
 
-def user_ids(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
-    """Yield the user ids of all rows, batch by batch; none may be missing."""
+def user_rows(source: Source, column: str, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield rows with the user id and the columns `names`, batch by batch; no id may be missing."""
     check_unit_column(source, column)
-    for batch in source.batches([column]):
+    for batch in source.batches(list(dict.fromkeys([column, *names]))):
         missing = _without_id(batch.table[column])
         if pc.any(missing).as_py():
             first = int(pc.index(missing, value=True).as_py()) + 1
-            raise missing_value(column, first).at(batch.file, batch.first_row)
-        yield batch.table[column]
+            raise batch.located(missing_value(column, first))
+        yield batch.table
 
 
 def _without_id(cells: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -124,12 +125,30 @@ def _without_id(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_kleene(missing, blank)
 
 
-def fingerprint(source: Source, names: Sequence[str], key: bytes) -> str:
-    """Return a digest of columns that tells nothing to those who do not have the key."""
-    digest = hashlib.blake2b(key=key, digest_size=32)
+def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    """Return sums over all rows that tell tables apart, in whatever order the rows stand.
+
+    Sums of parts of a table add up to that of the table. They are private.
+    """
+    total = np.zeros(3, dtype=np.uint64)
     for batch in source.batches(names):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.table.schema) as stream:
-            stream.write_table(batch.table.combine_chunks())
-        digest.update(sink.getvalue())
+        hashes = row_hashes(batch.table, key)
+        total += np.array([len(hashes), hashes.sum(), mixed(hashes).sum()], dtype=np.uint64)
+    return total
+
+
+def fingerprint(
+    types: Mapping[str, str], names: Sequence[str], sums: NDArray[np.uint64], key: bytes
+) -> str:
+    """Return a digest of a table that tells nothing to those who do not have the key.
+
+    Args:
+        types: The types of all its columns.
+        names: The columns that are read.
+        sums: What `contents` says of these.
+        key: The key.
+    """
+    digest = hashlib.blake2b(key=key, digest_size=32)
+    digest.update(repr([(name, types[name]) for name in names]).encode())
+    digest.update(sums.tobytes())
     return digest.hexdigest()

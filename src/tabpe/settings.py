@@ -31,6 +31,7 @@ class Settings:
         run_dir: The folder that remembers the run, if it shall survive a crash.
         charge: The ledger that it is charged to, if any.
         on_round: Called with the number of rounds done.
+        on_ready: Called with how many shards of a cluster have answered, and how many there are.
     """
 
     schema: Schema | Outline
@@ -43,6 +44,7 @@ class Settings:
     run_dir: Path | None
     charge: Charge | None
     on_round: Callable[[int], None]
+    on_ready: Callable[[int, int], None] = lambda _done, _all: None
 
     @property
     def outline(self) -> Outline | None:

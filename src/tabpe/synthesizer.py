@@ -43,7 +43,7 @@ from tabpe.schema import Outline, Schema
 from tabpe.schema.joint import class_name
 from tabpe.settings import Settings
 
-USED_OF_THE_MACHINE = ("engine", "memory_limit", "spill", "n_jobs")
+USED_OF_THE_MACHINE = ("engine", "address", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
 KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
 
@@ -87,12 +87,15 @@ class TabPE(Fitted):
         class_budget: Which part of the budget counts of classes or rows may take.
         noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
         engine: `local` holds the encoded rows in memory, `stream` goes through them in every
-            round, `auto` is `local` if they fit. All give the same rows.
-        memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`. None
-            for half of the memory of the machine.
+            round, `auto` is `local` if they fit, and `ray` has the workers of a cluster hold them.
+            All give the same rows.
+        address: Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT`. None for the one
+            that RAY_ADDRESS names, or else for one of this machine alone, for this run.
+        memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`, and
+            what `ray` lets them take on each machine. None for half of the memory of this one.
         spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
             the folder of the system for temporary files; False to encode them in every round.
-        n_jobs: Threads that count votes; None or -1 for one on each core.
+        n_jobs: Threads that count votes, or workers of a cluster; None or -1 for one on each core.
         run_dir: A folder that remembers noisy measurements: after a crash the same `fit` goes on
             from there, and what was measured is not charged again.
         dataset: The name of the table in a ledger, which the run is charged to before a row is
@@ -136,6 +139,7 @@ class TabPE(Fitted):
         class_budget: float = 0.02,
         noise: str | NoiseSource = "opendp",
         engine: str = "auto",
+        address: str | None = None,
         memory_limit: int | str | None = None,
         spill: str | Path | Literal[False] | None = None,
         n_jobs: int | None = None,
@@ -162,6 +166,7 @@ class TabPE(Fitted):
         self.class_budget = class_budget
         self.noise = noise
         self.engine = engine
+        self.address = address
         self.memory_limit = memory_limit
         self.spill = spill
         self.n_jobs = n_jobs
@@ -175,7 +180,7 @@ class TabPE(Fitted):
         """Evolve a synthetic table from a private one.
 
         Args:
-            data: A pandas, polars or pyarrow frame, a `pyarrow.dataset.Dataset`, or the path of
+            data: A pandas, polars or pyarrow frame, a dataset of pyarrow or Ray, or the path of
                 CSV, Parquet or Arrow files: one, a folder of them, or a pattern. Columns that
                 the schema does not declare are left out, if it is not bought.
             schema: What is public about the table, or the path of a schema file, which may have
@@ -190,8 +195,9 @@ class TabPE(Fitted):
         source = open_source(data) if opened is None else opened
         rounds, visible = settings.config.rounds, is_visible(self.verbose)
         classes = settings.classes if settings.outline is None else None
-        with round_bar(rounds, classes, visible=visible) as on_round:
-            outcome = run(source, replace(settings, on_round=on_round))
+        with round_bar(rounds, classes, visible=visible) as bar:
+            shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
+            outcome = run(source, shown)
         self.release_ = Release.of(outcome, source.form)
         return self
 

@@ -98,7 +98,7 @@ def test_another_row_in_the_place_of_one_moves_two_cells_a_vote_by_one_at_most(v
 def counted_for_users(rows, labels, ids, population, each):
     if not len(rows):
         return np.zeros(sum(map(len, population)), dtype=np.int64)
-    names = pa.chunked_array([pa.array(ids.tolist())])
+    names = pa.table({"id": ids.tolist()})
     users = bounded([names], column="id", most=MOST_ROWS, seed=0, scale=FIXED_POINT)
     engine = LocalEngine(classes=CLASSES, category_weight=1 / 3, users=users)
     engine.prepare([(rows.take(users.kept), labels[users.kept])])

@@ -91,7 +91,7 @@ def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(question, cell
 
 
 def chosen(ids):
-    return bounded([pa.chunked_array([ids])], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
+    return bounded([pa.table({"id": ids})], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
 
 
 @each_question

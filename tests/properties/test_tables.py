@@ -104,7 +104,7 @@ def test_one_user_more_or_less_moves_a_length_of_one_at_most(kind, table, data):
 
 
 def chosen(ids):
-    return bounded([pa.chunked_array([ids])], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
+    return bounded([pa.table({"id": ids})], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
 
 
 @each_marginal

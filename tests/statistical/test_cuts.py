@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from keepers import keeper_of
 from tabpe.budget import schema_price
 from tabpe.buying import buy_schema
-from tabpe.io import open_source
 from tabpe.privacy import Account, Neighbours, OpenDPNoise
 from tabpe.request import Request
 from tabpe.schema import Outline
@@ -36,11 +36,11 @@ def test_cuts_are_near_the_quantiles(kind):
     price = {"name": "price", "type": "float", "min": 0, "max": 1000}
     outline = Outline.of({"label": "price", "label_classes": 4, "columns": [price]})
     outline = outline.completed({"price": "double"})
-    source, found = open_source(pa.table({"price": values})), []
+    keeper, found = keeper_of(pa.table({"price": values})), []
     for _ in range(RUNS):
         schema = buy_schema(
             outline,
-            source,
+            keeper,
             **schema_price(REQUEST, 1e-5),
             account=Account(),
             noise=OpenDPNoise(),

@@ -24,7 +24,7 @@ def told(neighbours, chance=CHANCE):
     times = neighbours.max_rows or 1
     cells = np.repeat(np.arange(VALUES), times)
     users = bounded(
-        [pa.chunked_array([cells])], column="id", most=times, seed=0, scale=neighbours.scale
+        [pa.table({"id": cells})], column="id", most=times, seed=0, scale=neighbours.scale
     )
     survey = Survey(
         open_source(pa.table({"id": cells})),

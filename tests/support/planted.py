@@ -16,6 +16,7 @@ import pyarrow as pa
 from tabpe import Boolean, Categorical, Float, Integer, Schema, measure
 from tabpe.encode import Encoder, Warp
 from tabpe.engines import LocalEngine, StreamEngine, Survey, Tables
+from tabpe.engines.crewed import CrewKeeper
 from tabpe.journal import Journal
 from tabpe.measure import Measured
 
@@ -136,6 +137,7 @@ class Witness:
             self._listen(monkeypatch, Survey, name, self._hear_exact)
         for name in ("row_count", "class_counts", "counts"):
             self._listen(monkeypatch, Tables, name, self._hear_exact)
+        self._listen(monkeypatch, CrewKeeper, "ask", self._hear_exact)
         for name in ("once", "answered"):
             self._listen(monkeypatch, Journal, name, self._hear_noisy)
         self._listen(monkeypatch, measure, "marginals", self._hear_noisy)

@@ -10,7 +10,8 @@ from tabpe.progress import round_bar, step_line
 @pytest.mark.parametrize("visible", [True, False])
 def test_nothing_is_shown_in_a_pipe(capsys, visible):
     with round_bar(3, 2, visible=visible) as show:
-        show(1)
+        show.rounds(1)
+        show.shards(1, 2)
     assert capsys.readouterr() == ("", "")
 
 
@@ -19,9 +20,10 @@ def test_a_terminal_sees_rounds_and_classes(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     with round_bar(3, 2, visible=True) as show:
-        show(1)
+        show.rounds(1)
+        show.shards(3, 8)
     shown = capsys.readouterr().err
-    assert "round 1/3 over 2 classes" in shown
+    assert "round 1/3 over 2 classes, shard 3/8" in shown
 
 
 @pytest.mark.parametrize("visible", [True, False])

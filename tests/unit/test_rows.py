@@ -13,7 +13,7 @@ import pytest
 from tabpe.encode import Encoder, Sight, Warp
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
-from tabpe.rows import EncodedRows, user_ids
+from tabpe.rows import EncodedRows, user_rows
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SECRET = "Secret-Cell-4711"
@@ -218,19 +218,19 @@ NO_ID = {
 def test_a_row_without_a_user_is_refused(kind):
     """All rows without an id would pass for one user, who are many."""
     with pytest.raises(CellError, match="column 'user' has no value in row 6"):
-        list(user_ids(open_source(pa.table({"user": NO_ID[kind]})), "user"))
+        list(user_rows(open_source(pa.table({"user": NO_ID[kind]})), "user", []))
 
 
 def test_a_csv_file_has_blanks_for_users_that_are_missing(tmp_path):
     (tmp_path / "rows.csv").write_text("user,age\na,1\n,2\n")
     with pytest.raises(CellError, match=r"rows\.csv: column 'user' has no value in row 2"):
-        list(user_ids(open_source(tmp_path / "rows.csv"), "user"))
+        list(user_rows(open_source(tmp_path / "rows.csv"), "user", ["age"]))
 
 
 @pytest.mark.parametrize("ids", [["a", "b", "a"], [0, 1, 0]])
-def test_user_ids_come_as_they_are(ids):
-    (batch,) = user_ids(open_source(pa.table({"user": ids})), "user")
-    assert batch.to_pylist() == ids
+def test_user_rows_come_as_they_are(ids):
+    (batch,) = user_rows(open_source(pa.table({"user": ids})), "user", [])
+    assert batch["user"].to_pylist() == ids
 
 
 def test_rows_may_be_moved_onto_another_scale_each_by_itself():

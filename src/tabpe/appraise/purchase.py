@@ -23,7 +23,7 @@ from tabpe.privacy import Account, Certificate
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.ledger import Entry
 from tabpe.privacy.plan import Part
-from tabpe.rows import EncodedRows, user_ids
+from tabpe.rows import EncodedRows, user_rows
 from tabpe.run_folder import Run
 from tabpe.schema import Schema
 
@@ -117,8 +117,9 @@ def _users(source: WatchedSource, order: Order) -> Users | None:
     neighbours, unit = order.offer.request.neighbours, order.offer.unit
     if unit is None or neighbours.max_rows is None:
         return None
+    names = order.synthetic.encoder.names
     return bounded(
-        user_ids(source, unit),
+        user_rows(source, unit, names),
         column=unit,
         most=neighbours.max_rows,
         seed=order.run.seed,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabpe.audit.system import System
 from tabpe.encode import Marginal, Records
-from tabpe.engines import Engine, Tables, Users
+from tabpe.engines import OwnEngine, Tables, Users
 from tabpe.io import draft_schema
 from tabpe.privacy import FakeNoise, TableNoise
 from tabpe.schema import Schema
@@ -29,7 +29,7 @@ class VotesTwice:
         engine: Counts once.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: OwnEngine) -> None:
         self._engine = engine
         self.scale = engine.scale
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tabpe.audit.report import Claim
-from tabpe.engines import Engine, Tables, Users
+from tabpe.engines import OwnEngine, Tables, Users
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolve import Strategy
 from tabpe.privacy import NoiseSource, OpenDPNoise
@@ -36,7 +36,7 @@ class System:
 
     name: str = "as shipped"
     noise: Callable[[], NoiseSource] = OpenDPNoise
-    engine: Callable[[Engine], Engine] = lambda engine: engine
+    engine: Callable[[OwnEngine], OwnEngine] = lambda engine: engine
     tables: Callable[[Tables], Tables] = lambda tables: tables
     paid: Callable[[int], int] = lambda times: times
     users: Callable[[Users], Users] = lambda users: users

@@ -18,7 +18,7 @@ from tabpe.domain.categories import Rows, kept_of_declared, listed, told_above
 from tabpe.domain.cuts import CELLS, Line, cuts_of
 from tabpe.domain.evidence import MISLED, threshold
 from tabpe.domain.quantiles import Pieces, pieces_of, quantiles_of
-from tabpe.engines import Survey
+from tabpe.engines import Surveyed
 from tabpe.errors import ParameterError, SchemaError
 from tabpe.measure import Terms
 from tabpe.measure import domain as measure
@@ -47,7 +47,7 @@ class Desk:
         notes: What a reader of the certificate should know; grows.
     """
 
-    survey: Survey
+    survey: Surveyed
     terms: Terms
     labels: tuple[str, ...]
     once: Once

@@ -10,8 +10,7 @@ from tabpe import _validate
 from tabpe.buying import moments
 from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
 from tabpe.buying.wanted import Wanted, declared
-from tabpe.engines import Survey, Users
-from tabpe.io import Source
+from tabpe.engines import Keeper
 from tabpe.measure import Terms
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
 from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Sketch
@@ -65,14 +64,13 @@ def planned_item(
 
 def buy_schema(
     outline: Outline,
-    source: Source,
+    keeper: Keeper,
     *,
     loss: float,
     chance: float,
     account: Account,
     noise: NoiseSource,
     neighbours: Neighbours = ROWS,
-    users: Users | None = None,
     once: Once = lambda _, ask: ask(),
 ) -> Bought:
     """Return the schema of a table, with what `outline` lacks bought.
@@ -83,13 +81,12 @@ def buy_schema(
 
     Args:
         outline: What is declared, completed by the columns of the table.
-        source: The table.
+        keeper: The table, and who counts in it; for users, if neighbours differ by one.
         loss: The squared Gaussian-DP parameter that the schema may take.
         chance: The part of delta that the schema may take.
         account: Agrees and is charged.
         noise: The source of noise.
         neighbours: The neighbouring relation.
-        users: Which rows count, and whose they are, if neighbours differ by a user.
         once: Called with the name of an item of the bill and what asks for it; returns the answer.
             It may remember answers, which are noisy and plain values, if it charges for them.
 
@@ -98,23 +95,26 @@ def buy_schema(
 
     Example:
         >>> import pyarrow as pa
+        >>> from tabpe.engines import LoneKeeper
         >>> from tabpe.io import open_source
         >>> from tabpe.privacy import OpenDPNoise
+        >>> from tabpe.resources import Resources
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
+        >>> keeper = LoneKeeper(table, None, Resources.of())
         >>> outline = Outline.of(None).completed(table.form.arrow_types)
         >>> outline.missing
         ('age.min', 'age.max')
         >>> account, noise = Account(), OpenDPNoise()
         >>> bought = buy_schema(
-        ...     outline, table, loss=0.1, chance=1e-8, account=account, noise=noise)
+        ...     outline, keeper, loss=0.1, chance=1e-8, account=account, noise=noise)
         >>> bought.schema.fields_bought, [item.name for item in account.spent]
         (('age.min', 'age.max'), ['bounds, powers of two', 'bounds, bins'])
     """
     _validate.real("loss", loss, above=0)
     _validate.real("chance", chance, above=0, below=1)
     terms = Terms(account, noise, neighbours)
-    survey = Survey(source, users, moments.probes(outline))
+    survey = keeper.survey(moments.probes(outline))
     desk = Desk(survey, terms, outline.listed_labels, once)
     gaps = _gaps(outline)
     unknown = [sketch for sketch in gaps if sketch.kind is None]

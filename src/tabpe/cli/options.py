@@ -162,7 +162,15 @@ EngineName = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="'local' in memory, 'stream' from disk, or 'auto'.",
+        help="'local' in memory, 'stream' from disk, 'ray', or 'auto'.",
+        rich_help_panel=MACHINE,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="A cluster: 'auto', HOST:PORT or ray://HOST:PORT.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -188,7 +196,9 @@ NoSpill = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Threads; all cores if left out.", rich_help_panel=MACHINE),
+    typer.Option(
+        "--jobs", "-j", help="Threads or workers; all cores if left out.", rich_help_panel=MACHINE
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
 from tabpe.cli.options import (
+    Address,
     Adjacent,
     ClassFloor,
     ClassShare,
@@ -74,6 +75,7 @@ def synth(
     noise: Noise = "opendp",
     seed: Seed = None,
     engine: EngineName = "auto",
+    address: Address = None,
     memory_limit: MemoryLimit = None,
     spill_dir: SpillFolder = None,
     no_spill: NoSpill = False,
@@ -117,6 +119,7 @@ def synth(
             public_shares=_shares(class_share),
             noise=noise,
             engine=engine,
+            address=address,
             memory_limit=memory_limit,
             spill=_spill(spill_dir, without=no_spill),
             n_jobs=jobs,

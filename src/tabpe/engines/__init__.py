@@ -1,6 +1,8 @@
 """Who holds the private rows and counts exactly.
 
-- `engine`: `Engine`, what every engine can do
+- `engine`: `Engine`, `Keeper` and others: what those who count can do
+- `opening`: `open_keeper`, who counts in a table
+- `alone`: `LoneKeeper`, a table that one process reads
 - `local`: `LocalEngine`, in the memory of this process
 - `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
 - `spill`: the file without a name in which `StreamEngine` keeps encoded rows
@@ -13,12 +15,41 @@
 Only `tabpe.measure` calls an engine: what it returns is exact and private.
 """
 
-from tabpe.engines.engine import Engine
+from tabpe.engines.alone import LoneKeeper
+from tabpe.engines.engine import (
+    Classed,
+    Engine,
+    Held,
+    Keeper,
+    OwnEngine,
+    Sized,
+    Surveyed,
+    Tabled,
+)
 from tabpe.engines.held import HeldTables
 from tabpe.engines.local import LocalEngine
+from tabpe.engines.opening import open_keeper
 from tabpe.engines.stream import StreamEngine
 from tabpe.engines.survey import Survey
 from tabpe.engines.tables import Tables
-from tabpe.engines.users import Users
+from tabpe.engines.users import Unit, Users
 
-__all__ = ["Engine", "HeldTables", "LocalEngine", "StreamEngine", "Survey", "Tables", "Users"]
+__all__ = [
+    "Classed",
+    "Engine",
+    "Held",
+    "HeldTables",
+    "Keeper",
+    "LocalEngine",
+    "LoneKeeper",
+    "OwnEngine",
+    "Sized",
+    "StreamEngine",
+    "Survey",
+    "Surveyed",
+    "Tabled",
+    "Tables",
+    "Unit",
+    "Users",
+    "open_keeper",
+]

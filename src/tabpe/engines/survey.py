@@ -53,7 +53,7 @@ class Survey:
         >>> from tabpe.io import open_source
         >>> survey = Survey(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
         >>> survey.values({"ward": str})
-        {'ward': {'heart': 2, 'eye': 1}}
+        {'ward': {'eye': 1, 'heart': 2}}
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Survey:
         )
 
     def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
-        """Return how often each value of each column occurs.
+        """Return how often each value of each column occurs, in the order of the values.
 
         Args:
             asked: The columns, and whether their values are `str`, `int` or `float`.
@@ -103,7 +103,9 @@ class Survey:
         found = {name: _Values(name, kind) for name, kind in asked.items()}
         tallies = self._tallied({name: one.cells for name, one in found.items()})
         return {
-            name: dict(zip(one.known, tallies[name].total(len(one.known)).tolist(), strict=True))
+            name: dict(
+                sorted(zip(one.known, tallies[name].total(len(one.known)).tolist(), strict=True))
+            )
             for name, one in found.items()
         }
 
@@ -190,13 +192,19 @@ class _Values:
         return _filled(places)
 
     def _number(self, value: Any) -> int:
-        number = self.known.setdefault(value, len(self.known))
-        if number >= MOST_VALUES:
-            raise DataError(
-                f"column {self._name!r} holds more than {MOST_VALUES:,} different values. Names, "
-                f"ids and free text can not be bought: drop the column, or declare its values."
-            )
+        plain = value + 0.0 if isinstance(value, float) else value  # -0.0 is 0.0, whoever is first
+        number = self.known.setdefault(plain, len(self.known))
+        check_values(self._name, number + 1)
         return number
+
+
+def check_values(column: str, count: int) -> None:
+    """Refuse a column of more different values than can be bought."""
+    if count > MOST_VALUES:
+        raise DataError(
+            f"column {column!r} holds more than {MOST_VALUES:,} different values. Names, "
+            f"ids and free text can not be bought: drop the column, or declare its values."
+        )
 
 
 def kind_cells(array: pa.Array) -> Whole:

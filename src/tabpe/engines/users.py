@@ -8,7 +8,6 @@ vector, whoever else is in it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.errors import DataError
+from tabpe.io.contents import mixed, row_hashes
 
 Whole = NDArray[np.int64]
-_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_NONE: Whole = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,33 +40,84 @@ class Users:
     scale: int
 
 
+@dataclass(frozen=True)
+class Unit:
+    """Who is a user, and how many rows of one count.
+
+    Args:
+        column: The column of user ids.
+        most: The most rows of a user that count.
+        seed: Drives the choice of them.
+        scale: How long the vector of a user is.
+        names: The columns that are read; rows that are equal in these are alike.
+    """
+
+    column: str
+    most: int
+    seed: int
+    scale: int
+    names: tuple[str, ...]
+
+    @property
+    def key(self) -> bytes:
+        """What the seed makes of hashes."""
+        return str(self.seed).encode()
+
+    def users_of(self, tables: Iterable[pa.Table], *, may_be_empty: bool = False) -> Users:
+        """Return which rows count, and whose they are."""
+        return bounded(
+            tables,
+            column=self.column,
+            most=self.most,
+            seed=self.seed,
+            scale=self.scale,
+            may_be_empty=may_be_empty,
+        )
+
+
 def bounded(
-    ids: Iterable[pa.ChunkedArray], *, column: str, most: int, seed: int, scale: int
+    tables: Iterable[pa.Table],
+    *,
+    column: str,
+    most: int,
+    seed: int,
+    scale: int,
+    may_be_empty: bool = False,
 ) -> Users:
     """Choose `most` rows of each user at random, or all if there are fewer.
 
-    The choice depends on the user's own id, on how many rows came before with the same id, and on
-    the seed: it is uniform over the rows of a user, and the rows of others do not move it.
+    Each row has a lot, which follows from its cells, the id of its user among them, from how many
+    equal rows of the table came before, and from the seed. Rows with the smallest lots are chosen.
+
+    Privacy: equal rows are rows of one user, so the choice depends on that user's rows and on the
+    seed, and the rows of others do not move it. It is uniform over the rows of a user. In another
+    order the rows of a table get the same lots, but for equal ones, which may change places: so
+    which rows are chosen, as a multiset, depends on no order, and on no cut of the table that
+    leaves the rows of a user together.
 
     Args:
-        ids: The column of user ids, batch by batch; none is missing.
-        column: Its name, for messages.
+        tables: The rows, batch by batch; no user id is missing.
+        column: The name of the column of user ids.
         most: The most rows of a user that count.
         seed: Drives the choice.
         scale: How long the vector of a user is.
+        may_be_empty: Whether there may be no row, as in a part of a table.
 
     Example:
-        >>> ids = pa.chunked_array([["a", "b", "a", "a"]])
-        >>> users = bounded([ids], column="id", most=2, seed=0, scale=100)
+        >>> rows = pa.table({"id": ["a", "b", "a", "a"], "age": [31, 42, 32, 33]})
+        >>> users = bounded([rows], column="id", most=2, seed=0, scale=100)
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """
     known: dict[Any, int] = {}
-    codes = [_codes(batch, known) for batch in ids]
-    owners = np.concatenate([*codes, np.empty(0, dtype=np.int64)])
-    if not len(owners):
+    codes, contents = [_NONE], [_NONE.astype(np.uint64)]
+    for table in tables:
+        codes.append(_codes(table[column], known))
+        contents.append(row_hashes(table, str(seed).encode()))
+    owners = np.concatenate(codes)
+    if not (len(owners) or may_be_empty):
         raise DataError(f"column {column!r}: there is no row.")
-    kept = _chosen(owners, _hashes(known, seed), most)
+    kept = _chosen(owners, np.concatenate(contents), most)
     return Users(kept, owners[kept], len(known), scale)
 
 
@@ -115,34 +166,32 @@ def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
     return found
 
 
-def _hashes(known: dict[Any, int], seed: int) -> NDArray[np.uint64]:
-    key = hashlib.blake2b(str(seed).encode(), digest_size=32).digest()
-    digests = [hashlib.blake2b(repr(one).encode(), key=key, digest_size=8) for one in known]
-    return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype=np.uint64)
-
-
-def _chosen(owners: Whole, hashes: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
+def _chosen(owners: Whole, contents: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
     """Return which rows have the `most` smallest lots of their user."""
-    together = np.argsort(owners, kind="stable")
-    places = _places(owners[together])
-    lots = _mixed(hashes[owners[together]] + _mixed(places.astype(np.uint64)))
-    order = together[np.lexsort((lots, owners[together]))]
+    lots = mixed(contents ^ mixed(_among_equals(owners, contents).astype(np.uint64)))
+    order = np.lexsort((lots, owners))
     kept = np.zeros(len(owners), dtype=bool)
     kept[order[_places(owners[order]) < most]] = True
     return kept
 
 
-def _places(grouped: Whole) -> Whole:
-    """Return for each entry how many equal ones stand before it; equal ones stand together."""
-    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
-    lengths = np.diff(np.r_[starts, len(grouped)])
-    return np.arange(len(grouped)) - np.repeat(starts, lengths)
+def _among_equals(owners: Whole, contents: NDArray[np.uint64]) -> Whole:
+    """Return for each row how many equal ones of its user stand before it."""
+    order = np.lexsort((contents, owners))
+    grouped = np.stack([owners[order].view(np.uint64), contents[order]])
+    places = np.empty(len(owners), dtype=np.int64)
+    places[order] = _places(grouped)
+    return places
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-mixed bits (SplitMix64), the same for the same value."""
-    added, first, second = _MIX
-    mixed = values + added
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * first
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * second
-    return mixed ^ (mixed >> np.uint64(31))
+def _places(grouped: NDArray[Any]) -> Whole:
+    """Return for each entry how many equal ones stand before it; equal ones stand together.
+
+    Args:
+        grouped: The entries, or several rows of them, of which all must be equal.
+    """
+    rows = np.atleast_2d(grouped)
+    differ = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(np.r_[rows.shape[1] > 0, differ])
+    lengths = np.diff(np.r_[starts, rows.shape[1]])
+    return np.arange(rows.shape[1]) - np.repeat(starts, lengths)

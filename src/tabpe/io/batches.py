@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.errors import DataError
+from tabpe.errors import CellError, DataError
 
 ROWS_A_BATCH = 2**18
 BYTES_A_BATCH = 2**28
@@ -23,11 +23,18 @@ class Batch:
         table: The rows.
         file: The file that they are from, or None if the table is not a file.
         first_row: How many rows of that file, or of the table, come before them.
+        places: How many rows come before each of them from there on, if some are left out.
     """
 
     table: pa.Table
     file: str | None
     first_row: int
+    places: NDArray[np.int64] | None = None
+
+    def located(self, error: CellError) -> CellError:
+        """Return an error about a row of the batch as one about a row of the file."""
+        before = 0 if self.places is None else int(self.places[error.row - 1]) + 1 - error.row
+        return error.at(self.file, self.first_row + before)
 
     def counting(self, kept: NDArray[np.bool_], before: int) -> NDArray[np.bool_]:
         """Return which rows count, of those of the whole table, after `before` others of it.

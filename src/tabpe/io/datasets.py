@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
+from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names, each
 from tabpe.io.frames import FrameLike
 from tabpe.io.limits import Limits
@@ -27,10 +29,13 @@ class DatasetSource:
     Args:
         dataset: The dataset.
         limits: The most to read of it.
+        chosen: The fragments to read, each with how many rows of its file come before; None for
+            all. A part of a table may have no row.
     """
 
     dataset: Any
     limits: Limits
+    chosen: Sequence[tuple[Any, int]] | None = None
 
     def __post_init__(self) -> None:
         self.limits.check("columns", len(self.names), where="data")
@@ -59,19 +64,31 @@ class DatasetSource:
         wanted = self.names if names is None else list(names)
         return self.limits.held(self._batches(wanted), where="data")
 
+    def parts(self, most: int) -> list[DatasetSource]:
+        """Return the same in parts: of whole files, or of groups of rows of Parquet files."""
+        pieces = [piece for fragment in self._fragments() for piece in _pieces(fragment)]
+        sizes = [size for *_, size in pieces]
+        return [
+            replace(self, chosen=[(fragment, first) for fragment, first, _ in part])
+            for part in dealt(pieces, sizes, most)
+        ]
+
     def _batches(self, wanted: list[str]) -> Iterator[Batch]:
         rows = 0
-        for fragment in self._fragments():
-            file, first = getattr(fragment, "path", None), 0
+        chosen = [(one, 0) for one in self._fragments()] if self.chosen is None else self.chosen
+        for fragment, before in chosen:
+            file, first = getattr(fragment, "path", None), before
             for table in regrouped(self._read(fragment, wanted)):
                 yield Batch(table, file, first if file else rows)
                 first += table.num_rows
                 rows += table.num_rows
-        if not rows:
+        if not rows and self.chosen is None:
             raise DataError("data: the table has no rows.")
 
     def _fragments(self) -> list[Any]:
         """Return the files; Arrow does not tell those of a dataset that was filtered."""
+        if self.chosen is not None:
+            return [fragment for fragment, _ in self.chosen]
         fragments = attempt(lambda: list(self.dataset.get_fragments()), ValueError)
         return [self.dataset] if fragments is None else fragments
 
@@ -94,3 +111,14 @@ def _told_rows(fragment: Any) -> int | None:
     """Return the number of rows, where a file has it written down."""
     kind = getattr(getattr(fragment, "format", None), "default_extname", None)
     return attempt(fragment.count_rows, OSError) if kind in _COUNTED else None
+
+
+def _pieces(fragment: Any) -> list[tuple[Any, int, int]]:
+    """Return a fragment by its groups of rows, each with how many rows come before and has."""
+    split = getattr(fragment, "split_by_row_group", None)
+    groups = None if split is None else attempt(split, OSError)
+    if groups is None:
+        return [(fragment, 0, _told_rows(fragment) or 0)]
+    sizes = [sum(group.num_rows for group in piece.row_groups) for piece in groups]
+    before = itertools.accumulate(sizes, initial=0)
+    return list(zip(groups, before, sizes, strict=False))

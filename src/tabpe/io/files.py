@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
+from tabpe.io.dealing import dealt
 from tabpe.io.faults import UNREADABLE, check_names, each, tried
 from tabpe.io.limits import Limits
 
@@ -54,6 +55,15 @@ class TableFile(Protocol):
         """Where it is."""
         ...
 
+    @property
+    def first_row(self) -> int:
+        """How many rows of the file come before, if it is a part of it."""
+        ...
+
+    def pieces(self, most: int) -> Sequence[TableFile]:
+        """Return the file in at most so many pieces that can be read apart, or as a whole."""
+        ...
+
     def head(self) -> Head:
         """Return its columns and how many rows it has at most."""
         ...
@@ -82,6 +92,11 @@ class CsvFile:
 
     path: Path
     limits: Limits
+    first_row: int = 0
+
+    def pieces(self, most: int) -> list[CsvFile]:  # noqa: ARG002
+        """Return the file as a whole: where a row ends is known to those who read from the top."""
+        return [self]
 
     def head(self) -> Head:
         """Return its columns and how many rows its size allows for."""
@@ -166,9 +181,27 @@ class CsvFile:
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A Parquet file."""
+    """A Parquet file.
+
+    Args:
+        path: Where it is.
+        groups: The groups of rows to read; None for all.
+        first_row: How many rows come before them.
+    """
 
     path: Path
+    groups: tuple[int, ...] | None = None
+    first_row: int = 0
+
+    def pieces(self, most: int) -> list[ParquetFile]:
+        """Return neighbouring groups of rows together, about even in size."""
+        sizes = tried(self.path, self._sizes, _not_readable("Parquet"))
+        before = list(itertools.accumulate(sizes, initial=0))
+        together = dealt(range(len(sizes)), sizes, most) or [[]]
+        return [
+            ParquetFile(self.path, tuple(groups), before[groups[0]] if groups else 0)
+            for groups in together
+        ]
 
     def head(self) -> Head:
         """Return its columns and its number of rows."""
@@ -182,11 +215,19 @@ class ParquetFile:
 
     def _head(self) -> Head:
         with self._open() as file:
-            return Head(file.schema_arrow, file.metadata.num_rows)
+            chosen = range(file.num_row_groups) if self.groups is None else self.groups
+            rows = sum(file.metadata.row_group(group).num_rows for group in chosen)
+            return Head(file.schema_arrow, rows)
+
+    def _sizes(self) -> list[int]:
+        with self._open() as file:
+            groups = range(file.num_row_groups)
+            return [file.metadata.row_group(group).num_rows for group in groups]
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        chosen = None if self.groups is None else list(self.groups)
         with self._open() as file:
-            yield from file.iter_batches(_ROWS_AT_ONCE, columns=list(names))
+            yield from file.iter_batches(_ROWS_AT_ONCE, row_groups=chosen, columns=list(names))
 
     def _open(self) -> Any:
         import pyarrow.parquet as pq
@@ -200,6 +241,11 @@ class ArrowFile:
     """An Arrow IPC file, which is what Feather is."""
 
     path: Path
+    first_row: int = 0
+
+    def pieces(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
+        """Return the file as a whole."""
+        return [self]
 
     def head(self) -> Head:
         """Return its columns and its number of rows."""

@@ -6,9 +6,10 @@ asked. What is in memory is one batch, whatever the size of the table.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,11 +21,13 @@ from tabpe.errors import DataError
 from tabpe.io import batches
 from tabpe.io.batches import Batch, regrouped
 from tabpe.io.datasets import DatasetSource
+from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names, tried
 from tabpe.io.files import TableFile, file_of
 from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
 from tabpe.io.limits import Limits
+from tabpe.io.ray_tables import RaySource
 
 
 class Source(Protocol):
@@ -51,7 +54,7 @@ class Source(Protocol):
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> Source:
-    """Return what reads the rows of a path, a data frame or a `pyarrow.dataset.Dataset`.
+    """Return what reads the rows of a path, a data frame or a dataset of Arrow or Ray.
 
     Args:
         data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
@@ -71,6 +74,9 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
         return DatasetSource(data, limits or Limits.of())
+    ray_data = sys.modules.get("ray.data")
+    if ray_data is not None and isinstance(data, ray_data.Dataset):
+        return RaySource.of(data, limits or Limits.of())
     return FrameSource(*frame_table(data))
 
 
@@ -112,10 +118,12 @@ class FrameSource:
     Args:
         table: Its rows.
         form: What it looked like.
+        first_row: How many rows come before them, if they are a part of the frame.
     """
 
     table: pa.Table
     form: FrameLike
+    first_row: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -132,7 +140,15 @@ class FrameSource:
         table = self.table if names is None else self.table.select(list(names))
         step = batches.ROWS_A_BATCH
         for start in range(0, table.num_rows, step):
-            yield Batch(table.slice(start, step), None, start)
+            yield Batch(table.slice(start, step), None, self.first_row + start)
+
+    def parts(self, most: int) -> list[FrameSource]:
+        """Return slices of the table; nothing is copied."""
+        ends = [self.most_rows * number // most for number in range(most + 1)]
+        return [
+            replace(self, table=self.table.slice(start, end - start), first_row=start)
+            for start, end in itertools.pairwise(ends)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +161,7 @@ class FileSource:
         schema: The columns, in types that hold the cells of every file.
         most_rows: The number of rows, or more.
         limits: The most to read of them.
+        is_part: Whether they are a part of a table, which may have no row.
     """
 
     where: str
@@ -152,6 +169,7 @@ class FileSource:
     schema: pa.Schema
     most_rows: int
     limits: Limits
+    is_part: bool = False
 
     @classmethod
     def of(cls, path: str | Path, limits: Limits) -> FileSource:
@@ -185,16 +203,31 @@ class FileSource:
         wanted = self.names if names is None else list(names)
         return self.limits.held(self._batches(wanted), where=self.where)
 
+    def parts(self, most: int) -> list[FileSource]:
+        """Return the same table in parts: of whole files, or of groups of rows of Parquet files."""
+        pieces = [(piece, found) for file, found in self.files for piece in file.pieces(most)]
+        sizes = [piece.head().most_rows for piece, _ in pieces]
+        of_sizes = dealt(list(zip(pieces, sizes, strict=True)), sizes, most)
+        return [
+            replace(
+                self,
+                files=[piece for piece, _ in part],
+                most_rows=sum(size for _, size in part),
+                is_part=True,
+            )
+            for part in of_sizes
+        ]
+
     def _batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         rows = 0
         for file, found in self.files:
-            first = 0
+            first = file.first_row
             for part in regrouped(self._read(file, found, wanted)):
                 table = self._cast(part, found, wanted)
                 yield Batch(table, str(file.path), first)
                 first += table.num_rows
-            rows += first
-        if not rows:
+                rows += table.num_rows
+        if not (rows or self.is_part):
             raise DataError(f"{self.where}: there is a header and no row below it.")
 
     def _read(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tabpe.domain.bounds import Bins
 from tabpe.domain.categories import told_above
 from tabpe.domain.quantiles import Pieces
-from tabpe.engines import Survey
+from tabpe.engines import Surveyed
 from tabpe.errors import TabpeError
 from tabpe.measure.terms import Terms, charged, noisy
 from tabpe.privacy import BillItem
@@ -35,33 +35,33 @@ QUANTILES = "quantiles"
 Counts = dict[str, NDArray[np.float64]]
 
 
-def kinds(survey: Survey, names: Sequence[str], terms: Terms) -> Counts:
+def kinds(survey: Surveyed, names: Sequence[str], terms: Terms) -> Counts:
     """Return the noisy number of cells of each kind (`tabpe.domain.kinds`), for each column."""
     item = charged(terms.account, KINDS, len(names))
     return _under_noise(survey.kinds(names), item, terms)
 
 
-def magnitudes(survey: Survey, names: Sequence[str], terms: Terms) -> Counts:
+def magnitudes(survey: Surveyed, names: Sequence[str], terms: Terms) -> Counts:
     """Return the noisy number of numbers of each sign and power of two, for each column."""
     item = charged(terms.account, MAGNITUDES, len(names))
     return _under_noise(survey.magnitudes(names), item, terms)
 
 
 def bins(
-    survey: Survey, asked: Mapping[str, Bins | Pieces], terms: Terms, name: str = BINS
+    survey: Surveyed, asked: Mapping[str, Bins | Pieces], terms: Terms, name: str = BINS
 ) -> Counts:
     """Return the noisy number of numbers in each of the bins of each column."""
     item = charged(terms.account, name, len(asked))
     return _under_noise(survey.bins(asked), item, terms)
 
 
-def quantiles(survey: Survey, asked: Mapping[str, Pieces], terms: Terms) -> Counts:
+def quantiles(survey: Surveyed, asked: Mapping[str, Pieces], terms: Terms) -> Counts:
     """Return the noisy number of numbers in each piece of the range of each column."""
     item = charged(terms.account, QUANTILES, len(asked))
     return _under_noise(survey.bins(asked), item, terms)
 
 
-def listed(survey: Survey, asked: Mapping[str, Categorical], terms: Terms) -> Counts:
+def listed(survey: Surveyed, asked: Mapping[str, Categorical], terms: Terms) -> Counts:
     """Return the noisy number of cells that hold each declared value of each column.
 
     Privacy: the values are declared, so each of them has a count, and none is told by having one.
@@ -71,7 +71,9 @@ def listed(survey: Survey, asked: Mapping[str, Categorical], terms: Terms) -> Co
     return _under_noise(survey.listed(asked), item, terms)
 
 
-def values(survey: Survey, asked: Mapping[str, type], terms: Terms) -> dict[str, dict[Any, float]]:
+def values(
+    survey: Surveyed, asked: Mapping[str, type], terms: Terms
+) -> dict[str, dict[Any, float]]:
     """Return the values of each column whose noisy counts are above a threshold, with these counts.
 
     Privacy: noise is added to every value that occurs. One that occurs in both of two neighbours is

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tabpe import _validate
 from tabpe.encode import Records
-from tabpe.engines import Engine, Survey, Tables
+from tabpe.engines import Classed, Engine, Sized
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.measure.terms import charged
 from tabpe.privacy import Account, BillItem, NoiseSource
@@ -94,9 +94,7 @@ def votes(
     return Measured(list(parts), measured.item, measured.scale, repeats)
 
 
-def class_counts(
-    engine: Engine | Tables, classes: int, account: Account, noise: NoiseSource
-) -> Measured:
+def class_counts(engine: Classed, classes: int, account: Account, noise: NoiseSource) -> Measured:
     """Return the noisy number of private rows of each class."""
     return _measure(
         CLASS_COUNTS, classes, engine.class_counts, engine=engine, account=account, noise=noise
@@ -104,7 +102,7 @@ def class_counts(
 
 
 def row_count(
-    engine: Engine | Survey | Tables, account: Account, noise: NoiseSource, name: str = ROW_COUNT
+    engine: Sized, account: Account, noise: NoiseSource, name: str = ROW_COUNT
 ) -> Measured:
     """Return the noisy number of private rows, or of users; `name` is its item on the bill."""
     return _measure(name, 1, engine.row_count, engine=engine, account=account, noise=noise)
@@ -117,7 +115,7 @@ def _measure(
     *,
     times: int = 1,
     repeats: int = 1,
-    engine: Engine | Survey | Tables,
+    engine: Sized,
     account: Account,
     noise: NoiseSource,
 ) -> Measured:

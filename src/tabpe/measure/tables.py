@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encode.axes import Marginal
-from tabpe.engines import Tables
+from tabpe.engines import Tabled
 from tabpe.errors import TabpeError
 from tabpe.measure.histograms import Measured
 from tabpe.measure.terms import Terms, charged, check_mechanism, noisy
@@ -23,7 +23,7 @@ MARGINALS = "marginals"
 
 
 def marginals(
-    tables: Tables, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
+    tables: Tabled, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
 ) -> list[NDArray[np.float64]]:
     """Return the noisy counts of each marginal, in its shape, where a row or a user counts one.
 
@@ -43,7 +43,7 @@ def marginals(
 
 
 def measured_marginals(
-    tables: Tables, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
+    tables: Tabled, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
 ) -> Measured:
     """Return the same as whole numbers, cell after cell, with what they add to the bill.
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from keepers import keeper_of
 from tabpe.buying import buy_schema, most_histograms, planned_item
 from tabpe.encode import Encoder
 from tabpe.engines.users import bounded
@@ -47,7 +48,8 @@ def bought(columns, *given, noise=QUIET, account=None, table=None, **paid):
     source = open_source(table or pa.table({name: TABLE[name] for name in columns}))
     outline = Outline.of({"columns": list(given)}).completed(source.form.stored_types)
     account = Account() if account is None else account
-    made = buy_schema(outline, source, account=account, noise=noise, **(PAID | paid))
+    keeper = keeper_of(source, paid.pop("users", None))
+    made = buy_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
     assert account.spent == account.agreed
     assert sum(item.times for item in account.spent) <= most_histograms(outline)
     return made
@@ -246,7 +248,7 @@ NEIGHBOURS = [
 def test_the_price_is_kept_whatever_is_bought(neighbours):
     account, users = Account(), None
     if neighbours.of_users:
-        ids = pa.chunked_array([np.arange(ROWS_IN_ALL)])
+        ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
     options = {"account": account, "neighbours": neighbours, "users": users}
     made = bought(list(TABLE), *ALL["columns"], **options)
@@ -276,7 +278,7 @@ def test_a_user_counts_once_however_many_rows_they_have():
     table = pa.table({"ward": ["eye"] * half + ["rare"] * half})
     gap = {"name": "ward", "type": "categorical", "values": ["eye", "rare", "none"], "top": 1}
     users = bounded(
-        [pa.chunked_array([ids])], column="id", most=9, seed=0, scale=Neighbours(max_rows=9).scale
+        [pa.table({"id": ids})], column="id", most=9, seed=0, scale=Neighbours(max_rows=9).scale
     )
     options = {"table": table, "users": users, "neighbours": Neighbours(max_rows=9)}
     assert bought([], gap, **options).schema["ward"].values == ("eye", "other")

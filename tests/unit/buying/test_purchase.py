@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from keepers import keeper_of
 from tabpe.buying import buy_schema, most_histograms, planned_item
 from tabpe.encode import Encoder
 from tabpe.engines.users import bounded
@@ -48,7 +49,8 @@ def bought(columns, given=None, *, drop=(), noise=NO_NOISE, account=None, **paid
     source = open_source(pa.table(columns) if isinstance(columns, dict) else columns)
     outline = Outline.of(given).completed(source.form.arrow_types, drop=drop)
     account = Account() if account is None else account
-    made = buy_schema(outline, source, account=account, noise=noise, **(PAID | paid))
+    keeper = keeper_of(source, paid.pop("users", None))
+    made = buy_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
     assert account.spent == account.agreed
     assert sum(item.times for item in account.spent) <= most_histograms(outline)
     return made
@@ -95,7 +97,8 @@ def test_under_noise_a_schema_comes_out_that_every_row_fits(tmp_path):
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
     source = open_source(written(tmp_path / "rows.csv", text))
     outline = Outline.of({"label": "ward"}).completed(source.form.arrow_types)
-    made = buy_schema(outline, source, account=Account(), noise=FakeNoise(seed=0), **PAID)
+    keeper = keeper_of(source)
+    made = buy_schema(outline, keeper, account=Account(), noise=FakeNoise(seed=0), **PAID)
     encoder = Encoder(made.schema)
     assert sum(len(encoder.encode(batch.table)[0]) for batch in source.batches()) == ROWS_IN_ALL
     assert SECRET not in repr(made)
@@ -165,7 +168,7 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
     columns = written(tmp_path / "rows.csv", text) if as_text else TABLE
     account, users = Account(), None
     if neighbours.of_users:
-        ids = pa.chunked_array([np.arange(ROWS_IN_ALL)])
+        ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
     bought(columns, given, account=account, neighbours=neighbours, users=users)
     source = open_source(columns if as_text else pa.table(columns))
@@ -256,7 +259,14 @@ def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkey
     monkeypatch.setattr(type(source), "batches", lambda *_: pytest.fail("a row was read"))
     outline, account = Outline.of(None).completed(source.form.arrow_types), Account()
     with pytest.raises(ParameterError, match="noise='opendp'"):
-        buy_schema(outline, source, loss=1e-9, chance=1e-9, account=account, noise=TableNoise())
+        buy_schema(
+            outline,
+            keeper_of(source),
+            loss=1e-9,
+            chance=1e-9,
+            account=account,
+            noise=TableNoise(),
+        )
     assert account.agreed == ()
 
 
@@ -328,7 +338,7 @@ def test_users_count_once_however_many_rows_they_have():
     """Half of the rows are of one user, who alone holds a value."""
     ids = [*range(ROWS_IN_ALL // 2), *[-1] * (ROWS_IN_ALL // 2)]
     columns = {"ward": ["eye"] * (ROWS_IN_ALL // 2) + [SECRET] * (ROWS_IN_ALL // 2)}
-    users = bounded([pa.chunked_array([ids])], column="id", most=9, seed=0, scale=FIXED_POINT)
+    users = bounded([pa.table({"id": ids})], column="id", most=9, seed=0, scale=FIXED_POINT)
     by_user = bought(columns, users=users, neighbours=Neighbours(max_rows=9))
     assert by_user.schema["ward"].values == ("eye", "other")
     assert SECRET in bought(columns).schema["ward"].values

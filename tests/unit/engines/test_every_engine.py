@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crews import CrewOfBatches
 from tabpe.encode import Records
-from tabpe.engines import Engine, LocalEngine, StreamEngine, votes
+from tabpe.engines import LocalEngine, OwnEngine, StreamEngine, votes
 from tabpe.search.reference import NumpyIndex
 
-KINDS = {
+OWN = {
     "local": LocalEngine,
     "stream": StreamEngine,
     "stream without spill": partial(StreamEngine, spill=False),
 }
+CREWS = {f"{shards} shards": partial(CrewOfBatches, shards=shards) for shards in (1, 2, 7)}
+KINDS = OWN | CREWS
 
 
 def merged(rows, _category_weight):
@@ -39,18 +42,28 @@ def drawn(rng, size):
     )
 
 
-@pytest.fixture(params=KINDS)
-def engine_of(request):
+def opening(kind):
     engines = []
 
     def made(*batches, classes=3, jobs=1):
-        engines.append(KINDS[request.param](classes=classes, category_weight=1 / 3, jobs=jobs))
+        engines.append(kind(classes=classes, category_weight=1 / 3, jobs=jobs))
         engines[-1].prepare(batches)
         return engines[-1]
 
     yield made
     for engine in engines:
         engine.close()
+
+
+@pytest.fixture(params=KINDS)
+def engine_of(request):
+    yield from opening(KINDS[request.param])
+
+
+@pytest.fixture(params=OWN)
+def own_engine_of(request):
+    """For what holds of engines that take in rows in this process."""
+    yield from opening(OWN[request.param])
 
 
 @pytest.fixture
@@ -74,7 +87,7 @@ def plain(votes):
 
 @pytest.mark.parametrize("kind", [LocalEngine, StreamEngine])
 def test_it_has_all_that_an_engine_has(kind):
-    for name, expected in inspect.getmembers(Engine, inspect.isfunction):
+    for name, expected in inspect.getmembers(OwnEngine, inspect.isfunction):
         if not name.startswith("_"):
             found = inspect.signature(getattr(kind, name))
             assert list(found.parameters) == list(inspect.signature(expected).parameters)
@@ -157,8 +170,8 @@ def test_an_engine_without_rows_counts_nothing(engine_of, population):
     assert not any(counts.any() for counts in engine.votes(population))
 
 
-def test_a_closed_engine_has_let_go_of_the_rows(engine_of, private, population):
-    engine = engine_of(private)
+def test_a_closed_engine_has_let_go_of_the_rows(own_engine_of, private, population):
+    engine = own_engine_of(private)
     engine.close()
     assert engine.class_counts().tolist() == [0, 0, 0]
     assert not any(counts.any() for counts in engine.votes(population))
@@ -169,9 +182,9 @@ def test_voting_changes_nothing(engine_of, private, population):
     assert plain(engine.votes(population)) == plain(engine.votes(population))
 
 
-def test_a_population_for_other_classes_is_refused(engine_of, private, population):
+def test_a_population_for_other_classes_is_refused(own_engine_of, private, population):
     with pytest.raises(ValueError, match="candidates of each class"):
-        engine_of(private).votes(population[:2])
+        own_engine_of(private).votes(population[:2])
 
 
 def test_a_closed_engine_can_be_closed_again(engine_of, private):

@@ -165,7 +165,7 @@ LENGTH = 1000
 
 
 def of_users(ids, most=3, **columns):
-    users = bounded([pa.chunked_array([ids])], column="id", most=most, seed=0, scale=LENGTH)
+    users = bounded([pa.table({"id": ids})], column="id", most=most, seed=0, scale=LENGTH)
     return Survey(open_source(pa.table(columns)), users)
 
 

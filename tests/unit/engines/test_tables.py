@@ -25,7 +25,7 @@ def batches(size):
 
 
 def users(ids=IDS, scale=100):
-    return bounded([pa.chunked_array([ids])], column="id", most=3, seed=0, scale=scale)
+    return bounded([pa.table({"id": ids})], column="id", most=3, seed=0, scale=scale)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -19,7 +19,7 @@ memberships = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 def chosen(ids, most=2, seed=0, batches=1):
     parts = np.array_split(np.array(ids, dtype=object), batches)
-    columns = [pa.chunked_array([pa.array(list(part))]) for part in parts if len(part)]
+    columns = [pa.table({"id": pa.array(list(part))}) for part in parts if len(part)]
     return bounded(columns, column="id", most=most, seed=seed, scale=FIXED_POINT)
 
 
@@ -49,6 +49,37 @@ def test_which_rows_count_does_not_depend_on_the_batches(ids, batches):
     one, many = chosen(ids), chosen(ids, batches=batches)
     assert np.array_equal(one.kept, many.kept)
     assert np.array_equal(one.owners, many.owners)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40),
+    most=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+@settings(deadline=None)
+def test_which_rows_count_depends_on_no_order(rows, most, seed, data):
+    """As a multiset: equal rows of a user may take each other's place."""
+    whole = multiset(rows, most, seed)
+    assert multiset(data.draw(st.permutations(rows)), most, seed) == whole
+    of_one = [row for row in rows if row[0] == rows[0][0]]
+    assert multiset(of_one, most, seed) == [row for row in whole if row[0] == rows[0][0]]
+
+
+def multiset(rows, most, seed):
+    ids, cells = zip(*rows, strict=True)
+    table = pa.table({"id": ids, "cell": cells})
+    users = bounded([table], column="id", most=most, seed=seed, scale=FIXED_POINT)
+    return sorted(row for row, kept in zip(rows, users.kept, strict=True) if kept)
+
+
+@pytest.mark.parametrize("cells", [[0] * 6, [0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 2]])
+def test_every_row_counts_equally_often_whatever_is_in_it(cells):
+    """As below, for rows of which some are equal, or none."""
+    table, often = pa.table({"id": ["a"] * 6, "cell": cells}), np.zeros(6, dtype=int)
+    for seed in range(3000):
+        often += bounded([table], column="id", most=3, seed=seed, scale=FIXED_POINT).kept
+    assert np.abs(often - 1500).max() < 7 * np.sqrt(3000 / 4)
 
 
 def test_every_row_of_a_user_counts_equally_often():

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from facade import BOTH, FAST, SCHEMA, columns, fake_fit, fitted
-from tabpe import Boolean, Integer, Schema, TabPE, pipeline
-from tabpe.engines import LocalEngine, StreamEngine, votes
+from tabpe import Boolean, Integer, Schema, TabPE
+from tabpe.engines import LocalEngine, StreamEngine, alone, votes
 from tabpe.errors import DataError, OutputError, ParameterError
 from tabpe.io import batches
 from tabpe.synthesizer import USED_OF_THE_MACHINE
@@ -44,8 +44,8 @@ def made(monkeypatch):
     def watched(kind):
         return lambda **options: names.append(kind.__name__) or kind(**options)
 
-    monkeypatch.setattr(pipeline, "LocalEngine", watched(LocalEngine))
-    monkeypatch.setattr(pipeline, "StreamEngine", watched(StreamEngine))
+    monkeypatch.setattr(alone, "LocalEngine", watched(LocalEngine))
+    monkeypatch.setattr(alone, "StreamEngine", watched(StreamEngine))
     return names
 
 

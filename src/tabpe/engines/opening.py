@@ -1,0 +1,34 @@
+"""`open_keeper`: who counts in a table, by what may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tabpe.engines.alone import LoneKeeper
+from tabpe.engines.engine import Keeper
+from tabpe.engines.users import Unit
+from tabpe.io import Source
+from tabpe.resources import Resources
+
+
+def open_keeper(
+    source: Source,
+    unit: Unit | None,
+    resources: Resources,
+    on_ready: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Keeper:
+    """Return who counts in a table. Whoever it is, the answers are the same.
+
+    Args:
+        source: The table.
+        unit: Who is a user, if the promise is to users; None if every row is one of its own.
+        resources: What may be used of the machine, or of a cluster.
+        on_ready: Called with how many shards of a cluster have answered, and how many there are.
+    """
+    lives_on = getattr(source, "lives_on", None)
+    engine = lives_on if resources.engine == "auto" and lives_on else resources.engine
+    if engine == "ray":
+        from tabpe.engines.ray_cluster import ray_keeper
+
+        return ray_keeper(source, unit, resources, on_ready)
+    return LoneKeeper(source, unit, resources)

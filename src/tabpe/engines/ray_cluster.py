@@ -1,0 +1,117 @@
+"""A Ray cluster to count on: one that runs already, or one that is started for a run.
+
+What is started here ends with the run. It tells nobody of itself, and says nothing in the terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from tabpe.engines.crewed import CrewKeeper
+from tabpe.engines.ray_crew import RayCrew, Ready
+from tabpe.engines.shard import spread
+from tabpe.engines.users import Unit
+from tabpe.errors import ParameterError, TabpeError
+from tabpe.io import Source
+from tabpe.resources import Resources
+
+ADDRESS = "RAY_ADDRESS"
+_PATIENCE = 10.0  # seconds
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+# A row that does not fit into memory would be written into a file that has a name.
+_NO_FILES = {"automatic_object_spilling_enabled": False}
+
+
+def ray_keeper(
+    source: Source, unit: Unit | None, resources: Resources, on_ready: Ready
+) -> CrewKeeper:
+    """Return who counts in a table by the workers of a Ray cluster.
+
+    Args:
+        source: The table.
+        unit: Who is a user, if the promise is to users; None if every row is one of its own.
+        resources: Where the cluster is, how many workers to use, and what of each machine.
+        on_ready: Called with how many shards have answered, and how many there are.
+    """
+    ray = _imported()
+    disconnect = _connected(ray, resources)
+    try:
+        parts = spread(source, unit, resources.workers or _free_cores(ray))
+        each = resources.of_a_shard(-(-len(parts) // _machines(ray)))
+        crew = RayCrew(parts, unit, each, on_ready=on_ready, on_close=disconnect)
+    except BaseException:
+        disconnect()
+        raise
+    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+
+
+def _imported() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        pass
+    else:
+        return ray
+    raise ParameterError("engine='ray': Ray is not installed: pip install 'tabpe[ray]'.")
+
+
+def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
+    """Connect to a cluster, or start one; return what undoes that."""
+    if ray.is_initialized() and resources.address is None:
+        return lambda: None
+    address = resources.address or os.environ.get(ADDRESS)
+    if address is None:
+        ray.init(
+            address="local",
+            num_cpus=resources.jobs,
+            include_dashboard=False,
+            _system_config=_NO_FILES,
+            **_QUIET,
+        )
+    else:
+        _join(ray, address)
+    disconnect: Callable[[], Any] = ray.shutdown
+    return disconnect
+
+
+def _join(ray: Any, address: str) -> None:
+    problem = None
+    try:
+        _knock(address)
+        ray.init(address=address, **_QUIET)
+    except (OSError, RuntimeError, ValueError) as error:
+        problem = type(error).__name__
+    if problem is not None:
+        raise TabpeError(
+            f"address={address!r}: there is no Ray cluster to join ({problem}): expected 'auto', "
+            f"'HOST:PORT' or 'ray://HOST:PORT' of one that runs the same versions of Ray and "
+            f"Python."
+        )
+
+
+def _knock(address: str) -> None:
+    """Fail if nobody listens at an address: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
+def _free_cores(ray: Any) -> int:
+    """Return how many cores are free: a shard that gets none would be waited for without end."""
+    cores = int(ray.available_resources().get("CPU", 0))
+    if not cores:
+        raise TabpeError(
+            "engine='ray': no core of the cluster is free: wait for others to finish, or name how "
+            "many workers it will have (n_jobs)."
+        )
+    return cores
+
+
+def _machines(ray: Any) -> int:
+    """Return how many machines of a cluster have cores."""
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    return max(len(nodes), 1)

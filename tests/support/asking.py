@@ -1,0 +1,86 @@
+"""All that can be asked of a table, in the order of a run, and a table to ask."""
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe import Boolean, Categorical, Date, Float, Integer, Schema
+from tabpe.domain.bounds import Bins
+from tabpe.encode import Encoder, Records, Sight
+from tabpe.encode.axes import Marginal, axis_of
+from tabpe.engines import Unit
+
+SCHEMA = Schema(
+    (
+        Integer("age", 0, 9),
+        Float("bmi", 0.0, 1.0, nullable=True),
+        Categorical("ward", ("eye", "lung")),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+ENCODER = Encoder(SCHEMA)
+UNIT = Unit("person", most=2, seed=3, scale=1000, names=(*SCHEMA.names, "day", "person"))
+ASKED = [Marginal((axis_of(ENCODER, "ward"), axis_of(ENCODER, "ill"))), Marginal(())]
+DAYS = {"day": Date("day", "2000-01-01", "2000-01-01")}
+SIGHT = Sight(np.array([False, True]))
+
+
+def table(size, seed):
+    """Some people, of whom some have several rows."""
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "age": rng.integers(0, 10, size),
+            "bmi": pa.array(rng.random(size).round(1), mask=rng.random(size) < 0.2),
+            "ward": rng.choice(["eye", "lung"], size).tolist(),
+            "ill": rng.random(size) < 0.4,
+            "day": rng.choice(["2020-02-03", "1999-01-01", "x"], size).tolist(),
+            "person": rng.integers(0, max(size // 3, 1), size),
+        }
+    )
+
+
+def population(seed):
+    """Candidates of both classes."""
+    rng = np.random.default_rng(seed)
+    return [
+        SIGHT.of(Records(rng.random((size, 2)), rng.integers(0, 2, (size, 1)).astype(np.uint8)))
+        for size in (5, 8)
+    ]
+
+
+def answers(keeper, seed):
+    """Whatever can be asked, in the order of a run."""
+    survey = keeper.survey(DAYS)
+    yield keeper.contents(["age", "ward", "bmi"], b"key").tolist()
+    yield survey.row_count()
+    yield survey.kinds(["age", "ward", "day"])
+    yield survey.magnitudes(["age", "bmi", "day"])
+    yield survey.bins({"age": Bins(0.0, 10.0, 5)})
+    yield survey.listed({"ward": SCHEMA["ward"]})
+    values = survey.values({"age": int, "ward": str, "bmi": float})
+    yield {name: list(counts.items()) for name, counts in values.items()}
+    apart = keeper.tables(Encoder(Schema((SCHEMA["ill"],), label="ill")))
+    yield apart.class_counts()
+    held = keeper.hold(ENCODER, 1 / 3)
+    tables = held.tables()
+    yield tables.row_count()
+    yield tables.class_counts()
+    yield tables.counts(ASKED)
+    held.prepare(SIGHT)
+    yield held.row_count()
+    yield held.class_counts()
+    yield held.votes(population(seed))
+    yield held.votes(population(seed + 1), 3)
+    yield held.tables().counts(ASKED)
+    held.close()
+    keeper.close()
+
+
+def plain(answer):
+    """Return an answer as plain values."""
+    if isinstance(answer, np.ndarray):
+        return answer.tolist()
+    if isinstance(answer, dict):
+        return {name: plain(one) for name, one in answer.items()}
+    return [plain(one) for one in answer] if isinstance(answer, list) else answer

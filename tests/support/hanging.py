@@ -1,0 +1,53 @@
+"""Questions that shards on workers take their time with, or are killed by."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """A question that kills the worker which is asked it, for so many times.
+
+    Args:
+        question: What is asked.
+        folder: Where is written down whom it killed.
+        shard: Which of them dies.
+        times: How often.
+    """
+
+    question: Any
+    folder: Path
+    shard: int
+    times: int = 1
+
+    @property
+    def reads(self):
+        """As the question."""
+        return self.question.reads
+
+    def asked_of(self, desk):
+        """Answer half-way, and die."""
+        value = self.question.asked_of(desk)
+        place = desk.keeper._place.number
+        killed = len(list(self.folder.glob("*")))
+        if place == self.shard and killed < self.times:
+            (self.folder / f"{killed}-{os.getpid()}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(60)
+        return value
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A question that fails with words that nobody may see."""
+
+    words: str
+    reads: str = ""
+
+    def asked_of(self, desk):
+        """Fail."""
+        raise ValueError(self.words)

@@ -1,0 +1,13 @@
+"""Keepers of tables, for tests that choose by themselves whose the rows are."""
+
+from tabpe.engines import LoneKeeper
+from tabpe.io import open_source
+from tabpe.resources import Resources
+
+
+def keeper_of(data, users=None):
+    """Return who counts in a table, with users that are known already."""
+    source = data if hasattr(data, "batches") else open_source(data)
+    keeper = LoneKeeper(source, None, Resources.of())
+    vars(keeper)["_users"] = users
+    return keeper

@@ -1,0 +1,76 @@
+"""`TabPE`: a table in shards, however it is cut and ordered, gives what one process gives."""
+
+import pyarrow as pa
+import pytest
+
+from crews import opening_at_random
+from facade import (
+    BOTH,
+    BOUGHT,
+    LISTED,
+    QUICK_BEST,
+    QUICK_PAIRS,
+    USERS,
+    buying_fit,
+    columns,
+    fake_fit,
+    listed,
+    of_people,
+)
+from tabpe.errors import DataError, NotPrivateWarning
+from tabpe.evolve import Evolution
+from tabpe.privacy import FakeNoise
+
+KINDS = {
+    "evolution": {},
+    "bought": BOUGHT,
+    "users": USERS,
+    "bought for users": BOUGHT | USERS,
+    "rows counted": {"delta": None, "epsilon": 4.0, "preset": Evolution(rounds=6)},
+    "streamed": {"engine": "stream"},
+    "streamed afresh": {"engine": "stream", "spill": False},
+}
+
+
+def everything(model):
+    certificate = model.certificate.to_dict() | {"created": None}
+    return model.sample().to_pydict(), model.history_, certificate
+
+
+def fit(table, **given):
+    if given.get("schema") != "private":
+        return everything(fake_fit(table, **given))
+    bought = {"drop": () if "unit" in given else ("person",)} | given
+    with pytest.warns(NotPrivateWarning):
+        return everything(buying_fit(table, noise=FakeNoise(1), **bought))
+
+
+@BOTH
+@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_cut_and_no_order_changes_what_comes_out(kind, shards, preset, monkeypatch):
+    table, given = of_people(900), {"preset": preset} | KINDS[kind]
+    alone = fit(table, **given)
+    monkeypatch.setattr("tabpe.pipeline.open_keeper", opening_at_random(shards, seed=shards))
+    assert fit(table, **given) == alone
+
+
+@pytest.mark.parametrize("users", [{}, USERS])
+def test_pairs_and_several_labels_add_up_too(users, monkeypatch):
+    given = {"schema": LISTED, "preset": QUICK_PAIRS, "label": ["ill", "insured"], **users}
+    alone = everything(fake_fit(listed(900), **given))
+    monkeypatch.setattr("tabpe.pipeline.open_keeper", opening_at_random(3))
+    assert everything(fake_fit(listed(900), **given)) == alone
+
+
+def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
+    table, given = pa.table(columns(6)), {"preset": QUICK_BEST}
+    alone = fit(table, **given)
+    monkeypatch.setattr("tabpe.pipeline.open_keeper", opening_at_random(9))
+    assert fit(table, **given) == alone
+
+
+def test_a_table_without_rows_is_refused(monkeypatch):
+    monkeypatch.setattr("tabpe.pipeline.open_keeper", opening_at_random(2))
+    with pytest.raises(DataError, match="no row"):
+        fake_fit(pa.table(columns(3)).slice(3))

@@ -293,5 +293,5 @@ def _open_path(path: str | Path, limits: Limits) -> Source:
             f"tabpe.SqlTable(address, 'table')."
         )
     if scheme == "file":
-        return FileSource.of(local_path(path), limits)
+        return FileSource.of(local_path(str(path)), limits)
     return open_store(str(path), limits) if scheme in STORES else FileSource.of(path, limits)

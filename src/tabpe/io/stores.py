@@ -139,6 +139,8 @@ class _Store:
         )
 
     def _kind(self, file: str) -> Any:
+        if file.lower().endswith(".gz"):
+            raise DataError(f"{file}: Arrow unpacks no CSV in a store: unpack it, or use Parquet.")
         for suffix, kind in KINDS.items():
             if file.lower().endswith(suffix):
                 return kind
@@ -146,7 +148,7 @@ class _Store:
 
     def _header(self, file: str) -> list[str]:
         def read() -> list[list[str]]:
-            with self.filesystem.open_input_stream(file, compression="detect") as stream:
+            with self.filesystem.open_input_stream(file) as stream:
                 text = stream.read(_HEADER_BYTES).decode("utf-8-sig", errors="ignore")
             return list(itertools.islice((row for row in csv.reader(io.StringIO(text)) if row), 1))
 
@@ -157,6 +159,8 @@ class _Store:
         return rows[0]
 
     def _schema(self, form: Any, file: str) -> pa.Schema:
+        if form.default_extname == "csv":
+            return pa.schema([(name, pa.string()) for name in self._header(file)])
         return _tried(file, lambda: form.inspect(file, self.filesystem)).remove_metadata()
 
     def _joined(self, schemas: Sequence[pa.Schema], files: Sequence[str]) -> pa.Schema:

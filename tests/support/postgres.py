@@ -25,10 +25,12 @@ class Server:
     Args:
         port: Where it listens, on this machine alone.
         password: The password of its only user, which nothing may ever show.
+        folder: Where its log is.
     """
 
     port: int
     password: str
+    folder: Path
 
     @property
     def address(self):
@@ -53,6 +55,10 @@ class Server:
         with self.connected() as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
+
+    def log(self):
+        """What the server wrote down."""
+        return (self.folder / "log").read_text()
 
     def load(self, name, table):
         """Put a table in the place of the one of that name."""
@@ -85,7 +91,7 @@ def running(programs):
         )
         word.unlink()
         settings = ["listen_addresses=127.0.0.1", f"port={port}", "fsync=off"]
-        settings += ["unix_socket_directories=", "shared_buffers=32MB", "log_statement=none"]
+        settings += ["unix_socket_directories=", "shared_buffers=32MB", "log_statement=all"]
         options = [word for setting in settings for word in ("-c", setting)]
         with (folder / "log").open("wb") as log:
             server = subprocess.Popen(
@@ -95,7 +101,7 @@ def running(programs):
                 **as_user,
             )
         try:
-            yield _created(Server(port, password), server)
+            yield _created(Server(port, password, folder), server)
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(_PATIENCE)

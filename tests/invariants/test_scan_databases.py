@@ -63,6 +63,8 @@ FAILURES = {
     "no such database": (2, "planted", None),
     "wrong password": (3, "planted", None),
     "an option that is none": (4, "planted", None),
+    "a host that is none": (5, "planted", None),
+    "an encoding that is none": (6, "planted", None),
 }
 
 
@@ -74,6 +76,8 @@ def spoilt(address, port, place):
         address.replace(f"/{DATABASE}", "/nothing"),
         address.replace(address.split(":")[2].partition("@")[0], WRONG),
         f"{address}?password={WRONG}&nothing={WRONG}",
+        address.replace("127.0.0.1", "[127.0.0.1"),
+        address.replace("//ann:", f"//ann:{WRONG}%zz"),
     ][place]
 
 

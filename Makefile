@@ -41,7 +41,8 @@ test-pure: $(PURE)/.dev
 
 test-peers: $(PEERS)/.dev
 	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --dist loadgroup tests/unit/metrics tests/unit/report \
-		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py
+		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py \
+		--ignore tests/unit/io/sql --ignore tests/unit/io/test_stores.py
 
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they
 # can not follow an exception. The first finding ends the run. Python itself never frees everything.

@@ -138,8 +138,9 @@ def measure(rows: int) -> dict[str, Any]:
         path = Path(folder, "visits.parquet")
         pq.write_table(table, path)
         began = time.perf_counter()
-        server.load("visits", table)
-        server.load("few", few)
+        for name, part in (("visits", table), ("few", few)):
+            server.load(name, part)
+            server.run(f"ALTER TABLE {name} ALTER cost TYPE numeric(10, 2)")
         loaded = round(time.perf_counter() - began, 1)
         pq.write_table(few, Path(folder, "few.parquet"))
         runs = {

@@ -62,6 +62,7 @@ def test_an_address_of_a_file(tabpe, folder):
         (("data.csv", "--table", "a"), "--table: only for a database: data.csv is none"),
         (("data.csv", "--password-env", "A"), "--password-env: only for a database"),
         (("postgresql://a:zz@db/b", "--table", "a"), "a password in a command is seen by others"),
+        (("s3://key:zz@bucket/a",), "a password in a command is seen by others"),
         (("postgresql://db/b?password=zz", "--table", "a"), "a password in a command"),
         (("postgresql://a@db/b", "--table", "a", "--password-env", "NONE"), "no such variable"),
         (("postgresql://a@127.0.0.1:1/b", "--table", "a"), "the server can not be reached"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 import typer
 
@@ -54,26 +56,25 @@ def data_of(
     Raises:
         ParameterError: If a password is among them: others see what a process was called with.
     """
-    if scheme_of(data) not in DATABASES:
-        for option, given in (
-            ("--table", table),
-            ("--query", query),
-            ("--password-env", password_env),
-        ):
-            if given is not None:
-                raise ParameterError(
-                    f"{option}: only for a database: {without_secrets(data)} is none."
-                )
-        return data
-    place = without_secrets(data)
+    scheme, place = scheme_of(data), without_secrets(data)
     if has_password(data):
+        how = "pass --password-env NAME, set PGPASSWORD, or use ~/.pgpass"
+        keys = how if scheme in DATABASES else "set it in the environment"
         raise ParameterError(
-            f"{place}: a password in a command is seen by others: leave it out, and pass "
-            f"--password-env NAME, or set PGPASSWORD, or use ~/.pgpass."
+            f"{place}: a password in a command is seen by others: leave it out, and {keys}."
         )
+    if scheme not in DATABASES:
+        _refuse(place, {"--table": table, "--query": query, "--password-env": password_env})
+        return data
     if (table is None) == (query is None):
         raise ParameterError(f"{place}: a database: name one of --table and --query.")
     return SqlTable(data, table, query=query, password_env=password_env)
+
+
+def _refuse(place: str, options: Mapping[str, str | None]) -> None:
+    for option, given in options.items():
+        if given is not None:
+            raise ParameterError(f"{option}: only for a database: {place} is none.")
 
 
 def files_behind(data: str) -> list[Path]:
@@ -85,7 +86,7 @@ def files_behind(data: str) -> list[Path]:
     """
     scheme = scheme_of(data)
     if scheme in {"sqlite", "duckdb"}:
-        return [Path(data.partition(":///")[2])]
+        return [Path(unquote(data.partition(":///")[2]))]
     if scheme == "file":
         return files_of(local_path(data))
     return [] if scheme in DATABASES or scheme in STORES else files_of(data)

@@ -33,7 +33,7 @@ help:
 demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
-test: $(VENV)/.dev $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.postgres
 	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(COVERAGE)
 
 coverage: COVERAGE := --cov --cov-report=term
@@ -45,7 +45,8 @@ test-pure: $(PURE)/.dev
 
 test-peers: $(PEERS)/.dev
 	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder tests/unit/metrics tests/unit/report \
-		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py
+		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py \
+		--ignore tests/unit/io/sql --ignore tests/unit/io/test_stores.py
 
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they
 # can not follow an exception. The first finding ends the run. Python itself never frees everything.
@@ -74,6 +75,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python -m bench.voting
 	$(BIN)/python -m bench.strategies
 	$(BIN)/python -m bench.streaming
+	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.audit
 	$(BIN)/python -m bench.private_schema
 	$(BIN)/python -m bench.wasserstein
@@ -114,6 +116,13 @@ $(VENV)/.browser: $(VENV)/bin/python
 	@for name in chromium chromium-browser google-chrome; do command -v $$name && exit; done; \
 		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } || \
 		echo "no chromium: the tests of the report in a browser are skipped; install it to run them"
+	@touch $@
+
+# Tables in a database are tested with a real server, in the same way.
+$(VENV)/.postgres: $(VENV)/bin/python
+	@command -v postgres || ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null || \
+		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql; } || \
+		echo "no postgresql: the tests of tables in PostgreSQL are skipped; install it to run them"
 	@touch $@
 
 $(PEERS)/.dev: $(PEERS)/bin/python $(BUILD)

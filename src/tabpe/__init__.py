@@ -3,6 +3,7 @@
 - `TabPE`: fit a private table, sample a synthetic one, read its certificate
 - `Schema`, and its columns `Categorical`, `Integer`, `Float`, `Boolean`, `Date`, `Datetime`, `Time`
   and `Id`: what is public about a table
+- `SqlTable`: a table that lives in a database
 - `draft_schema`: a first schema from a table, to be checked
 - `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
 - `Posterior`, `Evolution`: the settings of both strategies, for other than the presets
@@ -14,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tabpe.evolve import Evolution, Posterior
-from tabpe.io import draft_schema
+from tabpe.io import SqlTable, draft_schema
 from tabpe.privacy import Adjacency, Certificate
 from tabpe.schema import (
     Boolean,
@@ -47,6 +48,7 @@ __all__ = [
     "Posterior",
     "Report",
     "Schema",
+    "SqlTable",
     "TabPE",
     "Time",
     "__version__",

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from tabpe._addresses import scheme_of, without_secrets
 from tabpe.errors import OutputError, TabpeError
 
-# Two letters at least, so that the drives of Windows are none. A `Path` keeps one slash of two.
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 # Nothing is there, which whoever opens it will say better.
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -35,9 +33,9 @@ def check_local(path: str | Path, refuse: type[TabpeError]) -> None:
         Traceback (most recent call last):
         tabpe.errors.DataError: s3://ward/visits.csv: a URL: expected a file; copy it here first.
     """
-    if _URL.match(str(path)):
+    if scheme_of(path) is not None:
         then = "write it here" if issubclass(refuse, OutputError) else "copy it here"
-        raise refuse(f"{path}: a URL: expected a file; {then} first.")
+        raise refuse(f"{without_secrets(path)}: a URL: expected a file; {then} first.")
     problem = None
     try:
         os.lstat(path)

@@ -16,7 +16,7 @@ from tabpe.charge import Charge
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
 from tabpe.evolve import Evolution, Posterior, Strategy, plain, strategy_from, strategy_of
 from tabpe.ground import check_size
-from tabpe.io import Source, open_source
+from tabpe.io import Source, opened_source
 from tabpe.parameters import (
     NOISES,
     buys_schema,
@@ -180,25 +180,22 @@ class TabPE(Fitted):
         """Evolve a synthetic table from a private one.
 
         Args:
-            data: A pandas, polars or pyarrow frame, a dataset of pyarrow or Ray, or the path of
-                CSV, Parquet or Arrow files: one, a folder of them, or a pattern. Columns that
-                the schema does not declare are left out, if it is not bought.
+            data: A pandas, polars or pyarrow frame, a dataset of pyarrow or Ray, a relation of
+                DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
+                a folder of them, or a pattern. Columns that the schema does not declare are left
+                out, if it is not bought.
             schema: What is public about the table, or the path of a schema file, which may have
                 gaps if they are bought.
 
         Returns:
             The fitted model.
         """
-        opened = open_source(data) if buys_schema(self.schema) else None
-        settings = self._settings(self._domain(opened, one_schema(self.schema, schema)))
-        warn_of_schema(settings.schema)
-        source = open_source(data) if opened is None else opened
-        rounds, visible = settings.config.rounds, is_visible(self.verbose)
-        classes = settings.classes if settings.outline is None else None
-        with round_bar(rounds, classes, visible=visible) as bar:
-            shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
-            outcome = run(source, shown)
-        self.release_ = Release.of(outcome, source.form)
+        given, buys = one_schema(self.schema, schema), buys_schema(self.schema)
+        # What is wrong is refused before a table is opened, unless that says what there is to buy.
+        settings = None if buys else self._settings(self._domain(None, given))
+        with opened_source(data) as source:
+            settings = settings or self._settings(self._domain(source, given))
+            self.release_ = self._run(source, settings)
         return self
 
     @property
@@ -268,6 +265,15 @@ class TabPE(Fitted):
         declared = replace(schema_of(schema), label_rare=()).with_label(self.label)
         check_unit(self.unit, declared)
         return declared
+
+    def _run(self, source: Source, settings: Settings) -> Release:
+        warn_of_schema(settings.schema)
+        rounds, visible = settings.config.rounds, is_visible(self.verbose)
+        classes = settings.classes if settings.outline is None else None
+        with round_bar(rounds, classes, visible=visible) as bar:
+            shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
+            outcome = run(source, shown)
+        return Release.of(outcome, source.form)
 
     def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""

@@ -258,7 +258,7 @@ def test_a_draft_does_not_overwrite_its_table(tabpe, folder):
 @pytest.mark.parametrize(
     "words",
     [
-        ("synth", "s3://b/data.csv", "--schema", "schema.yaml", "-o", "out.csv"),
+        ("synth", "https://x/data.csv", "--schema", "schema.yaml", "-o", "out.csv"),
         ("synth", "data.csv", "--schema", "https://x/schema.yaml", "-o", "out.csv"),
         ("synth", "data.csv", "--schema", "schema.yaml", "-o", "file:///tmp/out.csv"),
         ("schema", "init", "http://x/data.csv", "-o", "out.yaml"),

@@ -12,7 +12,8 @@ from tabpe._paths import check_apart, check_local, check_output, open_regular
 from tabpe.errors import ArchiveError, DataError, OutputError, SchemaError, TabpeError
 from tabpe.io import open_source
 
-URLS = ["http://x/t{}", "https://x/t{}", "s3://b/t{}", "file:///tmp/t{}", "gs://b/t{}", "hdfs:/t{}"]
+ELSEWHERE = ["http://x/t{}", "https://x/t{}", "hdfs:/t{}"]
+URLS = [*ELSEWHERE, "s3://b/t{}", "file:///tmp/t{}", "gs://b/t{}"]
 # What reads a path, the ending that it asks for, and its error.
 READERS = [
     pytest.param(open_source, ".csv", DataError, id="data"),
@@ -30,10 +31,17 @@ def refused(read, path, error):
 
 @each_reader
 @pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize("kind", [str, Path])
-def test_a_url_is_not_read(read, ending, error, url, kind):
-    message = refused(read, kind(url.format(ending)), error)
+def test_a_path_that_was_a_url_is_not_read(read, ending, error, url):
+    message = refused(read, Path(url.format(ending)), error)
     assert "a URL: expected a file; copy it here first." in message
+
+
+@each_reader
+@pytest.mark.parametrize("url", [*ELSEWHERE, "http://ann:secret@x/t{}"])
+def test_a_url_is_not_read(read, ending, error, url):
+    message = refused(read, url.format(ending), error)
+    assert "a URL: expected a file; copy it here first." in message
+    assert "secret" not in message
 
 
 @pytest.mark.parametrize("url", URLS)

@@ -19,7 +19,7 @@ from tabpe.encode import Encoder, Marginal
 from tabpe.encode.axes import axis_of
 from tabpe.engines import HeldTables
 from tabpe.errors import CapacityError, ParameterError, SchemaError, TabpeError
-from tabpe.io import Source, open_source
+from tabpe.io import Source, opened_source
 from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
 from tabpe.privacy import NoiseSource
@@ -109,7 +109,12 @@ class Baseline(Fitted):
         _refuse_holes(declared)
         _refuse_rules(declared)
         warn_of_schema(declared)
-        encoder, source = Encoder(declared), open_source(data)
+        with opened_source(data) as source:
+            self.release_ = self._released_from(source, declared)
+        return self
+
+    def _released_from(self, source: Source, declared: Schema) -> Release:
+        encoder = Encoder(declared)
         encoder.check_names(source.names)
         run, noise = Run.begin(seed_of(self.random_state)), noise_of(self.noise)
         agreed = agreed_on(
@@ -124,7 +129,7 @@ class Baseline(Fitted):
         )
         rows = self._made(source, encoder, agreed, run)
         promise = certificate_of(agreed, declared, self._configuration(rows), run.started)
-        self.release_ = Release(
+        return Release(
             schema=declared,
             certificate=promise,
             history=(),
@@ -133,7 +138,6 @@ class Baseline(Fitted):
             rows=rows.records,
             classes=rows.classes,
         )
-        return self
 
     def __repr__(self) -> str:
         return f"Baseline({self.method!r}, epsilon={self.epsilon!r})"

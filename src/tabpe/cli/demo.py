@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
@@ -37,7 +37,8 @@ def demo(
         say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
         say("public", f"{schema_file}: what everybody may know about them")
     saved, page = folder / "run.tabpe", folder / "report.html"
-    synth.synth(str(private), output, schema_file, epsilon=epsilon, seed=0, save=saved, force=True)
+    made: dict[str, Any] = {"epsilon": epsilon, "seed": 0, "save": saved, "force": True}
+    synth.synth(str(private), output, schema=schema_file, **made)
     with reported():
         _compare(real, output)
         readable = folder / "certificate.txt"

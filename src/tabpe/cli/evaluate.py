@@ -12,10 +12,10 @@ import typer
 
 from tabpe import _atomic
 from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.data import PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.cli.options import Force, Quiet
 from tabpe.cli.synth import certificate_path
 from tabpe.errors import OutputError, ParameterError
-from tabpe.io.folders import files_of
 
 if TYPE_CHECKING:
     from tabpe.report import Report
@@ -24,9 +24,7 @@ PUBLIC, MEASURES = "A report that may be released", "What is measured"
 _NARROWEST, _WIDEST = 30, 80
 NONE, CODES = "-", "codes"
 
-Real = Annotated[
-    str, typer.Argument(metavar="REAL", help="The real table: a file, a folder, a pattern.")
-]
+Real = Annotated[str, typer.Argument(metavar="REAL", help="The real table, as for 'tabpe synth'.")]
 Synthetic = Annotated[str, typer.Argument(metavar="SYN", help="The synthetic table.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page: .html.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")]
@@ -116,6 +114,9 @@ def evaluate(
     real: Real,
     synthetic: Synthetic,
     output: Output = Path("report.html"),
+    table: Table = None,
+    query: Query = None,
+    password_env: PasswordEnv = None,
     json_file: JsonFile = None,
     test: TestTable = None,
     schema: SchemaFile = None,
@@ -146,7 +147,8 @@ def evaluate(
     with reported():
         began = time.perf_counter()
         given = [certificate, schema, run, audit]
-        inputs = [*_files(real, public=public), *files_of(synthetic), *filter(None, given)]
+        private = data_of(real, table, query, password_env)
+        inputs = [*_files(real, public=public), *files_behind(synthetic), *filter(None, given)]
         _check_suffix("--output", output, ".html")
         _check_suffix("--json", json_file, ".json")
         check_free(*filter(None, [output, json_file]), force=force, inputs=inputs)
@@ -172,12 +174,12 @@ def evaluate(
                 _refuse_unless("--epsilon", delta=delta, dataset=dataset, ledger=ledger)
             elif real == NONE:
                 raise ParameterError("--epsilon: buys measures of a real table: name it, not '-'.")
-            read = None if epsilon is None else real
+            read = None if epsilon is None else private
             report = evaluate_public(synthetic, real=read, **bought, **shared)
         else:
             _refuse_unless("--public", epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
             report = evaluated(
-                real,
+                private,
                 synthetic,
                 test=test,
                 learners=learner or ("gradient boosting",),
@@ -193,7 +195,7 @@ def evaluate(
 
 def _files(real: str, *, public: bool) -> list[Path]:
     if real != NONE:
-        return files_of(real)
+        return files_behind(real)
     if not public:
         raise ParameterError(f"REAL {NONE}: only with --public can there be no real table.")
     return []

@@ -10,12 +10,6 @@ import typer
 PROMISE, PUBLIC, CHARGED = "The promise", "What is public", "Ledger and crashes"
 SEARCH, MACHINE = "The search", "The machine"
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="The private table: a CSV, Parquet or Arrow file, a folder, a pattern."
-    ),
-]
 SchemaFile = Annotated[
     Path | None,
     typer.Option(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from tabpe._addresses import without_secrets
 from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.encode import Encoder
-from tabpe.io import draft_schema, open_source
-from tabpe.io.folders import files_of
+from tabpe.io import draft_schema, opened_source
 from tabpe.rows import EncodedRows
 from tabpe.schema import Outline, Schema
 from tabpe.schema.editor import json_schema
@@ -31,8 +33,11 @@ table. Add 'other: VALUE' to a categorical to take in unlisted values.
 
 @app.command()
 def init(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The private table.")],
+    data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help=".yaml or .json to write.")],
+    table: Table = None,
+    query: Query = None,
+    password_env: PasswordEnv = None,
     label: Annotated[
         str | None, typer.Option("--label", "-l", help="The column whose values are classes.")
     ] = None,
@@ -43,12 +48,20 @@ def init(
 ) -> None:
     """Draft a schema from a table, for you to check and correct."""
     with reported():
-        check_free(output, force=force, inputs=files_of(data))
-        schema = draft_schema(data, label=label, drop=drop or ())
+        private = data_of(data, table, query, password_env)
+        check_free(output, force=force, inputs=files_behind(data))
+        schema = draft_schema(private, label=label, drop=drop or ())
         schema.save(output, comment=COMMENT)
         say("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
         say("next", "put in what is publicly known, write 'source: public', then")
-        say("", f"tabpe schema check {output} {data}")
+        say("", f"tabpe schema check {output} {_again(data, table, query, password_env)}")
+
+
+def _again(data: str, table: str | None, query: str | None, password_env: str | None) -> str:
+    """Return the words that name a table, for another command."""
+    options = {"--table": table, "--query": query, "--password-env": password_env}
+    named = [f"{option} {shlex.quote(given)}" for option, given in options.items() if given]
+    return " ".join([data, *named])
 
 
 @app.command("import")
@@ -97,6 +110,9 @@ def check(
         str | None,
         typer.Argument(metavar="DATA", help="A table that should fit it."),
     ] = None,
+    table: Table = None,
+    query: Query = None,
+    password_env: PasswordEnv = None,
 ) -> None:
     """Check a schema, and whether a table fits it."""
     with reported():
@@ -105,7 +121,7 @@ def check(
         say("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
         _check_rules(schema)
         if data is not None:
-            _check_table(schema, data)
+            _check_table(schema, data, data_of(data, table, query, password_env))
         _show_sources(schema)
 
 
@@ -118,12 +134,16 @@ def _check_rules(schema: Schema) -> None:
     say("rules", f"{len(schema.rules)}, which rows of every class can obey")
 
 
-def _check_table(schema: Schema, data: str) -> None:
-    rows = EncodedRows(open_source(data), Encoder(schema))
-    for _ in rows:
-        pass
-    left_out = [name for name in rows.source.names if name not in schema.names]
-    say("table", f"{data} fits" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+def _check_table(schema: Schema, data: str, private: Any) -> None:
+    with opened_source(private) as source:
+        for _ in EncodedRows(source, Encoder(schema)):
+            pass
+        left_out = [name for name in source.names if name not in schema.names]
+    say(
+        "table",
+        f"{without_secrets(data)} fits"
+        + (f"; left out: {', '.join(left_out)}" if left_out else ""),
+    )
 
 
 def _show_sources(schema: Schema) -> None:

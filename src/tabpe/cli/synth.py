@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from tabpe import _atomic, _validate
 from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.cli.options import (
     Address,
     Adjacent,
     ClassFloor,
     ClassShare,
-    Data,
     Dataset,
     Delta,
     Drop,
@@ -46,7 +46,6 @@ from tabpe.cli.options import (
     Unit,
 )
 from tabpe.errors import ParameterError
-from tabpe.io.folders import files_of
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate, WrittenTable
 from tabpe.privacy.guarantee import round_up
@@ -56,6 +55,9 @@ from tabpe.synthesizer import TabPE
 def synth(
     data: Data,
     output: Output,
+    table: Table = None,
+    query: Query = None,
+    password_env: PasswordEnv = None,
     schema: SchemaFile = None,
     private_schema: PrivateSchema = False,
     schema_budget: SchemaBudget = 0.05,
@@ -96,7 +98,8 @@ def synth(
         beside = certificate_path(output)
         check_suffix(output)
         written = [output, beside, *filter(None, [save])]
-        check_free(*written, force=force, inputs=[*files_of(data), *filter(None, [schema])])
+        private = data_of(data, table, query, password_env)
+        check_free(*written, force=force, inputs=[*files_behind(data), *filter(None, [schema])])
         _check_schema(schema, private=private_schema)
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
@@ -128,13 +131,13 @@ def synth(
             ledger=ledger,
             random_state=seed,
             verbose=0 if quiet else 1,
-        ).fit(data, schema)
-        table = model.sample(rows)
-        _write(table, output, model.certificate, escape_formulas=escape_formulas)
+        ).fit(private, schema)
+        made = model.sample(rows)
+        _write(made, output, model.certificate, escape_formulas=escape_formulas)
         if save is not None:
             model.save(save)
         if not quiet:
-            _report(model.certificate, table, output, time.perf_counter() - started)
+            _report(model.certificate, made, output, time.perf_counter() - started)
 
 
 def _say_resumed(run_dir: Path | None) -> None:

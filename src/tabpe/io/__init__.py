@@ -3,6 +3,8 @@
 - `source`: `open_source`, a table of any kind to be read in batches, as often as needed
 - `batches`: `Batch`, the part of a table that is in memory at a time
 - `datasets`: tables that Arrow itself finds and reads
+- `stores`: files behind an address such as s3://
+- `sql`: tables and queries of databases
 - `files`: CSV, Parquet and Arrow files, strictly
 - `folders`: which files a path, a pattern or a folder stands for
 - `limits`: `Limits`, the most that is read of files
@@ -16,7 +18,8 @@ from tabpe.io.batches import Batch
 from tabpe.io.draft import draft_schema
 from tabpe.io.frames import FrameLike
 from tabpe.io.limits import Limits
-from tabpe.io.source import Source, open_source, open_table, read_table
+from tabpe.io.source import Source, open_source, open_table, opened_source, read_table
+from tabpe.io.sql import SqlTable
 from tabpe.io.write import table_writer
 
 __all__ = [
@@ -24,9 +27,11 @@ __all__ = [
     "FrameLike",
     "Limits",
     "Source",
+    "SqlTable",
     "draft_schema",
     "open_source",
     "open_table",
+    "opened_source",
     "read_table",
     "table_writer",
 ]

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text, without_decimals
 from tabpe.errors import DataError, SchemaError, did_you_mean
 from tabpe.io.moments import drafted_moments, is_moment
-from tabpe.io.source import open_table
+from tabpe.io.source import gathered, opened_source, title_of
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
 from tabpe.schema.columns import MOST_DECIMALS
 from tabpe.schema.whole import EXACT_INTEGERS
@@ -35,7 +35,7 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
     NOT PRIVATE until each column has been checked, corrected and marked `source: public`.
 
     Args:
-        data: A data frame, or a path to CSV, Parquet or Arrow files, which are read as a whole.
+        data: A table, as for `TabPE.fit`, which is read as a whole.
         label: The label. Few numbers become its classes; many are cut at their quartiles.
         drop: Columns to leave out, such as names and ids.
 
@@ -43,11 +43,12 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
         >>> draft_schema(pa.table({"age": [31, 58], "sex": ["f", "m"]})).fields_from_data
         ('age.min', 'age.max', 'sex.values')
     """
-    table, _ = open_table(data)
-    names = [name for name in table.schema.names if name not in drop]
-    for role, name in [*(("drop", name) for name in drop), ("label", label)]:
-        if name is not None and name not in (table.schema.names if role == "drop" else names):
-            raise SchemaError(f"{role}={name!r} is not a column: {did_you_mean(name, names)}")
+    with opened_source(data) as source:
+        names = [name for name in source.names if name not in drop]
+        for role, name in [*(("drop", name) for name in drop), ("label", label)]:
+            if name is not None and name not in (source.names if role == "drop" else names):
+                raise SchemaError(f"{role}={name!r} is not a column: {did_you_mean(name, names)}")
+        table = gathered(source, names, where=title_of(data))
     columns = [_column(name, table.column(name), is_label=name == label) for name in names]
     cuts = _cuts(table.column(label), columns[names.index(label)]) if label else None
     return Schema(tuple(columns), label=label, label_cuts=cuts)

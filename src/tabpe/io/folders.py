@@ -10,9 +10,10 @@ import glob
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import unquote
 
+from tabpe._addresses import without_secrets
 from tabpe._paths import check_local, not_regular
 from tabpe.errors import DataError
 from tabpe.io.faults import UNREADABLE, tried
@@ -67,9 +68,9 @@ def find_files(path: str | Path, limits: Limits) -> list[Found]:
     limits.check("files", len(files), where=str(path))
     if not files:
         what = "no file in this folder" if Path(path).is_dir() else "no such file"
-        raise DataError(f"{path}: {what}.")
+        raise DataError(f"{without_secrets(path)}: {what}.")
     _refuse_twice(files)
-    return [Found(file, _keys(file.relative_to(root))) for file in sorted(files)]
+    return [Found(file, keys_of(file.relative_to(root))) for file in sorted(files)]
 
 
 def _below(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
@@ -115,7 +116,8 @@ def _refuse_twice(files: Sequence[Path]) -> None:
             raise DataError(f"{file}: the same file as {first}: its rows would count twice.")
 
 
-def _keys(below: Path) -> tuple[tuple[str, str | None], ...]:
+def keys_of(below: PurePath) -> tuple[tuple[str, str | None], ...]:
+    """Return name and value of each `key=value` folder above a file."""
     split = [part.partition("=") for part in below.parts[:-1]]
     return tuple(
         (_decoded(below, name), None if value == MISSING else _decoded(below, value))
@@ -124,7 +126,7 @@ def _keys(below: Path) -> tuple[tuple[str, str | None], ...]:
     )
 
 
-def _decoded(path: Path, text: str) -> str:
+def _decoded(path: PurePath, text: str) -> str:
     try:
         return unquote(text, errors="strict")
     except UNREADABLE:

@@ -163,7 +163,7 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
     except TypeError:
         raise DataError(
             f"data: {type(data).__name__} is not a table: expected a pandas, polars or pyarrow "
-            f"frame, a pyarrow dataset, or a path to CSV, Parquet or Arrow files."
+            f"frame, a pyarrow dataset, a tabpe.SqlTable, or a path to CSV, Parquet or Arrow files."
         ) from None
     except nw.exceptions.NarwhalsError:
         names = list(getattr(data, "column_names", getattr(data, "columns", ())))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from tabpe._addresses import DATABASES, STORES, scheme_of, without_secrets
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io import batches
@@ -28,6 +30,9 @@ from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
 from tabpe.io.limits import Limits
 from tabpe.io.ray_tables import RaySource
+from tabpe.io.sql import SqlTable, open_sql
+from tabpe.io.sql.duck import is_relation, open_relation
+from tabpe.io.stores import local_path, open_store
 
 
 class Source(Protocol):
@@ -54,13 +59,14 @@ class Source(Protocol):
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> Source:
-    """Return what reads the rows of a path, a data frame or a dataset of Arrow or Ray.
+    """Return what reads the rows of a table, wherever it is.
 
     Args:
-        data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
-            .pq, .arrow, .feather or .ipc, of a folder of such files, or a pattern.
-        limits: The most to read of files; None for what the environment says. A frame is in
-            memory already.
+        data: A data frame; a `pyarrow.dataset.Dataset`; a relation of DuckDB; a `SqlTable`; the
+            path of a file that ends in .csv, .csv.gz, .parquet, .pq, .arrow, .feather or .ipc, of
+            a folder of such files, or a pattern; or the address of a file or a folder in a
+            store, such as `s3://bucket/patients/`.
+        limits: The most to read; None for what the environment says. A frame is in memory already.
 
     Example:
         >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
@@ -69,15 +75,36 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
         >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
         [[{'age': 31}, {'age': 42}]]
     """
+    limits = limits or Limits.of()
     if isinstance(data, (str, Path)):
-        return FileSource.of(data, limits or Limits.of())
+        return _open_path(data, limits)
+    if isinstance(data, SqlTable):
+        return open_sql(data, limits)
+    if is_relation(data):
+        return open_relation(data, limits)
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
-        return DatasetSource(data, limits or Limits.of())
+        return DatasetSource(data, limits)
     ray_data = sys.modules.get("ray.data")
     if ray_data is not None and isinstance(data, ray_data.Dataset):
-        return RaySource.of(data, limits or Limits.of())
+        return RaySource.of(data, limits)
     return FrameSource(*frame_table(data))
+
+
+@contextmanager
+def opened_source(data: Any, *, limits: Limits | None = None) -> Iterator[Source]:
+    """Open a source as `open_source` does, and let go of its connection, if any, in the end.
+
+    Example:
+        >>> with opened_source(pa.table({"age": [31, 42]})) as source:
+        ...     source.names
+        ['age']
+    """
+    source = open_source(data, limits=limits)
+    try:
+        yield source
+    finally:
+        getattr(source, "close", lambda: None)()
 
 
 def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
@@ -90,10 +117,8 @@ def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
         >>> table.num_rows, form.library
         (2, 'pyarrow')
     """
-    limits = Limits.of()
-    source = open_source(data, limits=limits)
-    where = str(data) if isinstance(data, (str, Path)) else "data"
-    return _gathered(source, where, limits), source.form
+    with opened_source(data) as source:
+        return gathered(source, source.names, where=title_of(data)), source.form
 
 
 def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
@@ -108,7 +133,34 @@ def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
             columns and at least one row.
     """
     limits = limits or Limits.of()
-    return _gathered(FileSource.of(path, limits), str(path), limits)
+    source = FileSource.of(path, limits)
+    return gathered(source, source.names, where=str(path), limits=limits)
+
+
+def gathered(
+    source: Source, names: Sequence[str], *, where: str, limits: Limits | None = None
+) -> pa.Table:
+    """Return some columns of all rows as one Arrow table.
+
+    Args:
+        source: The table.
+        names: The columns.
+        where: How errors call it.
+        limits: The most to hold; None for what the environment says.
+    """
+    if isinstance(source, FrameSource):
+        return source.table.select(list(names))
+    limits, kept, size = limits or Limits.of(), [], 0
+    for batch in source.batches(names):
+        size += batch.table.nbytes
+        limits.check("whole_bytes", size, where=where)
+        kept.append(batch.table)
+    return pa.concat_tables(kept)
+
+
+def title_of(data: Any) -> str:
+    """Return how errors call a table that was given; no password is in it."""
+    return without_secrets(data) if isinstance(data, (str, Path)) else "data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +317,14 @@ def _different_types(where: str) -> DataError:
     return DataError(f"{where}: the files hold different types in one column.")
 
 
-def _gathered(source: Source, where: str, limits: Limits) -> pa.Table:
-    if isinstance(source, FrameSource):
-        return source.table
-    kept, size = [], 0
-    for batch in source.batches():
-        size += batch.table.nbytes
-        limits.check("whole_bytes", size, where=where)
-        kept.append(batch.table)
-    return pa.concat_tables(kept)
+def _open_path(path: str | Path, limits: Limits) -> Source:
+    # A `Path` is one of this machine, and has lost a slash if it was made of an address.
+    scheme = scheme_of(path) if isinstance(path, str) and "://" in path else None
+    if scheme in DATABASES:
+        raise DataError(
+            f"{without_secrets(path)}: a database: name a table of it: --table, --query, or "
+            f"tabpe.SqlTable(address, 'table')."
+        )
+    if scheme == "file":
+        return FileSource.of(local_path(str(path)), limits)
+    return open_store(str(path), limits) if scheme in STORES else FileSource.of(path, limits)

@@ -1,0 +1,189 @@
+"""`SqlTable`: which table or query of which database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from tabpe._addresses import DATABASES, scheme_of, without_secrets
+from tabpe.errors import DataError, ParameterError, did_you_mean, shown
+from tabpe.io.limits import Limits
+from tabpe.io.sql.reader import Reader
+from tabpe.io.sql.source import SqlSource
+from tabpe.io.sql.statements import Selection, checked_query, table_name
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SqlTable:
+    """A table or a query of a database, to be given wherever a table is expected.
+
+    With an address, the rows are read in one transaction that sees one state of the database
+    (PostgreSQL, DuckDB, SQLite), and that can not write. With a connection of yours nothing of it
+    is changed; set its transaction up as you like. Rows that change between two ways through the
+    table are noticed and refused in any case.
+
+    Privacy: columns that are not declared are not asked for. A password is in no error, no
+    representation, no file.
+
+    Args:
+        database: An address such as `postgresql://ann@db.example/ward`, `duckdb:///ward.duckdb` or
+            `sqlite:///ward.db`; or an open connection of ADBC, DuckDB, SQLAlchemy or any other
+            driver that follows Python's DB-API.
+        table: The table: `visits`, `ward.visits`, or a list of parts. Names are taken letter by
+            letter.
+        query: A single SELECT in the place of a table. End it with ORDER BY if `unit` is used.
+        password_env: The variable of the environment that holds the password. PostgreSQL finds it
+            in PGPASSWORD and in ~/.pgpass by itself.
+
+    Example:
+        >>> import sqlite3
+        >>> ward = sqlite3.connect(":memory:")
+        >>> _ = ward.execute("CREATE TABLE visits (age INTEGER, note TEXT)")
+        >>> _ = ward.execute("INSERT INTO visits VALUES (31, 'fine'), (42, NULL)")
+        >>> source = open_sql(SqlTable(ward, "visits"))
+        >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
+        [[{'age': '31'}, {'age': '42'}]]
+        >>> ward.close()
+        >>> SqlTable("postgresql://ann:secret@db/ward", "visits")
+        SqlTable('postgresql://db/ward', table='visits')
+    """
+
+    database: Any
+    table: str | Sequence[str] | None = None
+    query: str | None = None
+    password_env: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise ParameterError("table, query: expected one of the two.")
+        _ = self.selection
+        if isinstance(self.database, str) and scheme_of(self.database) not in DATABASES:
+            raise _unknown_address(self.database)
+        if self.password_env is not None and not self._is_server:
+            raise ParameterError("password_env: only for an address postgresql://...")
+
+    def __repr__(self) -> str:
+        what = f"table={self.table!r}" if self.query is None else f"query={shown(self.query)}"
+        return f"SqlTable({self._place!r}, {what})"
+
+    @property
+    def selection(self) -> Selection:
+        """What columns are selected from."""
+        if self.query is not None:
+            return Selection(query=checked_query(self.query))
+        return Selection(name=table_name(self.table))
+
+    @property
+    def where(self) -> str:
+        """How errors call it: no user and no password is in it."""
+        return f"{self.selection.title} in {self._place}"
+
+    @property
+    def address(self) -> str:
+        """The address with the password of the environment in it: never to be shown."""
+        if self.password_env is None:
+            return str(self.database)
+        password = os.environ.get(self.password_env)
+        if not password:
+            raise ParameterError(
+                f"password_env={self.password_env!r}: the environment has no such variable, or it "
+                f"is empty."
+            )
+        return _with_password(str(self.database), password)
+
+    @property
+    def _place(self) -> str:
+        if isinstance(self.database, str):
+            return without_secrets(self.database)
+        return f"a connection of {type(self.database).__module__.partition('.')[0]}"
+
+    @property
+    def _is_server(self) -> bool:
+        return isinstance(self.database, str) and str(scheme_of(self.database)).startswith("post")
+
+
+def open_sql(table: SqlTable, limits: Limits | None = None) -> SqlSource:
+    """Return what reads the rows of a table in a database.
+
+    Args:
+        table: Which one.
+        limits: The most to read; None for what the environment says.
+
+    Raises:
+        DataError: If the database can not be reached, or has no such table.
+    """
+    reader = _reader(table)
+    try:
+        return SqlSource(reader, table.where, limits or Limits.of())
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _reader(table: SqlTable) -> Reader:
+    from tabpe.io.sql import adbc, cells, duck, postgres
+
+    selection, where = table.selection, table.where
+    if isinstance(table.database, str):
+        scheme = scheme_of(table.database)
+        if scheme == "sqlite":
+            return cells.open_sqlite(_path(table.database), selection, where)
+        if scheme == "duckdb":
+            return duck.open_file(_path(table.database), selection, where)
+        return postgres.open_address(table.address, selection, where)
+    kinds: tuple[Callable[..., Reader | None], ...] = (
+        duck.reader_of,
+        adbc.reader_of,
+        cells.reader_of,
+    )
+    for reader_of in kinds:
+        reader = reader_of(table.database, selection, where)
+        if reader is not None:
+            return reader
+    raise DataError(
+        f"database: {type(table.database).__name__} is no connection: expected an address such as "
+        f"postgresql://host/name, or an open connection of ADBC, DuckDB, SQLAlchemy or DB-API."
+    )
+
+
+def _path(address: str) -> str:
+    """Return the path of a file: three slashes for one beside us, four for one from the root.
+
+    Example:
+        >>> _path("sqlite:///ward.db"), _path("sqlite:////data/ward.db")
+        ('ward.db', '/data/ward.db')
+    """
+    host, slash, path = address.partition(":")[2].removeprefix("//").partition("/")
+    if host or not slash or not path:
+        raise ParameterError(
+            f"{without_secrets(address)}: expected three slashes and the path of a file, such as "
+            f"sqlite:///ward.db."
+        )
+    return unquote(path)
+
+
+def _with_password(address: str, password: str) -> str:
+    """Return an address with a password after its user."""
+    scheme, _, rest = address.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if not at or ":" in user:
+        raise ParameterError(
+            f"{without_secrets(address)}: with password_env, expected a user and no password in "
+            f"the address, such as postgresql://ann@host/name."
+        )
+    return f"{scheme}://{user}:{quote(password, safe='')}@{host}{slash}{path}"
+
+
+def _unknown_address(address: str) -> ParameterError:
+    scheme = scheme_of(address)
+    place = without_secrets(address)
+    if scheme is None:
+        return ParameterError(
+            f"database={place!r}: expected an address, such as postgresql://host/name, "
+            f"duckdb:///file.duckdb or sqlite:///file.db."
+        )
+    return ParameterError(f"database={place!r}: {did_you_mean(scheme, DATABASES)}")

@@ -5,6 +5,9 @@
 - `datasets`: tables that Arrow itself finds and reads
 - `stores`: files behind an address such as s3://
 - `sql`: tables and queries of databases
+- `ray_tables`: tables that live in a Ray cluster
+- `parts`, `dealing`: parts of a table, to be read apart
+- `contents`: what is in a row, as a number
 - `files`: CSV, Parquet and Arrow files, strictly
 - `folders`: which files a path, a pattern or a folder stands for
 - `limits`: `Limits`, the most that is read of files

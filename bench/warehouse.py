@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 import platform
-import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,6 +38,7 @@ from tabpe.privacy.noise import FakeNoise
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = 10_000
+REPEATS = 3
 WARDS = ("heart", "lung", "skin", "eye", "bone")
 FIRST, LAST = datetime.date(2020, 1, 1), datetime.date(2024, 12, 31)
 
@@ -107,9 +108,16 @@ def evolve(data: Any, *, fake: bool) -> dict[str, Any]:
     return {
         "seconds": round(time.perf_counter() - began, 2),
         "reading_seconds": round(reading, 2),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_mb": peak_mb(),
         "digest": hashlib.sha256(json.dumps(rows.to_pylist(), default=str).encode()).hexdigest(),
     }
+
+
+def peak_mb() -> int:
+    """Return the most memory of this process; `ru_maxrss` would count that of its parent too."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = [line for line in lines if line.startswith("VmHWM:")]
+    return round(int(peak.split()[1]) / 1024)
 
 
 def data_of(place: str) -> Any:
@@ -125,6 +133,16 @@ def in_a_process(place: str, address: str, *, fake: bool = False) -> dict[str, A
         words, check=True, capture_output=True, cwd=ROOT, env=environment
     )
     return json.loads(told.stdout)
+
+
+def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return medians of times, all times, and the largest peak."""
+    return {
+        "seconds": statistics.median(run["seconds"] for run in runs),
+        "all_seconds": [run["seconds"] for run in runs],
+        "reading_seconds": statistics.median(run["reading_seconds"] for run in runs),
+        "peak_mb": max(run["peak_mb"] for run in runs),
+    }
 
 
 def measure(rows: int) -> dict[str, Any]:
@@ -143,17 +161,21 @@ def measure(rows: int) -> dict[str, Any]:
             server.run(f"ALTER TABLE {name} ALTER cost TYPE numeric(10, 2)")
         loaded = round(time.perf_counter() - began, 1)
         pq.write_table(few, Path(folder, "few.parquet"))
-        runs = {
-            "PostgreSQL, a tenth of the rows": in_a_process("pg:few", server.address),
-            "PostgreSQL": in_a_process("pg:visits", server.address),
-            "Parquet": in_a_process(str(path), server.address),
+        places = {
+            "PostgreSQL, a tenth of the rows": "pg:few",
+            "PostgreSQL": "pg:visits",
+            "Parquet": str(path),
         }
+        # By turns, so that whatever else the machine does is spread over all of them.
+        turns = [
+            {name: in_a_process(place, server.address) for name, place in places.items()}
+            for _ in range(REPEATS)
+        ]
         fakes = [
             in_a_process(place, server.address, fake=True)["digest"]
             for place in ("pg:few", str(Path(folder, "few.parquet")))
         ]
-    for run in runs.values():
-        del run["digest"]
+    runs = {name: summary([turn[name] for turn in turns]) for name in places}
     tenth, whole, files = runs.values()
     return {
         "rows": rows,
@@ -164,7 +186,11 @@ def measure(rows: int) -> dict[str, Any]:
         "memory_ratio_to_a_tenth": round(whole["peak_mb"] / tenth["peak_mb"], 2),
         "time_ratio_to_parquet": round(whole["seconds"] / files["seconds"], 2),
         "identical_rows_with_fake_noise": fakes[0] == fakes[1],
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version()},
+        "machine": {
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "load_average": [round(load, 1) for load in os.getloadavg()],
+        },
     }
 
 

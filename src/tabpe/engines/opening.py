@@ -7,8 +7,9 @@ from collections.abc import Callable
 from tabpe.engines.alone import LoneKeeper
 from tabpe.engines.engine import Keeper
 from tabpe.engines.users import Unit
+from tabpe.errors import ParameterError
 from tabpe.io import Source
-from tabpe.resources import Resources
+from tabpe.resources import CLUSTERS, Resources
 
 
 def open_keeper(
@@ -27,8 +28,17 @@ def open_keeper(
     """
     lives_on = getattr(source, "lives_on", None)
     engine = lives_on if resources.engine == "auto" and lives_on else resources.engine
+    if lives_on and engine in CLUSTERS and engine != lives_on:
+        raise ParameterError(
+            f"engine={engine!r}: the table lives on {lives_on.title()}: pass engine={lives_on!r}, "
+            f"'auto', or 'local' to have it read in this process."
+        )
     if engine == "ray":
         from tabpe.engines.ray_cluster import ray_keeper
 
         return ray_keeper(source, unit, resources, on_ready)
+    if engine == "spark":
+        from tabpe.engines.spark_cluster import spark_keeper
+
+        return spark_keeper(source, unit, resources, on_ready)
     return LoneKeeper(source, unit, resources)

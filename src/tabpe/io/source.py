@@ -28,6 +28,7 @@ from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
 from tabpe.io.limits import Limits
 from tabpe.io.ray_tables import RaySource
+from tabpe.io.spark_tables import SparkSource, is_spark_frame
 
 
 class Source(Protocol):
@@ -54,7 +55,7 @@ class Source(Protocol):
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> Source:
-    """Return what reads the rows of a path, a data frame or a dataset of Arrow or Ray.
+    """Return what reads the rows of a path, a data frame, also of Spark, or a dataset.
 
     Args:
         data: A data frame; a dataset; or the path of a file that ends in .csv, .csv.gz, .parquet,
@@ -77,6 +78,8 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     ray_data = sys.modules.get("ray.data")
     if ray_data is not None and isinstance(data, ray_data.Dataset):
         return RaySource.of(data, limits or Limits.of())
+    if is_spark_frame(data):
+        return SparkSource(data, limits or Limits.of())
     return FrameSource(*frame_table(data))
 
 

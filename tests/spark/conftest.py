@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from standalone import LEAN
+
 SUPPORT = Path(__file__).parents[1] / "support"
-# Few threads and a quick start: these tables are small.
-LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

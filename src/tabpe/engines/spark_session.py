@@ -18,6 +18,8 @@ from tabpe.io.spark_tables import imported
 from tabpe.resources import Resources
 
 PYTHON = "PYSPARK_PYTHON"
+# Set by spark-submit, which has started Java and knows the cluster.
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
 # No pages and logs that count rows, and nothing on disks that can be read without the run.
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -37,6 +39,9 @@ def joined_context(resources: Resources) -> tuple[Any, Callable[[], None]]:
     """
     kind = imported("pyspark").SparkContext
     found = kind._active_spark_context  # noqa: SLF001
+    if found is None and SUBMITTED in os.environ:
+        found = kind.getOrCreate()
+        return found, found.stop
     if found is None:
         return _started(kind, resources)
     if resources.address not in (None, found.master):

@@ -99,7 +99,8 @@ def _brought(
 def _batches(schema: pa.Schema, number: int, carried: Iterable[bytes]) -> Iterator[Batch]:
     first = 0
     for table in regrouped(batch for stream in carried for batch in unfolded(stream)):
-        yield Batch(table.cast(schema), f"partition {number}", first)
+        named = table.rename_columns(schema.names).cast(schema)
+        yield Batch(named, f"partition {number}", first)
         first += table.num_rows
 
 

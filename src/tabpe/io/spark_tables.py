@@ -105,13 +105,15 @@ class SparkSource:
         first = 0
         for carried in self._collected(wanted):
             for table in regrouped(unfolded(carried)):
-                yield Batch(table, None, first)
+                yield Batch(table.rename_columns(wanted), None, first)
                 first += table.num_rows
         if not first:
             raise DataError("data: the table has no rows.")
 
     def carried(self, names: Sequence[str] | None = None) -> Any:
         """Return an RDD of its rows, in the partitions of the frame: streams of Arrow as bytes.
+
+        Their columns are those of `names` in order, and have no names of their own.
 
         Raises:
             DataError: If there is not even a partition.
@@ -122,7 +124,9 @@ class SparkSource:
         return rows
 
     def _carried(self, names: Sequence[str] | None) -> Any:
-        frame = self.frame if names is None else self.frame.select(*map(_quoted, names))
+        # By their places: Spark takes a dot in a name for a way into a column.
+        places = [self.names.index(name) for name in names or self.names]
+        frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, places))
         with warnings.catch_warnings():
             # About pandas, which has no part in this.
             warnings.simplefilter("ignore", FutureWarning)
@@ -177,7 +181,7 @@ def spark_frame(table: pa.Table) -> Any:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        return session.createDataFrame(table)
+        return session.createDataFrame(table, _spark_schema(table.schema))
 
 
 def imported(name: str) -> Any:
@@ -204,6 +208,16 @@ def _arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
     return found
 
 
+def _spark_schema(schema: pa.Schema) -> Any:
+    """Return names and types as Spark has them: it would take a moment without a zone for one."""
+    kinds = imported("pyspark.sql.pandas.types").from_arrow_schema(schema)
+    without = imported("pyspark.sql.types").TimestampNTZType()
+    for ours, theirs in zip(schema, kinds, strict=True):
+        if pa.types.is_timestamp(ours.type) and ours.type.tz is None:
+            theirs.dataType = without
+    return kinds
+
+
 def _folded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn each batch into a single cell: on the way to Python rows are no objects."""
     for batch in batches:
@@ -216,10 +230,6 @@ def _folded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _first(row: Any) -> bytes:
     return bytes(row[0])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _condition(error: Any) -> str:

@@ -7,6 +7,7 @@ prints what it saw as JSON.
 import json
 import os
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,14 @@ from tabpe.engines import crewed
 from tabpe.privacy import FakeNoise
 from tabpe.privacy.ledger import Ledger
 
+warnings.simplefilter("ignore", UserWarning)
 address, folder = sys.argv[1], Path(sys.argv[2])
 crewed.Polled = partial(DeadlyPolled, folder=str(folder))
 charged = {"ledger": folder / "ledger.db", "dataset": "people"}
+# So many candidates that they are more than one piece of what Spark sends encrypted.
+many = {"n_samples": 5_000}
 model = TabPE(
-    **(FAST | charged), noise=FakeNoise(1), engine="spark", address=address, n_jobs=2
+    **(FAST | charged | many), noise=FakeNoise(1), engine="spark", address=address, n_jobs=2
 ).fit(folder / "people.parquet", SCHEMA)
 
 from pyspark import SparkContext  # noqa: E402

@@ -10,6 +10,7 @@ import pytest
 
 from facade import fake_fit, of_people
 from standalone import environment, standalone
+from tabpe.errors import ThinVotesWarning
 from tabpe.privacy.ledger import Ledger
 
 PROGRAM = Path(__file__).with_name("lose_executor.py")
@@ -22,7 +23,7 @@ def told(installed, tmp_path):
     Ledger(tmp_path / "ledger.db").set_budget("people", epsilon=60.0, delta=1e-6)
     with standalone(tmp_path) as address:
         ended = subprocess.run(
-            [sys.executable, "-W", "ignore", PROGRAM, address, tmp_path],
+            [sys.executable, PROGRAM, address, tmp_path],
             env=environment(tmp_path),
             capture_output=True,
             text=True,
@@ -35,7 +36,8 @@ def told(installed, tmp_path):
 def test_an_executor_killed_in_the_middle_changes_nothing(told):
     """Its partitions are made anew. Noise is drawn once, and the ledger is charged once."""
     seen, said = told
-    alone = fake_fit(of_people(900))
+    with pytest.warns(ThinVotesWarning):
+        alone = fake_fit(of_people(900), n_samples=5_000)
     assert seen["killed"]
     assert seen["rows"] == alone.sample().to_pydict()
     assert seen["history"] == json.loads(json.dumps(alone.history_))

@@ -37,7 +37,8 @@ def standalone(folder):
 
 def environment(folder):
     """What programs on the cluster, and those who start them, find in their environment."""
-    return os.environ | {
+    theirs = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    return theirs | {
         "PYTHON": sys.executable,
         "PYTHONPATH": str(SUPPORT),
         "SPARK_CONF_DIR": str(folder / "conf"),

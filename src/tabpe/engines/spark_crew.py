@@ -83,7 +83,7 @@ class SparkCrew:
     def ask(self, question: Question) -> Answer:
         """Return the sum of the answers of all shards."""
         rows, answering = self._rows_for(question)
-        sent = self._sources.context.broadcast(question)
+        sent = self._sources.context.broadcast(_serializer().dumps(question))
         try:
             answers = rows.mapPartitionsWithIndex(partial(answering, sent, self._common))
             found = without_spark_words(lambda: self._summed(answers))
@@ -163,14 +163,14 @@ def _of_source(sent: Any, common: Common, number: int, sources: Iterable[Source]
     """Answer by the rows themselves."""
     (source,) = sources
     place = Place(number, common.shards)
-    yield Shard(place, source, common.unit, common.resources).answer(sent.value)
+    yield Shard(place, source, common.unit, common.resources).answer(_question(sent))
 
 
 def _of_segments(
     sent: Any, common: Common, number: int, segments: Iterable[Segment | Failed]
 ) -> Iterator[Any]:
     """Answer by rows that were encoded before."""
-    question = sent.value
+    question = _question(sent)
     sight = question.sight if isinstance(question, Polled) else None
     held = CarriedHeld(_sound(segments), question.reading, common.unit, sight)
     yield answer_at(CarriedDesk(held), question, number)
@@ -204,6 +204,15 @@ def _sound(segments: Iterable[Segment | Failed]) -> Iterator[Segment]:
         if isinstance(segment, Failed):
             raise segment.error
         yield segment
+
+
+def _question(sent: Any) -> Any:
+    return _serializer().loads(sent.value)
+
+
+def _serializer() -> Any:
+    """Return what Spark sends values with. By itself it fails to send large arrays encrypted."""
+    return imported("pyspark.serializers").CPickleSerializer()
 
 
 def _level() -> Any:

@@ -185,9 +185,11 @@ def spark_frame(table: pa.Table) -> Any:
 
 
 def imported(name: str) -> Any:
-    """Return a module of Spark."""
+    """Return a module of Spark, which may warn of the version of pandas: it has no part in this."""
     try:
-        return importlib.import_module(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return importlib.import_module(name)
     except ImportError:
         pass
     raise ParameterError("engine='spark': Spark is not installed: pip install 'tabpe[spark]'.")

@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def ray():
-    """Ray, connected to a cluster of four cores that need not be there, without a dashboard."""
+    """Ray, connected to a cluster of eight cores that need not be there, without a dashboard."""
     if find_spec("ray") is None and not os.environ.get("TABPE_EXPECT_RAY"):
         pytest.skip("Ray is not installed")
     # Workers find what tests ask them. A socket has a short path, or none.
@@ -33,7 +33,7 @@ def ray():
 
         ray.init(
             address="local",
-            num_cpus=4,
+            num_cpus=8,
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",

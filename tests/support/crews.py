@@ -40,7 +40,7 @@ def near_keeper(parts, unit=None, resources=None):
 def opening_at_random(shards, seed=0):
     """Return an `open_keeper` that cuts each table into so many shards."""
 
-    def opened(source, unit, resources):
+    def opened(source, unit, resources, _on_ready):
         return near_keeper(cut_at_random(source, unit, shards, seed), unit, resources)
 
     return opened

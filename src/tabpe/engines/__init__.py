@@ -3,6 +3,9 @@
 - `engine`: `Engine`, `Keeper` and others: what those who count can do
 - `opening`: `open_keeper`, who counts in a table
 - `alone`: `LoneKeeper`, a table that one process reads
+- `crewed`: `CrewKeeper`, a table in shards, as one
+- `crew`, `shard`, `questions`: shards that answer apart, and answers that add up
+- `ray_crew`, `ray_cluster`: shards on the workers of Ray
 - `local`: `LocalEngine`, in the memory of this process
 - `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
 - `spill`: the file without a name in which `StreamEngine` keeps encoded rows

@@ -6,6 +6,7 @@ What is started here ends with the run. It tells nobody of itself, and says noth
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,8 @@ from tabpe.io import Source
 from tabpe.resources import Resources
 
 ADDRESS = "RAY_ADDRESS"
-_QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
+_PATIENCE = 10.0  # seconds
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 # A row that does not fit into memory would be written into a file that has a name.
 _NO_FILES = {"automatic_object_spilling_enabled": False}
 
@@ -37,9 +39,8 @@ def ray_keeper(
     ray = _imported()
     disconnect = _connected(ray, resources)
     try:
-        cores, machines = _size(ray)
-        parts = spread(source, unit, resources.workers or cores)
-        each = resources.of_a_shard(-(-len(parts) // machines))
+        parts = spread(source, unit, resources.workers or _free_cores(ray))
+        each = resources.of_a_shard(-(-len(parts) // _machines(ray)))
         crew = RayCrew(parts, unit, each, on_ready=on_ready, on_close=disconnect)
     except BaseException:
         disconnect()
@@ -80,8 +81,9 @@ def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
 def _join(ray: Any, address: str) -> None:
     problem = None
     try:
+        _knock(address)
         ray.init(address=address, **_QUIET)
-    except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         problem = type(error).__name__
     if problem is not None:
         raise TabpeError(
@@ -91,10 +93,25 @@ def _join(ray: Any, address: str) -> None:
         )
 
 
-def _size(ray: Any) -> tuple[int, int]:
-    """Return how many cores a cluster has, and on how many machines."""
-    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-    cores = sum(int(node["Resources"]["CPU"]) for node in nodes)
+def _knock(address: str) -> None:
+    """Fail if nobody listens at an address: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
+def _free_cores(ray: Any) -> int:
+    """Return how many cores are free: a shard that gets none would be waited for without end."""
+    cores = int(ray.available_resources().get("CPU", 0))
     if not cores:
-        raise TabpeError("engine='ray': no machine of the cluster has a core to count with.")
-    return cores, len(nodes)
+        raise TabpeError(
+            "engine='ray': no core of the cluster is free: wait for others to finish, or name how "
+            "many workers it will have (n_jobs)."
+        )
+    return cores
+
+
+def _machines(ray: Any) -> int:
+    """Return how many machines of a cluster have cores."""
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    return max(len(nodes), 1)

@@ -212,7 +212,7 @@ def _question(sent: Any) -> Any:
 
 def _serializer() -> Any:
     """Return what Spark sends values with. By itself it fails to send large arrays encrypted."""
-    return imported("pyspark.serializers").CPickleSerializer()
+    return imported("pyspark.serializers").CloudPickleSerializer()
 
 
 def _level() -> Any:

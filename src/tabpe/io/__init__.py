@@ -3,6 +3,9 @@
 - `source`: `open_source`, a table of any kind to be read in batches, as often as needed
 - `batches`: `Batch`, the part of a table that is in memory at a time
 - `datasets`: tables that Arrow itself finds and reads
+- `ray_tables`: tables that live in a Ray cluster
+- `parts`, `dealing`: parts of a table, to be read apart
+- `contents`: what is in a row, as a number
 - `files`: CSV, Parquet and Arrow files, strictly
 - `folders`: which files a path, a pattern or a folder stands for
 - `limits`: `Limits`, the most that is read of files

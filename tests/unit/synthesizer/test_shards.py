@@ -14,12 +14,15 @@ from facade import (
     buying_fit,
     columns,
     fake_fit,
+    fitted,
     listed,
     of_people,
 )
-from tabpe.errors import DataError, NotPrivateWarning
+from tabpe.errors import DataError, NotPrivateWarning, TabpeError
 from tabpe.evolve import Evolution
+from tabpe.io.parts import parts_of
 from tabpe.privacy import FakeNoise
+from tabpe.privacy.ledger import Ledger
 
 KINDS = {
     "evolution": {},
@@ -74,3 +77,19 @@ def test_a_table_without_rows_is_refused(monkeypatch):
     monkeypatch.setattr("tabpe.pipeline.open_keeper", opening_at_random(2))
     with pytest.raises(DataError, match="no row"):
         fake_fit(pa.table(columns(3)).slice(3))
+
+
+def test_a_table_that_was_handed_out_in_parts_counts_as_read(tmp_path, monkeypatch):
+    """Workers may have read all of it: nothing is given back if the run fails then."""
+    ledger = tmp_path / "ledger.db"
+
+    def failing(source, unit, resources, _on_ready):
+        parts_of(source, 2)
+        raise TabpeError("the cluster is gone")
+
+    monkeypatch.setattr("tabpe.pipeline.open_keeper", failing)
+    Ledger(ledger).set_budget("patients", epsilon=60, delta=1e-5)
+    with pytest.raises(TabpeError, match="the cluster is gone"):
+        fitted(of_people(60), ledger=ledger, dataset="patients")
+    (entry,) = Ledger(ledger).entries("patients")
+    assert entry.counts

@@ -20,6 +20,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": LEAN,
     "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",  # or else nothing would be found in it
 }
 
 

@@ -4,6 +4,7 @@
 - `batches`: `Batch`, the part of a table that is in memory at a time
 - `datasets`: tables that Arrow itself finds and reads
 - `ray_tables`: tables that live in a Ray cluster
+- `spark_tables`: data frames of Spark
 - `parts`, `dealing`: parts of a table, to be read apart
 - `contents`: what is in a row, as a number
 - `files`: CSV, Parquet and Arrow files, strictly

@@ -147,9 +147,15 @@ def test_a_cluster_of_its_own_is_quiet_and_ends_with_the_run(ray, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9"])
-def test_an_address_without_a_cluster_is_refused_at_once(ray, address):
+def test_an_address_without_a_cluster_is_refused_at_once(ray, address, monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(TabpeError, match=f"address='{address}': there is no Ray cluster to join"):
         TabPE(**(FAST | {"engine": "ray", "address": address})).fit(of_people(50), SCHEMA)
+
+
+def test_a_process_that_is_connected_is_not_connected_elsewhere(ray):
+    with pytest.raises(ParameterError, match="connected to a Ray cluster already"):
+        TabPE(**(FAST | {"engine": "ray", "address": "auto"})).fit(of_people(50), SCHEMA)
 
 
 @pytest.mark.parametrize("engine", ["auto", "local", "stream"])

@@ -61,8 +61,13 @@ def _imported() -> Any:
 
 def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
     """Connect to a cluster, or start one; return what undoes that."""
-    if ray.is_initialized() and resources.address is None:
-        return lambda: None
+    if ray.is_initialized():
+        if resources.address is None:
+            return lambda: None
+        raise ParameterError(
+            f"address={resources.address!r}: this process is connected to a Ray cluster already: "
+            f"leave the address out to use it, or call ray.shutdown() first."
+        )
     address = resources.address or os.environ.get(ADDRESS)
     if address is None:
         ray.init(

@@ -4,17 +4,13 @@ Spark itself counts rows that it reads, in its pages and its event log: see `doc
 So numbers of rows are not searched for there; votes, cells and encoded rows are.
 """
 
-import sys
-
 import pyarrow as pa
 import pytest
 
-from facade import FAST, SCHEMA, of_people
 from planted import NOTE, RARE, table
 from scene import Scene
 from searching import files_of, leaks
-from tabpe import TabPE
-from tabpe.errors import DataError, ParameterError, TabpeError
+from tabpe.errors import DataError
 
 USERS = {"unit": "person", "max_rows_per_user": 2, "noise": "opendp", "n_samples": 150}
 
@@ -61,20 +57,6 @@ def test_a_cell_outside_the_schema_is_not_shown_by_workers(scene, spark):
     assert scene.leaks() == []
     seen = scene.evidence() | files_of(spark.folder / "events") | files_of(spark.folder / "local")
     assert not [name for name, content in seen.items() if b"x31 years" in content]
-
-
-def test_without_spark_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(ParameterError, match=r"pip install 'tabpe\[spark\]'"):
-        TabPE(**(FAST | {"engine": "spark"})).fit(of_people(50), SCHEMA)
-
-
-def test_without_java_it_is_asked_for(installed, monkeypatch):
-    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(TabpeError, match="Spark needs Java 17"):
-        TabPE(**(FAST | {"engine": "spark"})).fit(of_people(50), SCHEMA)
 
 
 def test_the_search_would_find_what_spark_writes(scene, spark):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from tabpe.errors import ParameterError, TabpeError
 from tabpe.io.spark_tables import imported
 from tabpe.resources import Resources
 
+_PATIENCE = 10.0  # seconds
 PYTHON = "PYSPARK_PYTHON"
 # Set by spark-submit, which has started Java and knows the cluster.
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -80,6 +82,7 @@ def _started(kind: Any, resources: Resources) -> tuple[Any, Callable[[], None]]:
 
 
 def _connected(kind: Any, resources: Resources) -> Any:
+    _knock(resources.address or "")
     settings = imported("pyspark").SparkConf().setAppName("tabpe").setAll(_SETTINGS.items())
     settings.setMaster(resources.address or f"local[{resources.jobs}]")
     if resources.workers is not None:
@@ -87,6 +90,13 @@ def _connected(kind: Any, resources: Resources) -> Any:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     gateway = imported("pyspark.java_gateway").launch_gateway(settings, quiet)
     return kind(conf=settings, gateway=gateway)
+
+
+def _knock(address: str) -> None:
+    """Fail if nobody listens at a standalone master: Spark would try for a minute."""
+    host, _, port = address.removeprefix("spark://").rpartition(":")
+    if address.startswith("spark://") and "," not in host:  # which would name several
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
 
 
 def _end_of_java(kind: Any) -> None:

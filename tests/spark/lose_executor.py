@@ -18,27 +18,32 @@ from tabpe.engines import crewed
 from tabpe.privacy import FakeNoise
 from tabpe.privacy.ledger import Ledger
 
-warnings.simplefilter("ignore", UserWarning)
-address, folder = sys.argv[1], Path(sys.argv[2])
-crewed.Polled = partial(DeadlyPolled, folder=str(folder))
-charged = {"ledger": folder / "ledger.db", "dataset": "people"}
 # So many candidates that they are more than one piece of what Spark sends encrypted.
-many = {"n_samples": 5_000}
-model = TabPE(
-    **(FAST | charged | many), noise=FakeNoise(1), engine="spark", address=address, n_jobs=2
-).fit(folder / "people.parquet", SCHEMA)
+MANY = {"n_samples": 5_000}
 
-from pyspark import SparkContext  # noqa: E402
 
-seen = {
-    "rows": model.sample().to_pydict(),
-    "history": model.history_,
-    "killed": (folder / "killed").exists(),
-    "charges": [entry.state for entry in Ledger(folder / "ledger.db").entries("people")],
-    "left behind": [
-        SparkContext._active_spark_context is not None,
-        SparkContext._gateway is not None,
-        "PYSPARK_PYTHON" in os.environ,
-    ],
-}
-print(json.dumps(seen))
+def main(address, folder):
+    crewed.Polled = partial(DeadlyPolled, folder=str(folder))
+    charged = {"ledger": folder / "ledger.db", "dataset": "people"}
+    where = {"engine": "spark", "address": address, "n_jobs": 2}
+    model = TabPE(**(FAST | MANY | charged | where), noise=FakeNoise(1))
+    model.fit(folder / "people.parquet", SCHEMA)
+
+    from pyspark import SparkContext
+
+    return {
+        "rows": model.sample().to_pydict(),
+        "history": model.history_,
+        "killed": (folder / "killed").exists(),
+        "charges": [entry.state for entry in Ledger(folder / "ledger.db").entries("people")],
+        "left behind": [
+            SparkContext._active_spark_context is not None,
+            SparkContext._gateway is not None,
+            "PYSPARK_PYTHON" in os.environ,
+        ],
+    }
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", UserWarning)
+    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]))))

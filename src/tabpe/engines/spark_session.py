@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tabpe.errors import ParameterError, TabpeError
-from tabpe.io.spark_tables import imported
+from tabpe.io.spark_tables import hushed, imported
 from tabpe.resources import Resources
 
 _PATIENCE = 10.0  # seconds
@@ -89,7 +89,8 @@ def _connected(kind: Any, resources: Resources) -> Any:
         settings.set("spark.cores.max", str(resources.workers))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     gateway = imported("pyspark.java_gateway").launch_gateway(settings, quiet)
-    return kind(conf=settings, gateway=gateway)
+    with hushed():
+        return kind(conf=settings, gateway=gateway)
 
 
 def _knock(address: str) -> None:

@@ -10,6 +10,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -127,9 +128,7 @@ class SparkSource:
         # By their places: Spark takes a dot in a name for a way into a column.
         places = [self.names.index(name) for name in names or self.names]
         frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, places))
-        with warnings.catch_warnings():
-            # About pandas, which has no part in this.
-            warnings.simplefilter("ignore", FutureWarning)
+        with hushed():
             return frame.mapInArrow(_folded, "rows binary").rdd.map(_first)
 
     def _collected(self, names: Sequence[str]) -> Iterator[bytes]:
@@ -179,16 +178,22 @@ def spark_frame(table: pa.Table) -> Any:
             "spark: the table that was fitted is a data frame of Spark, and there is no active "
             "session to make another in: start one (SparkSession.builder.getOrCreate())."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
+    with hushed():
         return session.createDataFrame(table, _spark_schema(table.schema))
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep from the user what Spark warns of pandas, wherever it happens to: we use none of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
 def imported(name: str) -> Any:
-    """Return a module of Spark, which may warn of the version of pandas: it has no part in this."""
+    """Return a module of Spark."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
+        with hushed():
             return importlib.import_module(name)
     except ImportError:
         pass

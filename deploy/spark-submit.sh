@@ -22,5 +22,7 @@ exec "${SPARK_HOME:-$home}/bin/spark-submit" \
     --deploy-mode client \
     --conf spark.io.encryption.enabled=true \
     --conf spark.eventLog.enabled=false \
+    --conf spark.ui.enabled=false \
+    --conf spark.log.level=ERROR \
     ${SUBMIT:-} \
     "$program" "$@" --engine spark

@@ -33,7 +33,7 @@ help:
 demo: $(VENV)/.core
 	$(BIN)/tabpe demo
 
-test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.postgres
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.postgres $(VENV)/.java
 	TABPE_EXPECT_NATIVE=1 $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(COVERAGE)
 
 coverage: COVERAGE := --cov --cov-report=term
@@ -123,6 +123,12 @@ $(VENV)/.postgres: $(VENV)/bin/python
 	@command -v postgres || ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null || \
 		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql; } || \
 		echo "no postgresql: the tests of tables in PostgreSQL are skipped; install it to run them"
+	@touch $@
+
+$(VENV)/.java: $(VENV)/bin/python
+	@command -v java || \
+		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends default-jre-headless; } || \
+		echo "no java: the tests of Spark are skipped; install it to run them"
 	@touch $@
 
 $(PEERS)/.dev: $(PEERS)/bin/python $(BUILD)

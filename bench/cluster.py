@@ -1,6 +1,6 @@
 """Benchmark of clusters: the same run on one machine's threads and on as many worker processes.
 
-    python -m bench.cluster --rows 5000000               # local and ray, two workers each
+    python -m bench.cluster --rows 5000000               # local, ray and spark, two workers each
     python -m bench.cluster --rows 500000 --kill         # a worker killed in mid-round
 
 The table is made up and written to Parquet once. Each run is in a process of its own: the paper's
@@ -19,6 +19,7 @@ and in the other a worker kills itself with SIGKILL in the middle of its answer 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import os
@@ -39,6 +40,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
+from tabpe.engines.questions import Polled
 from tabpe.privacy import FakeNoise
 
 WARDS = tuple(f"ward {number}" for number in range(12))
@@ -95,10 +97,27 @@ def start_ray(workers: int) -> None:
     )
 
 
+def start_spark(workers: int) -> None:
+    """Start executors that are processes of their own, of one core each."""
+    warnings.simplefilter("ignore", FutureWarning)  # Spark warns of pandas.
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    builder = SparkSession.builder.master(f"local-cluster[{workers},1,1536]")
+    for name, value in (quiet | {"spark.executor.memory": "1536m"}).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.parallelize(range(workers), workers).count()
+
+
 # By the name of the engine: what starts its cluster, and the crew whose questions are weighed.
 ENGINES: dict[str, tuple[Callable[[int], None], str | None]] = {
     "local": (start_nothing, None),
     "ray": (start_ray, "tabpe.engines.ray_crew.RayCrew"),
+    "spark": (start_spark, "tabpe.engines.spark_crew.SparkCrew"),
 }
 
 
@@ -117,12 +136,40 @@ class Killing:
     def asked_of(self, desk: Any) -> Any:
         """Answer, and die before anyone hears of it."""
         answer = self.question.asked_of(desk)
-        try:
-            Path(self.mark).touch(exist_ok=False)
-        except FileExistsError:
-            return answer
-        os.kill(os.getpid(), signal.SIGKILL)
-        return None
+        kill_once(self.mark, os.getpid())
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class KillingPolled(Polled):
+    """The same for Spark, which looks at what is asked: an executor dies, and its workers."""
+
+    mark: str = ""
+
+    def asked_of(self, desk: Any) -> Any:
+        """Answer, and die before anyone hears of it."""
+        answer = super().asked_of(desk)
+        # Workers are forked by a process that is a child of the executor.
+        stat = Path(f"/proc/{os.getppid()}/stat").read_text()
+        kill_once(self.mark, int(stat.rpartition(")")[2].split()[1]))
+        return answer
+
+
+def kill_once(mark: str, process: int) -> None:
+    """Kill a process that this one can not do without, unless that was done before."""
+    try:
+        Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        return
+    os.kill(process, signal.SIGKILL)
+    time.sleep(60)
+
+
+def killing(question: Any, mark: str, crew: str) -> Any:
+    if "spark" not in crew:
+        return Killing(question, mark)
+    fields = {one.name: getattr(question, one.name) for one in dataclasses.fields(question)}
+    return KillingPolled(**fields, mark=mark)
 
 
 def weigh(crew: str | None, sizes: list[int], mark: str | None) -> None:
@@ -139,7 +186,7 @@ def weigh(crew: str | None, sizes: list[int], mark: str | None) -> None:
         votes.append(1)
         there = sum(part.numbers.nbytes + part.codes.nbytes for part in question.population)
         dies = mark is not None and len(votes) == ROUND
-        answer = ask(self, Killing(question, mark) if dies else question)
+        answer = ask(self, killing(question, str(mark), crew) if dies else question)
         sizes.append(there + sum(counts.nbytes for counts in answer.value))
         return answer
 

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from tabpe import _validate
 from tabpe.errors import ParameterError
 
-ENGINES = ("auto", "local", "stream", "ray")
-CLUSTERS = ("ray",)
+ENGINES = ("auto", "local", "stream", "ray", "spark")
+CLUSTERS = ("ray", "spark")
 UNKNOWN_MEMORY = 8 * 2**30
 _SIZE = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b?)\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -33,8 +33,8 @@ class Resources:
 
     Args:
         engine: `local` to hold the encoded rows in memory, `stream` to read them in every round,
-            `auto` for `local` if they fit in `memory_limit`; `ray` to have the workers of a
-            cluster hold them.
+            `auto` for `local` if they fit in `memory_limit`; `ray` or `spark` to have the workers
+            of a cluster hold them.
         memory_limit: Bytes that encoded rows may take, on each machine.
         spill: The folder in which `stream` keeps encoded rows, in a file without a name; None for
             the folder of the system for temporary files; False to encode anew in every round.
@@ -69,7 +69,7 @@ class Resources:
         """Check what was given and fill in what was not.
 
         Args:
-            engine: `auto`, `local`, `stream` or `ray`.
+            engine: `auto`, `local`, `stream`, `ray` or `spark`.
             memory_limit: Bytes, as a number or as text such as `2GB`; None for half of the memory
                 of the machine.
             spill: A folder, None or False.
@@ -139,12 +139,13 @@ def _address(given: Any, engine: str) -> str | None:
         return None
     if not isinstance(given, str) or not given:
         raise ParameterError(
-            f"address={given!r}: expected 'auto', 'HOST:PORT' or 'ray://HOST:PORT', or None."
+            f"address={given!r}: expected 'auto', 'HOST:PORT' or 'ray://HOST:PORT' for Ray, "
+            f"'spark://HOST:PORT' or 'local[2]' for Spark, or None."
         )
     if engine not in CLUSTERS:
         raise ParameterError(
             f"address={given!r}: engine={engine!r} runs on this machine alone: pass "
-            f"engine={CLUSTERS[0]!r}, or leave the address out."
+            f"engine='ray' or 'spark', or leave the address out."
         )
     return given
 

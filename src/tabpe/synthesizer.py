@@ -87,10 +87,12 @@ class TabPE(Fitted):
         class_budget: Which part of the budget counts of classes or rows may take.
         noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
         engine: `local` holds the encoded rows in memory, `stream` goes through them in every
-            round, `auto` is `local` if they fit, and `ray` has the workers of a cluster hold them.
-            All give the same rows.
-        address: Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT`. None for the one
-            that RAY_ADDRESS names, or else for one of this machine alone, for this run.
+            round, `auto` is `local` if they fit, and `ray` and `spark` have the workers of a
+            cluster hold them. All give the same rows.
+        address: Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT` for Ray,
+            `spark://HOST:PORT` or another master for Spark. None for the one that RAY_ADDRESS
+            names or the session that is active, or else for one of this machine alone, for this
+            run.
         memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`, and
             what `ray` lets them take on each machine. None for half of the memory of this one.
         spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
@@ -180,8 +182,8 @@ class TabPE(Fitted):
         """Evolve a synthetic table from a private one.
 
         Args:
-            data: A pandas, polars or pyarrow frame, a dataset of pyarrow or Ray, a relation of
-                DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
+            data: A pandas, polars, pyarrow or Spark frame, a dataset of pyarrow or Ray, a relation
+                of DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
                 a folder of them, or a pattern. Columns that the schema does not declare are left
                 out, if it is not bought.
             schema: What is public about the table, or the path of a schema file, which may have

@@ -156,7 +156,7 @@ EngineName = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="'local' in memory, 'stream' from disk, 'ray', or 'auto'.",
+        help="'local' in memory, 'stream' from disk, 'ray', 'spark', or 'auto'.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -164,7 +164,7 @@ Address = Annotated[
     str | None,
     typer.Option(
         "--address",
-        help="A cluster: 'auto', HOST:PORT or ray://HOST:PORT.",
+        help="A cluster: 'auto', HOST:PORT, ray://HOST:PORT or spark://HOST:PORT.",
         rich_help_panel=MACHINE,
     ),
 ]

@@ -6,6 +6,8 @@
 - `crewed`: `CrewKeeper`, a table in shards, as one
 - `crew`, `shard`, `questions`: shards that answer apart, and answers that add up
 - `ray_crew`, `ray_cluster`: shards on the workers of Ray
+- `spark_crew`, `spark_cluster`, `spark_session`: shards as partitions of Spark
+- `carried`: encoded rows that Spark keeps, and that answer when they are brought
 - `local`: `LocalEngine`, in the memory of this process
 - `stream`: `StreamEngine`, in a memory that does not grow with the number of rows
 - `spill`: the file without a name in which `StreamEngine` keeps encoded rows

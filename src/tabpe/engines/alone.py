@@ -51,15 +51,15 @@ class LoneKeeper:
 
     def survey(self, moments: Mapping[str, Temporal] | None = None) -> Survey:
         """Return what counts raw cells."""
-        return Survey(self._source, self._users, moments)
+        return Survey(self._source, self.users, moments)
 
     def tables(self, encoder: Encoder) -> Tables:
         """Return what counts encoded rows and holds none of them."""
-        return Tables(self._rows(encoder), self._users, classes=encoder.class_count)
+        return Tables(self.rows(encoder), self.users, classes=encoder.class_count)
 
     def hold(self, encoder: Encoder, category_weight: float) -> LoneHeld:
         """Return what holds encoded rows, in memory or in a stream."""
-        rows, users, resources = self._rows(encoder), self._users, self._resources
+        rows, users, resources = self.rows(encoder), self.users, self._resources
         streams = resources.streams(rows.most_bytes)
         kind = partial(StreamEngine, spill=resources.spill) if streams else LocalEngine
         engine = kind(
@@ -73,11 +73,12 @@ class LoneKeeper:
     def close(self) -> None:
         """Let go of the table; what is held is closed by itself."""
 
-    def _rows(self, encoder: Encoder) -> EncodedRows:
-        return EncodedRows(self._source, encoder, None if self._users is None else self._users.kept)
+    def rows(self, encoder: Encoder) -> EncodedRows:
+        """Return the rows that count, to be encoded each time they are read."""
+        return EncodedRows(self._source, encoder, None if self.users is None else self.users.kept)
 
     @cached_property
-    def _users(self) -> Users | None:
+    def users(self) -> Users | None:
         """Whose the rows are and which of them count: chosen when that is first asked for."""
         if self._unit is None:
             return None

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from tabpe.engines.alone import LoneKeeper
 from tabpe.engines.engine import Keeper
 from tabpe.engines.users import Unit
+from tabpe.errors import ParameterError
 from tabpe.io import Source
-from tabpe.resources import Resources
+from tabpe.resources import CLUSTERS, Resources
 
 
 def open_keeper(
@@ -26,9 +27,28 @@ def open_keeper(
         on_ready: Called with how many shards of a cluster have answered, and how many there are.
     """
     lives_on = getattr(source, "lives_on", None)
-    engine = lives_on if resources.engine == "auto" and lives_on else resources.engine
+    engine = lives_on if resources.engine == "auto" and lives_on in CLUSTERS else resources.engine
+    if lives_on and engine in CLUSTERS and engine != lives_on:
+        raise ParameterError(f"engine={engine!r}: {_instead(lives_on)}")
     if engine == "ray":
         from tabpe.engines.ray_cluster import ray_keeper
 
         return ray_keeper(source, unit, resources, on_ready)
+    if engine == "spark":
+        from tabpe.engines.spark_cluster import spark_keeper
+
+        return spark_keeper(source, unit, resources, on_ready)
     return LoneKeeper(source, unit, resources)
+
+
+def _instead(lives_on: str) -> str:
+    """Return how a table is read that workers of a cluster can not get at."""
+    if lives_on in CLUSTERS:
+        return (
+            f"the table lives on {lives_on.title()}: pass engine={lives_on!r}, 'auto', or 'local' "
+            f"to have it read in this process."
+        )
+    return (
+        f"the table lives in {lives_on}, and workers have no connection to it: pass engine='auto', "
+        f"or write it to Parquet files first."
+    )

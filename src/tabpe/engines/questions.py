@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import Marginal
 from tabpe.engines.alone import LoneHeld, LoneKeeper
+from tabpe.engines.engine import Held
 from tabpe.engines.survey import check_values
 from tabpe.errors import DataError, TabpeError
 from tabpe.schema import Schema, Temporal
@@ -99,6 +100,17 @@ class Question(Protocol):
         ...
 
 
+class HeldPart(Held, Protocol):
+    """Encoded rows of a shard: `LoneHeld`, or what else holds them."""
+
+    sight: Sight | None
+
+    @property
+    def sizes(self) -> NDArray[np.int64] | None:
+        """How many rows of each class there were when they were last read. Private."""
+        ...
+
+
 class Desk:
     """Where a shard answers: its part of the table, and what it keeps between questions.
 
@@ -110,7 +122,7 @@ class Desk:
         self.keeper = keeper
         self._held: tuple[int, LoneHeld] | None = None
 
-    def held(self, reading: Reading) -> LoneHeld:
+    def held(self, reading: Reading) -> HeldPart:
         """Return what holds the rows as they are encoded for a reading, one at a time."""
         if self._held is None or self._held[0] != reading.number:
             self.close()
@@ -241,7 +253,7 @@ class Polled:
         return getattr(held, self.name)(), _mark(held)
 
 
-def _mark(held: LoneHeld) -> bytes:
+def _mark(held: HeldPart) -> bytes:
     sizes = held.sizes
     return b"" if sizes is None else hashlib.blake2b(sizes.tobytes(), digest_size=16).digest()
 

@@ -74,19 +74,24 @@ class Shard:
         self, place: Place, source: Source, unit: Unit | None, resources: Resources
     ) -> None:
         self.number = place.number
-        self._desk = Desk(_PartKeeper(source, unit, resources, place))
+        self._desk = Desk(PartKeeper(source, unit, resources, place))
 
     def answer(self, question: Question) -> Answer | Failed:
         """Return what the rows say, or why they do not."""
-        try:
-            value, mark = question.asked_of(self._desk)
-            return Answer(value, {self.number: mark})
-        except Exception as error:  # Whatever it is, nobody may see its words.
-            return Failed(self.number, without_words(error))
+        return answer_at(self._desk, question, self.number)
 
     def close(self) -> None:
         """Let go of the rows."""
         self._desk.close()
+
+
+def answer_at(desk: Desk, question: Question, number: int) -> Answer | Failed:
+    """Return what the rows of a shard say, or why they do not. It never raises."""
+    try:
+        value, mark = question.asked_of(desk)
+        return Answer(value, {number: mark})
+    except Exception as error:  # Whatever it is, nobody may see its words.
+        return Failed(number, without_words(error))
 
 
 def without_words(error: Exception) -> TabpeError:
@@ -111,7 +116,7 @@ def without_words(error: Exception) -> TabpeError:
     return TabpeError(f"a worker failed: {type(error).__name__}{place}.")
 
 
-class _PartKeeper(LoneKeeper):
+class PartKeeper(LoneKeeper):
     """Counts in a part of a table, which may have no row."""
 
     is_part = True

@@ -6,6 +6,7 @@
 - `stores`: files behind an address such as s3://
 - `sql`: tables and queries of databases
 - `ray_tables`: tables that live in a Ray cluster
+- `spark_tables`: data frames of Spark
 - `parts`, `dealing`: parts of a table, to be read apart
 - `contents`: what is in a row, as a number
 - `files`: CSV, Parquet and Arrow files, strictly

@@ -99,6 +99,10 @@ class FrameLike:
             return _as_pandas(shaped, self.native_types, self.arrow_types)
         if self.library == "polars":
             return _as_polars(shaped, self.native_types, categories)
+        if self.library == "pyspark":
+            from tabpe.io.spark_tables import spark_frame
+
+            return spark_frame(shaped)
         import narwhals as nw
 
         backend: Any = self.library

@@ -30,6 +30,7 @@ from tabpe.io.folders import Found, find_files
 from tabpe.io.frames import FrameLike, frame_table
 from tabpe.io.limits import Limits
 from tabpe.io.ray_tables import RaySource
+from tabpe.io.spark_tables import SparkSource, is_spark_frame
 from tabpe.io.sql import SqlTable, open_sql
 from tabpe.io.sql.duck import is_relation, open_relation
 from tabpe.io.stores import local_path, open_store
@@ -62,10 +63,10 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     """Return what reads the rows of a table, wherever it is.
 
     Args:
-        data: A data frame; a `pyarrow.dataset.Dataset`; a relation of DuckDB; a `SqlTable`; the
-            path of a file that ends in .csv, .csv.gz, .parquet, .pq, .arrow, .feather or .ipc, of
-            a folder of such files, or a pattern; or the address of a file or a folder in a
-            store, such as `s3://bucket/patients/`.
+        data: A data frame, also of Spark; a dataset of Arrow or Ray; a relation of DuckDB; a
+            `SqlTable`; the path of a file that ends in .csv, .csv.gz, .parquet, .pq, .arrow,
+            .feather or .ipc, of a folder of such files, or a pattern; or the address of a file or
+            a folder in a store, such as `s3://bucket/patients/`.
         limits: The most to read; None for what the environment says. A frame is in memory already.
 
     Example:
@@ -78,17 +79,25 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
     limits = limits or Limits.of()
     if isinstance(data, (str, Path)):
         return _open_path(data, limits)
+    found = _open_elsewhere(data, limits)
+    return FrameSource(*frame_table(data)) if found is None else found
+
+
+def _open_elsewhere(data: Any, limits: Limits) -> Source | None:
+    """Return what reads a table that another library or system reads; None if none does."""
     if isinstance(data, SqlTable):
         return open_sql(data, limits)
     if is_relation(data):
         return open_relation(data, limits)
+    if is_spark_frame(data):
+        return SparkSource(data, limits)
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
         return DatasetSource(data, limits)
     ray_data = sys.modules.get("ray.data")
     if ray_data is not None and isinstance(data, ray_data.Dataset):
         return RaySource.of(data, limits)
-    return FrameSource(*frame_table(data))
+    return None
 
 
 @contextmanager

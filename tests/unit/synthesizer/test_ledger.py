@@ -1,6 +1,7 @@
 """`TabPE`: charged to a ledger before the first row is read."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 
@@ -46,11 +47,10 @@ def sources(monkeypatch, ledger):
 
     def record(data):
         opened.append(Recording(open_source(data), ledger.path, fails=record.fails))
-        return opened[-1]
+        return nullcontext(opened[-1])
 
     record.fails = False
-    opened_by = record
-    monkeypatch.setattr("tabpe.synthesizer.open_source", opened_by)
+    monkeypatch.setattr("tabpe.synthesizer.opened_source", record)
     return opened, record
 
 

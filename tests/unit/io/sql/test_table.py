@@ -1,10 +1,11 @@
 """`SqlTable`: what it takes, what it refuses, and that it shows no password."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
-from tabpe import SqlTable
+from tabpe import Integer, Schema, SqlTable, TabPE
 from tabpe._addresses import has_password, without_secrets
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import open_source
@@ -107,3 +108,15 @@ def test_a_connection_shows_as_its_package():
     base = sqlite3.connect(":memory:")
     assert repr(SqlTable(base, "t")) == "SqlTable('a connection of sqlite3', table='t')"
     base.close()
+
+
+@pytest.mark.parametrize("engine", ["ray", "spark"])
+def test_workers_of_a_cluster_have_no_connection(tmp_path, engine):
+    with closing(sqlite3.connect(tmp_path / "t.db")) as made:
+        made.execute("CREATE TABLE people (age INTEGER)")
+        made.execute("INSERT INTO people VALUES (31)")
+        made.commit()
+    table = SqlTable(f"sqlite:///{tmp_path / 't.db'}", "people")
+    schema = Schema((Integer("age", 0, 100),))
+    with pytest.raises(ParameterError, match=r"lives in a database.*engine='auto'"):
+        TabPE(engine=engine, delta=1e-6, verbose=0).fit(table, schema)

@@ -1,0 +1,231 @@
+"""Partitions of Spark as shards: the answers of one process, however rows lie in them."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
+from hanging import Broken
+from tabpe import Integer, Schema
+from tabpe.encode import Encoder, Sight
+from tabpe.engines import LoneKeeper, spark_cluster, spark_crew
+from tabpe.engines.spark_cluster import spark_keeper
+from tabpe.errors import CellError, DataError, ParameterError, TabpeError
+from tabpe.io import open_source
+from tabpe.io.spark_tables import is_spark_frame
+from tabpe.resources import Resources
+
+ALONE = Resources.of(n_jobs=1)
+TABLE = table(300, 5)
+AGES = Encoder(Schema((Integer("age", 0, 9),)))
+
+
+@pytest.fixture
+def crewed(spark):
+    """Open tables on Spark, and let them go in the end."""
+    keepers = []
+
+    def opened(data, unit=None, **given):
+        seen = given.pop("seen", [])
+        resources = Resources.of(engine="spark", **({"n_jobs": 2} | given))
+        source = data if hasattr(data, "batches") else open_source(data)
+        keepers.append(spark_keeper(source, unit, resources, lambda *ready: seen.append(ready)))
+        return keepers[-1]
+
+    yield opened
+    for keeper in keepers:
+        keeper.close()
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+@pytest.fixture
+def tables(spark, tmp_path):
+    """The same rows in memory, in files and in Spark, in partitions of any size."""
+    (tmp_path / "parquet").mkdir()
+    for number, (start, size) in enumerate([(0, 200), (200, 0), (200, 100)]):
+        path = tmp_path / "parquet" / f"{number}.parquet"
+        pq.write_table(TABLE.slice(start, size), path, row_group_size=30)
+    pa.csv.write_csv(TABLE, tmp_path / "t.csv")
+    return {
+        "frame": lambda: TABLE,
+        "parquet": lambda: tmp_path / "parquet",
+        "csv": lambda: tmp_path / "t.csv",
+        "spark": lambda: cut(spark, TABLE, 3),
+        "spark, in crumbs": lambda: cut(spark, TABLE, 9),
+        "spark, from files": lambda: spark.read.parquet(str(tmp_path / "parquet")),
+    }
+
+
+def cut(spark, rows, parts, seed=0):
+    """Return rows as a frame of Spark, in so many partitions, drawn at random; some are empty."""
+    where = np.random.default_rng(seed).integers(0, parts - 1, len(rows))
+    pieces = [rows.filter(pa.array(where == number)) for number in range(parts)]
+    frames = [spark.createDataFrame(piece).coalesce(1) for piece in pieces[:-1]]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    return whole.unionAll(spark.createDataFrame(rows.slice(0, 1)).coalesce(1).where("age < 0"))
+
+
+CASES = [
+    ("frame", None),
+    ("parquet", UNIT),
+    ("csv", None),
+    ("spark", None),
+    ("spark", UNIT),
+    ("spark, in crumbs", None),
+    ("spark, from files", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "unit"), CASES)
+def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed, monkeypatch):
+    monkeypatch.setattr(spark_crew, "DIRECT", 1)
+    data = tables[kind]()
+    alone = TABLE if is_spark_frame(data) else data
+    asked = zip(
+        answers(LoneKeeper(open_source(alone), unit, ALONE), 1),
+        answers(crewed(data, unit), 1),
+        strict=True,
+    )
+    # Hashes tell kinds of numbers and text apart, as Spark does.
+    for expected, found in asked:
+        assert plain(found) == plain(expected)
+
+
+def test_many_partitions_are_added_up_in_a_tree(crewed, spark, monkeypatch):
+    monkeypatch.setattr(spark_cluster, "PARTS_A_CORE", 20)
+    frame = spark.createDataFrame(TABLE).repartition(24)
+    keeper = crewed(frame)
+    assert keeper._crew.shards == 24 > spark_crew.DIRECT
+    assert keeper.survey().row_count().tolist() == [300]
+
+
+def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
+    keeper = crewed(TABLE)
+    rows_for = type(keeper._crew)._rows_for
+
+    def doubled(crew, question):
+        rows, answering = rows_for(crew, question)
+        return rows.union(rows), lambda sent, common, number, part: answering(
+            sent, common, number % common.shards, part
+        )
+
+    monkeypatch.setattr(type(keeper._crew), "_rows_for", doubled)
+    with pytest.raises(TabpeError, match="counted twice"):
+        keeper.survey().row_count()
+
+
+def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
+    keeper = crewed(TABLE)
+    summed = type(keeper._crew)._summed
+
+    def without_one(crew, answers):
+        return summed(crew, answers.filter(lambda answer: 0 not in answer.marks))
+
+    monkeypatch.setattr(type(keeper._crew), "_summed", without_one)
+    with pytest.raises(TabpeError, match="not each of them was counted once"):
+        keeper.survey().row_count()
+
+
+def test_a_user_in_two_partitions_is_refused(crewed, monkeypatch):
+    monkeypatch.setattr(spark_cluster, "_by_user", lambda sources, *_: sources)
+    with pytest.raises(TabpeError, match="the rows of a user are not all in the same one"):
+        crewed(TABLE, UNIT).survey().row_count()
+
+
+def test_rows_are_read_and_encoded_once_for_all_votes(crewed, tmp_path, spark):
+    """Afterwards the file may be gone: Spark has the rows."""
+    pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=50)
+    held = crewed(tmp_path / "t.parquet").hold(ENCODER, 1 / 3)
+    held.tables().row_count()
+    held.prepare(SIGHT)
+    (tmp_path / "t.parquet").unlink()
+    alone = LoneKeeper(open_source(TABLE), None, ALONE).hold(ENCODER, 1 / 3)
+    alone.prepare(SIGHT)
+    assert plain(held.votes(population(1))) == plain(alone.votes(population(1)))
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 1
+
+
+def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(crewed, spark, tmp_path):
+    """A frame may follow from what changes. Its rows are kept, and if they are lost, looked at."""
+    (tmp_path / "rows").write_text("40")
+
+    def made(batches):
+        for batch in batches:
+            yield batch.slice(0, int((tmp_path / "rows").read_text()))
+
+    frame = spark.createDataFrame(TABLE).coalesce(1)
+    keeper = crewed(frame.mapInArrow(made, frame.schema))
+    held = keeper.hold(ENCODER, 1 / 3)
+    held.prepare(SIGHT)
+    (tmp_path / "rows").write_text("41")
+    assert sum(votes.sum() for votes in held.votes(population(1))) == 40
+    keeper._crew._seen.unpersist(blocking=True)
+    with pytest.raises(DataError, match="the table changed"):
+        held.votes(population(1))
+
+
+def test_errors_of_workers_arrive_without_private_words(crewed, capfd):
+    secret = "31 years and two months"
+    with pytest.raises(TabpeError, match=r"a worker failed: ValueError in engines/") as caught:
+        crewed(TABLE).ask(Broken(secret))
+    error = caught.value
+    assert error.__cause__ is error.__context__ is None
+    assert secret not in "".join(capfd.readouterr())
+
+
+def test_a_cell_that_can_not_be_read_is_named_by_file_and_row(crewed, tmp_path):
+    ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9})
+    pq.write_table(ages, tmp_path / "t.parquet", row_group_size=10)
+    keeper = crewed(tmp_path / "t.parquet")
+    for count in (
+        lambda: keeper.tables(AGES).row_count(),
+        lambda: keeper.hold(AGES, 1 / 3).prepare(Sight(np.array([False]))),
+    ):
+        with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
+            count()
+
+
+def test_a_cell_of_a_user_is_named_by_the_row_that_it_had(crewed):
+    ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9, "person": list(range(100))})
+    unit = dataclasses.replace(UNIT, names=("age",))
+    with pytest.raises(CellError, match="in row 91"):
+        crewed(ages, unit).tables(AGES).class_counts()
+
+
+def test_a_cell_of_a_frame_is_named_by_partition_and_row(crewed, spark):
+    frame = spark.createDataFrame(pa.table({"age": ["1", "x", "1"]})).coalesce(1)
+    with pytest.raises(CellError, match=r"partition 0: column 'age'.* in row 2"):
+        crewed(frame).tables(AGES).row_count()
+
+
+def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark, capfd):
+    frame = spark.createDataFrame(pa.table({"age": ["1", "zzsecret"]}))
+    with pytest.raises(TabpeError, match=r"a job failed \(CAST_INVALID_INPUT\)") as caught:
+        crewed(frame.selectExpr("cast(age as int) as age")).survey().row_count()
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert "zzsecret" not in str(caught.value)
+    capfd.readouterr()  # Its session is the user's, and so is what that says.
+
+
+def test_a_table_without_rows_is_refused(crewed, spark):
+    nothing = spark.createDataFrame(TABLE).where("age < 0")
+    with pytest.raises(DataError, match="the table has no rows"):
+        crewed(nothing).hold(ENCODER, 1 / 3).prepare(SIGHT)
+
+
+def test_it_is_told_when_all_have_answered(crewed):
+    seen = []
+    crewed(TABLE, seen=seen).survey().row_count()
+    assert seen == [(4, 4)]
+
+
+def test_another_address_than_that_of_the_session_is_refused(crewed):
+    with pytest.raises(ParameterError, match=r"is active already, at 'local\[2\]'"):
+        crewed(TABLE, address="spark://elsewhere:7077")
+    crewed(TABLE, address="local[2]").survey().row_count()

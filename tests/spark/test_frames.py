@@ -1,0 +1,126 @@
+"""Types of Spark: what they are as Arrow types, and what comes out again."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from tabpe import Datetime, Schema
+from tabpe.encode import Encoder
+from tabpe.errors import DataError
+from tabpe.io import Limits, open_source
+from tabpe.io.spark_tables import SparkSource
+
+PLAIN = {
+    "boolean": "bool",
+    "tinyint": "int8",
+    "smallint": "int16",
+    "int": "int32",
+    "bigint": "int64",
+    "float": "float",
+    "double": "double",
+    "decimal(9,2)": "decimal128(9, 2)",
+    "string": "string",
+    "date": "date32[day]",
+    "timestamp_ntz": "timestamp[us]",
+    "timestamp": "timestamp[us, tz=Europe/Vienna]",
+}
+MOMENTS = [f"{kind} '2020-07-01 12:00:00' as {kind}" for kind in ("timestamp", "timestamp_ntz")]
+NESTED = ["array<int>", "map<string,int>", "struct<a:int>", "binary", "interval day to second"]
+
+
+@pytest.fixture
+def vienna(spark):
+    """A session whose clocks are those of Vienna."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Vienna")
+    yield spark
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_plain_types_have_types_of_arrow(vienna):
+    columns = ", ".join(f"cast(null as {kind}) as c{n}" for n, kind in enumerate(PLAIN))
+    source = open_source(vienna.sql(f"select {columns}"))
+    assert list(source.form.arrow_types.values()) == list(PLAIN.values())
+    assert source.form.library == "pyspark"
+    assert source.most_rows is None
+    # What is said of them is what comes.
+    (batch,) = source.batches()
+    assert [str(kind) for kind in batch.table.schema.types] == list(PLAIN.values())
+
+
+def test_words_of_a_fixed_length_are_text(spark):
+    spark.sql("create table fixed (a varchar(9), b char(3)) using parquet")
+    assert set(open_source(spark.table("fixed")).form.arrow_types.values()) == {"string"}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_other_types_are_refused_with_advice(kind, spark):
+    with pytest.raises(DataError, match=r"column 'x' is of type .* drop it, or select its parts"):
+        open_source(spark.sql(f"select cast(null as {kind}) as x"))
+
+
+def test_names_stand_there_once_and_are_free_otherwise(spark):
+    with pytest.raises(DataError, match="'a' stands there twice"):
+        open_source(spark.sql("select 1 as a, 2 as a"))
+    odd = spark.sql("select 1 as `a.b``c`, 2 as d")
+    assert [batch.table.to_pydict() for batch in open_source(odd).batches(["d", "a.b`c"])] == [
+        {"d": [2], "a.b`c": [1]}
+    ]
+
+
+def test_too_many_columns_are_refused(spark):
+    with pytest.raises(DataError, match="more than 1 columns"):
+        SparkSource(spark.sql("select 1 as a, 2 as b"), Limits(columns=1))
+
+
+def test_rows_of_all_partitions_come_into_this_process(spark):
+    frame = spark.createDataFrame(pa.table({"n": range(10)})).repartition(3)
+    batches = list(open_source(frame).batches())
+    assert sorted(n for batch in batches for n in batch.table["n"].to_pylist()) == [*range(10)]
+    with pytest.raises(DataError, match="the table has no rows"):
+        list(open_source(frame.where("n < 0")).batches())
+
+
+def test_frames_of_spark_connect_are_refused():
+    class DataFrame:
+        columns = ("a",)
+
+    DataFrame.__module__ = "pyspark.sql.connect.dataframe"
+    with pytest.raises(DataError, match="Spark Connect"):
+        SparkSource(DataFrame(), Limits())
+
+
+TYPES = (
+    "ill boolean, a tinyint, b smallint, c int, d bigint, e float, f double, g decimal(9,2), "
+    "h string, i date"
+)
+
+
+def test_every_type_comes_out_as_it_went_in(vienna):
+    """A timestamp is a moment, which the clocks of the session show; one without a zone is not."""
+    rows = [
+        (True, 7, -300, 10**6, 10**12, 0.5, 0.1, Decimal("7.25"), "x", dt.date(2020, 1, 1)),
+        (None,) * 10,
+    ]
+    frame = vienna.createDataFrame(rows, TYPES).selectExpr("*", *MOMENTS)
+    source = open_source(frame)
+    table = pa.concat_tables([batch.table for batch in source.batches()])
+    again = source.form.restore(table, {})
+    assert again.sparkSession is vienna
+    assert [(one.name, one.dataType) for one in again.schema] == [
+        (one.name, one.dataType) for one in frame.schema
+    ]
+    assert again.collect() == frame.collect()
+
+
+def test_timestamps_are_read_as_the_clocks_of_the_session_show_them(vienna):
+    bounds = ("2020-07-01", "2020-07-02")
+    columns = (
+        Datetime("timestamp", *bounds, timezone="Europe/Vienna"),
+        Datetime("timestamp_ntz", *bounds),
+    )
+    (batch,) = open_source(vienna.range(1).selectExpr(*MOMENTS)).batches()
+    rows, _ = Encoder(Schema(columns)).encode(batch.table)
+    assert rows.numbers.tolist() == [[0.5, 0.5]]

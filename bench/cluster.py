@@ -12,8 +12,10 @@ preset, noise from a table, and as many candidates whatever the number of rows. 
   of them. It should be flat for a cluster.
 - `bytes_per_round`: what goes to a worker and comes back in the largest round.
 
-With `--kill`, noise is fake and seeded, so that tables can be compared: one run is left in peace,
-and in the other a worker kills itself with SIGKILL in the middle of its answer to round 8.
+With `--kill`, clusters are of two nodes: two of Ray, by `ray start`, or a master and two workers of
+Spark, by `deploy/spark-standalone.sh`. Noise is fake and seeded, so that tables can be compared: one
+run is left in peace, and in the other a worker kills itself with SIGKILL in the middle of its answer
+to round 8. Both are charged to a ledger, and their tables compared with that of one process.
 """
 
 from __future__ import annotations

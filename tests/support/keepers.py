@@ -9,5 +9,5 @@ def keeper_of(data, users=None):
     """Return who counts in a table, with users that are known already."""
     source = data if hasattr(data, "batches") else open_source(data)
     keeper = LoneKeeper(source, None, Resources.of())
-    vars(keeper)["_users"] = users
+    vars(keeper)["users"] = users
     return keeper

@@ -13,9 +13,9 @@ preset, noise from a table, and as many candidates whatever the number of rows. 
 - `bytes_per_round`: what goes to a worker and comes back in the largest round.
 
 With `--kill`, clusters are of two nodes: two of Ray, by `ray start`, or a master and two workers of
-Spark, by `deploy/spark-standalone.sh`. Noise is fake and seeded, so that tables can be compared: one
-run is left in peace, and in the other a worker kills itself with SIGKILL in the middle of its answer
-to round 8. Both are charged to a ledger, and their tables compared with that of one process.
+Spark, by `deploy/spark-standalone.sh`. Noise is fake and seeded, so that tables can be compared to
+that of one process: one run is left in peace, and in the other, which is charged to a ledger, a
+worker kills itself with SIGKILL in the middle of its answer to round 8.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ import dataclasses
 import hashlib
 import json
 import os
-import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.voting.whole import peak_megabytes
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
 from tabpe.engines.questions import Polled
 from tabpe.privacy import FakeNoise
+from tabpe.privacy.ledger import Ledger
 
 WARDS = tuple(f"ward {number}" for number in range(12))
 SCHEMA = Schema(
@@ -115,6 +118,54 @@ def start_spark(workers: int) -> None:
     session.sparkContext.parallelize(range(workers), workers).count()
 
 
+@contextmanager
+def ray_nodes(workers: int, _folder: Path) -> Iterator[str]:
+    """Yield the address of a cluster of nodes with one core each, as `ray start` makes them."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")  # A head asks for it; others must be told to.
+    ray, port = Path(sys.executable).with_name("ray"), free_port()
+    address = f"127.0.0.1:{port}"
+    usual = ("--num-cpus=1", "--object-store-memory=200000000", "--disable-usage-stats")
+    places = [["--head", f"--port={port}", "--include-dashboard=false"]]
+    places += [[f"--address={address}"]] * (workers - 1)
+    try:
+        for place in places:
+            silently(ray, "start", *place, *usual)
+        yield address
+    finally:
+        silently(ray, "stop", "--force")
+
+
+@contextmanager
+def spark_standalone(workers: int, folder: Path) -> Iterator[str]:
+    """Yield the address of a master whose workers have one core each."""
+    script, port = Path(__file__).parents[1] / "deploy" / "spark-standalone.sh", free_port()
+    logs = folder / "spark"
+    with subprocess.Popen(  # noqa: S603, our own script
+        [script, str(workers), str(port), logs],
+        env=os.environ | {"PYTHON": sys.executable},
+        stdout=subprocess.DEVNULL,
+    ) as cluster:
+        try:
+            while (
+                sum("registered with" in log.read_text() for log in logs.glob("w*.log")) < workers
+            ):
+                time.sleep(0.2)
+            yield f"spark://127.0.0.1:{port}"
+        finally:
+            cluster.terminate()
+
+
+def silently(*command: Any) -> None:
+    subprocess.run([*map(str, command)], check=True, capture_output=True)  # noqa: S603
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+NODES = {"ray": ray_nodes, "spark": spark_standalone}
 # By the name of the engine: what starts its cluster, and the crew whose questions are weighed.
 ENGINES: dict[str, tuple[Callable[[int], None], str | None]] = {
     "local": (start_nothing, None),
@@ -195,12 +246,14 @@ def weigh(crew: str | None, sizes: list[int], mark: str | None) -> None:
     kind.ask = weighed
 
 
-def child(engine: str, workers: int, data: str, mark: str | None, *, fake: bool) -> dict[str, Any]:
+def child(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any]:
     """Run once in this process, and tell what it took."""
     start, crew = ENGINES[engine]
+    workers, mark, fake = given.workers, given.mark, given.fake
     sizes: list[int] = []
     began = time.perf_counter()
-    start(workers)
+    if given.address is None:
+        start(workers)
     weigh(crew, sizes, mark)
     started = time.perf_counter()
     model = TabPE(
@@ -210,6 +263,9 @@ def child(engine: str, workers: int, data: str, mark: str | None, *, fake: bool)
         n_samples=CANDIDATES,
         noise=FakeNoise(1) if fake else "table",
         engine=engine,
+        address=given.address,
+        ledger=given.ledger,
+        dataset=given.ledger and "people",
         n_jobs=workers,
         random_state=0,
         verbose=0,
@@ -222,7 +278,7 @@ def child(engine: str, workers: int, data: str, mark: str | None, *, fake: bool)
     return {
         "seconds": round(done - started, 3),
         "start_seconds": round(started - began, 3),
-        "driver_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "driver_mb": round(peak_megabytes(), 1),
         "bytes_per_round": max(sizes, default=0),
         "digest": hashlib.sha256(rows).hexdigest() if fake else None,
     }
@@ -252,19 +308,27 @@ def compared(engines: list[str], workers: int, small: Path, large: Path) -> dict
 
 
 def disturbed(engines: list[str], workers: int, data: Path, folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    alone = run("local", workers, data, "--fake")
+    found: dict[str, Any] = {"local": {"seconds": alone["seconds"]}}
     for engine in engines:
-        if ENGINES[engine][1] is None:
+        if engine not in NODES:
             continue
-        mark = folder / f"killed {engine}"
-        peace = run(engine, workers, data, "--fake")
-        killed = run(engine, workers, data, "--fake", "--mark", str(mark))
+        mark, ledger = folder / f"killed {engine}", folder / f"{engine}.db"
+        Ledger(ledger).set_budget("people", epsilon=10.0, delta=1e-5)
+        with NODES[engine](workers, folder) as address:
+            words = ("--fake", "--address", address)
+            peace = run(engine, workers, data, *words)
+            killed = run(
+                engine, workers, data, *words, "--mark", str(mark), "--ledger", str(ledger)
+            )
         found[engine] = {
             "seconds": peace["seconds"],
             "seconds_with_a_loss": killed["seconds"],
             "delay": round(killed["seconds"] - peace["seconds"], 3),
+            "driver_mb": peace["driver_mb"],
             "was_killed": mark.exists(),
-            "same_table": peace["digest"] == killed["digest"],
+            "same_table": alone["digest"] == peace["digest"] == killed["digest"],
+            "charges": [entry.state for entry in Ledger(ledger).entries("people")],
         }
     return found
 
@@ -279,11 +343,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder to keep made-up tables in")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--fake", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--mark", help=argparse.SUPPRESS)
+    for word in ("--mark", "--address", "--ledger"):
+        parser.add_argument(word, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
         engine, data = given.child
-        told = child(engine, given.workers, data, given.mark, fake=given.fake)
+        told = child(engine, data, given)
         sys.stdout.write(json.dumps(told) + "\n")
         return
     with tempfile.TemporaryDirectory() as temporary:

@@ -76,6 +76,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python -m bench.strategies
 	$(BIN)/python -m bench.streaming
 	$(BIN)/python -m bench.warehouse
+	$(BIN)/python -m bench.cluster
 	$(BIN)/python -m bench.audit
 	$(BIN)/python -m bench.private_schema
 	$(BIN)/python -m bench.wasserstein

@@ -20,6 +20,7 @@ The strategy that forgets no measurement:
 
 - `evidence`: what was measured, and where rows fall in it
 - `fit`: weights of rows by the evidence
+- `sharpen`: how clear labels are among the rows around
 - `posterior`: the rounds
 """
 

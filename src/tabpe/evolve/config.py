@@ -186,6 +186,8 @@ class Posterior:
             None for more, the more classes there are.
         sweeps: Sweeps of the fit in each round.
         last_sweeps: Sweeps of the last fit.
+        sharpness: To which power the share of a row's class around it multiplies its weight at the
+            end, after votes, against the blur that noise puts on labels; 0 for not at all.
 
     Example:
         >>> PRESETS["best"].asked(columns=3, classes=2).histograms
@@ -206,6 +208,7 @@ class Posterior:
     spread: float | None = None
     sweeps: int = 10
     last_sweeps: int = 30
+    sharpness: float = 0.5
 
     def __post_init__(self) -> None:
         _validate.whole("rounds", self.rounds, least=0)
@@ -227,6 +230,7 @@ class Posterior:
         _validate.optional(_validate.real, "spread", self.spread, above=0)
         _validate.whole("sweeps", self.sweeps, least=1)
         _validate.whole("last_sweeps", self.last_sweeps, least=1)
+        _validate.real("sharpness", self.sharpness, above=0, least=True)
 
     def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:
         """Return what it asks of a table with so many columns beside the label.

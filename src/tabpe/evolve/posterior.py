@@ -2,8 +2,8 @@
 
 A round draws candidates from the pool by weight and asks for votes. What the votes say is never
 forgotten: the pool is drawn anew by weight and moved a little, and its weights are fitted to the
-votes of all rounds and to the tables of columns (`tabpe.evolve.fit`). Rows are drawn from it at the
-end.
+votes of all rounds and to the tables of columns (`tabpe.evolve.fit`). At the end labels are made as
+clear as they can be (`tabpe.evolve.sharpen`), and rows are drawn from it.
 
 Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
 already; everything else is post-processing.
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from tabpe.encode import Records
 from tabpe.evolve.config import Posterior
 from tabpe.evolve.evidence import Evidence, Rows, of_table, of_votes
-from tabpe.evolve.fit import fitted, scatter
+from tabpe.evolve.fit import Counted, fitted, scatter
 from tabpe.evolve.floors import lifted, with_floor
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
+from tabpe.evolve.sharpen import DRAWS, agreement
 from tabpe.evolve.sizes import Extent, spread_of
 from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
@@ -107,7 +108,9 @@ def fit_posterior(
         if index + 1 == trial and not votes_help(history):
             return Evolved([], history, votes_help=False)
         pool = _fitted(pool, terrain.guide, config, extent, last=index + 1 == config.rounds)
-    chosen = _drawn(pool, terrain.guide, extent.rows, floor, _generator(seed, config.rounds + 1))
+    rng = _generator(seed, config.rounds + 1)
+    pool = _sharpened(pool, terrain.guide, config, extent, rng, jobs=jobs)
+    chosen = _drawn(pool, terrain.guide, extent.rows, floor, rng)
     return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
 
 
@@ -229,17 +232,58 @@ def _resampled(
 
 
 def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
-    # The weight of a row may well differ from an even share by a factor of e^spread. It is held to
-    # that as if by one cell of a histogram of votes, which is where it is least certain.
-    spread = spread_of(config, len(guide.sizes))
-    weights = fitted(
+    return _reweighed(
+        pool,
+        _even(pool.rows, guide),
         pool.evidence.counted,
-        len(pool.rows),
-        even=np.log(_even(pool.rows, guide)),
-        pull=extent.candidates / (guide.rows * spread**2),
+        guide,
+        pull=_pull(guide, config, extent),
         sweeps=config.last_sweeps if last else config.sweeps,
     )
-    return Pool(pool.rows, _of_size(weights, pool.rows.classes, guide.sizes), pool.evidence)
+
+
+def _sharpened(
+    pool: Pool,
+    guide: Guide,
+    config: Posterior,
+    extent: Extent,
+    rng: np.random.Generator,
+    *,
+    jobs: int,
+) -> Pool:
+    """Give less weight to rows among those of other classes, as far as the tables allow it."""
+    if not (config.sharpness and config.rounds and len(guide.sizes) > 1):
+        return pool
+    drawn = systematic(pool.weights, DRAWS, rng)
+    share = agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
+    sharper = _of_size(pool.weights * share**config.sharpness, pool.rows.classes, guide.sizes)
+    tables = pool.evidence.counted[: len(guide.tables)]
+    pull = _pull(guide, config, extent)
+    return _reweighed(pool, sharper, tables, guide, pull=pull, sweeps=config.sweeps)
+
+
+def _reweighed(
+    pool: Pool,
+    weights: Floats,
+    measured: Sequence[Counted],
+    guide: Guide,
+    *,
+    pull: float,
+    sweeps: int,
+) -> Pool:
+    """Return the pool with weights that are fitted to measurements, and near to those given."""
+    even = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
+    found = fitted(measured, len(pool.rows), even=even, pull=pull, sweeps=sweeps)
+    return Pool(pool.rows, _of_size(found, pool.rows.classes, guide.sizes), pool.evidence)
+
+
+def _pull(guide: Guide, config: Posterior, extent: Extent) -> float:
+    """Return how strongly weights are held to what they were.
+
+    The weight of a row may well differ from that by a factor of e^spread. It is held to it as if by
+    one cell of a histogram of votes, which is where it is least certain.
+    """
+    return extent.candidates / (guide.rows * spread_of(config, len(guide.sizes)) ** 2)
 
 
 def _of_size(weights: Floats, classes: Whole, sizes: Floats) -> Floats:

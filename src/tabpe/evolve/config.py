@@ -208,7 +208,7 @@ class Posterior:
     spread: float | None = None
     sweeps: int = 10
     last_sweeps: int = 30
-    sharpness: float = 0.5
+    sharpness: float = 1.0
 
     def __post_init__(self) -> None:
         _validate.whole("rounds", self.rounds, least=0)

@@ -26,7 +26,7 @@ from tabpe.evolve.fit import Counted, fitted, scatter
 from tabpe.evolve.floors import lifted, with_floor
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
-from tabpe.evolve.sharpen import DRAWS, agreement
+from tabpe.evolve.sharpen import agreement, draws_of
 from tabpe.evolve.sizes import Extent, spread_of
 from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
@@ -254,7 +254,7 @@ def _sharpened(
     """Give less weight to rows among those of other classes, as far as the tables allow it."""
     if not (config.sharpness and config.rounds and len(guide.sizes) > 1):
         return pool
-    drawn = systematic(pool.weights, DRAWS, rng)
+    drawn = systematic(pool.weights, draws_of(extent.candidates), rng)
     share = agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
     sharper = _of_size(pool.weights * share**config.sharpness, pool.rows.classes, guide.sizes)
     tables = pool.evidence.counted[: len(guide.tables)]

@@ -3,8 +3,9 @@
 Every class of a pool is fitted to noisy votes of its own, so noise puts a little of each class
 where rows are of others. That blurs what the other columns say about the label, and only in one
 direction. What is left of a class among its own kind is more likely right than what is left of it
-among others; so the weight of a row is multiplied by a power of the share that its class has among
-the rows around it. Then a few sweeps of the fit put right what that has changed in the tables.
+among others; so the weight of a row is multiplied by the share that its class has among the rows
+around it, or by a power of that. Then a few sweeps of the fit put right what that has changed in
+the tables.
 
 A pool is made of noisy measurements alone, and this reads nothing else: it is post-processing.
 """
@@ -17,13 +18,25 @@ from numpy.typing import NDArray
 from tabpe.evolve.evidence import Rows
 from tabpe.search import index
 
-# More of either made no difference. The rows around a row are looked for among these draws.
-DRAWS, AROUND = 8000, 7
+# More of them made no difference.
+AROUND = 7
+# The rows around a row are looked for among so many draws: two for each row that votes tell apart.
+DRAWS_BY_CANDIDATE, FEWEST_DRAWS = 2, 8000
 # What a class counts for before anything is known of the rows around.
 _BEFORE = 0.5
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+
+def draws_of(candidates: int) -> int:
+    """Return how many draws stand for the rows around.
+
+    Example:
+        >>> draws_of(1000), draws_of(12_000)
+        (8000, 24000)
+    """
+    return max(FEWEST_DRAWS, DRAWS_BY_CANDIDATE * candidates)
 
 
 def agreement(

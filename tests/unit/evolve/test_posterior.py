@@ -96,6 +96,30 @@ def test_no_round_is_forgotten():
     assert right(scene.run()) > 0.85
 
 
+def test_labels_that_noise_has_blurred_are_sharpened():
+    """Noise puts one row in twelve among rows of the other class here."""
+    blurred, sharp, sharper = (
+        right(Scene(dataclasses.replace(CONFIG, sharpness=power), sigma=50.0).run())
+        for power in (0.0, 1.0, 4.0)
+    )
+    assert blurred + 0.01 < sharp < sharper
+
+
+@pytest.mark.parametrize("power", [1.0, 4.0])
+def test_sharper_labels_leave_classes_and_columns_as_they_were(power):
+    evolved = Scene(dataclasses.replace(CONFIG, sharpness=power)).run()
+    sizes = table()["odd"].value_counts().to_pandas().map(lambda each: each["counts"])
+    assert sorted(map(len, evolved.classes)) == pytest.approx(sorted(sizes / 2), abs=1)
+    numbers = Records.concat(evolved.classes).numbers
+    assert numbers.mean(axis=0) == pytest.approx(table_means(), abs=0.02)
+
+
+def test_only_votes_are_sharpened():
+    """Tables of columns tell nothing that could be."""
+    alone = dataclasses.replace(CONFIG, rounds=0)
+    assert plain(Scene(alone).run()) == plain(Scene(dataclasses.replace(alone, sharpness=0)).run())
+
+
 def test_columns_are_as_the_tables_say():
     evolved = Scene().run()
     rows = Records.concat(evolved.classes)
@@ -207,6 +231,8 @@ def test_moves_become_smaller_by_equal_factors():
         {"sweeps": 0},
         {"last_sweeps": 1.5},
         {"category_weight": 0},
+        {"sharpness": -0.1},
+        {"sharpness": float("nan")},
     ],
 )
 def test_settings_are_checked(wrong):

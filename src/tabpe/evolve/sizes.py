@@ -54,7 +54,8 @@ SIGNAL = 0.35
 # share them, need more.
 MOST_CANDIDATES, MOST_BY_CLASS, MOST_EVER = 4000, 600, 16_000
 FEWEST_BY_CLASS = 4
-# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate.
+# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate, and
+# half as many for each of those that only many classes need.
 POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
 # The cells of all rows of the pool in all measurements: 4 bytes each.
 MOST_CELLS = 12_000_000
@@ -81,7 +82,8 @@ def extent_of(
     most = min(max(MOST_CANDIDATES, MOST_BY_CLASS * classes), MOST_EVER)
     candidates = int(min(max(likely, FEWEST_BY_CLASS * classes), most))
     candidates = config.candidates or candidates
-    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * candidates)
+    usual = min(candidates, MOST_CANDIDATES)
+    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * (usual + candidates) // 2)
     width = tables + config.rounds * config.votes
     return Extent(candidates, config.pool or min(pool, MOST_CELLS // width), size)
 

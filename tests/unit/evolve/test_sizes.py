@@ -71,7 +71,7 @@ def extent(config=None, **changes):
 
 @pytest.mark.parametrize(
     ("classes", "candidates", "pool"),
-    [(1, 4000, 64_000), (2, 4000, 64_000), (10, 6000, 96_000), (20, 12_000, 192_000)],
+    [(1, 4000, 64_000), (2, 4000, 64_000), (10, 6000, 80_000), (20, 12_000, 128_000)],
 )
 def test_many_classes_have_more_candidates_at_most(classes, candidates, pool):
     found = extent(classes=classes)

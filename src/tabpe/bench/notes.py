@@ -50,7 +50,7 @@ def _seeds(entry: TableEntry, found: Mapping[Key, Summary], records: Sequence[Re
     budget = f" at epsilon {epsilons[0]:g}" if len(epsilons) == 1 else ""
     many = f"Means of {usual} seeds with the standard deviation of a sample"
     if entry.over_data:
-        many = f"Means over data sets, of {usual} seeds each,"
+        many = f"Means over data sets, of {usual} seeds each{',' if budget else ''}"
     fewer = [f"{_named(key, entry)}: {count}" for key, count in done.items() if count < usual]
     note = f"{many if usual > 1 else 'Of one seed'}{budget}."
     return note + (f" Fewer seeds: {'; '.join(fewer)}." if fewer else "")

@@ -1,5 +1,7 @@
 """Tables of methods against one of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from made_runs import run
@@ -53,6 +55,16 @@ def test_differences_stand_beside_means():
     assert found["Bank", "Best"][1] == "+0.00 (-12.42 to +12.42)"
     assert table.notes[-1].startswith("Against Paper: seed by seed, in points or as a factor")
     assert "+8.52 to +13.48" in markdown(table)
+
+
+def test_the_budget_is_named_where_it_is_one():
+    other = [
+        scored(data, "Paper", seed, 0.5, 0.2, epsilon=3.0) for data in GAINS for seed in (0, 1)
+    ]
+    by_budget = replace(OVER, rows=("epsilon", "method"))
+    first = [table_of(by_budget, runs).notes[0] for runs in (made(), [*made(), *other])]
+    assert first[0] == "Means over data sets, of 3 seeds each, at epsilon 1."
+    assert first[1].startswith("Means over data sets, of 3 seeds each. Fewer seeds:")
 
 
 def test_rows_without_data_are_means_over_data_sets_each_of_which_counts_once():

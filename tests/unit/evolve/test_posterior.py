@@ -114,6 +114,17 @@ def test_sharper_labels_leave_classes_and_columns_as_they_were(power):
     assert numbers.mean(axis=0) == pytest.approx(table_means(), abs=0.02)
 
 
+def test_sharper_labels_leave_each_class_in_its_place():
+    """Half of one class lies among the other; tables of columns by class say that it does."""
+    rng = np.random.default_rng(1)
+    x, y, odd = rng.random(4000), rng.random(4000), np.arange(4000) % 2 == 0
+    x = np.where(odd, x, x / 2)
+    side = np.where(x < 0.5, "left", "right")
+    data = pa.table({"x": x, "y": y, "side": side, "odd": odd})
+    evolved = Scene(dataclasses.replace(CONFIG, sharpness=4.0), data=data).run()
+    assert evolved.classes[1].numbers[:, 0].mean() == pytest.approx(0.5, abs=0.02)
+
+
 def test_only_votes_are_sharpened():
     """Tables of columns tell nothing that could be."""
     alone = dataclasses.replace(CONFIG, rounds=0)

@@ -26,6 +26,7 @@ from tabpe.evolve.fit import Counted, fitted, scatter
 from tabpe.evolve.floors import lifted, with_floor
 from tabpe.evolve.guide import Guide
 from tabpe.evolve.loop import Evolved, Vote
+from tabpe.evolve.select import systematic
 from tabpe.evolve.sharpen import agreement, draws_of
 from tabpe.evolve.sizes import Extent, spread_of
 from tabpe.evolve.terrain import Guided
@@ -129,21 +130,6 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
     """
     first, last = history[0]["surprise"], history[-1]["surprise"]
     return bool(last < LESS_SURPRISING * first or last < SURPRISING)
-
-
-def systematic(weights: Floats, size: int, rng: np.random.Generator) -> Whole:
-    """Return the places of `size` draws by weight, ascending and as even as they can be.
-
-    How often a place comes up differs from its share of the draws by less than one.
-
-    Example:
-        >>> systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
-        array([0, 0, 1, 1, 1, 1, 2, 2])
-    """
-    ends = np.cumsum(weights)
-    marks = (rng.random() + np.arange(size)) * (ends[-1] / max(size, 1))
-    places: Whole = np.searchsorted(ends, marks, side="right").clip(max=len(weights) - 1)
-    return places
 
 
 def mutation_rate(config: Posterior, index: int) -> float:

@@ -12,7 +12,7 @@ from tabpe.errors import ParameterError
 from tabpe.evolve import Posterior, fit_posterior
 from tabpe.evolve.bins import bins_of
 from tabpe.evolve.guide import Table, guide_of
-from tabpe.evolve.posterior import mutation_rate, systematic
+from tabpe.evolve.posterior import mutation_rate
 from tabpe.evolve.sizes import Extent
 from tabpe.evolve.terrain import Guided
 from tabpe.measure import Measured
@@ -204,17 +204,6 @@ def test_rounds_are_told_as_they_begin():
 def test_the_history_holds_plain_values():
     for entry in Scene().run().history:
         assert {type(value) for value in entry.values()} <= {int, float, str}
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 3.0], [0.0, 0.0, 1.0], [1e-300, 1e300]])
-@pytest.mark.parametrize("size", [0, 1, 7, 100])
-def test_systematic_draws_are_even(weights, size):
-    weights = np.array(weights)
-    places = systematic(weights, size, np.random.default_rng(3))
-    counts = np.bincount(places, minlength=len(weights))
-    assert (np.diff(places) >= 0).all()
-    assert counts.sum() == size
-    assert np.abs(counts - size * weights / weights.sum()).max(initial=0) < 1 + 1e-9
 
 
 def test_moves_become_smaller_by_equal_factors():

@@ -1,4 +1,4 @@
-"""Selection by noisy votes."""
+"""Selection by noisy votes, and draws by weight."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tabpe.evolve.select import rank, sample, select
+from tabpe.evolve.select import rank, sample, select, systematic
 
 
 def rng():
@@ -60,3 +60,14 @@ def test_selection_gives_as_many_places_as_asked(votes, samples, data):
 @pytest.mark.parametrize("samples", [True, False])
 def test_an_empty_class_selects_nobody(samples):
     assert select(np.array([], dtype=np.int64), 0, rng(), samples=samples).tolist() == []
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 3.0], [0.0, 0.0, 1.0], [1e-300, 1e300]])
+@pytest.mark.parametrize("size", [0, 1, 7, 100])
+def test_systematic_draws_are_even(weights, size):
+    weights = np.array(weights)
+    places = systematic(weights, size, np.random.default_rng(3))
+    counts = np.bincount(places, minlength=len(weights))
+    assert (np.diff(places) >= 0).all()
+    assert counts.sum() == size
+    assert np.abs(counts - size * weights / weights.sum()).max(initial=0) < 1 + 1e-9

@@ -1,4 +1,4 @@
-"""Selection: which candidates become parents by their noisy votes, or stand for a pool by weight."""
+"""Selection: which candidates become parents by noisy votes, or stand for a pool by weight."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A round draws candidates from the pool by weight and asks for votes. What the votes say is never
 forgotten: the pool is drawn anew by weight and moved a little, and its weights are fitted to the
-votes of all rounds and to the tables of columns (`tabpe.evolve.fit`). At the end labels are made as
-clear as they can be (`tabpe.evolve.sharpen`), and rows are drawn from it.
+votes of all rounds and to the tables of columns (`tabpe.evolve.fit`). At the end labels are
+sharpened (`tabpe.evolve.sharpen`), and rows are drawn from it.
 
 Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
 already; everything else is post-processing.

@@ -40,6 +40,13 @@ def real(
     return float(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is true or false."""
+    if not isinstance(value, bool):
+        raise ParameterError(_message(name, value, "true or false", ""))
+    return value
+
+
 def fraction(name: str, value: Any, *, hint: str = "") -> float:
     """Return `value` as a float if it lies in [0, 1]."""
     if not _is_number(value) or not 0 <= value <= 1:

@@ -39,6 +39,7 @@ def certify(
     size: int,
     noise: NoiseSource,
     unit: str | None,
+    strict: bool,
     created: str,
     notes: tuple[str, ...],
 ) -> Certificate:
@@ -53,6 +54,7 @@ def certify(
         delta_rows=_delta_rows(request, facts),
         neighbours=request.neighbours,
         unit=unit,
+        strict=strict,
         bill=account.spent,
         accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
         noise=noise.name,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from tabpe.io import Batch, FrameLike, Source
+from tabpe.io import Batch, Source
 from tabpe.io.parts import parts_of
 from tabpe.privacy import BillItem, Certificate, Neighbours
 from tabpe.privacy.attachments import LedgerEntry
@@ -87,9 +87,14 @@ class WatchedSource:
         self.was_read = False
 
     @property
-    def form(self) -> FrameLike:
-        """The kind of frame that it is."""
-        return self._source.form
+    def library(self) -> str:
+        """The library of data frames that it is a frame of."""
+        return self._source.library
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return self._source.nested
 
     @property
     def names(self) -> list[str]:

@@ -83,7 +83,7 @@ def nearest_to(
         schema: The schema.
         rng: Which of several rows that are as near it is.
     """
-    encoder = Encoder(_about(schema, known.schema.names))
+    encoder = Encoder(_about(schema, known.schema.names), strict=True)
     order = rng.permutation(table.num_rows)
     rows, _ = encoder.encode(table.select(encoder.names).take(order))
     rows = with_marks(rows, encoder.space.can_miss)
@@ -115,7 +115,7 @@ def _about(schema: Schema, names: Sequence[str]) -> Schema:
 
 
 def _meets(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bool_]:
-    encoder = Encoder(Schema((column,)))
+    encoder = Encoder(Schema((column,)), strict=True)
     is_range = isinstance(wanted, (tuple, list)) and len(wanted) == _PAIR and encoder.numeric
     if is_range:
         low, high = (_position(column, end) for end in wanted)
@@ -157,7 +157,8 @@ def _encoded(encoder: Encoder, table: pa.Table) -> Records:
 
 def _position(column: Column, end: Any) -> float:
     try:
-        return float(numbers_of(column, pa.chunked_array([_cell(column, end)]))[0])
+        cell = pa.chunked_array([_cell(column, end)])
+        return float(numbers_of(column, cell, strict=True)[0])
     except CellError as error:
         raise ParameterError(str(error)) from None
 

@@ -80,7 +80,7 @@ def merge_rare(ground: Ground, keeper: Keeper, journal: Journal, settings: Setti
     if not schema.joint_labels:
         return ground
     # The labels are all that is read.
-    labels = Encoder(Schema(schema.joint_labels, label=schema.label))
+    labels = settings.encoder_of(Schema(schema.joint_labels, label=schema.label))
     counts = buy_counts(keeper.tables(labels), ground, settings.classes, journal, settings)
     # What counts cost, or would have cost.
     priced = count_items(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]

@@ -119,7 +119,7 @@ def outline_of(
     if unit is not None:
         check_unit_column(source, unit)
         left_out.append(unit)
-    return outline.completed(source.form.stored_types, drop=left_out)
+    return outline.completed(source.names, drop=left_out)
 
 
 def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:

@@ -17,7 +17,7 @@ from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder
 from tabpe.engines import Keeper, Unit, open_keeper
-from tabpe.errors import TabpeError
+from tabpe.errors import DataError, TabpeError
 from tabpe.evolve import Evolved
 from tabpe.evolve.law import Law
 from tabpe.ground import lay_ground, merge_rare
@@ -118,11 +118,11 @@ def _run(
 ) -> Outcome:
     with closing(_keeper(source, begun, settings)) as keeper:
         if folder is not None:
-            folder.check_fingerprint(_fingerprint(source, keeper, settings))
+            folder.check_fingerprint(_fingerprint(keeper, settings))
         ground = lay_ground(keeper, journal, settings)
         ground = merge_rare(ground, keeper, journal, settings)
         weight = settings.config.category_weight
-        with closing(keeper.hold(Encoder(ground.schema), weight)) as held:
+        with closing(keeper.hold(settings.encoder_of(ground.schema), weight)) as held:
             made = make_rows(held, ground, journal, settings, seed=begun.seed)
     certificate = certify(
         settings.request,
@@ -133,6 +133,7 @@ def _run(
         size=sum(len(part) for part in made.evolved.classes),
         noise=settings.noise,
         unit=settings.unit,
+        strict=settings.strict,
         created=begun.started,
         notes=(*ground.notes, *made.notes),
     )
@@ -143,6 +144,12 @@ def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse a table that lacks a column, before it costs anything."""
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
+    for name in settings.columns:
+        if name in source.nested:
+            raise DataError(
+                f"column {name!r} holds lists or the like: expected plain values: take it out of "
+                f"the schema, drop it, or split it into columns of their own."
+            )
     if settings.unit is not None:
         check_unit_column(source, settings.unit)
 
@@ -165,13 +172,18 @@ def _unit(begun: Run, settings: Settings) -> Unit | None:
     if settings.unit is None or neighbours.max_rows is None:
         return None
     return Unit(
-        settings.unit, neighbours.max_rows, begun.seed, neighbours.scale, tuple(settings.columns)
+        settings.unit,
+        neighbours.max_rows,
+        begun.seed,
+        neighbours.scale,
+        tuple(settings.columns),
+        settings.strict,
     )
 
 
-def _fingerprint(source: Source, keeper: Keeper, settings: Settings) -> str:
+def _fingerprint(keeper: Keeper, settings: Settings) -> str:
     key, names = secret_key(), settings.columns
-    return fingerprint(source.form.arrow_types, names, keeper.contents(names, key), key)
+    return fingerprint(names, keeper.contents(names, key), key)
 
 
 @contextmanager

@@ -13,21 +13,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe import _plain, _validate
-from tabpe._arrow import is_text
 from tabpe.archive import Archive
 from tabpe.conditions import meeting, nearest_to, warn_of_repeats
 from tabpe.encode import Encoder, Records
 from tabpe.encode.forms import ids_of
-from tabpe.encode.moments import written
+from tabpe.encode.moments import written_columns
 from tabpe.errors import ArchiveError, NotFittedError, ParameterError, RuleError, TabpeError
 from tabpe.evolve.law import Law
 from tabpe.evolve.variation import smoothed
-from tabpe.io import FrameLike
-from tabpe.io.frames import frame_table
+from tabpe.io.canonical import canonical_table
+from tabpe.io.frames import check_library, frame_table, to_frame
 from tabpe.pipeline import Outcome
 from tabpe.privacy import Certificate
 from tabpe.remaining import Made, obeying, remaining
-from tabpe.schema import Boolean, Categorical, Id, Schema, Temporal
+from tabpe.schema import Id, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Release:
         schema: The schema.
         certificate: What was promised.
         history: What each round did.
-        form: The kind of frame that was fitted.
+        library: The library of the frame that was fitted; no type of it is kept.
         seed: Seed of the order of the rows and of samples.
         rows: The evolved rows, in random order.
         classes: The class of each.
@@ -47,13 +46,13 @@ class Release:
     schema: Schema
     certificate: Certificate
     history: Sequence[Mapping[str, Any]]
-    form: FrameLike
+    library: str
     seed: int
     rows: Records
     classes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, outcome: Outcome, form: FrameLike) -> Self:
+    def of(cls, outcome: Outcome, library: str) -> Self:
         """Put the outcome of a run in random order: rows come out of it class by class."""
         parts = outcome.evolved.classes
         labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -63,7 +62,7 @@ class Release:
             schema=outcome.schema,
             certificate=outcome.certificate,
             history=outcome.evolved.history,
-            form=form.only(outcome.schema.names),
+            library=library,
             seed=outcome.seed,
             rows=rows,
             classes=labels[order],
@@ -130,22 +129,12 @@ class Release:
         return float(self.history[-1]["mutation_rate"])
 
     def _framed(self, table: pa.Table) -> Any:
-        listed = {
-            column.name: column.values
-            for column in self.schema.columns
-            if isinstance(column, (Categorical, Boolean))
-        }
-        return self.form.restore(self._worded(table), listed)
-
-    def _worded(self, table: pa.Table) -> pa.Table:
-        """Return dates and times as text where they came in as text."""
-        for place, column in enumerate(self.schema.columns):
-            if not isinstance(column, Temporal) or not self.form.is_text(column.name):
-                continue
-            cells = table.column(place).combine_chunks()
-            if not is_text(cells.type):
-                table = table.set_column(place, column.name, written(column, cells))
-        return table
+        """Return rows as a frame: its types follow from the schema, and from the library alone."""
+        nullable = frozenset(column.name for column in self.schema.columns if column.nullable)
+        formatted = [
+            column for column in self.schema.columns if getattr(column, "format", None) is not None
+        ]
+        return to_frame(written_columns(table, formatted), self.library, nullable=nullable)
 
     def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
         """Write the release, and the parameters of the model that made it."""
@@ -154,7 +143,7 @@ class Release:
             "schema": self.schema.to_dict(),
             "certificate": self.certificate.to_dict(),
             "history": self.history,
-            "frame": self.form.to_dict(),
+            "library": self.library,
             "seed": self.seed,
         }
         arrays = {
@@ -174,7 +163,7 @@ class Release:
                 schema=Schema.from_dict(text["schema"]),
                 certificate=Certificate.from_dict(text["certificate"]),
                 history=_plain.value(list[Mapping[str, Any]], text["history"], where="history"),
-                form=FrameLike.from_dict(text["frame"]),
+                library=check_library(text["library"]),
                 seed=_validate.whole("seed", text["seed"], least=0),
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
@@ -271,7 +260,7 @@ class Fitted:
         """
         release = self._released()
         table, _ = frame_table(known)
-        return release.completed(table)
+        return release.completed(canonical_table(table))
 
     @property
     def certificate(self) -> Certificate:

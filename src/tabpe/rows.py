@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import is_text
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.errors import CellError, DataError, did_you_mean, missing_value
 from tabpe.io import Batch, Source
-from tabpe.io.contents import mixed, row_hashes
-
-_NESTED = ("list", "large_list", "fixed_size_list", "struct", "map", "sparse_union", "dense_union")
+from tabpe.io.canonical import find_missing, flat, hash_rows, mix_bits
 
 
 class Tally:
@@ -96,33 +92,27 @@ def check_unit_column(source: Source, column: str) -> None:
     if column not in source.names:
         hint = did_you_mean(column, source.names)
         raise DataError(f"unit={column!r}: the table has no such column: {hint}")
-    kind = source.form.arrow_types[column]
-    if kind.startswith(_NESTED):
-        raise DataError(
-            f"unit={column!r}: the column is of type {kind}: expected text, numbers or dates."
-        )
+    if column in source.nested:
+        raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")
 
 
-def user_rows(source: Source, column: str, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield rows with the user id and the columns `names`, batch by batch; no id may be missing."""
+def user_rows(
+    source: Source, column: str, names: Sequence[str], *, strict: bool = False
+) -> Iterator[pa.Table]:
+    """Yield rows with the user id and the columns `names`, batch by batch.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        names: The other columns.
+        strict: Whether to refuse a row without an id, which else counts for nobody.
+    """
     check_unit_column(source, column)
     for batch in source.batches(list(dict.fromkeys([column, *names]))):
-        missing = _without_id(batch.table[column])
-        if pc.any(missing).as_py():
-            first = int(pc.index(missing, value=True).as_py()) + 1
-            raise batch.located(missing_value(column, first))
+        missing = find_missing(flat(batch.table[column]))
+        if strict and missing.any():
+            raise batch.located(missing_value(column, int(np.argmax(missing)) + 1))
         yield batch.table
-
-
-def _without_id(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return which rows have no user id. Nobody is called by blanks: a CSV has them for no id."""
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    missing = pc.is_null(cells, nan_is_null=True)
-    if not is_text(cells.type):
-        return missing
-    blank = pc.equal(pc.utf8_trim_whitespace(cells.cast(pa.large_string())), "")
-    return pc.or_kleene(missing, blank)
 
 
 def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
@@ -132,23 +122,20 @@ def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uin
     """
     total = np.zeros(3, dtype=np.uint64)
     for batch in source.batches(names):
-        hashes = row_hashes(batch.table, key)
-        total += np.array([len(hashes), hashes.sum(), mixed(hashes).sum()], dtype=np.uint64)
+        hashes = hash_rows(batch.table, key)
+        total += np.array([len(hashes), hashes.sum(), mix_bits(hashes).sum()], dtype=np.uint64)
     return total
 
 
-def fingerprint(
-    types: Mapping[str, str], names: Sequence[str], sums: NDArray[np.uint64], key: bytes
-) -> str:
+def fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
     """Return a digest of a table that tells nothing to those who do not have the key.
 
     Args:
-        types: The types of all its columns.
         names: The columns that are read.
         sums: What `contents` says of these.
         key: The key.
     """
     digest = hashlib.blake2b(key=key, digest_size=32)
-    digest.update(repr([(name, types[name]) for name in names]).encode())
+    digest.update(repr(list(names)).encode())
     digest.update(sums.tobytes())
     return digest.hexdigest()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tabpe.charge import Charge
+from tabpe.encode import Encoder
 from tabpe.evolve import Asked, Strategy, plain
 from tabpe.privacy import NoiseSource
 from tabpe.request import Request
@@ -27,6 +28,7 @@ class Settings:
         noise: The source of noise.
         resources: What the run may use of the machine.
         unit: The column of user ids, if the promise is to users.
+        strict: Whether a cell that does not fit the schema ends the run.
         seed: Seed of the search; None for a random one.
         run_dir: The folder that remembers the run, if it shall survive a crash.
         charge: The ledger that it is charged to, if any.
@@ -40,6 +42,7 @@ class Settings:
     noise: NoiseSource
     resources: Resources
     unit: str | None
+    strict: bool
     seed: int | None
     run_dir: Path | None
     charge: Charge | None
@@ -62,6 +65,10 @@ class Settings:
         schema = self.schema
         return self.config.asked(columns_of(schema), self.classes, listed_of(schema))
 
+    def encoder_of(self, schema: Schema) -> Encoder:
+        """Return how the private rows are encoded."""
+        return Encoder(schema, self.strict)
+
     @property
     def columns(self) -> list[str]:
         """Every column that the run reads."""
@@ -78,6 +85,7 @@ class Settings:
             "strategy": plain(self.config),
             "noise": self.noise.name,
             "unit": self.unit,
+            "strict": self.strict,
             "random_state": self.seed,
             "dataset": None if self.charge is None else self.charge.dataset,
         }

@@ -79,6 +79,9 @@ class TabPE(Fitted):
             scikit-learn, which gives `fit` nothing but the table.
         schema_budget: Which part of the budget a bought schema takes.
         drop: With a bought schema: columns to leave out, such as names and ids.
+        strict: Whether a cell that does not fit the schema ends the run with an error, where the
+            schema states no rule for it. Whether there is a release is then not covered by the
+            guarantee. Usually such a cell counts by the rule of its type (`Column.on_invalid`).
         unit: The column of user ids, if a user may have several rows: the promise is to users
             then. None for a promise to rows.
         max_rows_per_user: The most rows of a user that count, chosen at random; None for 10.
@@ -134,6 +137,7 @@ class TabPE(Fitted):
         schema: str | Schema | Mapping[str, Any] = "declared",
         schema_budget: float = 0.05,
         drop: Sequence[str] = (),
+        strict: bool = False,
         unit: str | None = None,
         max_rows_per_user: int | None = None,
         public_shares: Mapping[Any, float] | None = None,
@@ -161,6 +165,7 @@ class TabPE(Fitted):
         self.schema = schema
         self.schema_budget = schema_budget
         self.drop = drop
+        self.strict = strict
         self.unit = unit
         self.max_rows_per_user = max_rows_per_user
         self.public_shares = public_shares
@@ -275,7 +280,7 @@ class TabPE(Fitted):
         with round_bar(rounds, classes, visible=visible) as bar:
             shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
             outcome = run(source, shown)
-        return Release.of(outcome, source.form)
+        return Release.of(outcome, source.library)
 
     def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""
@@ -288,6 +293,7 @@ class TabPE(Fitted):
             noise=noise,
             resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
             unit=self.unit,
+            strict=_validate.flag("strict", self.strict),
             seed=seed_of(self.random_state),
             run_dir=path_of("run_dir", self.run_dir),
             charge=charge,

@@ -133,6 +133,7 @@ def certificate_of(
         delta_rows=None,
         neighbours=ROWS,
         unit=None,
+        strict=False,
         bill=bill,
         accountant=ADAPTIVE_ACCOUNTANT if agreed.adaptive else PLANNED_ACCOUNTANT,
         noise=noise.name,

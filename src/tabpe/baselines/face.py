@@ -133,7 +133,7 @@ class Baseline(Fitted):
             schema=declared,
             certificate=promise,
             history=(),
-            form=source.form.only(declared.names),
+            library=source.library,
             seed=run.seed,
             rows=rows.records,
             classes=rows.classes,

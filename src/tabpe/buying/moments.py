@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
+from collections.abc import Iterable
 from typing import Any
 
-from tabpe.schema import Date, Datetime, Outline, Sketch, Temporal, Time
+from tabpe.schema import Date, Datetime, Sketch, Temporal, Time
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
 _DAY = dt.timedelta(days=1) // dt.timedelta(microseconds=1)
@@ -19,17 +20,16 @@ _FIRST_YEAR = (dt.datetime(1, 1, 2) - _EPOCH) // dt.timedelta(microseconds=1)  #
 _LAST_YEAR = (dt.datetime(9999, 12, 30) - _EPOCH) // dt.timedelta(microseconds=1)  # noqa: DTZ001
 
 
-def probes(outline: Outline) -> dict[str, Temporal]:
+def probes(sketches: Iterable[Sketch]) -> dict[str, Temporal]:
     """Return a column for each one of dates or times with gaps: its cells are read by it.
 
     Example:
-        >>> outline = Outline.of(None).completed({"seen": "date32[day]"})
-        >>> probes(outline)["seen"].tick == 86_400 * 10**6
+        >>> probes([Sketch("seen", Date)])["seen"].tick == 86_400 * 10**6
         True
     """
     return {
         sketch.name: _probe(sketch)
-        for sketch in outline.columns
+        for sketch in sketches
         if sketch.missing and sketch.kind is not None and issubclass(sketch.kind, Temporal)
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
 from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Sketch
 
 SCHEMA = "schema"
-ASSUMED_PUBLIC = "the names and storage types of the columns"
+ASSUMED_PUBLIC = "the names of the columns"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def most_histograms(outline: Outline) -> int:
     """Return how many histograms a purchase may take, before a row is read.
 
     Example:
-        >>> most_histograms(Outline.of(None).completed({"age": "string", "ill": "bool"}))
+        >>> most_histograms(Outline.of(None).completed(["age"]))
         3
     """
     unknown = sum(sketch.kind is None for sketch in outline.columns)
@@ -53,10 +54,10 @@ def planned_item(
     items are known.
 
     Example:
-        >>> outline = Outline.of(None).completed({"age": "int64"})
+        >>> outline = Outline.of(None).completed(["age"])
         >>> item = planned_item(outline, loss=0.02, chance=1e-8)
         >>> item.times, round(item.sigma)
-        (2, 10)
+        (3, 12)
     """
     times = most_histograms(outline)
     return priced(SCHEMA, times, loss, chance, neighbours) if times else None
@@ -102,20 +103,21 @@ def buy_schema(
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
         >>> keeper = LoneKeeper(table, None, Resources.of())
-        >>> outline = Outline.of(None).completed(table.form.arrow_types)
+        >>> outline = Outline.of(None).completed(table.names)
         >>> outline.missing
-        ('age.min', 'age.max')
+        ('age.type', 'ill.type')
         >>> account, noise = Account(), OpenDPNoise()
         >>> bought = buy_schema(
         ...     outline, keeper, loss=0.1, chance=1e-8, account=account, noise=noise)
-        >>> bought.schema.fields_bought, [item.name for item in account.spent]
-        (('age.min', 'age.max'), ['bounds, powers of two', 'bounds, bins'])
+        >>> bought.schema.fields_bought
+        ('age.type', 'age.min', 'age.max', 'ill.type')
+        >>> [item.name for item in account.spent]
+        ['kinds of columns', 'bounds, powers of two', 'bounds, bins']
     """
     _validate.real("loss", loss, above=0)
     _validate.real("chance", chance, above=0, below=1)
     terms = Terms(account, noise, neighbours)
-    survey = keeper.survey(moments.probes(outline))
-    desk = Desk(survey, terms, outline.listed_labels, once)
+    desk = Desk(keeper.survey(), terms, outline.listed_labels, once)
     gaps = _gaps(outline)
     unknown = [sketch for sketch in gaps if sketch.kind is None]
     weight = KIND_WEIGHT * len(unknown)
@@ -126,6 +128,9 @@ def buy_schema(
     if unknown:
         read, rows = desk.kinds(unknown, each * weight)
         wanted |= read
+    # How cells of dates and times are read is known once their types are.
+    probes = moments.probes(one.typed for one in wanted.values())
+    desk = dataclasses.replace(desk, survey=keeper.survey(probes))
     asked, for_cuts = _Asked.of(wanted.values()), each * outline.lacks_cuts
     left = (loss - each * weight - for_cuts) / max(asked.count, 1)
     columns = {name: one.filled() for name, one in wanted.items() if one.kind is Boolean}

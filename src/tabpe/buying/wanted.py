@@ -13,7 +13,7 @@ from tabpe.buying import moments
 from tabpe.domain import bounds
 from tabpe.domain.kinds import Reading
 from tabpe.errors import SchemaError
-from tabpe.schema import Categorical, Column, Float, Integer, Sketch, Storage, Temporal
+from tabpe.schema import Categorical, Column, Float, Integer, Sketch, Temporal, Time
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Wanted:
         decimals: Of numbers: the digits after the point.
         values: Of a list of values: what they are.
         nullable: Whether some cells were found to be empty.
+        zoned: Of instants: whether they were found to have a time zone.
     """
 
     sketch: Sketch
@@ -33,6 +34,19 @@ class Wanted:
     decimals: int | None = None
     values: type = str
     nullable: bool = False
+    zoned: bool = False
+
+    @property
+    def typed(self) -> Sketch:
+        """What is declared, with the type that was found where none is."""
+        if self.sketch.kind is not None:
+            return self.sketch
+        fields = {**self.sketch.fields, **self._zone}
+        return Sketch(self.sketch.name, self.kind, fields, open=self.kind is Time)
+
+    @property
+    def _zone(self) -> dict[str, str]:
+        return {"timezone": "UTC"} if self.zoned else {}
 
     @property
     def lacks_bounds(self) -> bool:
@@ -61,37 +75,36 @@ class Wanted:
     def filled(self, **bought: Any) -> Column:
         """Return the column, with what was bought where nothing is declared."""
         more = {"nullable": True} if self.nullable else {}
-        return self.sketch.filled(self.kind, **bought, **more)
+        return self.sketch.filled(self.kind, **bought, **self._zone, **more)
 
 
 def declared(sketch: Sketch) -> Wanted:
-    """Return what is wanted of a column whose type is declared, or settled by how it is stored."""
+    """Return what is wanted of a column whose type is declared."""
     if sketch.kind is None:
         raise AssertionError("a type is bought first")
     decimals = 0 if sketch.kind is not Float else sketch.fields.get("decimals")
     other = sketch.fields.get("other")
     declared = sketch.fields.get("values", () if other is None else (other,))
-    stored = {Storage.WHOLE: int, Storage.FLOAT: float}.get(sketch.storage or Storage.TEXT, str)
-    return Wanted(sketch, sketch.kind, decimals, type(declared[0]) if declared else stored)
+    return Wanted(sketch, sketch.kind, decimals, type(declared[0]) if declared else str)
 
 
 def read_as(sketch: Sketch, reading: Reading, *, is_label: bool) -> Wanted:
     """Return what is wanted of a column whose type was bought."""
-    stored_as_float = sketch.storage is Storage.FLOAT
     if is_label and reading.kind is Float:
         raise SchemaError(
             f"label={sketch.name!r} holds decimals: declare label_classes (how many classes there "
             f"should be), or its type, min, max and label_cuts, or declare it categorical."
         )
-    if is_label and reading.kind is Integer:
-        values = float if stored_as_float else int
-        return Wanted(sketch, Categorical, values=values, nullable=reading.nullable)
-    if stored_as_float and reading.kind is Categorical:
+    if is_label and issubclass(reading.kind, Temporal):
         raise SchemaError(
-            f"column {sketch.name!r} seems to hold infinite numbers: declare its type, min and max."
+            f"label={sketch.name!r} holds dates or times: take another column, or one made of it, "
+            f"such as the year."
         )
-    kind = Float if stored_as_float else reading.kind
-    return Wanted(sketch, kind, reading.decimals, nullable=reading.nullable)
+    if is_label and reading.kind is Integer:
+        return Wanted(sketch, Categorical, values=int, nullable=reading.nullable)
+    return Wanted(
+        sketch, reading.kind, reading.decimals, nullable=reading.nullable, zoned=reading.zoned
+    )
 
 
 def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Span:
@@ -99,7 +112,7 @@ def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Sp
     name, fields = one.sketch.name, one.sketch.fields
     low, high = fields.get("min"), fields.get("max")
     if issubclass(one.kind, Temporal):
-        low, high = moments.declared_ticks(one.sketch)
+        low, high = moments.declared_ticks(one.typed)
     span = bounds.span_of(counts, sigma, one.decimals, low=low, high=high)
     if span is None:
         raise SchemaError(
@@ -117,7 +130,7 @@ def span_of(one: Wanted, counts: NDArray[np.float64], sigma: float) -> bounds.Sp
 def bounds_bought(one: Wanted, low: float, high: float) -> dict[str, Any]:
     """Return the fields of numbers, dates or times that are bought with these bounds."""
     if issubclass(one.kind, Temporal):
-        return moments.bounds_bought(one.sketch, round(low), round(high))
+        return moments.bounds_bought(one.typed, round(low), round(high))
     whole = one.kind is Integer
     found: dict[str, Any] = {"min": int(low) if whole else low, "max": int(high) if whole else high}
     bought = {name: found[name] for name in found if name not in one.sketch.fields}

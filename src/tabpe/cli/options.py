@@ -122,6 +122,15 @@ Drop = Annotated[
         rich_help_panel=PUBLIC,
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Stop at a cell that does not fit, where the schema states no rule for it. Whether "
+        "there is a release is then not covered by the guarantee.",
+        rich_help_panel=PUBLIC,
+    ),
+]
 PublicRows = Annotated[
     int | None,
     typer.Option(

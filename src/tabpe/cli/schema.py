@@ -7,15 +7,18 @@ import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 
 from tabpe._addresses import without_secrets
 from tabpe.cli.console import check_free, reported, say
 from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.encode import Encoder
+from tabpe.encode.forms import misfits_of
 from tabpe.io import draft_schema, opened_source
-from tabpe.rows import EncodedRows
-from tabpe.schema import Outline, Schema
+from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Temporal
 from tabpe.schema.editor import json_schema
 from tabpe.schema.files import write
 from tabpe.schema.foreign import FORMATS, imported
@@ -27,7 +30,8 @@ What is public about the table. Everything marked 'source: data' was read off
 the private rows and is NOT covered by any privacy promise. For each column put
 in what is known without the data (an age goes from 0 to 120), then write
 'source: public'. Columns that you delete here are left out of the synthetic
-table. Add 'other: VALUE' to a categorical to take in unlisted values.
+table. Unlisted values of a categorical count as its 'other: VALUE', if you
+declare one, as null if it is nullable, and else as its first value.
 """
 
 
@@ -135,15 +139,56 @@ def _check_rules(schema: Schema) -> None:
 
 
 def _check_table(schema: Schema, data: str, private: Any) -> None:
+    """Say how many cells of each column do not fit, and what becomes of them."""
+    encoder = Encoder(schema)
+    counts = {name: np.zeros(3, dtype=np.int64) for name in encoder.names}
+    rows = 0
     with opened_source(private) as source:
-        for _ in EncodedRows(source, Encoder(schema)):
-            pass
+        encoder.check_names(source.names)
+        for batch in source.batches(encoder.names):
+            rows += batch.table.num_rows
+            for name in encoder.names:
+                counts[name] += _misfits(schema[name], batch.table[name])
         left_out = [name for name in source.names if name not in schema.names]
-    say(
-        "table",
-        f"{without_secrets(data)} fits"
-        + (f"; left out: {', '.join(left_out)}" if left_out else ""),
+    wrong = {name: found for name, found in counts.items() if found.any()}
+    how = (
+        "fits" if not wrong else f"{len(wrong)} of {len(counts)} columns have cells that do not fit"
     )
+    also = f"; left out: {', '.join(left_out)}" if left_out else ""
+    say("table", f"{without_secrets(data)}: {rows:,} rows: {how}{also}")
+    for name, found in wrong.items():
+        say("misfit", f"{name}: {_told(schema[name], found)}")
+    if wrong:
+        say("next", "correct the schema or the table, or leave it: no cell stops a release.")
+        say("caution", "these counts are exact and private: do not pass them on.")
+
+
+def _misfits(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return how many cells are missing where none may be, unreadable, and outside."""
+    found = misfits_of(column, cells)
+    missing = 0 if column.nullable else int(found.missing.sum())
+    return np.array([missing, int(found.unreadable.sum()), int(found.outside.sum())])
+
+
+def _told(column: Column, found: NDArray[np.int64]) -> str:
+    """Return what is wrong with the cells of a column, and what they count as."""
+    listed = isinstance(column, (Categorical, Boolean))
+    words = ("missing", "unreadable", "not listed" if listed else "out of bounds")
+    counts = ", ".join(f"{n:,} {word}" for n, word in zip(found, words, strict=True) if n)
+    without = "null" if column.nullable else _shown_default(column)
+    becomes = {
+        "clamp": f"the nearest bound, or {without}",
+        "null": "null" if column.nullable else without,
+        "other": f"{getattr(column, 'other', None)!r}",
+        "default": _shown_default(column),
+    }
+    return f"{counts}; counts as {becomes[column.on_invalid]}"
+
+
+def _shown_default(column: Column) -> str:
+    if isinstance(column, Temporal):
+        return str(getattr(column, "min") if column.default is None else column.default)  # noqa: B009
+    return repr(column.default_value)
 
 
 def _show_sources(schema: Schema) -> None:

@@ -43,8 +43,10 @@ from tabpe.cli.options import (
     SchemaFile,
     Seed,
     SpillFolder,
+    Strict,
     Unit,
 )
+from tabpe.encode.moments import written_columns
 from tabpe.errors import ParameterError
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate, WrittenTable
@@ -62,6 +64,7 @@ def synth(
     private_schema: PrivateSchema = False,
     schema_budget: SchemaBudget = 0.05,
     drop: Drop = None,
+    strict: Strict = False,
     label: Label = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = None,
@@ -116,6 +119,7 @@ def synth(
             schema="private" if private_schema else "declared",
             schema_budget=schema_budget,
             drop=drop or (),
+            strict=strict,
             unit=unit,
             max_rows_per_user=max_rows_per_user,
             public_rows=public_rows,
@@ -133,6 +137,8 @@ def synth(
             verbose=0 if quiet else 1,
         ).fit(private, schema)
         made = model.sample(rows)
+        if output.suffix.lower() == ".csv":
+            made = written_columns(made, model.schema_.columns)
         _write(made, output, model.certificate, escape_formulas=escape_formulas)
         if save is not None:
             model.save(save)

@@ -1,4 +1,4 @@
-"""What the cells of a column read as: whole numbers, decimals, truths or text."""
+"""What the cells of a column read as: numbers, booleans, dates, times or text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from tabpe.domain.evidence import MISLED_BY_TYPE, threshold
 from tabpe.errors import SchemaError
-from tabpe.schema import Boolean, Categorical, Column, Float, Integer
+from tabpe.schema import Boolean, Categorical, Column, Date, Datetime, Float, Integer, Time
 
-# The cells of the histogram. A number with d digits after the point counts in WHOLE + d.
-EMPTY, OTHER, TRUTH, WHOLE = range(4)
+# The cells of the histogram. BINARY holds true and false, and 0 and 1, which some systems take for
+# the same. An instant is a DAY if it is midnight. A number with d digits after the point counts in
+# WHOLE + d.
+EMPTY, OTHER, BINARY, DAY, MOMENT, ZONED, CLOCK, WHOLE = range(8)
 MOST_DIGITS = 6
 MORE_DIGITS = WHOLE + MOST_DIGITS + 1
 KINDS = MORE_DIGITS + 1
@@ -26,11 +28,13 @@ class Reading:
         kind: The type of the column.
         decimals: Of numbers: the digits after the point; None for more than are told apart.
         nullable: Whether some cells are empty.
+        zoned: Of instants: whether they have a time zone.
     """
 
     kind: type[Column]
     decimals: int | None = None
     nullable: bool = False
+    zoned: bool = False
 
 
 def noticed(sigma: float) -> float:
@@ -53,18 +57,22 @@ def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
         >>> counts = np.zeros(KINDS)
         >>> counts[[WHOLE, WHOLE + 2]] = 700, 300
         >>> reading_of("price", counts, sigma=5.0)
-        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2, nullable=False)
+        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2, nullable=False, zoned=False)
     """
     seen = {int(cell) for cell in np.flatnonzero(counts > noticed(sigma))}
-    numbers = seen - {EMPTY, OTHER, TRUTH}
     nullable = EMPTY in seen
     if not seen - {EMPTY}:
         raise SchemaError(
             f"column {name!r}: too few rows to tell numbers from text under the noise: declare its "
             f"type, or give the schema a larger part of the budget."
         )
-    if OTHER in seen or (numbers and TRUTH in seen):
+    times = seen & {DAY, MOMENT, ZONED, CLOCK}
+    numbers = seen - times - {EMPTY, OTHER, BINARY}
+    if OTHER in seen or (times and seen - times - {EMPTY}) or (CLOCK in times and len(times) > 1):
         return Reading(Categorical, nullable=nullable)
+    if times:
+        kind = Time if CLOCK in times else Date if times == {DAY} else Datetime
+        return Reading(kind, 0, nullable, zoned=ZONED in times)
     if not numbers:
         return Reading(Boolean, nullable=nullable)
     digits = max(numbers) - WHOLE

@@ -30,6 +30,11 @@ class Encoder:
     labels give the class by their combination of values; where rare ones share a class, the last
     code of a record tells them apart.
 
+    Args:
+        schema: The schema.
+        strict: Whether to refuse a cell that does not fit its column where the schema states no
+            rule for it. Usually it counts by the rule of its type, so that no row is refused.
+
     Example:
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Boolean("ill")), label="ill"))
         >>> rows, classes = encoder.encode(pa.table({"age": [25, 100], "ill": [True, False]}))
@@ -40,6 +45,7 @@ class Encoder:
     """
 
     schema: Schema
+    strict: bool = False
 
     @cached_property
     def plain(self) -> Schema:
@@ -132,10 +138,10 @@ class Encoder:
             numbers[place] = _scaled(column, self._numbers(column.name, table))
         codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
         for place, listed in enumerate(self.categorical):
-            codes[place] = cells.codes_of(listed, table[listed.name])
+            codes[place] = cells.codes_of(listed, table[listed.name], strict=self.strict)
         classes = self._classes(table)
         if self.joint is not None:
-            combinations = self.joint.numbers(table)
+            combinations = self.joint.numbers(table, strict=self.strict)
             classes = self.joint.classes[combinations]
             codes[len(self.categorical) :] = self.joint.codes[combinations]
         rows = Records(np.ascontiguousarray(numbers.T), np.ascontiguousarray(codes.T))
@@ -177,7 +183,8 @@ class Encoder:
 
     def _classes(self, table: pa.Table) -> NDArray[np.int64]:
         if self._class_column is not None:
-            return cells.codes_of(self._class_column, table[self._class_column.name])
+            name = self._class_column.name
+            return cells.codes_of(self._class_column, table[name], strict=self.strict)
         label = self._numeric_label()
         if label is None:
             return np.zeros(table.num_rows, dtype=np.int64)
@@ -188,7 +195,8 @@ class Encoder:
 
     def _numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
         column = self.schema[name]
-        return forms.places_of(column, forms.numbers_of(column, table[name]))
+        numbers = forms.numbers_of(column, table[name], strict=self.strict)
+        return forms.places_of(column, numbers)
 
     def _numeric_label(self) -> tuple[int, Integer | Float] | None:
         for place, column in enumerate(self.numeric):

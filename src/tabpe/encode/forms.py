@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe.encode import cells, large, moments
+from tabpe.encode.cells import Misfits
 from tabpe.encode.large import is_large
 from tabpe.encode.scales import scale_of
+from tabpe.io.canonical import find_missing, flat, read_numbers
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 
 Number = Integer | Float
-# Numbers are clamped to the bounds of their column; to these as good as none is.
-_LARGEST = 1e307
 
 
 def number_of(column: Column, label: str | None) -> Number | None:
@@ -85,20 +85,22 @@ def origin_of(column: Column) -> int:
     return column.min if isinstance(column, Integer) and is_large(column) else 0
 
 
-def numbers_of(column: Column, found: pa.ChunkedArray) -> NDArray[np.float64]:
+def numbers_of(
+    column: Column, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
     """Return the cells of a column that is encoded as a number, within its bounds; NaN for null.
 
     Numbers are as they are, whatever their scale; those beyond 2^53 are counted from the smallest.
     """
     if is_large(column) and isinstance(column, Integer):
-        return large.steps_of(column, found)
+        return large.steps_of(column, found, strict=strict)
     if isinstance(column, (Integer, Float)):
-        return cells.numbers_of(column, found)
+        return cells.numbers_of(column, found, strict=strict)
     if isinstance(column, Temporal):
-        return moments.steps_of(column, found)
+        return moments.steps_of(column, found, strict=strict)
     if not isinstance(column, Categorical):
         raise TypeError(type(column).__name__)
-    places = cells.codes_of(column, found).astype(np.float64)
+    places = cells.codes_of(column, found, strict=strict).astype(np.float64)
     return np.where(places == column.size, np.nan, places)
 
 
@@ -111,19 +113,38 @@ def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.boo
         >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
         array([ True, False, False])
     """
+    array = flat(found)
+    missing = find_missing(array)
     if isinstance(column, Temporal):
-        array = moments.microseconds(column, cells.known_cells(column, found))
-        since = pc.fill_null(array, column.first).to_numpy(zero_copy_only=False) - column.first
-        inside = (since >= 0) & (since <= column.last - column.first)
-        return np.asarray(inside & (since % column.tick == 0))
-    if is_large(column) and isinstance(column, Integer):
-        return large.fitting(column, found)
-    wide = Float(column.name, -_LARGEST, _LARGEST, nullable=column.nullable)
-    values = cells.numbers_of(wide, found)
-    inside = (values >= column.min) & (values <= column.max)
-    if column.decimals is not None:
-        inside &= np.round(values, column.decimals) == values
-    return np.asarray(inside | np.isnan(values))
+        ticks = moments.microseconds(column, array)
+        since = pc.fill_null(ticks, column.first - 1).to_numpy(zero_copy_only=False) - column.first
+        inside = (since >= 0) & (since <= column.last - column.first) & (since % column.tick == 0)
+    elif is_large(column) and isinstance(column, Integer):
+        inside = large.fitting(column, found)
+    else:
+        values = read_numbers(array)
+        inside = (values >= column.min) & (values <= column.max)
+        if column.decimals is not None:
+            inside &= np.round(values, column.decimals) == values
+    return np.asarray(np.where(missing, column.nullable, inside))
+
+
+def misfits_of(column: Column, found: pa.ChunkedArray) -> Misfits:
+    """Return which cells do not fit a column of any type, for those who may see the table.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> seen = Date("seen", "2024-01-01", "2024-12-31")
+        >>> misfits_of(seen, pa.chunked_array([["31.12.2024", "2025-01-01"]])).unreadable
+        array([ True, False])
+    """
+    if not isinstance(column, Temporal):
+        return cells.find_misfits(column, found)
+    array = flat(found)
+    missing, ticks = find_missing(array), moments.microseconds(column, array)
+    unread = pc.is_null(ticks).to_numpy(zero_copy_only=False) & ~missing
+    since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False)
+    return Misfits(missing, unread, (since < column.first) | (since > column.last))
 
 
 def places_of(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:

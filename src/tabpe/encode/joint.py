@@ -81,9 +81,11 @@ class JointClasses:
         found[list(self.rare)] = np.arange(len(self.rare))
         return found
 
-    def numbers(self, table: pa.Table) -> Whole:
+    def numbers(self, table: pa.Table, *, strict: bool = False) -> Whole:
         """Return the number of the combination that each row of a table has."""
-        places = [cells.codes_of(column, table[column.name]) for column in self.columns]
+        places = [
+            cells.codes_of(column, table[column.name], strict=strict) for column in self.columns
+        ]
         return np.ravel_multi_index(places, self.shape).astype(np.int64)
 
     def combinations(self, classes: Whole, codes: Sequence[int] | NDArray[np.integer]) -> Whole:

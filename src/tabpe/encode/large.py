@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import is_text
 from tabpe.encode import cells
+from tabpe.io.canonical import flat, read_integers
 from tabpe.schema import Column, Integer
 from tabpe.schema.whole import EXACT_INTEGERS
 
@@ -32,24 +32,36 @@ def is_large(column: Column) -> bool:
     return isinstance(column, Integer) and max(-column.min, column.max) > EXACT_INTEGERS
 
 
-def steps_of(column: Integer, found: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return how far each cell is from the smallest value, clamped to the bounds; NaN for null.
+def steps_of(
+    column: Integer, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
+    """Return how far each cell is from the smallest value, within the bounds; NaN for null.
 
     Example:
         >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
         array([1., 0.])
     """
-    whole = _whole(column, found)
-    low, high = _scalars(column)
-    inside = pc.min_element_wise(pc.max_element_wise(whole, low), high)
-    since = pc.subtract(inside, low).cast(pa.int64())
-    steps: NDArray[np.float64] = since.to_numpy(zero_copy_only=False).astype(np.float64)
-    return np.where(pc.is_null(whole).to_numpy(zero_copy_only=False), np.nan, steps)
+    array = flat(found)
+    whole, (low, high) = read_integers(array), _scalars(column)
+    # A step beyond each bound is enough to know that a cell is outside.
+    near = pc.min_element_wise(
+        pc.max_element_wise(whole, _moved(low, -1), skip_nulls=False),
+        _moved(high, 1),
+        skip_nulls=False,
+    )
+    since = pc.subtract(near, low).cast(pa.int64())
+    steps: NDArray[np.float64] = (
+        since.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
+    )
+    steps[pc.is_null(whole).to_numpy(zero_copy_only=False)] = np.nan
+    default = float(column.default_value - column.min)
+    bounds = 0.0, float(column.steps)
+    return cells.fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
 
 
 def fitting(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return where cells are whole numbers within the bounds, or null if they may be."""
-    whole, (low, high) = _whole(column, found), _scalars(column)
+    whole, (low, high) = read_integers(flat(found)), _scalars(column)
     inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
     known = pc.fill_null(inside, True)  # noqa: FBT003
     return np.asarray(known.to_numpy(zero_copy_only=False), dtype=bool)
@@ -69,15 +81,9 @@ def cells_of_steps(column: Integer, steps: pa.Array) -> pa.Array:
     return pa.array(since.astype(kind) + kind(column.min), mask=missing)
 
 
-def _whole(column: Integer, found: pa.ChunkedArray) -> pa.Array:
-    array = cells.known_cells(column, found)
-    if is_text(array.type):
-        array = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
-    whole = cells.comparable(array, _DIGITS)
-    unread = pc.and_(pc.is_null(whole), pc.is_valid(array))
-    cells.refuse(column.name, unread, "expected a whole number of at most 37 digits")
-    return whole
-
-
 def _scalars(column: Integer) -> tuple[pa.Scalar, pa.Scalar]:
     return pa.scalar(Decimal(column.min), _DIGITS), pa.scalar(Decimal(column.max), _DIGITS)
+
+
+def _moved(bound: pa.Scalar, by: int) -> pa.Scalar:
+    return pa.scalar(bound.as_py() + by, _DIGITS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,53 +11,55 @@ from numpy.typing import NDArray
 
 from tabpe._arrow import is_text
 from tabpe.encode import cells
-from tabpe.errors import DataError
-from tabpe.schema import Date, Datetime, Temporal, Time
+from tabpe.io.canonical import DAY as _DAY
+from tabpe.io.canonical import flat, read_instants, read_raw_texts, read_times
+from tabpe.schema import Column, Date, Datetime, Temporal, Time
 
 _MICROSECONDS = pa.timestamp("us")
-_DAY = 86_400 * 10**6
+# Years 1 to 9999, less a day on both sides, so that a time zone leads nowhere outside.
+_FIRST, _LAST = -719_161 * _DAY, 2_932_895 * _DAY
 _FEW_DAYS = 5
 
 
-def steps_of(column: Temporal, found: pa.ChunkedArray) -> NDArray[np.float64]:
+def steps_of(
+    column: Temporal, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
     """Return how many steps of its grid each cell is after the first value of the column.
 
-    A cell between two values counts as the earlier, one outside the bounds as the nearer of them.
-    A null has no place: it is NaN.
+    A cell between two values counts as the earlier; one outside the bounds or without a value by
+    the rule of the column. A null is NaN.
     """
-    array = cells.known_cells(column, found)
-    moments = microseconds(column, array)
-    unread = pc.and_(pc.is_null(moments), pc.is_valid(array))
-    cells.refuse(column.name, unread, f"expected {_expected(column)}")
+    array = flat(found)
+    ticks = microseconds(column, array)
     # Whole numbers with nulls among them would become floats, which are too short for these.
-    since = pc.fill_null(moments, column.first).to_numpy(zero_copy_only=False)
-    inside = np.clip(since, column.first, column.last)
-    steps: NDArray[np.float64] = ((inside - column.first) // column.tick).astype(np.float64)
-    steps[pc.is_null(array).to_numpy(zero_copy_only=False)] = np.nan
-    return steps
+    since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False) - column.first
+    steps: NDArray[np.float64] = (since // column.tick).astype(np.float64)
+    steps[pc.is_null(ticks).to_numpy(zero_copy_only=False)] = np.nan
+    bounds = (0.0, float(column.steps))
+    default = float(column.default_value)
+    return cells.fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
 
 
 def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
     """Return cells as whole numbers: microseconds since 1970 or midnight; null if they are not.
 
-    Each cell by itself, whatever the others are.
+    Each cell by itself, whatever the others are and however they are stored.
+
+    Args:
+        column: The column, whose format and time zone say how cells are read.
+        array: Canonical cells.
     """
-    if is_text(array.type):
-        return _of_text(column, array)
-    kind = array.type
+    pattern = getattr(column, "format", None)
+    plain = is_text(array.type) or pa.types.is_dictionary(array.type)
+    if pattern is not None and (plain or _is_number(array.type)):
+        return _of_text(column, array, pattern)
     if isinstance(column, Time):
-        fits = pa.types.is_time(kind)
-        target = pa.time64("us")
-    else:
-        fits = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-        target = pa.timestamp("us", getattr(kind, "tz", None))
-    if not fits:
-        raise DataError(
-            f"column {column.name!r} is declared a {column.type_name} and is of type {kind}: "
-            f"expected {_expected(column)}."
-        )
-    moments = array.cast(target, safe=False)
-    return moments.cast(pa.int64()) if isinstance(column, Time) else _instants(column, moments)
+        return _inside(read_times(array))
+    zone = getattr(column, "timezone", None)
+    local = _inside(read_instants(array, zoned=False))
+    if zone is not None:
+        local = _instants(local, zone)
+    return pc.coalesce(local, _inside(read_instants(array, zoned=True)))
 
 
 def cells_of_steps(column: Temporal, steps: pa.Array) -> pa.Array:
@@ -91,6 +95,23 @@ def written(column: Temporal, moments: pa.Array) -> pa.Array:
     if pattern is None:
         return moments.cast(pa.string()) if isinstance(column, Date) else _iso(column, moments)
     return pc.strftime(_cut(column, moments), format=pattern)
+
+
+def written_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Return a table with the dates and times of some columns as text.
+
+    Example:
+        >>> seen = Date("seen", "2024-01-01", "2024-12-31")
+        >>> table = pa.table({"seen": cells_of_steps(seen, pa.array([1]))})
+        >>> written_columns(table, [seen]).to_pylist()
+        [{'seen': '2024-01-02'}]
+    """
+    for column in columns:
+        if isinstance(column, Temporal) and not is_text(table[column.name].type):
+            cells = written(column, table[column.name].combine_chunks())
+            place = table.schema.get_field_index(column.name)
+            table = table.set_column(place, column.name, cells)
+    return table
 
 
 def marked(column: Temporal, steps: pa.Array) -> list[str]:
@@ -129,47 +150,34 @@ def _iso(column: Temporal, moments: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"(\d{2})(\d{2})$", r"\1:\2")
 
 
-def _of_text(column: Temporal, array: pa.Array) -> pa.Array:
-    text = pc.utf8_trim_whitespace(array.cast(pa.string()))
-    if isinstance(column, Time):
-        return _of_clock(column, text)
-    instants = _instants(column, _moments(column, text))
-    if getattr(column, "timezone", None) is None:
-        return instants
-    with_offset = cells.comparable(text, pa.timestamp("us", "UTC"))
-    return pc.coalesce(with_offset.cast(pa.int64()), instants)
-
-
-def _instants(column: Temporal, moments: pa.Array) -> pa.Array:
-    """Return moments in microseconds since 1970; those without a zone are in that of the column."""
+def _of_text(column: Temporal, array: pa.Array, pattern: str) -> pa.Array:
+    """Return text in a format of its own; where it is not in it, as ISO text has it."""
+    encoded = read_raw_texts(array).dictionary_encode()
+    texts = pc.utf8_trim_whitespace(encoded.dictionary)
+    found = pc.strptime(texts, format=pattern, unit="us", error_is_null=True)
+    ticks = _inside(found.cast(pa.int64()))
     zone = getattr(column, "timezone", None)
-    if zone is not None and moments.type.tz is None:
-        moments = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
-    return moments.cast(pa.int64())
-
-
-def _of_clock(column: Time, text: pa.Array) -> pa.Array:
-    if column.format is None:
-        text = pc.binary_join_element_wise("1970-01-01T", text, "")
-    whole = _moments(column, text).cast(pa.int64())
-    days = pc.cast(pc.floor(pc.divide(whole.cast(pa.float64()), float(_DAY))), pa.int64())
-    return pc.subtract(whole, pc.multiply(days, _DAY))
-
-
-def _moments(column: Temporal, text: pa.Array) -> pa.Array:
-    """Return text as what clocks show; null where it is something else, such as with an offset."""
-    pattern = getattr(column, "format", None)
-    if pattern is not None:
-        return pc.strptime(text, format=pattern, unit="us", error_is_null=True)
-    return cells.comparable(text, _MICROSECONDS)
-
-
-def _expected(column: Temporal) -> str:
-    pattern = getattr(column, "format", None)
-    if pattern is not None:
-        return f"text in the format {pattern!r}"
     if isinstance(column, Time):
-        return "times such as 18:30, or declare a format"
-    if isinstance(column, Date):
-        return "dates such as 2024-03-31, or declare a format"
-    return "points in time such as 2024-03-31T18:30, or declare a format"
+        days = pc.cast(pc.floor(pc.divide(ticks.cast(pa.float64()), float(_DAY))), pa.int64())
+        ticks = pc.subtract(ticks, pc.multiply(days, _DAY))
+    elif zone is not None and "%z" not in pattern:
+        ticks = _instants(ticks, zone)
+    return pc.take(ticks, encoded.indices)
+
+
+def _instants(ticks: pa.Array, zone: str) -> pa.Array:
+    """Return what clocks of a zone show, in microseconds since 1970."""
+    moments = ticks.cast(_MICROSECONDS)
+    there = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
+    return there.cast(pa.int64())
+
+
+def _inside(ticks: pa.Array) -> pa.Array:
+    """Return instants within the years that a calendar has: what is beyond counts as its end."""
+    return pc.min_element_wise(
+        pc.max_element_wise(ticks, _FIRST, skip_nulls=False), _LAST, skip_nulls=False
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

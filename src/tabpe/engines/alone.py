@@ -86,7 +86,7 @@ class LoneKeeper:
         return self._unit.users_of(rows, may_be_empty=self.is_part)
 
     def _rows_of_users(self, unit: Unit) -> Iterator[pa.Table]:
-        return user_rows(self._source, unit.column, unit.names)
+        return user_rows(self._source, unit.column, unit.names, strict=unit.strict)
 
 
 class LoneHeld:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encode import Encoder, Records, Sight
+from tabpe.encode import Records, Sight
 from tabpe.engines.alone import LoneKeeper
 from tabpe.engines.ballot import Ballot
 from tabpe.engines.questions import Desk, HeldPart, Reading
@@ -31,7 +31,7 @@ def encoded(keeper: LoneKeeper, reading: Reading) -> Iterator[Segment]:
         keeper: Knows the part, and its users.
         reading: How rows are encoded.
     """
-    encoder, users = Encoder(reading.schema), keeper.users
+    encoder, users = reading.encoder, keeper.users
     owners = None if users is None else users.owners
     return segments_of(keeper.rows(encoder), encoder.class_count, owners)
 
@@ -71,9 +71,10 @@ class CarriedHeld:
         sight: How they are seen; None if they are as they were encoded.
 
     Example:
+        >>> from tabpe.encode import Encoder
         >>> from tabpe.schema import Boolean, Schema
         >>> rows = Records(np.zeros((3, 0), np.float32), np.zeros((3, 1), np.uint8))
-        >>> reading = Reading(0, Schema((Boolean("ill"),)), 1 / 3)
+        >>> reading = Reading(0, Encoder(Schema((Boolean("ill"),))), 1 / 3)
         >>> held = CarriedHeld([Segment(0, rows)], reading, None)
         >>> held.class_counts(), held.sizes
         (array([3]), array([3]))
@@ -86,7 +87,7 @@ class CarriedHeld:
         unit: Unit | None,
         sight: Sight | None = None,
     ) -> None:
-        self.encoder, self.sight = Encoder(reading.schema), sight
+        self.encoder, self.sight = reading.encoder, sight
         self.scale = 1 if unit is None else unit.scale
         self._segments, self._weight, self._unit = segments, reading.category_weight, unit
         self._sizes = np.zeros(self.encoder.class_count, dtype=np.int64)

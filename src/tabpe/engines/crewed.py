@@ -74,7 +74,7 @@ class CrewKeeper:
         self._crew.close()
 
     def _reading(self, encoder: Encoder, category_weight: float) -> Reading:
-        return Reading(next(self._numbers), encoder.schema, category_weight)
+        return Reading(next(self._numbers), encoder, category_weight)
 
 
 class CrewSurvey:
@@ -139,7 +139,7 @@ class CrewTables:
 
     def class_counts(self) -> Whole:
         """Return how many rows each class has."""
-        classes = range(Encoder(self._reading.schema).class_count)
+        classes = range(self._reading.encoder.class_count)
         return self.counts([Marginal((ListAxis("class", None, tuple(classes)),))])[0]
 
     def counts(self, asked: Sequence[Marginal]) -> list[Whole]:

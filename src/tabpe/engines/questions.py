@@ -24,9 +24,8 @@ from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import Marginal
 from tabpe.engines.alone import LoneHeld, LoneKeeper
 from tabpe.engines.engine import Held
-from tabpe.engines.survey import check_values
 from tabpe.errors import DataError, TabpeError
-from tabpe.schema import Schema, Temporal
+from tabpe.schema import Temporal
 
 Value = Any  # whole numbers: an array, or lists and dicts of arrays or numbers
 
@@ -126,7 +125,7 @@ class Desk:
         """Return what holds the rows as they are encoded for a reading, one at a time."""
         if self._held is None or self._held[0] != reading.number:
             self.close()
-            held = self.keeper.hold(Encoder(reading.schema), reading.category_weight)
+            held = self.keeper.hold(reading.encoder, reading.category_weight)
             self._held = reading.number, held
         return self._held[1]
 
@@ -143,12 +142,12 @@ class Reading:
 
     Args:
         number: Another one for each reading of a run.
-        schema: The schema to encode by.
+        encoder: How rows are encoded.
         category_weight: What one differing category adds to a distance.
     """
 
     number: int
-    schema: Schema
+    encoder: Encoder
     category_weight: float
 
 
@@ -215,7 +214,7 @@ class Tabulated:
         if self.is_held:
             tables = desk.held(self.reading).tables()
         else:
-            tables = desk.keeper.tables(Encoder(self.reading.schema))
+            tables = desk.keeper.tables(self.reading.encoder)
         value = tables.row_count() if self.asked is None else tables.counts(self.asked)
         return value, _mark(desk.held(self.reading)) if self.is_held else b""
 
@@ -264,18 +263,17 @@ def _added(one: Value, other: Value) -> Value:
     if isinstance(one, list):
         return [_added(first, second) for first, second in zip(one, other, strict=True)]
     if isinstance(one, dict):
-        return {name: _added_columns(name, one[name], other[name]) for name in one}
+        return {name: _added_columns(one[name], other[name]) for name in one}
     raise TabpeError("shards: an answer that does not add up.")
 
 
-def _added_columns(name: str, one: Value, other: Value) -> Value:
+def _added_columns(one: Value, other: Value) -> Value:
     """Add up what is said of a column: an array, or how often each value occurs."""
     if not isinstance(one, dict):
         return _added(one, other)
     counts = dict(one)
     for value, count in other.items():
         counts[value] = counts.get(value, 0) + count
-    check_values(name, len(counts))
     return dict(sorted(counts.items()))
 
 

@@ -19,8 +19,8 @@ from tabpe.engines.alone import LoneKeeper
 from tabpe.engines.questions import Answer, Desk, Question
 from tabpe.engines.users import Unit
 from tabpe.errors import TabpeError
-from tabpe.io import Batch, FrameLike, Source
-from tabpe.io.contents import row_hashes
+from tabpe.io import Batch, Source
+from tabpe.io.canonical import hash_rows
 from tabpe.io.parts import parts_of
 from tabpe.resources import Resources
 
@@ -155,9 +155,14 @@ class OfSomeUsers:
     number: int
 
     @property
-    def form(self) -> FrameLike:
-        """The kind of frame that it is."""
-        return self.source.form
+    def library(self) -> str:
+        """The library of data frames that it is a frame of."""
+        return self.source.library
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return self.source.nested
 
     @property
     def names(self) -> list[str]:
@@ -180,7 +185,7 @@ class OfSomeUsers:
 
 def shards_of(table: pa.Table, unit: Unit, shards: int) -> NDArray[np.uint64]:
     """Return the shard of each row, by the id of its user."""
-    return row_hashes(table.select([unit.column]), unit.key) % np.uint64(shards)
+    return hash_rows(table.select([unit.column]), unit.key) % np.uint64(shards)
 
 
 def spread(source: Source, unit: Unit | None, shards: int) -> list[Source]:

@@ -14,7 +14,7 @@ from tabpe.engines.shard import shards_of
 from tabpe.engines.spark_crew import Ready, SparkCrew
 from tabpe.engines.spark_session import joined_context
 from tabpe.engines.users import Unit
-from tabpe.io import Batch, FrameLike, Source
+from tabpe.io import Batch, Source
 from tabpe.io.batches import regrouped
 from tabpe.io.parts import parts_of
 from tabpe.io.source import FrameSource
@@ -43,7 +43,7 @@ def spark_keeper(
         most = PARTS_A_CORE * (resources.workers or context.defaultParallelism)
         sources = _sources(context, source, most)
         if unit is not None:
-            sources = _by_user(sources, source.form, source.names, unit, most)
+            sources = _by_user(sources, source.library, source.names, unit, most)
         each = resources.of_a_shard(max(most // PARTS_A_CORE, 1))
         crew = SparkCrew(sources, unit, each, on_ready=on_ready, on_close=leave)
     except BaseException:
@@ -57,14 +57,19 @@ class CarriedSource:
     """Rows that were brought to a worker.
 
     Args:
-        form: What the whole table looks like.
+        library: The library that the whole table is a frame of.
         names: Its columns. Those that nobody reads may have been left behind.
         carried: The rows. If they come one after the other, they can be read once.
     """
 
-    form: FrameLike
+    library: str
     names: list[str]
     carried: Iterable[Batch]
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """None: such columns were refused before rows were sent."""
+        return frozenset()
 
     @property
     def most_rows(self) -> None:
@@ -85,15 +90,15 @@ def _sources(context: Any, source: Source, most: int) -> Any:
         rows = parts[0].carried()
         # Partitions are put together where they are, which sends nothing.
         rows = rows.coalesce(most) if rows.getNumPartitions() > most else rows
-        return rows.mapPartitionsWithIndex(partial(_brought, parts[0].form, parts[0].schema()))
+        return rows.mapPartitionsWithIndex(partial(_brought, parts[0].library, parts[0].schema()))
     return context.parallelize([_alone(part) for part in parts], len(parts))
 
 
 def _brought(
-    form: FrameLike, schema: pa.Schema, number: int, carried: Iterable[bytes]
+    library: str, schema: pa.Schema, number: int, carried: Iterable[bytes]
 ) -> Iterator[CarriedSource]:
     """Return the rows of a partition as a source, which reads them as they come."""
-    yield CarriedSource(form, list(schema.names), _batches(schema, number, carried))
+    yield CarriedSource(library, list(schema.names), _batches(schema, number, carried))
 
 
 def _batches(schema: pa.Schema, number: int, carried: Iterable[bytes]) -> Iterator[Batch]:
@@ -114,10 +119,10 @@ def _alone(part: Source) -> Source:
     return replace(part, table=pa.ipc.open_stream(sink.getvalue()).read_all())
 
 
-def _by_user(sources: Any, form: FrameLike, names: list[str], unit: Unit, shards: int) -> Any:
+def _by_user(sources: Any, library: str, names: list[str], unit: Unit, shards: int) -> Any:
     """Return the same with all rows of a user in one partition: the one of its id."""
     spread = sources.flatMap(partial(_spread, unit, shards)).partitionBy(shards, int)
-    return spread.mapPartitions(partial(_gathered, form, names))
+    return spread.mapPartitions(partial(_gathered, library, names))
 
 
 def _spread(unit: Unit, shards: int, source: Source) -> Iterator[tuple[int, Batch]]:
@@ -132,7 +137,7 @@ def _spread(unit: Unit, shards: int, source: Source) -> Iterator[tuple[int, Batc
 
 
 def _gathered(
-    form: FrameLike, names: list[str], pairs: Iterable[tuple[int, Batch]]
+    library: str, names: list[str], pairs: Iterable[tuple[int, Batch]]
 ) -> Iterator[CarriedSource]:
     # Read twice: for who the users are, and for their rows.
-    yield CarriedSource(form, names, [batch for _, batch in pairs])
+    yield CarriedSource(library, names, [batch for _, batch in pairs])

@@ -5,8 +5,8 @@ which one depends on that row's own cell alone. A row more or less so moves one 
 With users, all rows of a user together are one vector of a given length at most (`unit_vectors`).
 What a survey returns is exact and private: only `tabpe.measure` asks it.
 
-Memory: the histograms and, of a list of values, at most `MOST_VALUES` of them with at most
-`LONGEST_VALUE` letters each, for each column. With users also one number for each row and column.
+Memory: the histograms and, of a list of values, all that occur with at most `LONGEST_VALUE` letters
+each. How many these are decides nothing. With users also one number for each row and column.
 """
 
 from __future__ import annotations
@@ -19,25 +19,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text, without_decimals
+from tabpe._arrow import CODE, is_text
 from tabpe.domain import kinds
 from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
 from tabpe.domain.categories import LONGEST_VALUE
 from tabpe.domain.kinds import KINDS
 from tabpe.domain.quantiles import Pieces
-from tabpe.encode.cells import VALUE_TYPES, comparable
 from tabpe.encode.moments import microseconds
 from tabpe.engines.users import Users, unit_vectors
-from tabpe.errors import DataError
 from tabpe.io import Source
+from tabpe.io.canonical import (
+    DAY,
+    EXACT_INTEGERS,
+    NOT_LISTED,
+    find_missing,
+    find_values,
+    flat,
+    read_instants,
+    read_numbers,
+    read_texts,
+    read_times,
+)
 from tabpe.schema import Categorical, Temporal
 
 Whole = NDArray[np.int64]
 Cells = Callable[[pa.Array], Whole]
-MOST_VALUES = 2**16
-NOWHERE = -1
-_FRACTION = r"^[+-]?[0-9]*\.(?P<digits>[0-9]*?)0*$"
-_TRUTHS = ["true", "false"]
+NOWHERE = NOT_LISTED
 
 
 class Survey:
@@ -100,7 +107,7 @@ class Survey:
         Args:
             asked: The columns, and whether their values are `str`, `int` or `float`.
         """
-        found = {name: _Values(name, kind) for name, kind in asked.items()}
+        found = {name: _Values(kind) for name, kind in asked.items()}
         tallies = self._tallied({name: one.cells for name, one in found.items()})
         return {
             name: dict(
@@ -114,8 +121,8 @@ class Survey:
         moments = self._moments.get(name)
 
         def found(array: pa.Array) -> Whole:
-            values = _numbers(array) if moments is None else _ticks(moments, array)
-            missing = np.isnan(values)
+            values = read_numbers(array) if moments is None else _ticks(moments, array)
+            missing = ~np.isfinite(values)
             return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
 
         return found
@@ -128,7 +135,7 @@ class Survey:
         tallies = {name: _Tally(self.scale) for name in asked}
         for table, owners in self._rows(list(asked)):
             for name, cells in asked.items():
-                tallies[name].add(cells(_decoded(table[name])), owners)
+                tallies[name].add(cells(flat(table[name])), owners)
         return tallies
 
     def _rows(self, names: list[str]) -> Iterator[tuple[pa.Table, Whole | None]]:
@@ -175,36 +182,30 @@ class _Tally:
 class _Values:
     """The different values of a column; each gets a number when it comes first."""
 
-    def __init__(self, name: str, kind: type) -> None:
+    def __init__(self, kind: type) -> None:
         self.known: dict[Any, int] = {}
-        self._name, self._kind = name, VALUE_TYPES[kind]
+        self._kind = kind
 
     def cells(self, array: pa.Array) -> Whole:
         """Return the number of the value of each cell. One too long for a category has none."""
-        found = comparable(array, self._kind)
-        if pa.types.is_string(self._kind):
-            short = pc.less_equal(pc.utf8_length(found), LONGEST_VALUE)
-            found = pc.if_else(short, found, pa.scalar(None, self._kind))
-        encoded = pc.if_else(_missing(found), pa.scalar(None, self._kind), found)
-        encoded = encoded.dictionary_encode()
+        encoded = self._found(array).dictionary_encode()
         numbers = [self._number(value) for value in encoded.dictionary.to_pylist()]
-        places = pc.take(pa.array(numbers, pa.int64()), encoded.indices)
-        return _filled(places)
+        return _filled(pc.take(pa.array(numbers, pa.int64()), encoded.indices))
+
+    def _found(self, array: pa.Array) -> pa.Array:
+        if self._kind is str:
+            texts = read_texts(array)
+            short = pc.less_equal(pc.utf8_length(texts), LONGEST_VALUE)
+            return pc.if_else(short, texts, pa.scalar(None, pa.string()))
+        values = read_numbers(array)
+        wrong = ~np.isfinite(values)
+        if self._kind is int:
+            wrong |= (values != np.rint(values)) | (np.abs(values) > EXACT_INTEGERS)
+            return pa.array(np.where(wrong, 0.0, values).astype(np.int64), mask=wrong)
+        return pa.array(values + 0.0, mask=wrong)  # -0.0 is 0.0
 
     def _number(self, value: Any) -> int:
-        plain = value + 0.0 if isinstance(value, float) else value  # -0.0 is 0.0, whoever is first
-        number = self.known.setdefault(plain, len(self.known))
-        check_values(self._name, number + 1)
-        return number
-
-
-def check_values(column: str, count: int) -> None:
-    """Refuse a column of more different values than can be bought."""
-    if count > MOST_VALUES:
-        raise DataError(
-            f"column {column!r} holds more than {MOST_VALUES:,} different values. Names, "
-            f"ids and free text can not be bought: drop the column, or declare its values."
-        )
+        return self.known.setdefault(value, len(self.known))
 
 
 def kind_cells(array: pa.Array) -> Whole:
@@ -212,79 +213,70 @@ def kind_cells(array: pa.Array) -> Whole:
 
     Example:
         >>> kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - kinds.WHOLE
-        array([ 0,  2, -1, -2, -3, -2, -3])
+        array([ 0,  2, -5, -6, -7, -6, -7])
     """
-    if not is_text(array.type):
-        return _number_kinds(array)
-    text = pc.utf8_trim_whitespace(array)
-    number = pc.and_(_matches(text, NUMBER), pc.invert(_matches(text, CODE)))
-    fraction = pc.struct_field(pc.extract_regex(text, _FRACTION), "digits")
-    digits = np.maximum(_filled(pc.utf8_length(fraction)), 1)
+    array = flat(array)
+    if is_text(array.type) or pa.types.is_dictionary(array.type):
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        of_values = _kinds(encoded.dictionary)
+        found = pc.take(pa.array(of_values), encoded.indices)
+        return np.asarray(pc.fill_null(found, kinds.EMPTY).to_numpy(zero_copy_only=False))
+    return _kinds(array)
+
+
+def _kinds(array: pa.Array) -> Whole:
+    local, zoned, clock = (
+        read_instants(array, zoned=False),
+        read_instants(array, zoned=True),
+        read_times(array),
+    )
+    midnight = pc.equal(_remainder(local, DAY), 0)
     return _chosen(
         [
-            (_missing(array), kinds.EMPTY),
-            (pc.equal(text, ""), kinds.EMPTY),
-            (pc.is_in(pc.utf8_lower(text), pa.array(_TRUTHS, text.type)), kinds.TRUTH),
-            (pc.invert(number), kinds.OTHER),
-            (_matches(text, WHOLE_NUMBER), kinds.WHOLE),
-            (_matches(text, "[eE]"), kinds.MORE_DIGITS),
+            (pa.array(find_missing(array)), kinds.EMPTY),
+            (midnight, kinds.DAY),
+            (pc.is_valid(local), kinds.MOMENT),
+            (pc.is_valid(zoned), kinds.ZONED),
+            (pc.is_valid(clock), kinds.CLOCK),
         ],
-        otherwise=kinds.WHOLE + np.minimum(digits, kinds.MOST_DIGITS + 1),
+        otherwise=_number_kinds(_known_numbers(array)),
     )
 
 
-def _number_kinds(array: pa.Array) -> Whole:
-    """Return the kinds of cells that are numbers already."""
-    values = _numbers(array)
+def _known_numbers(array: pa.Array) -> NDArray[np.float64]:
+    """Return numbers; NaN for codes such as 007, which are no numbers."""
+    values = read_numbers(array)
+    if not is_text(array.type):
+        return values
+    coded = pc.match_substring_regex(pc.utf8_trim_whitespace(array), CODE)
+    return np.where(pc.fill_null(coded, False).to_numpy(zero_copy_only=False), np.nan, values)  # noqa: FBT003
+
+
+def _number_kinds(values: NDArray[np.float64]) -> Whole:
+    """Return the kinds of numbers; NaN and infinity are none."""
     cells = np.full(len(values), kinds.MORE_DIGITS, dtype=np.int64)
     finite = np.isfinite(values)
     for digits in range(kinds.MOST_DIGITS, -1, -1):
         cells[finite & (np.round(values, digits) == values)] = kinds.WHOLE + digits
+    cells[(values == 0) | (values == 1)] = kinds.BINARY
     cells[~finite] = kinds.OTHER
-    cells[_missing(array).to_numpy(zero_copy_only=False)] = kinds.EMPTY
     return cells
 
 
 def _listed_cells(column: Categorical) -> Cells:
-    kind = VALUE_TYPES[type(column.values[0])]
-    values = pa.array(column.values, type=kind)
-    return lambda array: _filled(pc.index_in(comparable(array, kind), value_set=values))
+    return lambda array: find_values(array, column.values)
 
 
 def _ticks(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
     """Return dates and times as whole steps since 1970 or midnight; nan where they are none."""
     moments = microseconds(column, array)
-    missing = _missing(moments).to_numpy(zero_copy_only=False)
+    missing = pc.is_null(moments).to_numpy(zero_copy_only=False)
     whole = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) // column.tick
     return np.where(missing, np.nan, whole.astype(np.float64))
 
 
-def _numbers(array: pa.Array) -> NDArray[np.float64]:
-    """Return each cell as a number, as the encoder reads it; nan where it can not."""
-    if is_text(array.type):
-        text = pc.utf8_trim_whitespace(array)
-        # The cast fails for a whole column because of one cell: so it only sees numbers.
-        array = pc.if_else(_matches(text, NUMBER), text, pa.scalar(None, text.type))
-    cast = attempt(lambda: without_decimals(array).cast(pa.float64(), safe=False))
-    if cast is None:
-        raise DataError(f"a column of type {array.type} can not be read as numbers: declare it.")
-    values: NDArray[np.float64] = cast.to_numpy(zero_copy_only=False)
-    return values
-
-
-def _decoded(cells: pa.ChunkedArray) -> pa.Array:
-    array = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return array.cast(pa.large_string()) if is_text(array.type) else array
-
-
-def _missing(array: pa.Array) -> pa.Array:
-    return pc.is_null(array, nan_is_null=True)
-
-
-def _matches(text: pa.Array, pattern: str) -> pa.Array:
-    return pc.match_substring_regex(text, pattern)
+def _remainder(ticks: pa.Array, step: int) -> pa.Array:
+    return pc.subtract(ticks, pc.multiply(pc.divide(ticks, step), step))
 
 
 def _filled(places: pa.Array) -> Whole:

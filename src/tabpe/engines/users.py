@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.errors import DataError
-from tabpe.io.contents import mixed, row_hashes
+from tabpe.io.canonical import find_missing, flat, hash_cells, hash_rows, mix_bits
 
 Whole = NDArray[np.int64]
 _NONE: Whole = np.empty(0, dtype=np.int64)
@@ -50,6 +50,7 @@ class Unit:
         seed: Drives the choice of them.
         scale: How long the vector of a user is.
         names: The columns that are read; rows that are equal in these are alike.
+        strict: Whether a row without an id is refused, instead of counting for nobody.
     """
 
     column: str
@@ -57,6 +58,7 @@ class Unit:
     seed: int
     scale: int
     names: tuple[str, ...]
+    strict: bool = False
 
     @property
     def key(self) -> bytes:
@@ -96,7 +98,7 @@ def bounded(
     leaves the rows of a user together.
 
     Args:
-        tables: The rows, batch by batch; no user id is missing.
+        tables: The rows, batch by batch. One without a user id counts for nobody.
         column: The name of the column of user ids.
         most: The most rows of a user that count.
         seed: Drives the choice.
@@ -109,16 +111,22 @@ def bounded(
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """
-    known: dict[Any, int] = {}
-    codes, contents = [_NONE], [_NONE.astype(np.uint64)]
+    nothing = _NONE.astype(np.uint64)
+    ids, contents, without = [nothing], [nothing], [_NONE.astype(bool)]
     for table in tables:
-        codes.append(_codes(table[column], known))
-        contents.append(row_hashes(table, str(seed).encode()))
-    owners = np.concatenate(codes)
-    if not (len(owners) or may_be_empty):
+        cells = flat(table[column])
+        ids.append(hash_cells(cells, b""))
+        without.append(find_missing(cells))
+        contents.append(hash_rows(table, str(seed).encode()))
+    known = ~np.concatenate(without)
+    if not (len(known) or may_be_empty):
         raise DataError(f"column {column!r}: there is no row.")
-    kept = _chosen(owners, np.concatenate(contents), most)
-    return Users(kept, owners[kept], len(known), scale)
+    # Two ids with the same 64 bits would be one user: less than one chance in 2^64 for a pair.
+    users, owners = np.unique(np.concatenate(ids)[known], return_inverse=True)
+    chosen = _chosen(owners, np.concatenate(contents)[known], most)
+    kept = known.copy()
+    kept[known] = chosen
+    return Users(kept, owners[chosen], len(users), scale)
 
 
 def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int = 1) -> Whole:
@@ -156,19 +164,9 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int
     return total
 
 
-def _codes(batch: pa.ChunkedArray, known: dict[Any, int]) -> Whole:
-    """Return a number for each id; a new id gets the next one."""
-    if pa.types.is_dictionary(batch.type):  # which may list ids that no row has
-        batch = batch.cast(batch.type.value_type)
-    encoded = batch.combine_chunks().dictionary_encode()
-    numbers = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
-    found: Whole = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy()]
-    return found
-
-
 def _chosen(owners: Whole, contents: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
     """Return which rows have the `most` smallest lots of their user."""
-    lots = mixed(contents ^ mixed(_among_equals(owners, contents).astype(np.uint64)))
+    lots = mix_bits(contents ^ mix_bits(_among_equals(owners, contents).astype(np.uint64)))
     order = np.lexsort((lots, owners))
     kept = np.zeros(len(owners), dtype=bool)
     kept[order[_places(owners[order]) < most]] = True

@@ -8,7 +8,7 @@
 - `ray_tables`: tables that live in a Ray cluster
 - `spark_tables`: data frames of Spark
 - `parts`, `dealing`: parts of a table, to be read apart
-- `contents`: what is in a row, as a number
+- `canonical`: one value for each cell, whatever stores it; what is in a row, as a number
 - `files`: CSV, Parquet and Arrow files, strictly
 - `folders`: which files a path, a pattern or a folder stands for
 - `limits`: `Limits`, the most that is read of files
@@ -20,7 +20,6 @@
 
 from tabpe.io.batches import Batch
 from tabpe.io.draft import draft_schema
-from tabpe.io.frames import FrameLike
 from tabpe.io.limits import Limits
 from tabpe.io.source import Source, open_source, open_table, opened_source, read_table
 from tabpe.io.sql import SqlTable
@@ -28,7 +27,6 @@ from tabpe.io.write import table_writer
 
 __all__ = [
     "Batch",
-    "FrameLike",
     "Limits",
     "Source",
     "SqlTable",

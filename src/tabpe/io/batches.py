@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.errors import CellError, DataError
+from tabpe.io.canonical import canonical_table
 
 ROWS_A_BATCH = 2**18
 BYTES_A_BATCH = 2**28
@@ -17,10 +18,10 @@ BYTES_A_BATCH = 2**28
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a table.
+    """Some rows of a table, in canonical cells.
 
     Args:
-        table: The rows.
+        table: The rows, however they are stored: their cells are brought to one form here.
         file: The file that they are from, or None if the table is not a file.
         first_row: How many rows of that file, or of the table, come before them.
         places: How many rows come before each of them from there on, if some are left out.
@@ -30,6 +31,9 @@ class Batch:
     file: str | None
     first_row: int
     places: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", canonical_table(self.table))
 
     def located(self, error: CellError) -> CellError:
         """Return an error about a row of the batch as one about a row of the file."""
@@ -54,7 +58,8 @@ def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     rows = size = 0
     for piece in _sliced(batches):
         rows, size = rows + piece.num_rows, size + piece.nbytes
-        if kept and (rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
+        differs = bool(kept) and piece.schema != kept[0].schema
+        if kept and (differs or rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
             yield pa.Table.from_batches(kept)
             kept, rows, size = [], piece.num_rows, piece.nbytes
         kept.append(piece)

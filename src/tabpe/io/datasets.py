@@ -13,9 +13,10 @@ import pyarrow as pa
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
+from tabpe.io.canonical import nested_in
 from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names, each
-from tabpe.io.frames import FrameLike
+from tabpe.io.frames import ARROW
 from tabpe.io.limits import Limits
 
 # Kinds of files in which the number of rows is written down.
@@ -42,9 +43,14 @@ class DatasetSource:
         check_names(self.names, where="data")
 
     @property
-    def form(self) -> FrameLike:
-        """An Arrow table."""
-        return FrameLike.of_schema(self.dataset.schema)
+    def library(self) -> str:
+        """Arrow's."""
+        return ARROW
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return nested_in(self.dataset.schema)
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +103,7 @@ class DatasetSource:
         return each(path, self._scanned(fragment, wanted), lambda: "not readable by Arrow.")
 
     def _scanned(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        of_schema = {} if fragment is self.dataset else {"schema": self.dataset.schema}
+        of_schema = {} if fragment is self.dataset else {"schema": self._schema_of(fragment)}
         # Arrow reads ahead by millions of rows if it is let.
         for batch in fragment.to_batches(
             columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
@@ -105,6 +111,13 @@ class DatasetSource:
             batch.validate(full=True)
             self.limits.check_cells(batch, where=getattr(fragment, "path", None) or "data")
             yield batch
+
+    def _schema_of(self, fragment: Any) -> pa.Schema:
+        """Return the types that a file itself has: a cast would let it fail by a single cell."""
+        own = fragment.physical_schema
+        return pa.schema(
+            [own.field(one.name) if one.name in own.names else one for one in self.dataset.schema]
+        )
 
 
 def _told_rows(fragment: Any) -> int | None:

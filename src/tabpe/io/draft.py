@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from tabpe._arrow import CODE, NUMBER, WHOLE_NUMBER, attempt, is_text, without_decimals
+from tabpe._arrow import CODE, NUMBER, is_text
 from tabpe.errors import DataError, SchemaError, did_you_mean
-from tabpe.io.moments import drafted_moments, is_moment
+from tabpe.io.canonical import EXACT_INTEGERS, find_missing, flat, read_numbers, read_texts
+from tabpe.io.moments import drafted_moments
 from tabpe.io.source import gathered, opened_source, title_of
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
-from tabpe.schema.columns import MOST_DECIMALS
-from tabpe.schema.whole import EXACT_INTEGERS
 
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100
@@ -55,33 +55,34 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
 
 
 def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
-    array = _plain(name, column)
-    if pa.types.is_decimal(column.type) and not is_label:
-        found: Column = _decimal(name, column)
-    else:
-        found = _known(name, array, is_label=is_label)
-    return dataclasses.replace(found, nullable=len(array) < len(column))
+    cells = flat(column)
+    array = _known(name, cells)
+    found = _drafted(name, array, is_label=is_label)
+    return dataclasses.replace(found, nullable=len(array) < len(cells))
 
 
-def _known(name: str, array: pa.Array, *, is_label: bool) -> Column:
+def _drafted(name: str, array: pa.Array, *, is_label: bool) -> Column:
     moments = drafted_moments(name, array)
     if moments is not None:
         return moments
-    if pa.types.is_boolean(array.type):
+    if _are_booleans(array):
         return Boolean(name, source=Source.DATA)
-    if _is_number(array.type):
-        distinct = pc.unique(array)
-        if is_label and len(distinct) <= LABEL_CLASSES:
-            return Categorical(name, tuple(sorted(set(distinct.to_pylist()))), source=Source.DATA)
-        return _number(name, array)
-    return _listed(name, array)
+    if not _are_numbers(array):
+        return _listed(name, array)
+    values = read_numbers(array)
+    distinct = np.unique(values)
+    if is_label and len(distinct) <= LABEL_CLASSES:
+        whole = np.array_equal(np.rint(distinct), distinct)
+        listed = distinct.astype(np.int64) if whole else distinct
+        return Categorical(name, tuple(listed.tolist()), source=Source.DATA)
+    return _number(name, values)
 
 
 def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
     """Return the quartiles at which the classes of a numeric label begin."""
     if not isinstance(column, (Integer, Float)):
         return None
-    values = _plain(column.name, cells).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = read_numbers(_known(column.name, flat(cells)))
     quartiles = np.quantile(values, [0.25, 0.5, 0.75], method="higher")
     inside = sorted({float(cut) for cut in quartiles if column.min < cut < column.max})
     if not inside:
@@ -90,84 +91,52 @@ def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
     return tuple(int(cut) if isinstance(column, Integer) else cut for cut in inside)
 
 
-def _plain(name: str, column: pa.ChunkedArray) -> pa.Array:
-    """Return all cells but nulls as truths, numbers or text, whichever they read as."""
-    array = column.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    if is_text(array.type):
-        array = array.cast(pa.string())  # Arrow can not filter every kind of text.
-    array = array.filter(pc.invert(pc.is_null(array, nan_is_null=True)))
+def _known(name: str, cells: pa.Array) -> pa.Array:
+    """Return all cells that are not missing."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    array = cells.filter(pa.array(~find_missing(cells)))
     if not len(array):
         raise _no_value(name)
-    if pa.types.is_decimal(array.type):
-        array = without_decimals(array)
-    if pa.types.is_boolean(array.type) or _is_number(array.type) or is_moment(array.type):
-        return array
-    # Arrow writes how long something took as a bare number, in a unit that nothing else knows.
-    lasting = pa.types.is_duration(array.type)
-    text = None if lasting else attempt(lambda: array.cast(pa.string()))
-    if text is None:
-        raise DataError(
-            f"column {name!r} is of type {array.type}: expected numbers, text or truths."
-        )
-    return _typed(name, text)
+    return array
 
 
-def _typed(name: str, text: pa.Array) -> pa.Array:
-    text = text.filter(pc.not_equal(pc.utf8_trim_whitespace(text), ""))
-    if not len(text):
-        raise _no_value(name)
-    lowered = pc.utf8_lower(text)
-    if pc.all(pc.is_in(lowered, pa.array(["true", "false"]))).as_py():
-        return pc.equal(lowered, "true")
-    if pc.all(pc.match_substring_regex(text, WHOLE_NUMBER)).as_py():
-        whole = attempt(lambda: pc.utf8_ltrim(text, characters="+").cast(pa.int64()))
-        return text if whole is None else whole
-    if pc.all(pc.match_substring_regex(text, NUMBER)).as_py() and not _coded(text):
-        return text.cast(pa.float64())
-    return text
+def _are_booleans(array: pa.Array) -> bool:
+    if not is_text(array.type):
+        return bool(pa.types.is_boolean(array.type))
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(array))
+    return bool(pc.all(pc.is_in(words, pa.array(["true", "false"], words.type))).as_py())
+
+
+def _are_numbers(array: pa.Array) -> bool:
+    """Whether cells are numbers; digits with leading zeros are the code of something."""
+    if not is_text(array.type):
+        return bool(pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
+    text = pc.utf8_trim_whitespace(array)
+    numbers = pc.all(pc.match_substring_regex(text, NUMBER)).as_py()
+    return bool(numbers and not pc.any(pc.match_substring_regex(text, CODE)).as_py())
 
 
 def _no_value(name: str) -> DataError:
     return DataError(f"column {name!r} holds no value at all: leave it out of the table.")
 
 
-def _coded(text: pa.Array) -> bool:
-    """Whether digits with leading zeros say that the text is a code and not a number."""
-    return bool(pc.any(pc.match_substring_regex(text, CODE)).as_py())
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _number(name: str, array: pa.Array) -> Integer | Float:
-    if pa.types.is_integer(array.type):
-        bounds = pc.min_max(array).as_py()
-        if max(abs(bounds["min"]), abs(bounds["max"])) > EXACT_INTEGERS:
+def _number(name: str, values: NDArray[np.float64]) -> Integer | Float:
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
+        raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
+    low, high = float(values.min()), float(values.max())
+    if np.array_equal(np.rint(values), values):
+        if max(-low, high) > EXACT_INTEGERS:
             raise DataError(
                 f"column {name!r} holds whole numbers beyond 2**53: leave it out. If they tell "
                 f"rows apart, declare type: id; if they are codes, categorical; if they are "
                 f"amounts, float."
             )
-        return Integer(name, bounds["min"], bounds["max"], source=Source.DATA)
-    values = array.to_numpy(zero_copy_only=False).astype(np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
-        raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
-    low, high = float(values.min()), float(values.max())
+        return Integer(name, int(low), int(high), source=Source.DATA)
     if not np.isfinite(high - low):
         raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")
     return Float(name, low, high, _decimals(values), source=Source.DATA)
-
-
-def _decimal(name: str, column: pa.ChunkedArray) -> Float:
-    """Return the column of decimals of a database: its type says how many digits they have."""
-    digits = column.type.scale if 0 <= column.type.scale <= MOST_DECIMALS else None
-    bounds = pc.min_max(column).as_py()
-    low, high = float(bounds["min"]), float(bounds["max"])
-    return Float(name, low, high, digits, source=Source.DATA)
 
 
 def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
@@ -179,7 +148,7 @@ def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
 
 
 def _listed(name: str, array: pa.Array) -> Categorical:
-    distinct = pc.unique(array)
+    distinct = pc.unique(read_texts(array))
     if len(distinct) > MOST_CATEGORIES:
         raise DataError(
             f"column {name!r} holds more than {MOST_CATEGORIES} different texts: names, ids and "

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from tabpe._arrow import attempt, is_text
+from tabpe.io.canonical import DAY, read_instants, read_times
 from tabpe.schema import Date, Datetime, Source, Temporal, Time
 from tabpe.schema.times import RESOLUTIONS
 
-_DAY = r"^\d{4}-\d{2}-\d{2}$"
-_POINT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
-_OFFSET = r"(Z|[+-]\d{2}:?\d{2})"
-# Text with offsets is of one zone here, whatever its clocks show: it knows no name of a place.
-_KINDS = {
-    _DAY: pa.date32(),
-    f"{_POINT}$": pa.timestamp("us"),
-    f"{_POINT}{_OFFSET}$": pa.timestamp("us", "UTC"),
-}
-
-
-def is_moment(kind: pa.DataType) -> bool:
-    """Whether a type is one of dates, points in time or times of the day."""
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
 
 
 def drafted_moments(name: str, array: pa.Array) -> Temporal | None:
-    """Return the column of an array of dates or times, or of text that holds nothing else.
+    """Return the column of cells that are all dates, instants or times; None if they are not.
 
     Args:
         name: Name of the column.
-        array: Its cells, without nulls.
+        array: Its cells; none is missing.
 
     Example:
         >>> drafted_moments("seen", pa.array(["2024-03-31", "2024-01-01"])).min
@@ -42,52 +28,35 @@ def drafted_moments(name: str, array: pa.Array) -> Temporal | None:
         >>> drafted_moments("ward", pa.array(["eye"])) is None
         True
     """
-    if is_text(array.type):
-        read = _read(array)
-        return None if read is None else drafted_moments(name, read)
-    if pa.types.is_date(array.type):
-        return Date(name, *_ends(array.cast(pa.date32(), safe=False)), source=Source.DATA)
-    if pa.types.is_time(array.type):
-        ticks = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
-        low, high = map(_clock, _ends(ticks))
-        return Time(name, low, high, _resolution(ticks, "hour"), source=Source.DATA)
-    if pa.types.is_timestamp(array.type):
-        return _points(name, array)
-    return None
+    for zone, read in ((None, False), ("UTC", True)):
+        ticks = read_instants(array, zoned=read)
+        if not ticks.null_count:
+            return _instants(name, ticks.to_numpy(), zone)
+    clock = read_times(array)
+    if clock.null_count:
+        return None
+    low, high = (_moment(tick).time() for tick in _ends(clock.to_numpy()))
+    return Time(name, low, high, _resolution(clock.to_numpy(), "hour"), source=Source.DATA)
 
 
-def _points(name: str, array: pa.Array) -> Datetime:
-    zone = array.type.tz
-    points = array.cast(pa.timestamp("us", zone), safe=False)
-    local = points if zone is None else pc.local_timestamp(points)
-    resolution = _resolution(points.cast(pa.int64()), "day")
-    return Datetime(name, *_ends(local), resolution, zone, source=Source.DATA)
+def _instants(name: str, ticks: NDArray[np.int64], zone: str | None) -> Date | Datetime:
+    low, high = map(_moment, _ends(ticks))
+    if zone is None and not np.any(ticks % DAY):
+        return Date(name, low.date(), high.date(), source=Source.DATA)
+    resolution = _resolution(ticks, "day")
+    return Datetime(name, low, high, resolution, zone, source=Source.DATA)
 
 
-def _read(text: pa.Array) -> pa.Array | None:
-    for pattern, kind in _KINDS.items():
-        if pc.all(pc.match_substring_regex(text, pattern)).as_py():
-            return attempt(lambda kind=kind: text.cast(pa.string()).cast(kind))  # type: ignore[misc]
-    return None
+def _ends(ticks: NDArray[np.int64]) -> tuple[int, int]:
+    return int(ticks.min()), int(ticks.max())
 
 
-def _ends(array: pa.Array) -> tuple[Any, Any]:
-    found = pc.min_max(array).as_py()
-    return found["min"], found["max"]
+def _moment(tick: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=tick)
 
 
-def _clock(microseconds: int) -> dt.time:
-    clock: dt.time = pa.scalar(microseconds, pa.time64("us")).as_py()
-    return clock
-
-
-def _resolution(ticks: pa.Array, coarsest: str) -> str:
+def _resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
     """Return the coarsest resolution of which all cells are whole numbers."""
-    values = ticks.to_numpy(zero_copy_only=False)
     names = list(RESOLUTIONS)
-    fitting = [
-        name
-        for name in names[: names.index(coarsest) + 1]
-        if not np.any(values % RESOLUTIONS[name])
-    ]
-    return fitting[-1]
+    known = names[: names.index(coarsest) + 1]
+    return [name for name in known if not np.any(ticks % RESOLUTIONS[name])][-1]

@@ -15,9 +15,10 @@ import pyarrow as pa
 from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
+from tabpe.io.canonical import nested_in
 from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names
-from tabpe.io.frames import FrameLike
+from tabpe.io.frames import ARROW
 from tabpe.io.limits import Limits
 
 
@@ -51,9 +52,14 @@ class RaySource:
         return cls(pa.schema(zip(found.names, found.types, strict=True)), limits, dataset)
 
     @property
-    def form(self) -> FrameLike:
-        """An Arrow table."""
-        return FrameLike.of_schema(self.schema)
+    def library(self) -> str:
+        """Arrow's."""
+        return ARROW
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return nested_in(self.schema)
 
     @property
     def names(self) -> list[str]:
@@ -99,10 +105,9 @@ class RaySource:
             raise DataError("data: the table has no rows.")
 
     def _read(self, block: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        schema = pa.schema([self.schema.field(name) for name in wanted])
-        table = attempt(lambda: block.select(wanted).cast(schema), KeyError)
+        table = attempt(lambda: block.select(wanted), KeyError)
         if table is None:
-            raise DataError("data: the blocks hold different columns, or types in one column.")
+            raise DataError("data: the blocks hold different columns.")
         for batch in table.to_batches():
             self.limits.check_cells(batch, where="data")
             yield batch

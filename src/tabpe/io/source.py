@@ -18,16 +18,16 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from tabpe._addresses import DATABASES, STORES, scheme_of, without_secrets
-from tabpe._arrow import attempt
 from tabpe.errors import DataError
 from tabpe.io import batches
 from tabpe.io.batches import Batch, regrouped
+from tabpe.io.canonical import canonical_table, joined, nested_in
 from tabpe.io.datasets import DatasetSource
 from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names, tried
 from tabpe.io.files import TableFile, file_of
 from tabpe.io.folders import Found, find_files
-from tabpe.io.frames import FrameLike, frame_table
+from tabpe.io.frames import ARROW, frame_table
 from tabpe.io.limits import Limits
 from tabpe.io.ray_tables import RaySource
 from tabpe.io.spark_tables import SparkSource, is_spark_frame
@@ -40,8 +40,13 @@ class Source(Protocol):
     """A table that can be read again and again."""
 
     @property
-    def form(self) -> FrameLike:
-        """The kind of frame that it is."""
+    def library(self) -> str:
+        """The library of data frames that it is a frame of; Arrow's for what is none."""
+        ...
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns whose type is one of lists or the like, which can not be read."""
         ...
 
     @property
@@ -71,7 +76,7 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
 
     Example:
         >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
-        >>> source.names, source.most_rows, source.form.library
+        >>> source.names, source.most_rows, source.library
         (['age', 'sex'], 2, 'pyarrow')
         >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
         [[{'age': 31}, {'age': 42}]]
@@ -116,18 +121,16 @@ def opened_source(data: Any, *, limits: Limits | None = None) -> Iterator[Source
         getattr(source, "close", lambda: None)()
 
 
-def open_table(data: Any) -> tuple[pa.Table, FrameLike]:
-    """Return all rows of what `open_source` takes as an Arrow table, and what it looked like.
-
-    A path to CSV gives text; its `FrameLike` is that of an Arrow table with natural types.
+def open_table(data: Any) -> tuple[pa.Table, str]:
+    """Return all rows of what `open_source` takes as canonical cells, and the library of frames.
 
     Example:
-        >>> table, form = open_table(pa.table({"age": [31, 42]}))
-        >>> table.num_rows, form.library
+        >>> table, library = open_table(pa.table({"age": [31, 42]}))
+        >>> table.num_rows, library
         (2, 'pyarrow')
     """
     with opened_source(data) as source:
-        return gathered(source, source.names, where=title_of(data)), source.form
+        return gathered(source, source.names, where=title_of(data)), source.library
 
 
 def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
@@ -158,13 +161,13 @@ def gathered(
         limits: The most to hold; None for what the environment says.
     """
     if isinstance(source, FrameSource):
-        return source.table.select(list(names))
+        return canonical_table(source.table.select(list(names)))
     limits, kept, size = limits or Limits.of(), [], 0
     for batch in source.batches(names):
         size += batch.table.nbytes
         limits.check("whole_bytes", size, where=where)
         kept.append(batch.table)
-    return pa.concat_tables(kept)
+    return joined(kept)
 
 
 def title_of(data: Any) -> str:
@@ -178,13 +181,18 @@ class FrameSource:
 
     Args:
         table: Its rows.
-        form: What it looked like.
+        library: The library that it is a frame of.
         first_row: How many rows come before them, if they are a part of the frame.
     """
 
     table: pa.Table
-    form: FrameLike
+    library: str
     first_row: int = 0
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return nested_in(self.table.schema)
 
     @property
     def names(self) -> list[str]:
@@ -218,8 +226,10 @@ class FileSource:
 
     Args:
         where: The path that they were asked for by.
-        files: The files in order, each with what its folders say of its rows.
-        schema: The columns, in types that hold the cells of every file.
+        files: The files in order, each with what its folders say of its rows. One file may store
+            a column in another type than the next one.
+        names: The columns, those of folders last.
+        nested: The columns that are lists or the like in some file.
         most_rows: The number of rows, or more.
         limits: The most to read of them.
         is_part: Whether they are a part of a table, which may have no row.
@@ -227,7 +237,8 @@ class FileSource:
 
     where: str
     files: Sequence[tuple[TableFile, Found]]
-    schema: pa.Schema
+    names: list[str]
+    nested: frozenset[str]
     most_rows: int
     limits: Limits
     is_part: bool = False
@@ -243,21 +254,15 @@ class FileSource:
             limits.check("columns", len(schema.names), where=str(one.path))
             if schema.names != schemas[0].names:
                 raise DataError(f"{one.path}: its columns differ from those of {found[0].path}.")
-        joined = attempt(partial(pa.unify_schemas, schemas, promote_options="permissive"))
-        if joined is None:
-            raise _different_types(str(path))
+        nested = frozenset[str]().union(*map(nested_in, schemas))
         most_rows = sum(head.most_rows for head in heads)
-        return cls(str(path), list(zip(files, found, strict=True)), joined, most_rows, limits)
+        pairs = list(zip(files, found, strict=True))
+        return cls(str(path), pairs, list(schemas[0].names), nested, most_rows, limits)
 
     @property
-    def form(self) -> FrameLike:
-        """An Arrow table."""
-        return FrameLike.of_schema(self.schema)
-
-    @property
-    def names(self) -> list[str]:
-        """Their columns, those of folders last."""
-        return list(self.schema.names)
+    def library(self) -> str:
+        """Arrow's."""
+        return ARROW
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read file after file. One without rows is fine beside others that have some."""
@@ -284,7 +289,7 @@ class FileSource:
         for file, found in self.files:
             first = file.first_row
             for part in regrouped(self._read(file, found, wanted)):
-                table = self._cast(part, found, wanted)
+                table = _with_values(part, found).select(wanted)
                 yield Batch(table, str(file.path), first)
                 first += table.num_rows
                 rows += table.num_rows
@@ -306,24 +311,19 @@ class FileSource:
             self.limits.check_cells(part, where=str(file.path))
             yield part
 
-    def _cast(self, table: pa.Table, found: Found, wanted: Sequence[str]) -> pa.Table:
-        for name, value in found.keys:
-            table = table.append_column(name, pa.repeat(pa.scalar(value, pa.string()), len(table)))
-        schema = pa.schema([self.schema.field(name) for name in wanted])
-        cast = attempt(lambda: table.select(wanted).cast(schema))
-        if cast is None:
-            raise _different_types(self.where)
-        return cast
+
+def _with_values(table: pa.Table, found: Found) -> pa.Table:
+    """Return rows of a file with what its folders say of them."""
+    for name, value in found.keys:
+        cells = pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
+        table = table.append_column(name, cells)
+    return table
 
 
 def _with_keys(found: Found, schema: pa.Schema) -> pa.Schema:
     fields = [*schema.remove_metadata(), *(pa.field(n, pa.string()) for n in found.key_names)]
     check_names([field.name for field in fields], where=str(found.path))
     return pa.schema(fields)
-
-
-def _different_types(where: str) -> DataError:
-    return DataError(f"{where}: the files hold different types in one column.")
 
 
 def _open_path(path: str | Path, limits: Limits) -> Source:

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from tabpe.errors import DataError, ParameterError, TabpeError
 from tabpe.io.batches import Batch, regrouped
+from tabpe.io.canonical import nested_in
 from tabpe.io.faults import check_names
-from tabpe.io.frames import FrameLike
+from tabpe.io.frames import SPARK
 from tabpe.io.limits import Limits
 
 T = TypeVar("T")
-LIBRARY = "pyspark"
 _TYPES = {
     "boolean": pa.bool_(),
     "tinyint": pa.int8(),
@@ -86,9 +86,14 @@ class SparkSource:
         return pa.schema([(name, _arrow_type(name, kind, zone)) for name, kind in kinds.items()])
 
     @property
-    def form(self) -> FrameLike:
-        """A data frame of Spark."""
-        return FrameLike(LIBRARY, {one.name: str(one.type) for one in self.schema()}, {})
+    def library(self) -> str:
+        """Spark's."""
+        return SPARK
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """None: such columns are refused when the frame is opened."""
+        return nested_in(self.schema())
 
     @property
     def names(self) -> list[str]:

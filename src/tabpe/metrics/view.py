@@ -16,12 +16,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import attempt, is_text, without_decimals
-from tabpe.encode.cells import TRUTHS, VALUE_TYPES, comparable
 from tabpe.encode.moments import microseconds
 from tabpe.errors import DataError, SchemaError, did_you_mean
+from tabpe.io.canonical import (
+    NOT_LISTED,
+    find_missing,
+    find_values,
+    flat,
+    is_nested,
+    read_booleans,
+    read_numbers,
+    read_raw_texts,
+)
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
-from tabpe.schema.whole import EXACT_INTEGERS
 
 NULL = -1
 FAR = 1e6  # declared ranges
@@ -191,7 +198,7 @@ def _check_names(schema: Schema, table: pa.Table) -> None:
 
 
 def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
-    column, arrays = schema[name], [_plain(name, table[name]) for table in tables]
+    column, arrays = schema[name], [_flat(name, table[name]) for table in tables]
     if isinstance(column, (Integer, Float)):
         return [Numbers(column, _numbers(name, array)) for array in arrays]
     if isinstance(column, Temporal):
@@ -205,23 +212,16 @@ def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[C
     return [Labels(column, names, _codes(text, known)) for text in texts]
 
 
-def _plain(name: str, cells: pa.ChunkedArray) -> pa.Array:
-    array = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_nested(array.type) or pa.types.is_run_end_encoded(array.type):
+def _flat(name: str, cells: pa.ChunkedArray) -> pa.Array:
+    if is_nested(cells.type):
         raise DataError(f"column {name!r} holds lists or the like: expected plain values.")
-    return array
+    return flat(cells)
 
 
 def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
-    if is_text(array.type):
-        trimmed = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
-        array = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
-    values = attempt(lambda: without_decimals(array).cast(pa.float64(), safe=False))
-    if values is None:
+    numbers = read_numbers(array)
+    if (np.isnan(numbers) & ~find_missing(array)).any():
         raise DataError(f"column {name!r} is declared a number and holds something else.")
-    numbers: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
     if np.isinf(numbers).any():
         raise DataError(f"column {name!r} holds an infinite number: correct it.")
     return numbers
@@ -229,10 +229,8 @@ def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
 
 def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
     """Return dates or times as steps after the first declared one, wherever they lie."""
-    if is_text(array.type):
-        array = pc.if_else(pc.equal(pc.utf8_trim_whitespace(array), ""), None, array)
     found = microseconds(column, array)
-    if found.null_count > array.null_count:
+    if found.null_count > find_missing(array).sum():
         raise DataError(
             f"column {column.name!r} is declared a {column.type_name} and holds something else."
         )
@@ -244,43 +242,14 @@ def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
 def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     """Return cells as the names of their categories; null for a null."""
     if isinstance(column, Boolean):
-        return _truths(column.name, array)
-    kind = VALUE_TYPES[type(column.values[0])]
-    as_declared = comparable(array, kind)
-    if pa.types.is_integer(kind):
-        as_declared = pc.coalesce(as_declared, _whole(array))
-    by_name = pc.take(
-        pa.array([str(value) for value in column.values], pa.string()),
-        pc.index_in(as_declared, value_set=pa.array(column.values, type=kind)),
-    )
-    missing = pc.is_null(array, nan_is_null=True)
-    return pc.if_else(missing, None, pc.coalesce(by_name, _as_text(column.name, array)))
-
-
-def _whole(array: pa.Array) -> pa.Array:
-    """Return text such as `1.0` as the whole number that it is: a table of floats is written so."""
-    numbers = comparable(array, pa.float64())
-    exact = pc.and_(
-        pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), float(EXACT_INTEGERS))
-    )
-    return pc.if_else(exact, numbers, None).cast(pa.int64())
-
-
-def _as_text(name: str, array: pa.Array) -> pa.Array:
-    text = comparable(array, pa.string())
-    if text.null_count > array.null_count:
-        raise DataError(f"column {name!r} holds bytes that are not UTF-8 text: correct them.")
-    return text
-
-
-def _truths(name: str, array: pa.Array) -> pa.Array:
-    missing = pc.is_null(array, nan_is_null=True)
-    text = _as_text(name, array)
-    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    place = pc.index_in(lowered, value_set=pa.array(list(TRUTHS)))
-    named = pc.take(pa.array([str(truth) for truth in TRUTHS.values()]), place)
-    missing = pc.or_(missing, pc.equal(lowered, ""))
-    return pc.if_else(missing, None, pc.coalesce(named, text))
+        places = read_booleans(array).astype(np.int64)
+    else:
+        places = find_values(array, column.values)
+    listed = [str(value) for value in column.values]
+    known = pa.array(places, mask=places == NOT_LISTED)
+    by_name = pc.take(pa.array(listed, pa.string()), known)
+    others = pc.if_else(pa.array(find_missing(array)), None, read_raw_texts(array))
+    return pc.coalesce(by_name, others)
 
 
 def _names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tuple[str, ...]:

@@ -37,6 +37,8 @@ class Certificate:
             bill is then composed at a smaller delta than the promised one (docs/privacy.md).
         neighbours: The neighbouring relation.
         unit: The column that tells users apart; None if the promise is for rows.
+        strict: Whether a cell that does not fit the schema would have ended the run: then it is
+            not covered whether there is a release.
         bill: Everything that touched private rows.
         accountant: How the bill was composed.
         noise: The source of the noise.
@@ -65,6 +67,7 @@ class Certificate:
     delta_rows: RowCount | None
     neighbours: Neighbours
     unit: str | None
+    strict: bool
     bill: tuple[BillItem, ...]
     accountant: str
     noise: str
@@ -150,6 +153,7 @@ class Certificate:
             private=self.private,
             fields_from_data=self.fields_from_data,
             unit=self.unit,
+            strict=self.strict,
         )
 
     @property

@@ -41,6 +41,7 @@ def guarantee_of(
     private: bool,
     fields_from_data: Sequence[str],
     unit: str | None,
+    strict: bool = False,
 ) -> Guarantee:
     """Return the words for a promise.
 
@@ -52,7 +53,7 @@ def guarantee_of(
     if not private:
         return Guarantee((), ("Anything: the noise was fake, for tests. Do not release this.",))
     promised = _promised(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
-    return Guarantee(promised, _not_promised(neighbours, fields_from_data, unit))
+    return Guarantee(promised, _not_promised(neighbours, fields_from_data, unit, strict=strict))
 
 
 def _promised(
@@ -76,7 +77,7 @@ def _promised(
 
 
 def _not_promised(
-    neighbours: Neighbours, fields_from_data: Sequence[str], unit: str | None
+    neighbours: Neighbours, fields_from_data: Sequence[str], unit: str | None, *, strict: bool
 ) -> tuple[str, ...]:
     if neighbours.of_users:
         whom = (
@@ -92,7 +93,14 @@ def _not_promised(
         "Several releases: what is promised for each adds up over all that come from one table.",
         "Truth: synthetic rows are nobody's, and what holds for them need not hold for people.",
         "Statistics: what is true of most people can be learned, and applied to you.",
+        "Failures: whether a run ends with a release at all, if a file can not be read as a table "
+        "or the machine runs out of memory, disk or time; and how long a run takes.",
     ]
+    if strict:
+        words.append(
+            "Refusals: the run was strict, so one cell that does not fit the schema would have "
+            "ended it. Whether there is a release is not covered."
+        )
     if fields_from_data:
         words.append(
             "The schema: its fields that were read off the data are shown as they are: "

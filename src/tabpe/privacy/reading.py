@@ -164,6 +164,7 @@ _FIELDS: dict[str, Reader] = {
     "adjacency": _text,
     "max_rows_per_user": _or_none(partial(_validate.whole, least=1)),
     "unit": _or_none(_text),
+    "strict": _flag,
     "bill": partial(_list, _item, most=MOST_ITEMS),
     "accountant": _text,
     "noise": _text,

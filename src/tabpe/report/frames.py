@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe import _validate
-from tabpe.io.frames import FrameLike
+from tabpe.io.frames import to_frame
 from tabpe.metrics.columns import ColumnView
 from tabpe.metrics.wasserstein import KWay
 from tabpe.report.contents import Contents
@@ -27,7 +27,7 @@ def frame_of(contents: Contents, part: str, library: str | None) -> Any:
         library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
     _validate.one_of("library", library, LIBRARIES)
     table = _table(list(PARTS[part](contents)))
-    return FrameLike(library, {}, {}).restore(table, {})
+    return to_frame(table, library)
 
 
 def _table(rows: list[Row]) -> pa.Table:

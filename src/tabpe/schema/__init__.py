@@ -14,7 +14,7 @@
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.keys import Id
 from tabpe.schema.outline import Outline
-from tabpe.schema.sketch import Sketch, Storage
+from tabpe.schema.sketch import Sketch
 from tabpe.schema.table import Schema
 from tabpe.schema.times import Date, Datetime, Temporal, Time
 
@@ -31,7 +31,6 @@ __all__ = [
     "Schema",
     "Sketch",
     "Source",
-    "Storage",
     "Temporal",
     "Time",
 ]

@@ -39,17 +39,25 @@ class Column:
         source: Where its domain comes from.
         bought: Of a column that was bought: which fields, if the others were declared public; empty
             for all of them.
-        nullable: Whether a cell may be null; if not, one in the data is an error.
+        nullable: Whether a cell may be null; if not, a missing one counts as `default`.
+        invalid: What a cell counts as that does not fit the column: `clamp` to the nearest bound
+            (numbers, dates, times), `null`, `other` (listed values) or `default`. None for the
+            usual of its type: see `on_invalid`.
+        default: The value that stands for a cell without one; None for the usual of its type: the
+            smallest number, the first listed value, false.
     """
 
     name: str
     source: Source = field(default=Source.PUBLIC, kw_only=True)
     bought: tuple[str, ...] = field(default=(), kw_only=True)
     nullable: bool = field(default=False, kw_only=True)
+    invalid: str | None = field(default=None, kw_only=True)
+    default: Any = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "column"
     domain_fields: ClassVar[tuple[str, ...]] = ()
     flags: ClassVar[tuple[str, ...]] = ("nullable",)
+    invalid_rules: ClassVar[tuple[str, ...]] = ("clamp", "null", "default")
 
     def __post_init__(self) -> None:
         if not is_whole_text(self.name) or not self.name:
@@ -63,6 +71,28 @@ class Column:
             if not isinstance(getattr(self, flag), bool):
                 raise wrong(self, flag, getattr(self, flag), "true or false")
         self._check_bought()
+        self._check_invalid()
+
+    @property
+    def on_invalid(self) -> str:
+        """The rule for a cell that does not fit: that of `invalid`, or the usual of the type."""
+        return self.invalid or "clamp"
+
+    @property
+    def default_value(self) -> Any:
+        """The value that stands for a cell without one, where null does not."""
+        return self.default
+
+    def _check_invalid(self) -> None:
+        known = self.invalid_rules
+        if self.invalid is not None and self.invalid not in known:
+            raise wrong(self, "invalid", self.invalid, " or ".join(known) or "none for this type")
+        if self.default is not None and not known:
+            raise wrong(self, "default", self.default, "none for this type")
+        if self.invalid == "null" and not self.nullable:
+            raise wrong(self, "invalid", "null", "nullable: true beside it")
+        if self.invalid == "default" and self.default is None:
+            raise wrong(self, "invalid", "default", "a default beside it")
 
     def _check_bought(self) -> None:
         known = ("type", *self.domain_fields, "nullable")
@@ -81,8 +111,10 @@ class Column:
         present = {name: _written(value) for name, value in domain.items() if value is not None}
         flags = {flag: True for flag in self.flags if getattr(self, flag)}
         head = {"name": self.name, "type": self.type_name}
+        stated = {"invalid": self.invalid, "default": _written(self.default)}
+        stated = {name: value for name, value in stated.items() if value is not None}
         tail = {"bought": list(self.bought)} if self.bought else {}
-        return {**head, **present, **flags, "source": self.source.value, **tail}
+        return {**head, **present, **flags, **stated, "source": self.source.value, **tail}
 
 
 @dataclass(frozen=True)
@@ -92,8 +124,8 @@ class Categorical(Column):
     Args:
         name: Name of the column.
         values: All values that may occur: all text, all whole numbers or all decimals.
-        other: The one of `values` that stands for everything not listed; without it an
-            unlisted value in the data is an error.
+        other: The one of `values` that stands for everything not listed; without it that is
+            null if the column is nullable, and the first of `values` if it is not.
         ordered: Whether the values rise from first to last, so that neighbours in the list are
             alike; if not, two values are the same or they are not.
         source: Where the list comes from.
@@ -110,18 +142,33 @@ class Categorical(Column):
     type_name: ClassVar[str] = "categorical"
     domain_fields: ClassVar[tuple[str, ...]] = ("values", "other")
     flags: ClassVar[tuple[str, ...]] = ("ordered", "nullable")
+    invalid_rules: ClassVar[tuple[str, ...]] = ("other", "null", "default")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
             raise wrong(self, "values", self.values, "a list of values")
         object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
-        other = _plain(self.other)
-        if other is None:
-            return
-        if isinstance(other, bool) or other not in self.values:
-            raise wrong(self, "other", other, "one of values; add it to them")
-        object.__setattr__(self, "other", self.values[self.values.index(other)])
+        for name in ("other", "default"):
+            given = _plain(getattr(self, name))
+            if given is None:
+                continue
+            if isinstance(given, bool) or given not in self.values:
+                raise wrong(self, name, given, "one of values; add it to them")
+            object.__setattr__(self, name, self.values[self.values.index(given)])
+        if self.invalid == "other" and self.other is None:
+            raise wrong(self, "invalid", "other", "an other beside it")
+
+    @property
+    def on_invalid(self) -> str:
+        """The rule for an unlisted cell: `invalid`, or else `other`, `null` or `default`."""
+        usual = "null" if self.nullable else "default"
+        return self.invalid or ("other" if self.other is not None else usual)
+
+    @property
+    def default_value(self) -> Value:
+        """The declared default, or the first listed value."""
+        return self.values[0] if self.default is None else self.default
 
     @property
     def size(self) -> int:
@@ -146,6 +193,22 @@ class Boolean(Column):
     type_name: ClassVar[str] = "boolean"
     values: ClassVar[tuple[bool, bool]] = (False, True)
     size: ClassVar[int] = 2
+    invalid_rules: ClassVar[tuple[str, ...]] = ("null", "default")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.default is not None and not isinstance(self.default, bool):
+            raise wrong(self, "default", self.default, "true or false")
+
+    @property
+    def on_invalid(self) -> str:
+        """The rule for a cell that is neither: `invalid`, or else `null` or `default`."""
+        return self.invalid or ("null" if self.nullable else "default")
+
+    @property
+    def default_value(self) -> bool:
+        """The declared default, or false."""
+        return bool(self.default)
 
     @property
     def states(self) -> int:
@@ -194,6 +257,12 @@ class Integer(Column):
         if fault is not None:
             raise wrong(self, *fault)
         _keep_scale(self, whole=True)
+        _keep_default(self)
+
+    @property
+    def default_value(self) -> int:
+        """The declared default, or the smallest value."""
+        return self.min if self.default is None else int(self.default)
 
     @property
     def steps(self) -> int:
@@ -247,6 +316,12 @@ class Float(Column):
             raise wrong(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
         self._check_decimals()
         _keep_scale(self, whole=False)
+        _keep_default(self)
+
+    @property
+    def default_value(self) -> float:
+        """The declared default, or the smallest value."""
+        return self.min if self.default is None else float(self.default)
 
     def _check_decimals(self) -> None:
         if self.decimals is None:
@@ -289,6 +364,18 @@ def wrong(column: Column, parameter: str, given: Any, allowed: str) -> SchemaErr
 def _plain(value: Any) -> Any:
     """Return a scalar of numpy as the Python value that it is."""
     return value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+
+
+def _keep_default(column: Integer | Float) -> None:
+    given = _plain(column.default)
+    if given is None:
+        return
+    kinds = int if isinstance(column, Integer) else (int, float)
+    if isinstance(given, bool) or not isinstance(given, kinds):
+        raise wrong(column, "default", given, "a number of that type")
+    if not column.min <= given <= column.max:
+        raise wrong(column, "default", given, "a number from min to max")
+    object.__setattr__(column, "default", type(column.min)(given))
 
 
 def _keep_scale(column: Integer | Float, *, whole: bool) -> None:

@@ -22,6 +22,8 @@ _FIELDS: dict[str, Any] = {
     "other": _VALUE,
     "ordered": {"type": "boolean"},
     "nullable": {"type": "boolean"},
+    "invalid": {"enum": ["clamp", "null", "other", "default"]},
+    "default": {"type": ["string", "number", "boolean"]},
     "decimals": {"type": "integer", "minimum": 0},
     "scale": {"enum": list(SCALES)},
     "quantiles": {"type": "array", "items": {"type": "number"}, "minItems": 1},

@@ -1,16 +1,12 @@
-"""What a schema with gaps may say beside the fields of columns, and what storage says for it."""
+"""What a schema with gaps may say beside the fields of columns."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from tabpe.errors import SchemaError, shown
-from tabpe.schema.columns import MOST_DECIMALS, Categorical, Column, Float
-from tabpe.schema.times import Date, Datetime, Time
-
-_DECIMAL = re.compile(r"decimal\d*\(\d+, (?P<scale>-?\d+)\)")
+from tabpe.schema.columns import Categorical, Column
 
 
 def check_top(
@@ -39,29 +35,3 @@ def check_top(
         raise SchemaError(f"{where}: leave open out, or values.")
     if "other" not in fields and not all(isinstance(value, str) for value in values):
         raise SchemaError(f"{where}: declare other, the number that stands for the rest.")
-
-
-def stored_as(arrow_type: str, *, is_label: bool = False) -> dict[str, Any]:
-    """Return what is known of a column that is stored as dates, times or decimals of a database.
-
-    Example:
-        >>> stored_as("timestamp[us, tz=UTC]")["fields"]
-        {'timezone': 'UTC'}
-        >>> stored_as("decimal128(10, 2)")["fields"]
-        {'decimals': 2}
-        >>> stored_as("string")
-        {}
-    """
-    if arrow_type.startswith("date"):
-        return {"kind": Date}
-    if arrow_type.startswith("timestamp"):
-        _, _, zone = arrow_type.removesuffix("]").partition("tz=")
-        return {"kind": Datetime, "fields": {"timezone": zone} if zone else {}}
-    if arrow_type.startswith("time"):
-        return {"kind": Time, "open": True}
-    decimals = _DECIMAL.match(arrow_type)
-    if decimals is None or is_label:  # decimals may be classes: their cells are asked
-        return {}
-    digits = int(decimals["scale"])
-    known = 0 <= digits <= MOST_DECIMALS
-    return {"kind": Float, "fields": {"decimals": digits} if known else {}}

@@ -32,6 +32,7 @@ class Id(Column):
 
     type_name: ClassVar[str] = "id"
     domain_fields: ClassVar[tuple[str, ...]] = ("prefix", "first")
+    invalid_rules: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

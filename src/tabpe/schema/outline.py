@@ -15,12 +15,10 @@ from typing import Any
 
 from tabpe.errors import SchemaError, did_you_mean
 from tabpe.schema import files, joint, numeric
-from tabpe.schema.columns import Boolean, Categorical, Column, Integer, Source
-from tabpe.schema.gaps import stored_as
+from tabpe.schema.columns import Categorical, Column, Source
 from tabpe.schema.rules import texts_of
-from tabpe.schema.sketch import Sketch, Storage
+from tabpe.schema.sketch import Sketch
 from tabpe.schema.table import Schema
-from tabpe.schema.times import Temporal
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,7 @@ class Outline:
 
     Example:
         >>> outline = Outline.of({"columns": [{"name": "age", "type": "integer", "min": 0}]})
-        >>> table = {"age": "int64", "ward": "string", "id": "int64"}
-        >>> outline.completed(table, drop=["id"]).missing
+        >>> outline.completed(["age", "ward", "id"], drop=["id"]).missing
         ('age.max', 'ward.type')
     """
 
@@ -104,45 +101,27 @@ class Outline:
         """Names of the labels whose values are classes: all but a numeric one."""
         return () if self.label_classes is not None or self.label_cuts else self.labels
 
-    def completed(self, table: Mapping[str, str], *, drop: Sequence[str] = ()) -> Outline:
+    def completed(self, table: Sequence[str], *, drop: Sequence[str] = ()) -> Outline:
         """Return the outline with every column of a table, in the order of the table.
 
-        A column that is not mentioned is to be bought. How the table holds truths and whole numbers
-        says their type; only the label may be a list of whole numbers.
+        A column that is not mentioned is estimated, its type included. How the table stores it says
+        nothing: that depends on its rows.
 
         Args:
-            table: The Arrow type of each column, by name: public, as the names are.
+            table: The names of the columns, which are public.
             drop: Columns to leave out, such as names and ids.
         """
         mentioned = {column.name: column for column in self.columns}
         _check_names("drop", drop, table)
-        kept = {name: kind for name, kind in table.items() if name not in drop}
+        kept = [name for name in table if name not in drop]
         _check_names("column", mentioned, kept)
         _check_names("label", self.labels, kept)
-        sketches = (
-            self._stored(mentioned.get(name, Sketch(name)), kind) for name, kind in kept.items()
-        )
-        return dataclasses.replace(self, columns=tuple(sketches))
-
-    def _stored(self, sketch: Sketch, arrow_type: str) -> Sketch:
-        if sketch.kind is None:
-            known = stored_as(arrow_type, is_label=sketch.name in self.labels)
-            fields = {**sketch.fields, **known.pop("fields", {})}
-            sketch = dataclasses.replace(sketch, **known, fields=fields)
-        storage, kind = Storage.of(arrow_type), sketch.kind
-        moments = kind is not None and issubclass(kind, Temporal)
-        if sketch.missing and storage is None and not moments:
-            raise SchemaError(
-                f"column {sketch.name!r} is of type {arrow_type}: lists and the like can not be "
-                f"bought; convert or drop the column, or declare its type, and values or bounds."
-            )
-        if sketch.name in self.labels:
-            numeric.check_kind(self, sketch.name, kind, has_gaps=bool(sketch.missing))
-        if kind is None and storage is Storage.TRUTH:
-            kind = Boolean
-        elif kind is None and storage is Storage.WHOLE:
-            kind = Categorical if sketch.name in self.listed_labels else Integer
-        return dataclasses.replace(sketch, kind=kind, storage=storage)
+        sketches = tuple(mentioned.get(name, Sketch(name)) for name in kept)
+        for sketch in sketches:
+            if sketch.name in self.labels:
+                gaps = bool(sketch.missing)
+                numeric.check_kind(self, sketch.name, sketch.kind, has_gaps=gaps)
+        return dataclasses.replace(self, columns=sketches)
 
     def with_values(self, name: str, values: tuple[Any, ...]) -> Outline:
         """Return the outline with the values of a column declared, if they are missing."""

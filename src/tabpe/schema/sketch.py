@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,37 +13,6 @@ from tabpe.schema.columns import Categorical, Column, Float, Integer, Source
 from tabpe.schema.gaps import check_top
 from tabpe.schema.scales import QUANTILE
 from tabpe.schema.times import Date, Datetime, Time
-
-
-class Storage(enum.Enum):
-    """How a table holds the cells of a column: public, as the names of columns are."""
-
-    TEXT = "text"
-    WHOLE = "whole numbers"
-    FLOAT = "decimals"
-    TRUTH = "truths"
-
-    @classmethod
-    def of(cls, arrow_type: str) -> Storage | None:
-        """Return what the name of an Arrow type stands for; None for dates and the like.
-
-        Example:
-            >>> Storage.of("dictionary<values=string, indices=int8, ordered=0>")
-            <Storage.TEXT: 'text'>
-        """
-        plain = arrow_type.removeprefix("dictionary<values=")
-        for beginning, storage in _BEGINNINGS.items():
-            if plain.startswith(beginning):
-                return storage
-        return None
-
-
-_BEGINNINGS = {
-    **dict.fromkeys(("string", "large_string", "null"), Storage.TEXT),
-    **dict.fromkeys(("int", "uint"), Storage.WHOLE),
-    **dict.fromkeys(("double", "float", "halffloat", "decimal"), Storage.FLOAT),
-    "bool": Storage.TRUTH,
-}
 
 
 @dataclass(frozen=True)
@@ -59,7 +27,6 @@ class Sketch:
             all day if not declared: whether bounds are to be bought.
         top: Of a list of values: the most that stay apart; all others are `other`.
         source: Where the declared fields come from.
-        storage: How the table holds its cells, once that is known.
 
     Example:
         >>> Sketch("age", Integer, {"min": 0}).missing
@@ -74,7 +41,6 @@ class Sketch:
     open: bool = False
     top: int | None = None
     source: Source = Source.PUBLIC
-    storage: Storage | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.open, bool):

@@ -36,15 +36,30 @@ class Temporal(Column):
         """How many microseconds a step takes."""
         raise NotImplementedError
 
-    @property
-    def first(self) -> int:
-        """The first value, in microseconds since 1970 or since midnight."""
+    def ticks_of(self, value: Any) -> int:
+        """Return a value in microseconds since 1970 or since midnight."""
         raise NotImplementedError
 
-    @property
+    @cached_property
+    def first(self) -> int:
+        """The first value, in microseconds since 1970 or since midnight."""
+        return self.ticks_of(getattr(self, "min"))  # noqa: B009
+
+    @cached_property
     def last(self) -> int:
         """The last value, in the same way."""
-        raise NotImplementedError
+        return self.ticks_of(getattr(self, "max"))  # noqa: B009
+
+    @property
+    def default_value(self) -> int:
+        """The step of the declared default, or the first one."""
+        return (
+            0 if self.default is None else (self.ticks_of(self.default) - self.first) // self.tick
+        )
+
+    def _check_default(self) -> None:
+        if self.default is not None and not self.first <= self.ticks_of(self.default) <= self.last:
+            raise wrong(self, "default", self.default.isoformat(), "a value from min to max")
 
     @property
     def steps(self) -> int:
@@ -114,25 +129,20 @@ class Date(Temporal):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for bound in ("min", "max"):
+        for bound in ("min", "max", *_given_default(self)):
             self._keep(bound, dt.date)
         self._check_format(self.format)
         self._check_range("day")
+        self._check_default()
 
     @property
     def tick(self) -> int:
         """How many microseconds a day has."""
         return RESOLUTIONS["day"]
 
-    @property
-    def first(self) -> int:
-        """The first day, in microseconds since 1970."""
-        return _microseconds(dt.datetime.combine(self.min, dt.time()))
-
-    @property
-    def last(self) -> int:
-        """The last day, in microseconds since 1970."""
-        return _microseconds(dt.datetime.combine(self.max, dt.time()))
+    def ticks_of(self, value: dt.date) -> int:
+        """Return a day in microseconds since 1970."""
+        return _microseconds(dt.datetime.combine(value, dt.time()))
 
 
 @dataclass(frozen=True)
@@ -166,12 +176,13 @@ class Datetime(Temporal):
         super().__post_init__()
         _check_resolution(self, self.resolution)
         self._check_zone()
-        for bound in ("min", "max"):
+        for bound in ("min", "max", *_given_default(self)):
             object.__setattr__(self, bound, self._local(bound, self._keep(bound, dt.datetime)))
         self._check_format(self.format)
         if self.format is not None and "%z" in self.format and self.timezone is None:
             raise wrong(self, "format", self.format, "no offset (%z), or declare a timezone")
         self._check_range(self.resolution)
+        self._check_default()
 
     def _check_zone(self) -> None:
         if self.timezone is None:
@@ -192,20 +203,11 @@ class Datetime(Temporal):
         """How many microseconds a step takes."""
         return RESOLUTIONS[self.resolution]
 
-    @cached_property
-    def first(self) -> int:
-        """The first point in time, in microseconds since 1970."""
-        return self._instant(self.min)
-
-    @cached_property
-    def last(self) -> int:
-        """The last point in time, in microseconds since 1970."""
-        return self._instant(self.max)
-
-    def _instant(self, local: dt.datetime) -> int:
+    def ticks_of(self, value: dt.datetime) -> int:
+        """Return what clocks show in microseconds since 1970."""
         if self.timezone is None:
-            return _microseconds(local)
-        instant = local.replace(tzinfo=zoneinfo.ZoneInfo(self.timezone)).astimezone(dt.UTC)
+            return _microseconds(value)
+        instant = value.replace(tzinfo=zoneinfo.ZoneInfo(self.timezone)).astimezone(dt.UTC)
         return _microseconds(instant.replace(tzinfo=None))
 
 
@@ -237,26 +239,25 @@ class Time(Temporal):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_resolution(self, self.resolution)
-        for bound in ("min", "max"):
+        for bound in ("min", "max", *_given_default(self)):
             if self._keep(bound, dt.time).tzinfo is not None:
                 raise wrong(self, bound, getattr(self, bound).isoformat(), "a time without offset")
         self._check_format(self.format)
         self._check_range(self.resolution)
+        self._check_default()
 
     @property
     def tick(self) -> int:
         """How many microseconds a step takes."""
         return RESOLUTIONS[self.resolution]
 
-    @property
-    def first(self) -> int:
-        """The first time, in microseconds since midnight."""
-        return _microseconds(dt.datetime.combine(_EPOCH, self.min))
+    def ticks_of(self, value: dt.time) -> int:
+        """Return a time of the day in microseconds since midnight."""
+        return _microseconds(dt.datetime.combine(_EPOCH, value))
 
-    @property
-    def last(self) -> int:
-        """The last time, in microseconds since midnight."""
-        return _microseconds(dt.datetime.combine(_EPOCH, self.max))
+
+def _given_default(column: Column) -> tuple[str, ...]:
+    return () if column.default is None else ("default",)
 
 
 def _microseconds(moment: dt.datetime) -> int:

@@ -67,7 +67,7 @@ def fitting_rows(schema: Schema, path: Path) -> int:
     source, strict = open_source(path), _strict(schema)
     if tuple(source.names) != schema.names:
         raise DataError("the columns are not those of the schema, in its order.")
-    encoder, rules, count = Encoder(strict), Obedience(schema), 0
+    encoder, rules, count = Encoder(strict, strict=True), Obedience(schema), 0
     for batch in source.batches(schema.names):
         wrong = _first_wrong(encoder, batch.table) or rules.first_broken(batch.table)
         if wrong is not None:
@@ -89,14 +89,14 @@ def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
 
 
 def _strict(schema: Schema) -> Schema:
-    """Return a schema that takes no unlisted value for another."""
+    """Return a schema that takes no cell for another."""
 
-    def without_other(column: Column) -> Column:
+    def without_rule(column: Column) -> Column:
         if isinstance(column, Categorical):
-            return dataclasses.replace(column, other=None)
-        return column
+            column = dataclasses.replace(column, other=None, invalid=None)
+        return dataclasses.replace(column, invalid=None, default=None)
 
-    return dataclasses.replace(schema, columns=tuple(map(without_other, schema.columns)))
+    return dataclasses.replace(schema, columns=tuple(map(without_rule, schema.columns)))
 
 
 def _check_values(column: Integer | Float | Temporal, cells: pa.ChunkedArray) -> None:

@@ -7,19 +7,17 @@ all read as those of a CSV file are.
 
 from __future__ import annotations
 
-import datetime
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 import pyarrow as pa
 
 from tabpe.errors import DataError
+from tabpe.io.canonical import text_of
 from tabpe.io.sql.faults import asked, reached
 from tabpe.io.sql.reader import Offer
 from tabpe.io.sql.statements import Selection
@@ -27,8 +25,6 @@ from tabpe.io.sql.statements import Selection
 _ROWS_AT_ONCE = 2**13
 # Rows as they lie in the table, whichever columns are asked for.
 _IN_ORDER = " NOT INDEXED"
-_AS_IT_PRINTS = (int, float, Decimal, UUID)
-_MOMENTS = (datetime.date, datetime.time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,36 +57,10 @@ class TextReader:
         try:
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 columns = zip(*rows, strict=True)
-                cells = [self._texts(*one) for one in zip(names, columns, strict=True)]
+                cells = [pa.array(map(text_of, column), pa.string()) for column in columns]
                 yield pa.RecordBatch.from_arrays(cells, list(names))
         finally:
             cursor.close()
-
-    def _texts(self, name: str, cells: Sequence[Any]) -> pa.Array:
-        texts = [text_of(cell) for cell in cells]
-        for cell, text in zip(cells, texts, strict=True):
-            if text is None and cell is not None:
-                raise DataError(
-                    f"{self.where}: column {name!r} holds {type(cell).__name__}: leave it out, or "
-                    f"cast it in a query: expected text, numbers, truths, dates or times."
-                )
-        return pa.array(texts, pa.string())
-
-
-def text_of(cell: Any) -> str | None:
-    """Return a cell as a CSV file would hold it; None if it has no value, or none that is plain.
-
-    Example:
-        >>> text_of(True), text_of(0.1), text_of(datetime.date(2024, 2, 29)), text_of(b"x")
-        ('true', '0.1', '2024-02-29', None)
-    """
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, _MOMENTS):
-        return cell.isoformat()
-    return str(cell) if isinstance(cell, _AS_IT_PRINTS) else None
 
 
 def open_sqlite(path: str, selection: Selection, where: str) -> TextReader:

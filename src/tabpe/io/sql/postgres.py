@@ -62,14 +62,10 @@ class PostgresReader(AdbcReader):
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Ask for some columns of all rows."""
-        columns, first = [(name, self._columns[name]) for name in names], 0
-        terms = [one.term(quoted(name)) for name, one in columns]
+        columns = [self._columns[name] for name in names]
+        terms = [one.term(quoted(name)) for name, one in zip(names, columns, strict=True)]
         for batch in self.asked_for(self._selection.select_terms(terms)):
-            cells = [
-                one.cells(cell, name, first, self._where)
-                for (name, one), cell in zip(columns, batch.columns, strict=True)
-            ]
-            first += batch.num_rows
+            cells = [one.cells(cell) for one, cell in zip(columns, batch.columns, strict=True)]
             yield pa.RecordBatch.from_arrays(cells, list(names))
 
     def _enums(self) -> set[str]:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabpe._arrow import attempt
-from tabpe.errors import CellError
 from tabpe.io.sql.reader import is_plain
 
 # What reads as text: a code, an address, or letters that are filled up with blanks.
@@ -18,7 +16,6 @@ _TEXTS = ("bpchar", "citext", "cidr", "inet", "macaddr", "macaddr8", "uuid")
 # What Arrow has a plain type for that means something else.
 _REFUSED = ("money", "json", "jsonb")
 _UNNAMED = re.compile(r"unnamed<oid:(\d+)>")
-_MOST_DIGITS = 38
 # The first day of the calendar of PostgreSQL, 4714 before our era. What is infinite, or too late
 # for Arrow, comes out before it.
 _FIRST_DAY = -2_440_588
@@ -44,25 +41,16 @@ class Translated:
         """Return what to select, for a name that is quoted already."""
         return f"{name}::text" if self.as_text else name
 
-    def cells(self, column: pa.Array, name: str, first: int, where: str) -> pa.Array:
+    def cells(self, column: pa.Array) -> pa.Array:
         """Return cells as they came in the type of the column.
 
-        Args:
-            column: The cells.
-            name: The name of the column.
-            first: How many rows came before.
-            where: How errors call the table.
-
-        Raises:
-            CellError: If a moment is infinite, or beyond what Arrow can hold.
+        A moment that is infinite, or beyond what Arrow can hold, is no value.
         """
         if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
-            _refuse_endless(column, name, first, where)
+            column = _without_endless(column)
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
-        if column.type == self.kind:
-            return column
-        return _numbers(column, self.kind)
+        return column
 
 
 def translated(field: pa.Field, enums: Set[str]) -> Translated:
@@ -76,7 +64,7 @@ def translated(field: pa.Field, enums: Set[str]) -> Translated:
     if name in _REFUSED:
         return Translated(pa.string(), refused=name)
     if name == "numeric":
-        return Translated(_numeric(field))
+        return Translated(pa.string())  # whose text is exact
     if name in _TEXTS or name in enums:
         return Translated(pa.string(), as_text=True)
     if is_plain(kind):
@@ -93,28 +81,9 @@ def _type_name(field: pa.Field) -> str:
     return unnamed[1] if unnamed else found.removeprefix("arrow.")
 
 
-def _numeric(field: pa.Field) -> pa.DataType:
-    """Return a decimal of as many digits as were declared; a float if none were."""
-    declared = int(dict(field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1")) - 4
-    digits, scale = declared >> 16, declared & 0xFFFF
-    if declared < 0 or not 0 <= scale <= digits <= _MOST_DIGITS:
-        return pa.float64()
-    return pa.decimal128(digits, scale)
-
-
-def _numbers(text: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the text of numbers as numbers; what is not a number has no value."""
-    missing = pc.equal(pc.utf8_lower(text), "nan")
-    known = pc.if_else(missing, pa.scalar(None, text.type), text)
-    cast = attempt(lambda: known.cast(kind))
-    return known.cast(pa.string()).cast(pa.float64()) if cast is None else cast
-
-
-def _refuse_endless(column: pa.Array, name: str, first: int, where: str) -> None:
+def _without_endless(column: pa.Array) -> pa.Array:
+    """Return moments without those that are infinite or too late for Arrow, which are no value."""
     bits = column.type.bit_width
     numbers = column.view(pa.int32() if bits == 32 else pa.int64())  # noqa: PLR2004
     beyond = pc.less(numbers, _FIRST[bits])
-    if pc.any(beyond).as_py():
-        row = first + int(pc.index(beyond, value=True).as_py()) + 1
-        then = ": it is infinite, or too late for Arrow: correct it, or leave it out in a query."
-        raise CellError(f"column {name!r} has no such moment", row, then, where)
+    return pc.if_else(pc.fill_null(beyond, False), pa.scalar(None, column.type), column)  # noqa: FBT003

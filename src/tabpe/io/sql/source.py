@@ -10,7 +10,7 @@ import pyarrow as pa
 from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
 from tabpe.io.faults import check_names
-from tabpe.io.frames import FrameLike
+from tabpe.io.frames import ARROW
 from tabpe.io.limits import Limits
 from tabpe.io.sql.faults import asked_each
 from tabpe.io.sql.reader import Reader
@@ -40,9 +40,14 @@ class SqlSource:
         check_names(self.names, where=where)
 
     @property
-    def form(self) -> FrameLike:
-        """An Arrow table."""
-        return FrameLike.of_schema(self._offer.schema)
+    def library(self) -> str:
+        """Arrow's."""
+        return ARROW
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """None: a database tells which of its types can not be read (`_check_types`)."""
+        return frozenset()
 
     @property
     def names(self) -> list[str]:

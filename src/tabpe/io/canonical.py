@@ -1,0 +1,720 @@
+"""Canonical cells: one value for each cell, whatever stores it.
+
+How a table happens to be stored depends on single rows. One null turns whole numbers of pandas
+into floats, one decimal with more digits gives all others more digits, one word turns a column
+into text. So storage decides nothing here. A cell means what its text says: `35`, `35.0`,
+`Decimal("35.00")` and the text `35` are one number; `True` and `true` are one boolean; a date and
+the midnight that begins it are one instant, in any unit. `canonical` brings columns to few Arrow
+types, and all that reads cells reads them by the functions below, which give the same for the same
+cell of every type.
+
+What is one cell:
+
+- *missing*: null, NaN, NaT, and text of nothing but blanks;
+- *number*: an integer, or else the nearest double; also as text in plain notation (`1.50`,
+  `1e-07`, and neither `007`, which is a code, nor `12E4`);
+- *boolean*: true and false, as text in any case;
+- *instant*: microseconds since 1970, with or without a time zone; also as ISO 8601 text;
+- *time of day*: microseconds since midnight; also as ISO 8601 text;
+- *text*: everything else, in Unicode normal form C.
+
+Guarantee: each function reads a cell by itself. What it returns for a row depends on that row and
+on public values, never on another row or on the type that the rows of a column have in common.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe._arrow import attempt, is_text
+from tabpe.errors import DataError
+
+Keys = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+NOT_LISTED = -1
+EXACT_INTEGERS = 2**53
+DAY = 86_400 * 10**6
+TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+
+_SPLITMIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_MISSING = np.uint64(0xD6E8FEB86659FD93)
+_INSTANT, _CLOCK = np.uint64(0xA24BAED4963EE407), np.uint64(0x9FB21C651E98DF25)
+# What text reads as a number, a boolean, an instant or a time of the day. A number is what Python
+# prints for one: anything else that `float` would take is text.
+_DATE, _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
+_LOCAL = rf"{_DATE}(?:[T ]{_TIME})?"
+_TYPED = re.compile(
+    r"\s*(?:(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
+    r"|(?P<word>(?i:true|false))"
+    rf"|(?P<instant>{_DATE}(?:[T ]{_TIME}(?:Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)?)?)"
+    rf"|(?P<time>{_TIME}))\s*"
+)
+_INTEGER = re.compile(r"\s*(?P<digits>[+-]?[0-9]{1,36})(?:\.0*)?\s*")
+_ANY_NUMBER = re.compile(
+    r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))\s*"
+)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_FIRST_TICK = (dt.datetime(1, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+_LARGEST_TICK = 2**62
+_UNITS = {"s": 10**6, "ms": 10**3, "us": 1}
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+def canonical_table(table: pa.Table) -> pa.Table:
+    """Return a table with every column in a canonical type; the same table if it is so already.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> canonical_table(pa.table({"dose": [Decimal("0.50"), None]}))["dose"].to_pylist()
+        ['0.50', None]
+    """
+    columns = [
+        canonical(cells, name)
+        for name, cells in zip(table.schema.names, table.columns, strict=True)
+    ]
+    if all(new is old for new, old in zip(columns, table.columns, strict=True)):
+        return table
+    return pa.table(columns, names=table.schema.names)
+
+
+def canonical(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column as booleans, int64, uint64, float64, text, dates, microseconds or times.
+
+    A dictionary stays one, of canonical values.
+
+    Raises:
+        DataError: If its type is one of lists, structs or the like.
+    """
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return pa.chunked_array(
+            [_canonical_dictionary(one, name) for one in cells.chunks]
+            or [pa.array([], pa.string())]
+        )
+    if _is_canonical(kind) and not is_text(kind):
+        return cells
+    chunks = [_canonical(one, name) for one in cells.chunks]
+    if all(new is old for new, old in zip(chunks, cells.chunks, strict=True)):
+        return cells
+    return pa.chunked_array(chunks) if chunks else pa.chunked_array([[]], pa.string())
+
+
+def is_nested(kind: pa.DataType) -> bool:
+    """Whether cells of a type are lists, structs or the like, which are no plain values."""
+    return bool(pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind))
+
+
+def nested_in(schema: pa.Schema) -> frozenset[str]:
+    """Return the names of columns whose cells are lists, structs or the like."""
+    return frozenset(field.name for field in schema if is_nested(field.type))
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return canonical tables with the same columns as one; a column of several types as text.
+
+    Example:
+        >>> joined([pa.table({"n": [1]}), pa.table({"n": ["x"]})])["n"].to_pylist()
+        ['1', 'x']
+    """
+    names = tables[0].schema.names
+    columns = []
+    for place, _ in enumerate(names):
+        parts = [table.column(place) for table in tables]
+        if len({part.type for part in parts}) > 1:
+            parts = [pa.chunked_array([read_texts(flat(part))]) for part in parts]
+        columns.append(
+            pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+        )
+    return pa.table(columns, names=names)
+
+
+def flat(cells: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Return cells in one canonical array."""
+    if isinstance(cells, pa.Array):
+        cells = pa.chunked_array([cells])
+    cells = canonical(cells, "")
+    if cells.num_chunks == 1:
+        return cells.chunk(0)
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.unify_dictionaries()
+    return pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+
+
+def find_missing(array: pa.Array) -> NDArray[np.bool_]:
+    """Return where cells are missing: null, NaN, or text of nothing but blanks.
+
+    Example:
+        >>> find_missing(pa.array(["a", " ", None]))
+        array([False,  True,  True])
+    """
+    if pa.types.is_dictionary(array.type):
+        return _each(array, find_missing, fill=True)
+    if is_text(array.type):
+        blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(array), ""), True)  # noqa: FBT003
+        return np.asarray(blank.to_numpy(zero_copy_only=False), dtype=bool)
+    missing = pc.is_null(array, nan_is_null=True)
+    return np.asarray(missing.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def read_numbers(array: pa.Array) -> Floats:
+    """Return cells as numbers; NaN where one is missing or no number. True counts as 1.
+
+    Example:
+        >>> read_numbers(pa.array(["1.50", "x", None, " 2 "]))
+        array([1.5, nan, nan, 2. ])
+    """
+    if pa.types.is_dictionary(array.type):
+        return _each(array, read_numbers, fill=np.nan)
+    kind = array.type
+    if is_text(kind):
+        text = pc.utf8_trim_whitespace(array)
+        cast = attempt(lambda: pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64()))
+        if cast is None:
+            return _each(array, _parsed_numbers, fill=np.nan)
+        return _as_floats(cast)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return _as_floats(array.cast(pa.float64(), safe=False))
+    return np.full(len(array), np.nan)
+
+
+def read_integers(array: pa.Array) -> pa.Array:
+    """Return cells as whole numbers of up to 36 digits; null where one is missing or no number.
+
+    Example:
+        >>> read_integers(pa.array(["1152921504606846977", "1.0", "x"])).to_pylist()
+        [Decimal('1152921504606846977'), Decimal('1'), None]
+    """
+    kind = pa.decimal128(37, 0)
+    if pa.types.is_integer(array.type):
+        return array.cast(kind)
+    if is_text(array.type) or pa.types.is_dictionary(array.type):
+        encoded = _encoded(array)
+        whole = [_whole_number(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
+        return pc.take(pa.array(whole, kind), encoded.indices)
+    values = np.clip(np.rint(read_numbers(array)), -1e36, 1e36)
+    return pa.array(values, mask=np.isnan(values)).cast(kind)
+
+
+def read_booleans(array: pa.Array) -> NDArray[np.int8]:
+    """Return 1 for cells that are true, 0 for false ones, -1 where one is missing or neither.
+
+    Example:
+        >>> read_booleans(pa.array(["yes", "False", "1.0", "maybe", None]))
+        array([ 1,  0,  1, -1, -1], dtype=int8)
+    """
+    if pa.types.is_dictionary(array.type) or is_text(array.type):
+        return _each(array, _parsed_booleans, fill=-1)
+    values = read_numbers(array)
+    return np.select([values == 1, values == 0], [1, 0], -1).astype(np.int8)
+
+
+def read_texts(array: pa.Array) -> pa.Array:
+    """Return cells as text, the same for equal cells; null where one is missing.
+
+    Example:
+        >>> read_texts(pa.array([35.0, 0.1, None])).to_pylist()
+        ['35', '0.1', None]
+        >>> read_texts(pa.array(["35.00", "007", "eye "])).to_pylist()
+        ['35', '007', 'eye ']
+        >>> import datetime
+        >>> read_texts(pa.array([datetime.datetime(2024, 3, 31, 18, 30)])).to_pylist()
+        ['2024-03-31T18:30:00']
+    """
+    kind = array.type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return array.cast(pa.string())
+    encoded = _encoded(array)
+    texts = [_text_of(value) for value in _values(encoded.dictionary)]
+    return pc.take(pa.array(texts, pa.string()), encoded.indices)
+
+
+def read_raw_texts(array: pa.Array) -> pa.Array:
+    """Return text as it is, and the canonical text of all other cells.
+
+    Example:
+        >>> read_raw_texts(pa.array(["031224", "1.50"])).to_pylist()
+        ['031224', '1.50']
+    """
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(pa.string()) if is_text(array.type) else read_texts(array)
+
+
+def read_instants(array: pa.Array, *, zoned: bool) -> pa.Array:
+    """Return the microseconds since 1970 of cells that are instants; null where one is none.
+
+    Args:
+        array: The cells.
+        zoned: Whether those with a time zone are read, or those without one.
+
+    Example:
+        >>> read_instants(pa.array(["1970-01-02", "1970-01-01T01:00Z"]), zoned=False).to_pylist()
+        [86400000000, None]
+    """
+    kind = array.type
+    if is_text(kind) or pa.types.is_dictionary(kind):
+        at_once = _parsed_at_once(array) if is_text(kind) else None
+        if at_once is not None:
+            return pa.nulls(len(array), pa.int64()) if zoned else at_once
+        encoded = _encoded(array)
+        ticks = [_parsed_instant(text) for text in _values(encoded.dictionary)]
+        wanted = [tick[0] if tick is not None and tick[1] is zoned else None for tick in ticks]
+        return pc.take(pa.array(wanted, pa.int64()), encoded.indices)
+    if pa.types.is_date(kind) and not zoned:
+        return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY)
+    if pa.types.is_timestamp(kind) and (kind.tz is not None) is zoned:
+        return array.cast(pa.int64())
+    return pa.nulls(len(array), pa.int64())
+
+
+def read_times(array: pa.Array) -> pa.Array:
+    """Return the microseconds since midnight of cells that are times of the day.
+
+    Example:
+        >>> read_times(pa.array(["00:01", "25:00", None])).to_pylist()
+        [60000000, None, None]
+    """
+    if is_text(array.type) or pa.types.is_dictionary(array.type):
+        encoded = _encoded(array)
+        ticks = [_parsed_time(text) for text in _values(encoded.dictionary)]
+        return pc.take(pa.array(ticks, pa.int64()), encoded.indices)
+    if pa.types.is_time(array.type):
+        return array.cast(pa.int64())
+    return pa.nulls(len(array), pa.int64())
+
+
+def find_values(array: pa.Array, values: Sequence[str | int | float]) -> NDArray[np.int64]:
+    """Return the index of each cell in a list of values; `NOT_LISTED` where it is none of them.
+
+    Values that read as the same number or boolean, such as `1.1` and `1.10`, are told apart by
+    their text; all others are found by what they mean.
+
+    Example:
+        >>> find_values(pa.array([1.0, 2.5, None]), ["1", "2", "2.50"])
+        array([ 0,  2, -1])
+        >>> find_values(pa.array([True, False]), ["no", "1"])
+        array([ 1, -1])
+    """
+    listed = flat(pa.array(list(values)))
+    if is_text(array.type) or pa.types.is_dictionary(array.type):
+        return _each(array, lambda some: _find_values(some, listed), fill=NOT_LISTED)
+    return _find_values(array, listed)
+
+
+def _find_values(array: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
+    keys = hash_cells(listed, b"")
+    first = _first_of_each(keys)
+    found = _index_in(hash_cells(array, b""), keys[first])
+    found = np.where(found == NOT_LISTED, NOT_LISTED, first[found])
+    found[find_missing(array)] = NOT_LISTED
+    if len(first) == len(listed) and not find_missing(listed).any():
+        return found
+    # Two listed values mean the same, or one is blank: their text decides.
+    texts = array if is_text(array.type) else read_texts(array)
+    exact = _index_in(texts.cast(pa.string()), listed.cast(pa.string()))
+    return np.where(exact == NOT_LISTED, found, exact)
+
+
+def hash_rows(table: pa.Table, key: bytes) -> Keys:
+    """Return a number for each row that follows from its cells, in their order, and the key.
+
+    It depends on no other row and on no storage type, so sums of hashes do not depend on how rows
+    are ordered, stored or cut into batches and files. They are fit to tell tables apart and to draw
+    lots by, and not to hide anything: what leaves the building goes through a keyed digest.
+
+    Example:
+        >>> whole = pa.table({"age": [31, 42], "ward": ["eye", "eye"]})
+        >>> floats = pa.table({"age": [31.0, 42.0], "ward": ["eye", "eye"]})
+        >>> bool((hash_rows(whole, b"key") == hash_rows(floats, b"key")).all())
+        True
+    """
+    seeds = _seeds(key, table.num_columns)
+    hashes = np.full(table.num_rows, seeds[0])
+    for cells, seed in zip(table.columns, seeds[1:], strict=True):
+        hashes = mix_bits(hashes ^ mix_bits(hash_cells(flat(cells), key) + seed))
+    return hashes
+
+
+def mix_bits(values: Keys) -> Keys:
+    """Return well-mixed bits (SplitMix64), the same for the same value."""
+    added, first, second = map(np.uint64, _SPLITMIX)
+    bits = values + added
+    bits = (bits ^ (bits >> np.uint64(30))) * first
+    bits = (bits ^ (bits >> np.uint64(27))) * second
+    return bits ^ (bits >> np.uint64(31))
+
+
+def hash_cells(array: pa.Array, key: bytes) -> Keys:
+    """Return 64 bits for each cell, the same for equal cells; True and 1 have the same."""
+    kind = array.type
+    if is_text(kind) or pa.types.is_dictionary(kind):
+        return _each(array, lambda some: _hashed_texts(some, key), fill=_MISSING)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        bits = _hashed_numbers(array, key)
+    elif pa.types.is_time(kind):
+        bits = _hashed_ticks(read_times(array), _CLOCK)
+    else:
+        zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+        bits = _hashed_ticks(read_instants(array, zoned=zoned), _INSTANT)
+    return np.where(find_missing(array), _MISSING, bits)
+
+
+def text_of(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
+    """Return the text of a Python object that means the same cell; None if it is missing.
+
+    What is no plain value, such as a list, becomes text that reads as nothing.
+
+    Example:
+        >>> text_of(True), text_of(Decimal("1.50")), text_of(dt.date(2024, 2, 29)), text_of(1e-7)
+        ('true', '1.50', '2024-02-29', '1e-07')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return None if value != value else repr(value)  # noqa: PLR0124 (NaN)
+    if value is None or _is_no_time(value):
+        return None
+    if isinstance(value, Decimal):
+        finite = str(value).lower() if value.is_finite() else repr(float(value))
+        return None if value.is_nan() else finite
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return repr(value.total_seconds())
+    if isinstance(value, (bytes, bytearray)):
+        return _text_of_bytes(bytes(value))
+    return _UNREADABLE if hasattr(value, "__len__") or hasattr(value, "__dict__") else str(value)
+
+
+def _is_canonical(kind: pa.DataType) -> bool:
+    known = (pa.bool_(), pa.int64(), pa.uint64(), pa.float64(), pa.date32(), pa.time64("us"))
+    return kind in known or (pa.types.is_timestamp(kind) and kind.unit == "us") or is_text(kind)
+
+
+def _canonical(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a type)
+    kind = array.type
+    if is_text(kind):
+        return _normalised(
+            array.cast(pa.large_string()) if pa.types.is_string_view(kind) else array
+        )
+    if _is_canonical(kind):
+        return array
+    if is_nested(kind):
+        raise DataError(f"column {name!r} is of type {kind}: expected plain values.")
+    if isinstance(array, pa.ExtensionArray):
+        return _canonical(array.storage, name)
+    if pa.types.is_integer(kind):
+        return array.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return array.cast(pa.float64())
+    if pa.types.is_decimal(kind):
+        return pc.utf8_lower(array.cast(pa.string()))  # as Python prints it
+    if pa.types.is_timestamp(kind):
+        ticks = _ticks(array.cast(pa.int64()), kind.unit)
+        return ticks.cast(pa.timestamp("us", kind.tz))
+    if pa.types.is_date64(kind):
+        return array.cast(pa.date32(), safe=False)
+    if pa.types.is_time(kind):
+        whole = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())  # noqa: PLR2004
+        return _ticks(whole.cast(pa.int64()), kind.unit).cast(pa.time64("us"))
+    if pa.types.is_duration(kind):
+        return pc.divide(_ticks(array.cast(pa.int64()), kind.unit).cast(pa.float64()), 1e6)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.string())
+    return pa.array([text_of(value) for value in array.to_pylist()], pa.string())
+
+
+def _canonical_dictionary(array: pa.DictionaryArray, name: str) -> pa.Array:
+    values = _canonical(array.dictionary, name)
+    if not is_text(values.type):
+        return pc.take(values, array.indices)
+    if values is array.dictionary and array.type.index_type == pa.int32():
+        return array
+    return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), values)
+
+
+def _normalised(text: pa.Array) -> pa.Array:
+    """Return text in normal form C; itself if it is ASCII, as most is."""
+    if pc.all(pc.string_is_ascii(text)).as_py() is not False:
+        return text
+    return pc.utf8_normalize(text, form="NFC")
+
+
+def _ticks(array: pa.Array, unit: str) -> pa.Array:
+    """Return whole numbers of a unit as microseconds: rounded down, and cut where int64 ends."""
+    values = array.fill_null(0).to_numpy(zero_copy_only=False)
+    if unit == "ns":
+        ticks = np.floor_divide(values, 1000)
+    else:
+        most = _LARGEST_TICK // _UNITS[unit]
+        ticks = np.clip(values, -most, most) * _UNITS[unit]
+    return pa.array(ticks, mask=pc.is_null(array).to_numpy(zero_copy_only=False))
+
+
+def _encoded(array: pa.Array) -> pa.DictionaryArray:
+    return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+
+
+def _each(array: pa.Array, read: Callable[[pa.Array], NDArray[Any]], *, fill: Any) -> NDArray[Any]:
+    """Return what `read` says of cells, of which each different one is looked at once."""
+    encoded = _encoded(array)
+    found = read(encoded.dictionary)
+    if not len(found):
+        return np.full(len(array), fill, dtype=found.dtype)
+    taken: NDArray[Any] = found[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+    if encoded.indices.null_count:
+        taken[pc.is_null(encoded.indices).to_numpy(zero_copy_only=False)] = fill
+    return taken
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Return cells as Python objects; instants with a zone as those of UTC."""
+    if pa.types.is_timestamp(array.type):
+        zone = None if array.type.tz is None else dt.UTC
+        ticks = array.cast(pa.int64()).to_pylist()
+        return [None if tick is None else _moment(tick, zone) for tick in ticks]
+    return list(array.to_pylist())
+
+
+def _moment(tick: int, zone: dt.tzinfo | None) -> dt.datetime | None:
+    try:
+        return (_EPOCH + tick * _MICROSECOND).replace(tzinfo=zone)
+    except OverflowError:
+        return None
+
+
+def _text_of(value: Any) -> str | None:
+    """Return the one text of all cells that mean the same."""
+    if isinstance(value, str):
+        return _text_of_text(value)
+    if isinstance(value, float):
+        return None if value != value else _text_of_number(value)  # noqa: PLR0124 (NaN)
+    if isinstance(value, dt.datetime):
+        return _text_of_moment(value)
+    return None if value is None else str(value.isoformat())
+
+
+def _text_of_text(text: str) -> str | None:
+    if not text.strip():
+        return None
+    found = _TYPED.fullmatch(text)
+    if found is None:
+        return text
+    if found["word"]:
+        return found["word"].lower()
+    if found["number"]:
+        whole = _INTEGER.fullmatch(text)
+        return str(int(whole["digits"])) if whole else _text_of_number(float(text))
+    instant, time = _parsed_instant(text), _parsed_time(text)
+    if instant is not None:
+        moment = _moment(instant[0], dt.UTC if instant[1] else None)
+        return text if moment is None else _text_of_moment(moment)
+    return text if time is None else str((_EPOCH + time * _MICROSECOND).time().isoformat())
+
+
+def _text_of_number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _text_of_moment(value: dt.datetime) -> str:
+    midnight = value.tzinfo is None and value.time() == dt.time()
+    return value.date().isoformat() if midnight else value.isoformat()
+
+
+def _text_of_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.hex()
+
+
+def _is_no_time(value: Any) -> bool:
+    """Whether something is pandas' NaT or NA, without loading pandas."""
+    return type(value).__name__ in {"NaTType", "NAType"}
+
+
+def _as_floats(array: pa.Array) -> Floats:
+    values: Floats = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _parsed_numbers(texts: pa.Array) -> Floats:
+    return np.array([_number_of(text) for text in texts.to_pylist()], dtype=np.float64)
+
+
+def _number_of(text: str | None) -> float:
+    if text is None:
+        return np.nan
+    if _ANY_NUMBER.fullmatch(text):
+        return float(text)
+    return {"true": 1.0, "false": 0.0}.get(text.strip().lower(), np.nan)
+
+
+def _parsed_booleans(texts: pa.Array) -> NDArray[np.int8]:
+    words = dict.fromkeys(TRUE_WORDS, 1) | dict.fromkeys(FALSE_WORDS, 0)
+
+    def read(text: str | None) -> int:
+        known = words.get("" if text is None else text.strip().lower())
+        return {1.0: 1, 0.0: 0}.get(_number_of(text), -1) if known is None else known
+
+    return np.array([read(text) for text in texts.to_pylist()], dtype=np.int8)
+
+
+def _whole_number(text: str | None) -> Decimal | None:
+    value = _number_of(text)
+    if text is None or value != value:  # noqa: PLR0124 (NaN)
+        return None
+    whole = _INTEGER.fullmatch(text)
+    if whole:
+        return Decimal(whole["digits"])
+    return Decimal(round(min(max(value, -1e37), 1e37)))
+
+
+def _parsed_at_once(texts: pa.Array) -> pa.Array | None:
+    """Return instants without a zone, if all cells are such; None if they must be read one by one.
+
+    Arrow reads more kinds of text than are instants here, so their form is looked at first.
+    """
+    if not pc.all(pc.match_substring_regex(texts, f"^{_LOCAL}$")).as_py():
+        return None
+    cast = attempt(lambda: texts.cast(pa.timestamp("us")).cast(pa.int64()))
+    before = cast is None or pc.any(pc.less(cast, _FIRST_TICK)).as_py()  # Python has no year 0
+    return None if before else cast
+
+
+def _parsed_instant(text: str | None) -> tuple[int, bool] | None:
+    """Return the microseconds since 1970 that ISO text stands for, and whether it names a zone."""
+    found = None if text is None else _TYPED.fullmatch(text)
+    if found is None or not found["instant"]:
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(_six_digits(found["instant"]))
+        zoned = moment.tzinfo is not None
+        since = (moment.astimezone(dt.UTC).replace(tzinfo=None) if zoned else moment) - _EPOCH
+    except (ValueError, OverflowError):
+        return None
+    return since // _MICROSECOND, zoned
+
+
+def _parsed_time(text: str | None) -> int | None:
+    found = None if text is None else _TYPED.fullmatch(text)
+    if found is None or not found["time"]:
+        return None
+    try:
+        clock = dt.time.fromisoformat(_six_digits(found["time"]))
+    except ValueError:
+        return None
+    return (dt.datetime.combine(_EPOCH, clock) - _EPOCH) // _MICROSECOND
+
+
+def _six_digits(text: str) -> str:
+    """Return ISO text without what is finer than a microsecond: times are rounded down."""
+    return re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text)
+
+
+def _first_of_each(keys: Keys) -> NDArray[np.int64]:
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _index_in(cells: Any, listed: Any) -> NDArray[np.int64]:
+    found = pc.index_in(pa.array(cells), value_set=pa.array(listed))
+    places = pc.fill_null(found, NOT_LISTED).to_numpy(zero_copy_only=False)
+    return np.asarray(places, dtype=np.int64)
+
+
+def _seeds(key: bytes, columns: int) -> Keys:
+    start = hashlib.blake2b(key, digest_size=8).digest()
+    first = np.frombuffer(start, dtype=np.uint64)[0]
+    return mix_bits(first + np.arange(columns + 1, dtype=np.uint64))
+
+
+def _hashed_numbers(array: pa.Array, key: bytes) -> Keys:
+    """Return the bits of doubles; integers that no double holds go by their digits."""
+    values = read_numbers(array)
+    bits = (np.where(np.isnan(values), 0.0, values) + 0.0).view(np.uint64)  # -0.0 is 0.0
+    far = np.isfinite(values) & (np.abs(values) > EXACT_INTEGERS)
+    if not far.any():
+        return bits
+    bits = bits.copy()
+    integers = array.filter(pa.array(far)).to_pylist()
+    bits[far] = _digests([str(int(value)) for value in integers], key)
+    return bits
+
+
+def _hashed_ticks(ticks: pa.Array, mark: np.uint64) -> Keys:
+    values: NDArray[np.int64] = ticks.fill_null(0).to_numpy(zero_copy_only=False)
+    return mix_bits(values.view(np.uint64) ^ mark)
+
+
+def _hashed_texts(texts: pa.Array, key: bytes) -> Keys:
+    """Return bits of text: those of the number, boolean, instant or time that it reads as."""
+    cells = texts.to_pylist()
+    bits = np.full(len(cells), _MISSING)
+    kinds: dict[str, list[int]] = {}
+    for place, text in enumerate(cells):
+        if text is not None and text.strip():
+            kinds.setdefault(_kind_of_text(text), []).append(place)
+    for kind, places in kinds.items():
+        some = [cells[place] for place in places]
+        bits[places] = _HASHES.get(kind, _digests)(some, key)
+    return bits
+
+
+def _kind_of_text(text: str) -> str:
+    found = _TYPED.fullmatch(text)
+    if found is None:
+        return "text"
+    if found["number"] and _is_far(_INTEGER.fullmatch(text)):
+        return "integer"
+    if found["instant"] and _parsed_instant(text) is None:
+        return "text"
+    if found["time"] and _parsed_time(text) is None:
+        return "text"
+    return str(found.lastgroup)
+
+
+def _is_far(whole: re.Match[str] | None) -> bool:
+    """Whether text is an integer that no double holds, which goes by its digits."""
+    return whole is not None and abs(int(whole["digits"])) > EXACT_INTEGERS
+
+
+def _hashed_integers(texts: list[str], key: bytes) -> Keys:
+    return _digests([str(_whole_number(text)) for text in texts], key)
+
+
+_HASHES: dict[str, Callable[[list[str], bytes], Keys]] = {
+    "integer": _hashed_integers,
+    "word": lambda texts, key: hash_cells(
+        pa.array([text.strip().lower() == "true" for text in texts]), key
+    ),
+    "number": lambda texts, key: hash_cells(pa.array([float(text) for text in texts]), key),
+    "instant": lambda texts, _: _hashed_ticks(
+        pa.array([(_parsed_instant(text) or (0,))[0] for text in texts]), _INSTANT
+    ),
+    "time": lambda texts, _: _hashed_ticks(
+        pa.array([_parsed_time(text) for text in texts], pa.int64()), _CLOCK
+    ),
+}
+
+
+def _digests(texts: Sequence[str], key: bytes) -> Keys:
+    short = hashlib.blake2b(key, digest_size=32).digest()
+    digests = [hashlib.blake2b(one.encode(), key=short, digest_size=8).digest() for one in texts]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)

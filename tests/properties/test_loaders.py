@@ -214,7 +214,7 @@ def parts_of(path):
         return {part.filename: archive.read(part) for part in archive.infolist()}
 
 
-def write_zip(target, parts, packing=zipfile.ZIP_DEFLATED):
+def write_zip(target, parts, packing=zipfile.ZIP_STORED):
     with zipfile.ZipFile(target, "w", packing) as archive:
         for name, content in parts:
             archive.writestr(name, content)

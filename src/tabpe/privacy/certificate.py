@@ -130,7 +130,8 @@ class Certificate:
         anew. `tabpe.verify` tells whether it was the same.
 
         Raises:
-            ArchiveError: If a field is missing, unknown or malformed; it is named.
+            ArchiveError: If it is no certificate, or fields of it are missing, unknown or
+                malformed (`FieldError`); they are named.
         """
         return cls(**reading.fields_of(plain))
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from tabpe import _validate
-from tabpe.errors import ArchiveError, ParameterError, shown
+from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
@@ -19,7 +19,7 @@ from tabpe.privacy.delta import RowCount
 
 FORMAT = 1
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
-_LONGEST = 300
+_LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
 Reader = Callable[[str, Any], Any]
 
 
@@ -27,7 +27,8 @@ def fields_of(plain: Any) -> dict[str, Any]:
     """Return what a `Certificate` is made of.
 
     Raises:
-        ArchiveError: If a field is missing, unknown or malformed; it is named.
+        FieldError: If fields are missing, unknown or malformed; the first few are named.
+        ArchiveError: If it is no certificate, or of another format.
     """
     if not isinstance(plain, Mapping):
         raise ArchiveError("certificate: expected a mapping of fields.")
@@ -41,7 +42,7 @@ def fields_of(plain: Any) -> dict[str, Any]:
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])
     except ParameterError as error:
         told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
-        raise ArchiveError(f"certificate: {told[:_LONGEST]}") from None
+        raise FieldError(f"certificate: {told[:_LONGEST]}") from None
     for name in ("format", "status", "guarantee"):
         known.pop(name)
     return known
@@ -51,13 +52,20 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
     if not isinstance(value, Mapping):
         raise ParameterError(f"{where}: expected a mapping of fields.")
     prefix = f"{where}." if where else ""
-    for name in readers:
-        if name not in value:
-            raise ParameterError(f"{prefix}{name}: missing.")
-    for name in value:
-        if name not in readers:
-            raise ParameterError(f"{shown(prefix + str(name))}: not a field of a certificate.")
-    return {name: read(prefix + name, value[name]) for name, read in readers.items()}
+    wrong = [f"{prefix}{name}: missing." for name in readers if name not in value]
+    strange = (shown(prefix + str(name)) for name in value if name not in readers)
+    wrong += [f"{name}: not a field of a certificate." for name in strange]
+    found = {}
+    for name, read in readers.items():
+        try:
+            if name in value:
+                found[name] = read(prefix + name, value[name])
+        except ParameterError as error:
+            wrong.append(str(error)[:_LONGEST_OF_ONE])
+    if wrong:
+        rest = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
+        raise ParameterError(" ".join(wrong[:_MOST_TOLD]) + rest)
+    return found
 
 
 def _text(name: str, value: Any) -> str:

@@ -41,6 +41,7 @@ def certify(
     unit: str | None,
     created: str,
     notes: tuple[str, ...],
+    measurements: str,
 ) -> Certificate:
     """Return the certificate of a finished run."""
     epsilon = spent_epsilon(request, facts, account, noise)
@@ -67,6 +68,7 @@ def certify(
         versions=versions(),
         created=created,
         notes=(*_notes(request, facts, account, schema, unit), *notes),
+        measurements_sha256=measurements,
     )
 
 

@@ -12,12 +12,14 @@ from tabpe.privacy.ledger.entries import (
     Bill,
     Budget,
     Entry,
+    Progress,
     digest_of,
     printable,
     read_bill,
 )
 
 BUDGET, RESERVED, SPENT, REFUNDED = "budget", "reserved", "spent", "refunded"
+STARTED, MEASURED = "started", "measured"
 _SHOWN = 8
 
 
@@ -61,6 +63,8 @@ class Book:
         steps = {
             BUDGET: self._set_budget,
             RESERVED: self._reserve,
+            STARTED: self._start,
+            MEASURED: self._measure,
             SPENT: self._spend,
             REFUNDED: self._refund,
         }
@@ -116,11 +120,31 @@ class Book:
             check_relation(budget, entry)
         self.entries[entry.id] = entry
 
+    def _start(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._open(content), Progress.from_dict(content)
+        known = entry.progress
+        if known is not None:
+            if now.token == known.token or now.measurements < known.measurements:
+                raise LedgerError(f"entry {entry.id[:_SHOWN]}: does not go on from its last start.")
+            now = dataclasses.replace(now, starts=known.starts + 1)
+        self.entries[entry.id] = dataclasses.replace(entry, progress=now)
+
+    def _measure(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._open(content), Progress.from_dict(content)
+        known = entry.progress
+        if known is None or (now.token, now.measurements) != (known.token, known.measurements + 1):
+            raise LedgerError(f"entry {entry.id[:_SHOWN]}: is not the next of its last start.")
+        now = dataclasses.replace(now, starts=known.starts)
+        self.entries[entry.id] = dataclasses.replace(entry, progress=now)
+
     def _spend(self, content: dict[str, Any], time: str) -> None:
         certificate = digest_of("certificate_sha256", content["certificate_sha256"])
         self._close(content, time, read_bill(content["bill"]), certificate)
 
     def _refund(self, content: dict[str, Any], time: str) -> None:
+        known = self._open(content).progress
+        if known is not None and (known.measurements or known.starts > 1):
+            raise LedgerError(f"entry {content['entry'][:_SHOWN]}: may have read rows: it counts.")
         self._close(content, time, None, None)
 
     def _close(

@@ -256,8 +256,8 @@ class Ledger:
                 return [], (before, None)
             if before.state == "spent":
                 raise LedgerError(
-                    f"{self.path}: the run is spent with another certificate: its measurements "
-                    f"were made twice. Release nothing of this one; begin in a new folder."
+                    f"entry {entry_id!r} is spent: expected reserved. It has another bill or "
+                    f"certificate: release nothing of this one, and begin in a new folder."
                 )
             if before.progress is not None:
                 _check_last(before, token)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from tabpe.errors import LedgerError, did_you_mean
@@ -42,14 +42,22 @@ class Book:
         self.digests: list[str] = []
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Book:
+    def of(cls, events: Sequence[Event], known: Book | None = None) -> Book:
         """Return what the events of a file come to.
+
+        Args:
+            events: All of them.
+            known: What the first of them come to, if that was found before.
 
         Raises:
             LedgerError: If one may not follow, or says nothing that makes sense.
         """
-        book = cls()
-        for event in events:
+        book, done = cls(), 0
+        if known is not None and known.leads_to(events):
+            done = len(known.digests)
+            book.budgets, book.entries = dict(known.budgets), dict(known.entries)
+            book.digests = list(known.digests)
+        for event in events[done:]:
             try:
                 book.add(event)
             except (KeyError, TypeError, OverflowError):
@@ -57,6 +65,11 @@ class Book:
             except ValueError as error:
                 raise LedgerError(f"event {event.seq}: {error}") from None
         return book
+
+    def leads_to(self, events: Sequence[Event]) -> bool:
+        """Whether these are the events so far, and perhaps more: a chain is known by its end."""
+        done = len(self.digests)
+        return not done or (done <= len(events) and events[done - 1].digest == self.head)
 
     def add(self, event: Event) -> None:
         """Take one more event in."""

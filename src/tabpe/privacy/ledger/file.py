@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tabpe import _atomic
 from tabpe.errors import LedgerError, OutputError
@@ -73,6 +73,9 @@ class EventFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # What was read last, and held.
+        self._rows: list[tuple[Any, ...]] = []
+        self._checked: list[Event] = []
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -118,12 +121,16 @@ class EventFile:
     def _events(self, connection: sqlite3.Connection) -> list[Event]:
         self._check_format(connection)
         columns = "seq, time, kind, payload, previous, sha256"
-        rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq")  # noqa: S608
-        events = [Event(*row) for row in rows]
-        broken = first_break(events) or _lost_end(connection, events)
+        rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq").fetchall()  # noqa: S608
+        # All rows are read each time; those that were found to hold before are only compared.
+        known = self._checked if rows[: len(self._rows)] == self._rows else []
+        new = [Event(*row) for row in rows[len(known) :]]
+        events = [*known, *new]
+        broken = first_break(new, known[-1] if known else None) or _lost_end(connection, events)
         if broken is not None:
             raise LedgerError(f"{self.path}: the chain is broken. {broken[0].upper()}{broken[1:]}")
-        return events
+        self._rows, self._checked = rows, events
+        return list(events)
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
         # The first look into a file undoes what a process left half done when it died.

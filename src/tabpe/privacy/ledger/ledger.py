@@ -75,6 +75,7 @@ class Ledger:
         self.path = default_path() if path is None else Path(path)
         self._in_data_folder = path is None
         self._file = EventFile(self.path)
+        self._folded: Book | None = None
 
     def exists(self) -> bool:
         """Whether there is a file yet; without one, nothing is spent."""
@@ -313,7 +314,8 @@ class Ledger:
 
     def _book_of(self, events: list[Event]) -> Book:
         try:
-            return Book.of(events)
+            self._folded = Book.of(events, self._folded)
+            return Book.of(events, self._folded)  # of its own, for who adds to it
         except LedgerError as error:
             raise LedgerError(f"{self.path}: {error}") from None
 

@@ -69,6 +69,15 @@ def test_without_a_budget_one_line_warns(synth, folder):
     assert (folder / "home" / "tabpe" / "ledger.db").exists()
 
 
+def test_a_required_budget_that_is_missing_is_exit_code_3(synth, folder, ledger):
+    result = synth("--dataset", "visits", "--ledger", "l.db", "--require-budget")
+    assert result.exit_code == 3
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: dataset='visits': has no budget")
+    assert ledger.entries() == ()
+    assert synth(*NAMED, "--require-budget").exit_code == 0
+
+
 def test_a_bad_cell_stays_charged_and_a_missing_column_costs_nothing(synth, folder, ledger):
     text = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(text.replace("age", "aeg", 1))

@@ -36,6 +36,7 @@ from tabpe.cli.options import (
     PrivateSchema,
     PublicRows,
     Quiet,
+    RequireBudget,
     Rows,
     RunDir,
     Save,
@@ -85,6 +86,7 @@ def synth(
     run_dir: RunDir = None,
     dataset: Dataset = None,
     ledger: LedgerFile = None,
+    require_budget: RequireBudget = False,
     save: Save = None,
     quiet: Quiet = False,
     force: Force = False,
@@ -129,6 +131,7 @@ def synth(
             run_dir=run_dir,
             dataset=dataset,
             ledger=ledger,
+            require_budget=require_budget,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(private, schema)

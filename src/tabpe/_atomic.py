@@ -180,11 +180,13 @@ class _Draft:
         """
         if self._hidden is None:
             try:
-                return self._name(self.path)
+                self._name(self.path)
             except FileExistsError:
                 raise
             except OSError:
                 self._hide()
+            else:
+                return
         if self._hidden is not None:
             os.link(self._hidden, self.path)
 
@@ -192,9 +194,11 @@ class _Draft:
         """Give it its name, in the place of what has it now."""
         if self._hidden is None:
             try:
-                return self._name(self.path)
+                self._name(self.path)
             except OSError:
                 self._hide()
+            else:
+                return
         if self._hidden is not None:
             self._hidden.replace(self.path)
 

@@ -10,6 +10,7 @@ has a hidden one from the beginning, which a killed process leaves behind.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -70,6 +71,27 @@ def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
         _sync_folder(path.parent)
     except FileExistsError:
         raise OutputError(f"{path}: exists already.") from None
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file that exists. When this returns, it is on the disk.
+
+    What stops it may leave the beginning of the line, without its end.
+
+    Raises:
+        OutputError: If it can not be written.
+    """
+    content = f"{line}\n".encode()
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            if os.write(handle, content) < len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 

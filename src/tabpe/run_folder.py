@@ -93,7 +93,7 @@ class RunFolder:
     def __init__(self, path: Path, run: Run, identity: Mapping[str, Any]) -> None:
         self._path = path
         make_private_folder(path)
-        with _locked(path) as lock, _foreseen(path):
+        with _foreseen(path), _locked(path) as lock:
             self._clean()
             self.run = self._opened(run, json.loads(json.dumps(identity)))
             self._lock = lock.pop_all()
@@ -118,7 +118,7 @@ class RunFolder:
     def start(self) -> Start:
         """Return a new start of the run, for its ledger. When this returns, it is on the disk."""
         found = Start(secrets.token_hex(16), tuple(self._starts), tuple(self.digests))
-        self._log(f"{_STARTED} {found.token}")
+        _atomic.append(self._path / _LOG, f"{_STARTED} {found.token}")
         self._starts.append(found.token)
         return found
 
@@ -148,7 +148,7 @@ class RunFolder:
         _atomic.create(self._file(name, place), linked.fill)
         self._transcript.note(content.text, content.arrays)
         self.digests.append(self._transcript.sha256)
-        self._log(f"{_MEASURED} {number} {self.digests[-1]}")
+        _atomic.append(self._path / _LOG, f"{_MEASURED} {number} {self.digests[-1]}")
 
     def forget(self) -> bool:
         """Leave the folder empty, or return False. Only for a run that has read nothing."""
@@ -242,16 +242,6 @@ class RunFolder:
                         )
                 case _:
                     raise ArchiveError(f"{path}: damaged: {_THEN}.")
-
-    def _log(self, line: str) -> None:
-        """Add a line to the log. When this returns, it is on the disk."""
-        path = self._path / _LOG
-        try:
-            with path.open("ab", buffering=0) as log:
-                log.write(f"{line}\n".encode())
-                os.fsync(log.fileno())
-        except OSError as error:
-            raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
     def _cut(self, size: int) -> None:
         path = self._path / _LOG

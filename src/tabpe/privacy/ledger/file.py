@@ -156,7 +156,7 @@ class EventFile:
             return
         try:
             _atomic.create(self.path, _atomic.filler(_new_ledger()))
-        except (OutputError, ValueError) as error:
+        except (OutputError, ValueError, sqlite3.Error) as error:
             if not self.exists():  # else another process was faster
                 raise LedgerError(f"can not make the ledger: {error}") from None
 

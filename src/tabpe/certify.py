@@ -42,6 +42,7 @@ def certify(
     strict: bool,
     created: str,
     notes: tuple[str, ...],
+    measurements: str,
 ) -> Certificate:
     """Return the certificate of a finished run."""
     epsilon = spent_epsilon(request, facts, account, noise)
@@ -69,6 +70,7 @@ def certify(
         versions=versions(),
         created=created,
         notes=(*_notes(request, facts, account, schema, unit), *notes),
+        measurements_sha256=measurements,
     )
 
 

@@ -354,7 +354,7 @@ def test_ctrl_c_in_the_middle_leaves_no_file(folder):
             process.kill()
     assert process.returncode == 2
     assert output == ""
-    assert errors == "error: interrupted; nothing was written.\n"
+    assert errors == "error: interrupted; no output was written.\n"
     assert not [path for path in folder.iterdir() if "out" in path.name]
 
 

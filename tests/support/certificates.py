@@ -72,6 +72,7 @@ def honest(
         versions={"tabpe": "0.1.0"},
         created="2025-01-01T00:00:00+00:00",
         notes=("a note",),
+        measurements_sha256="cd" * 32,
         release=release,
         ledger=ledger,
     )

@@ -148,6 +148,7 @@ def certificate_of(
         versions=versions(),
         created=created,
         notes=_notes(bill),
+        measurements_sha256=agreed.terms.transcript.sha256,
         adaptive=agreed.adaptive,
     )
 

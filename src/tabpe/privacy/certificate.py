@@ -55,6 +55,8 @@ class Certificate:
         notes: What else a reader should know.
         adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
             that was fixed at the beginning (`tabpe.privacy.concentrated`).
+        measurements_sha256: SHA-256 of all noisy measurements, in their order; None in certificates
+            of format 1, which had none.
         release: The table that was written; None as long as none was.
         ledger: Where the charge is recorded; None if there is no ledger.
     """
@@ -83,13 +85,16 @@ class Certificate:
     created: str
     notes: tuple[str, ...] = field(default=())
     adaptive: bool = False
+    measurements_sha256: str | None = None
     release: WrittenTable | None = None
     ledger: LedgerEntry | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file, and what follows from them."""
-        head = {"format": reading.FORMAT, "status": self.status}
+        head = {"format": self.format, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if self.measurements_sha256 is None:
+            plain.pop("measurements_sha256")
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
@@ -98,6 +103,11 @@ class Certificate:
             plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
         plain["guarantee"] = self.guarantee.to_dict()
         return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+    @property
+    def format(self) -> int:
+        """The format of its file: a certificate that was read is written as it was."""
+        return 1 if self.measurements_sha256 is None else reading.FORMAT
 
     @property
     def digest(self) -> str:
@@ -197,6 +207,8 @@ class Certificate:
         for place, note in enumerate(self.notes):
             lines += _entry("" if place else "notes", note)
         lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
+        if self.measurements_sha256 is not None:
+            lines += _entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
         if self.release is not None:
             named = f"{self.release.file}: {self.release.rows:,} rows"
             lines += _entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")

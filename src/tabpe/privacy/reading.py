@@ -17,7 +17,7 @@ from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
 from tabpe.privacy.delta import RowCount
 
-FORMAT = 1
+FORMAT = 2  # format 1 has no digest of the measurements
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
 _LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
 Reader = Callable[[str, Any], Any]
@@ -32,11 +32,12 @@ def fields_of(plain: Any) -> dict[str, Any]:
     """
     if not isinstance(plain, Mapping):
         raise ArchiveError("certificate: expected a mapping of fields.")
-    if plain.get("format") != FORMAT or isinstance(plain.get("format"), bool):
+    if plain.get("format") not in (1, FORMAT) or isinstance(plain.get("format"), bool):
         given = shown(plain.get("format"))
-        raise ArchiveError(f"certificate format {given}: expected {FORMAT}.")
+        raise ArchiveError(f"certificate format {given}: expected {FORMAT}, or 1.")
+    later = {"measurements_sha256": _digest} if plain["format"] == FORMAT else {}
     try:
-        known = _record("", plain, _FIELDS)
+        known = _record("", plain, _FIELDS | later)
         adjacency = Adjacency.of(known.pop("adjacency"))
         known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])

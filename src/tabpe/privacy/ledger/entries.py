@@ -1,4 +1,4 @@
-"""What a ledger knows: budgets, and entries of what was reserved, spent or given back."""
+"""What a ledger knows: budgets, entries of what was reserved, spent or given back, and progress."""
 
 from __future__ import annotations
 
@@ -81,6 +81,41 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """What a ledger knows of a run in a folder.
+
+    Args:
+        token: A random name of the last start.
+        measurements: How many measurements it has made.
+        sha256: The digest of all of them.
+        starts: How often it was started.
+    """
+
+    token: str
+    measurements: int
+    sha256: str
+    starts: int = 1
+
+    def to_dict(self, entry: str) -> dict[str, Any]:
+        """Return plain values for an event about an entry."""
+        return {
+            "entry": entry,
+            "token": self.token,
+            "measurements": self.measurements,
+            "sha256": self.sha256,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Progress:
+        """Read what an event says."""
+        return cls(
+            printable("token", plain["token"]),
+            _validate.whole("measurements", plain["measurements"], least=0),
+            digest_of("sha256", plain["sha256"]),
+        )
+
+
+@dataclass(frozen=True)
 class Entry:
     """One run on a data set, and what it costs.
 
@@ -96,6 +131,7 @@ class Entry:
         certificate_sha256: Hash of the certificate, once it is spent.
         reserved_at: When, in UTC.
         closed_at: When it was spent or refunded, in UTC.
+        progress: How far it has got, if it is in a folder to go on from.
     """
 
     id: str
@@ -109,6 +145,7 @@ class Entry:
     certificate_sha256: str | None = None
     reserved_at: str = ""
     closed_at: str | None = None
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         printable("id", self.id)

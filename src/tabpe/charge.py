@@ -41,6 +41,8 @@ class Charge:
         neighbours: Neighbours,
         slack: float,
         give_back: Callable[[], bool],
+        *,
+        adaptive: bool = False,
     ) -> Iterator[Entry]:
         """Hold what a run may cost, from before its first read on.
 
@@ -53,9 +55,16 @@ class Charge:
             neighbours: The relation that it is for.
             slack: How far a draw of its noise may be from exact.
             give_back: Whether no private row has been read.
+            adaptive: Whether its noise may follow its own answers.
         """
         entry = self.ledger.reserve(
-            self.dataset, bill, neighbours, unit=self.unit, slack=slack, entry_id=run
+            self.dataset,
+            bill,
+            neighbours,
+            unit=self.unit,
+            slack=slack,
+            entry_id=run,
+            adaptive=adaptive,
         )
         try:
             yield entry

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tabpe._home import secret_key
-from tabpe.budget import planned_bill
+from tabpe.budget import is_adaptive, planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import WatchedSource
 from tabpe.encode import Encoder
@@ -108,7 +108,12 @@ def _reserved(
     request, noise = settings.request, settings.noise
     bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
     with settings.charge.reserved(
-        begun.id, bill, request.neighbours, noise.slack, is_unread
+        begun.id,
+        bill,
+        request.neighbours,
+        noise.slack,
+        is_unread,
+        adaptive=is_adaptive(request),
     ) as entry:
         yield entry
 

@@ -15,7 +15,7 @@ from tabpe.measure.histograms import ROW_COUNT
 from tabpe.privacy import ROWS, Account, BillItem, Certificate, NoiseSource, composed_epsilon
 from tabpe.privacy.accounting import check_promise
 from tabpe.privacy.bill import EXPONENTIAL
-from tabpe.privacy.concentrated import Filter, epsilon_of_loss, loss_within
+from tabpe.privacy.concentrated import ZCDP, Filter, epsilon_of_loss, loss_within
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.noise import Chooser
@@ -148,6 +148,7 @@ def certificate_of(
         created=created,
         notes=_notes(bill),
         adaptive=agreed.adaptive,
+        filter=ZCDP if agreed.adaptive else None,
     )
 
 

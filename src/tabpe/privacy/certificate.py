@@ -52,7 +52,10 @@ class Certificate:
         created: When, in UTC.
         notes: What else a reader should know.
         adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
-            that was fixed at the beginning (`tabpe.privacy.concentrated`).
+            that was fixed at the beginning.
+        filter: What that limit is in: `ZCDP` or `GAUSSIAN_DP` (`tabpe.privacy.concentrated`). None
+            if the plan was fixed. Certificates from before there was this field have a limit of
+            zCDP if they are adaptive.
         release: The table that was written; None as long as none was.
         ledger: Where the charge is recorded; None if there is no ledger.
     """
@@ -80,6 +83,7 @@ class Certificate:
     created: str
     notes: tuple[str, ...] = field(default=())
     adaptive: bool = False
+    filter: str | None = None
     release: WrittenTable | None = None
     ledger: LedgerEntry | None = None
 
@@ -91,6 +95,8 @@ class Certificate:
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
         plain["bill"] = [self._item(item) for item in self.bill]
+        if self.filter is None:  # as it was before there was this field, so that digests stay
+            del plain["filter"]
         for name in ("delta_rows", "release", "ledger"):
             plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
         plain["guarantee"] = self.guarantee.to_dict()
@@ -183,6 +189,8 @@ class Certificate:
         if self.delta_slack:
             lines += _entry("slack", self._slack_in_words())
         lines += _entry("accountant", self.accountant)
+        if self.adaptive:
+            lines += _entry("adaptive", "noise may follow earlier answers, within a fixed limit")
         lines += _entry("noise", self.noise)
         lines += _entry("seeds", self.seed_policy)
         for place, fact in enumerate(self.assumed_public):

@@ -15,6 +15,7 @@ from tabpe.errors import ArchiveError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
+from tabpe.privacy.concentrated import FILTERS
 from tabpe.privacy.delta import RowCount
 
 FORMAT = 1
@@ -34,8 +35,10 @@ def fields_of(plain: Any) -> dict[str, Any]:
     if plain.get("format") != FORMAT or isinstance(plain.get("format"), bool):
         given = shown(plain.get("format"))
         raise ArchiveError(f"certificate format {given}: expected {FORMAT}.")
+    later = {name: read for name, read in _LATER.items() if name in plain}
     try:
-        known = _record("", plain, _FIELDS)
+        known = _record("", plain, _FIELDS | later)
+        _check_filter(known)
         adjacency = Adjacency.of(known.pop("adjacency"))
         known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])
@@ -58,6 +61,11 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
         if name not in readers:
             raise ParameterError(f"{shown(prefix + str(name))}: not a field of a certificate.")
     return {name: read(prefix + name, value[name]) for name, read in readers.items()}
+
+
+def _check_filter(known: Mapping[str, Any]) -> None:
+    if "filter" in known and not known["adaptive"]:
+        raise ParameterError("filter: a plan that is not adaptive has none.")
 
 
 def _text(name: str, value: Any) -> str:
@@ -183,3 +191,5 @@ _FIELDS: dict[str, Reader] = {
     "ledger": _or_none(_entry),
     "guarantee": lambda name, value: _record(name, value, _GUARANTEE),
 }
+# Fields that older certificates lack.
+_LATER: dict[str, Reader] = {"filter": partial(_validate.one_of, options=FILTERS)}

@@ -4,6 +4,15 @@ Entries are Gaussian measurements on one table, so they compose as the items of 
 epsilons are never added up. Delta is shared by all of them: what pays for values that one row alone
 holds and for noise that is not exact comes off first, entry by entry, because it depends on how
 many rows of a user count there. All items are then composed at what is left.
+
+*What one run shows may decide the noise of the next.* So a ledger is a filter: its total must hold
+however later runs follow from earlier releases. All entries compose as Gaussian mechanisms, for
+which that is a theorem (claim 17 of docs/privacy.md). Only a first run, whose plan was fixed, is
+stated by its privacy loss distribution, which may be a little less: nothing came before it.
+
+*Runs with a limit of zCDP* count with all of it, whatever they spent. Then everything is composed
+as zCDP: a discrete Gaussian histogram is 1 / (2 sigma^2)-zCDP, so losses add up. The total is at
+least what the other entries come to by themselves.
 """
 
 from __future__ import annotations
@@ -24,6 +33,7 @@ from tabpe.privacy.accounting import (
 )
 from tabpe.privacy.adjacency import SMALLEST_USER_SIGMA, Neighbours
 from tabpe.privacy.bill import BillItem
+from tabpe.privacy.concentrated import epsilon_of_loss
 from tabpe.privacy.ledger.entries import SMALLEST_SIGMA, Budget, Entry
 from tabpe.privacy.slack import delta_slack
 
@@ -50,6 +60,8 @@ def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
         [0.0, 0.96, 1.4]
     """
     epsilon = 0.0
+    if not entries:
+        return epsilon
     for _ in range(_MOST_STEPS):
         found = _epsilon_given_slack(entries, budget, epsilon)
         if found <= epsilon:
@@ -89,13 +101,20 @@ def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
 
 def _epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
     """Return the epsilon of all entries, where a promise of epsilon sets the slack of the noise."""
-    items = _grouped(entries)
-    delta = _delta_left(entries, budget, promise)
-    if not items:
-        return 0.0
-    if delta < SMALLEST_DELTA or (budget.unit is not None and items[0].sigma < SMALLEST_USER_SIGMA):
+    items = _grouped([entry for entry in entries if entry.limit is None])
+    delta, relation = _delta_left(entries, budget, promise), budget.neighbours
+    if delta < SMALLEST_DELTA or (relation.of_users and items[0].sigma < SMALLEST_USER_SIGMA):
         return math.inf
-    return composed_epsilon(items, delta, budget.neighbours)
+    found = composed_epsilon(items, delta, relation, adaptive=True)
+    limits = [entry.limit for entry in entries if entry.limit is not None]
+    if limits:
+        # Replaced rows are two rows apart: four times the zCDP of one, and twice that of noise.
+        apart = relation.squared_distance
+        loss = apart**2 * math.fsum(limits) + apart * math.fsum(item.loss for item in items)
+        return max(found, epsilon_of_loss(loss, delta))
+    if len(entries) == 1 and not entries[0].adaptive:
+        return min(found, composed_epsilon(items, delta, relation))
+    return found
 
 
 def _delta_left(entries: Sequence[Entry], budget: Budget, promise: float) -> float:

@@ -135,6 +135,8 @@ class Ledger:
         slack: float = 0.0,
         note: str = "",
         entry_id: str | None = None,
+        adaptive: bool = False,
+        limit: float | None = None,
     ) -> Entry:
         """Charge a data set for a run that is about to read it.
 
@@ -148,13 +150,18 @@ class Ledger:
             slack: How far a draw of the noise may be from exact (`NoiseSource.slack`).
             note: What its user wants to remember.
             entry_id: The name of the run, if it has one; random if left out.
+            adaptive: Whether the noise of the run may follow its own answers.
+            limit: The loss of zCDP that a filter holds the run to, if one does (`Filter.limit`).
+                All of it is charged, whatever is spent.
 
         Raises:
             BudgetError: If all entries together would exceed the budget.
             LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
         """
         named = uuid.uuid4().hex if entry_id is None else entry_id
-        entry = Entry(named, _name(dataset), tuple(bill), neighbours, unit, slack, note)
+        entry = Entry(
+            named, _name(dataset), tuple(bill), neighbours, unit, slack, note, adaptive, limit
+        )
 
         def decide(events: list[Event]) -> tuple[list[Event], Entry]:
             before = self._book_of(events).entries.get(named)

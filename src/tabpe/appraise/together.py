@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tabpe.appraise.terms import Offer
 from tabpe.errors import ParameterError
-from tabpe.privacy import BillItem, Certificate, OpenDPNoise, TableNoise
+from tabpe.privacy import BillItem, Certificate, OpenDPNoise, TableNoise, composed_epsilon
 from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.privacy.guarantee import round_up
@@ -68,12 +68,13 @@ def promised_together(offer: Offer, bill: tuple[BillItem, ...]) -> Together:
             Entry("measures", "both", bill, relation, offer.unit, offer.noise.slack),
         ]
         epsilon = spent_epsilon(entries, budget)
+        parts = table.epsilon, composed_epsilon(bill, offer.delta, relation)
     except ParameterError as error:
         return Together(note=f"the two do not add up: {error}")
     if math.isinf(epsilon):
         return Together(note="the two together take all of delta")
-    epsilon = max(round_up(epsilon, _DIGITS), table.epsilon, offer.request.epsilon)
-    return Together(epsilon, max(table.delta, offer.delta))
+    # Accountants round up by different amounts, which matters where one part is next to nothing.
+    return Together(round_up(max(epsilon, *parts), _DIGITS), max(table.delta, offer.delta))
 
 
 def _limit(table: Certificate) -> float | None:

@@ -43,7 +43,7 @@ _MOST_STEPS = 40
 # What one more run is taken to be: so many rounds.
 _ROUNDS = 15
 _DIGITS = 3
-_STEP_DOWN = 0.998
+_CAUTION = 0.998
 
 
 def spent_epsilon(entries: Sequence[Entry], budget: Budget) -> float:
@@ -78,8 +78,8 @@ def is_over(entries: Sequence[Entry], budget: Budget) -> bool:
 def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
     """Return the epsilon that one more run may ask for at the delta of the budget, rounded down.
 
-    A guess by Gaussian parameters, whose squares add up, and then such runs, each asking for a
-    little less, until one is not over. Noise that is not exact may need a little less still.
+    A guess by Gaussian parameters, whose squares add up; if that is over, the largest one that is
+    not is halved in on. Noise that is not exact may need a little less still.
 
     Example:
         >>> epsilon_left([], Budget("patients", 2.0, 1e-6))
@@ -91,12 +91,21 @@ def epsilon_left(entries: Sequence[Entry], budget: Budget) -> float:
     if spent >= budget.epsilon:
         return 0.0
     whole, taken = (gaussian_mu(epsilon, budget.delta) for epsilon in (budget.epsilon, spent))
-    asked = _STEP_DOWN * _gaussian_epsilon(math.sqrt(whole**2 - taken**2), budget.delta)
-    while asked > EPSILONS[0] and (sigma := _sigma(asked, budget)) <= LARGEST_SIGMA:
-        if not is_over([*entries, _run(sigma, budget)], budget):
-            return _down(asked)
-        asked *= _STEP_DOWN
-    return 0.0
+    asked = _CAUTION * _gaussian_epsilon(math.sqrt(whole**2 - taken**2), budget.delta)
+    if asked <= EPSILONS[0]:
+        return 0.0
+    over = asked if _is_too_much(asked, entries, budget) else None
+    low = EPSILONS[0] if over else asked
+    while over is not None and low < _CAUTION * over:
+        middle = math.sqrt(low * over)
+        low, over = (low, middle) if _is_too_much(middle, entries, budget) else (middle, over)
+    drowns = _sigma(low, budget) > LARGEST_SIGMA
+    return 0.0 if drowns or _is_too_much(low, entries, budget) else _down(low)
+
+
+def _is_too_much(asked: float, entries: Sequence[Entry], budget: Budget) -> bool:
+    """Whether one more run of that epsilon is over the budget."""
+    return is_over([*entries, _run(_sigma(asked, budget), budget)], budget)
 
 
 def _epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: float) -> float:
@@ -143,7 +152,7 @@ def _sigma(epsilon: float, budget: Budget) -> float:
 
 def _run(sigma: float, budget: Budget) -> Entry:
     """Return one more run as it is usually made."""
-    item = BillItem("votes", max(sigma, SMALLEST_SIGMA), _ROUNDS)
+    item = BillItem("votes", min(max(sigma, SMALLEST_SIGMA), LARGEST_SIGMA), _ROUNDS)
     return Entry("next", budget.dataset, (item,), budget.neighbours, budget.unit)
 
 

@@ -45,6 +45,7 @@ class Charge:
         give_back: Callable[[], bool],
         *,
         start: Start | None = None,
+        adaptive: bool = False,
     ) -> Iterator[Entry]:
         """Hold what a run may cost, from before its first read on.
 
@@ -58,9 +59,17 @@ class Charge:
             slack: How far a draw of its noise may be from exact.
             give_back: Whether no private row has been read.
             start: This start of the run, if it is in a folder to go on from.
+            adaptive: Whether its noise may follow its own answers.
         """
         entry = self.ledger.reserve(
-            self.dataset, bill, neighbours, unit=self.unit, slack=slack, entry_id=run, start=start
+            self.dataset,
+            bill,
+            neighbours,
+            unit=self.unit,
+            slack=slack,
+            entry_id=run,
+            start=start,
+            adaptive=adaptive,
         )
         try:
             yield entry

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tabpe._home import secret_key
-from tabpe.budget import planned_bill
+from tabpe.budget import is_adaptive, planned_bill
 from tabpe.certify import certify, versions
 from tabpe.charge import ChargedStart, WatchedSource
 from tabpe.encode import Encoder
@@ -108,7 +108,13 @@ def _reserved(
     bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
     start = None if folder is None else folder.start()
     with settings.charge.reserved(
-        begun.id, bill, request.neighbours, noise.slack, is_unread, start=start
+        begun.id,
+        bill,
+        request.neighbours,
+        noise.slack,
+        is_unread,
+        start=start,
+        adaptive=is_adaptive(request),
     ) as entry:
         yield entry
 

@@ -141,7 +141,6 @@ def certify(order: Order, measurements: str) -> Certificate:
         delta_rows=None,
         neighbours=request.neighbours,
         unit=offer.unit,
-        strict=False,
         bill=account.spent,
         accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
         noise=offer.noise.name,

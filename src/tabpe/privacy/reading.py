@@ -15,9 +15,10 @@ from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
+from tabpe.privacy.concentrated import FILTERS
 from tabpe.privacy.delta import RowCount
 
-FORMAT = 2  # format 1 has no digest of the measurements
+FORMAT = 2  # format 1 does not say `measurements_sha256` and `strict`
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
 _LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
 Reader = Callable[[str, Any], Any]
@@ -35,9 +36,12 @@ def fields_of(plain: Any) -> dict[str, Any]:
     if plain.get("format") not in (1, FORMAT) or isinstance(plain.get("format"), bool):
         given = shown(plain.get("format"))
         raise ArchiveError(f"certificate format {given}: expected {FORMAT}, or 1.")
-    later = {"measurements_sha256": _digest} if plain["format"] == FORMAT else {}
+    later = _SINCE_2 if plain["format"] == FORMAT else {}
+    if "filter" in plain:
+        later = later | _ADAPTIVE
     try:
         known = _record("", plain, _FIELDS | later)
+        _check_filter(known)
         adjacency = Adjacency.of(known.pop("adjacency"))
         known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])
@@ -67,6 +71,11 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
         rest = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
         raise ParameterError(" ".join(wrong[:_MOST_TOLD]) + rest)
     return found
+
+
+def _check_filter(known: Mapping[str, Any]) -> None:
+    if "filter" in known and not known["adaptive"]:
+        raise ParameterError("filter: a plan that is not adaptive has none.")
 
 
 def _text(name: str, value: Any) -> str:
@@ -173,7 +182,6 @@ _FIELDS: dict[str, Reader] = {
     "adjacency": _text,
     "max_rows_per_user": _or_none(partial(_validate.whole, least=1)),
     "unit": _or_none(_text),
-    "strict": _flag,
     "bill": partial(_list, _item, most=MOST_ITEMS),
     "accountant": _text,
     "noise": _text,
@@ -193,3 +201,6 @@ _FIELDS: dict[str, Reader] = {
     "ledger": _or_none(_entry),
     "guarantee": lambda name, value: _record(name, value, _GUARANTEE),
 }
+# Fields that older certificates lack.
+_SINCE_2: dict[str, Reader] = {"measurements_sha256": _digest, "strict": _flag}
+_ADAPTIVE: dict[str, Reader] = {"filter": partial(_validate.one_of, options=FILTERS)}

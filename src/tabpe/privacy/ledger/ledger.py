@@ -154,6 +154,8 @@ class Ledger:
         note: str = "",
         entry_id: str | None = None,
         start: Start | None = None,
+        adaptive: bool = False,
+        limit: float | None = None,
     ) -> Entry:
         """Charge a data set for a run that is about to read it.
 
@@ -169,6 +171,9 @@ class Ledger:
             entry_id: The name of the run, if it has one; random if left out.
             start: This start of the run, if it is in a folder to go on from. It is noted, as long
                 as the run is not spent.
+            adaptive: Whether the noise of the run may follow its own answers.
+            limit: The loss of zCDP that a filter holds the run to, if one does (`Filter.limit`).
+                All of it is charged, whatever is spent.
 
         Raises:
             BudgetError: If all entries together would exceed the budget, or the folder of the run
@@ -176,7 +181,9 @@ class Ledger:
             LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
         """
         named = uuid.uuid4().hex if entry_id is None else entry_id
-        entry = Entry(named, _name(dataset), tuple(bill), neighbours, unit, slack, note)
+        entry = Entry(
+            named, _name(dataset), tuple(bill), neighbours, unit, slack, note, adaptive, limit
+        )
 
         def decide(events: list[Event]) -> tuple[list[Event], Entry]:
             book, added = self._book_of(events), []

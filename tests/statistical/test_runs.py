@@ -42,8 +42,8 @@ class Heard(OpenDPNoise):
 def accepts(drawn, sigma):
     """Whether independent draws may be of parameter `sigma`.
 
-    A few draws may all be zero, by chance: both of two of sigma 8 are once in 450 runs. So only many
-    can be too small.
+    A few draws may all be zero by chance: both of two of sigma 8 are, once in 450 runs. So only
+    many can be too small.
     """
     total, size = float((drawn.astype(float) ** 2).sum()) / sigma**2, len(drawn)
     too_small = stats.chi2.cdf(total, size) if size >= MANY else 1.0

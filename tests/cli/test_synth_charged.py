@@ -110,7 +110,7 @@ def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
 
     names = ("one.csv", "two.csv")
     racers = [start(name) for name in names]
-    told = [racer.communicate(timeout=300)[1] for racer in racers]
+    told = [racer.communicate(timeout=600)[1] for racer in racers]
     codes = [racer.returncode for racer in racers]
     assert sorted(codes) == [0, 3], told
     assert [(folder / name).exists() for name in names] == [code == 0 for code in codes]

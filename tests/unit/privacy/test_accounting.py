@@ -248,7 +248,7 @@ def test_a_large_delta_fits_into_modest_memory(call):
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=600,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
     )

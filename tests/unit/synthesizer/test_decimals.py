@@ -12,9 +12,11 @@ import pytest
 from facade import BOUGHT, buying_fit, fitted
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.encode import Encoder
+from tabpe.errors import NotPrivateWarning
 from tabpe.io.frames import frame_table
 from tabpe.metrics.columns import column_views
 from tabpe.metrics.view import views
+from tabpe.privacy import FakeNoise
 
 ROWS = 400
 MONEY = pa.decimal128(10, 2)
@@ -108,8 +110,10 @@ def test_a_draft_takes_the_digits_of_the_type(table):
 
 
 def test_a_type_that_says_how_many_digits_there_are_is_not_bought(table):
-    more = pa.concat_tables([table] * 10)
-    model = buying_fit(more, **(BOUGHT | {"label": "paid"}))
+    # Under noise the bounds reach, once in a thousand times, to a power of two that is empty, and
+    # then numbers may have too many digits for the type.
+    with pytest.warns(NotPrivateWarning):
+        model = buying_fit(table, **(BOUGHT | {"label": "paid", "noise": FakeNoise(strength=0)}))
     assert model.schema_["price"].decimals == 2
     assert "price.decimals" not in model.schema_.fields_bought
     assert "price.type" not in model.schema_.fields_bought

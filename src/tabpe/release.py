@@ -127,7 +127,7 @@ class Release:
         if not self.history or "mutation_rate" not in self.history[-1]:
             raise ParameterError("smooth=True: these rows were not moved: there is no step size.")
         rate = self.history[-1]["mutation_rate"]
-        return _validate.real("history: mutation_rate", rate, above=0, least=True)
+        return _validate.fraction("history: mutation_rate", rate)
 
     def _framed(self, table: pa.Table) -> Any:
         """Return rows as a frame: its types follow from the schema, and from the library alone."""

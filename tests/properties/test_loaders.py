@@ -264,20 +264,24 @@ TOKENS = {
 }
 
 
+def load_with(folder, path, token):
+    """Load a model with a token in one place of its text."""
+    parts = parts_of(folder / "honest.tabpe")
+    plain = parent = json.loads(parts["model.json"])
+    for step in path[:-1]:
+        parent = parent[step]
+    parent[path[-1]] = "@"
+    text = json.dumps(plain).replace('"@"', TOKENS[token])
+    write_zip(folder / "m.tabpe", [("model.json", text), ("rows.npz", parts["rows.npz"])])
+    load_model(folder / "m.tabpe")
+
+
 @fuzz(300)
 @given(data=st.data())
 def test_models_with_numbers_that_python_does_not_write(model, folder, data):
-    parts = parts_of(folder / "honest.tabpe")
-    plain = json.loads(parts["model.json"])
-    *above, key = data.draw(st.sampled_from(places(plain)))
-    parent = plain
-    for step in above:
-        parent = parent[step]
-    parent[key] = "@"
-    token = TOKENS[data.draw(st.sampled_from(sorted(TOKENS)))]
-    text = json.dumps(plain).replace('"@"', token)
-    write_zip(folder / "m.tabpe", [("model.json", text), ("rows.npz", parts["rows.npz"])])
-    load_model(folder / "m.tabpe")
+    plain = json.loads(parts_of(folder / "honest.tabpe")["model.json"])
+    path = data.draw(st.sampled_from(places(plain)))
+    load_with(folder, path, data.draw(st.sampled_from(sorted(TOKENS))))
 
 
 @pytest.mark.parametrize("token", TOKENS)
@@ -293,15 +297,7 @@ def test_models_with_numbers_that_python_does_not_write(model, folder, data):
     ],
 )
 def test_a_number_of_a_model_that_nothing_can_hold(model, folder, path, token):
-    parts = parts_of(folder / "honest.tabpe")
-    plain = json.loads(parts["model.json"])
-    parent = plain
-    for step in path[:-1]:
-        parent = parent[step]
-    parent[path[-1]] = "@"
-    text = json.dumps(plain).replace('"@"', TOKENS[token])
-    write_zip(folder / "m.tabpe", [("model.json", text), ("rows.npz", parts["rows.npz"])])
-    load_model(folder / "m.tabpe")
+    load_with(folder, path, token)
 
 
 @fuzz(150)

@@ -53,6 +53,11 @@ def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
     plain = is_text(array.type) or pa.types.is_dictionary(array.type)
     if pattern is not None and (plain or _is_number(array.type)):
         return _of_text(column, array, pattern)
+    return _of_iso(column, array)
+
+
+def _of_iso(column: Temporal, array: pa.Array) -> pa.Array:
+    """Return dates and times, and text that writes them as ISO 8601 does."""
     if isinstance(column, Time):
         return _inside(read_times(array))
     zone = getattr(column, "timezone", None)
@@ -162,7 +167,7 @@ def _of_text(column: Temporal, array: pa.Array, pattern: str) -> pa.Array:
         ticks = pc.subtract(ticks, pc.multiply(days, _DAY))
     elif zone is not None and "%z" not in pattern:
         ticks = _instants(ticks, zone)
-    return pc.take(ticks, encoded.indices)
+    return pc.take(pc.coalesce(ticks, _of_iso(column, texts)), encoded.indices)
 
 
 def _instants(ticks: pa.Array, zone: str) -> pa.Array:

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Schema
+from tabpe.encode import Encoder
 from tabpe.engines import LocalEngine
 from tabpe.engines.alone import LoneHeld
 from tabpe.engines.crew import NearCrew
@@ -85,7 +86,7 @@ class CrewOfBatches:
 
     def __init__(self, *, classes, category_weight, jobs=1, shards=3):
         self._classes, self._jobs, self._shards = classes, jobs, shards
-        self._reading = Reading(0, Schema((Boolean("any"),)), category_weight)
+        self._reading = Reading(0, Encoder(Schema((Boolean("any"),))), category_weight)
 
     def prepare(self, batches):
         """Deal rows to shards."""

@@ -50,11 +50,11 @@ def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
         array: Canonical cells.
     """
     pattern = getattr(column, "format", None)
-    if pattern is None:
+    if pattern is None or pa.types.is_temporal(array.type):
         return _of_iso(column, array)
     encoded = read_raw_texts(array).dictionary_encode()
     texts = encoded.dictionary
-    # A date that is stored as one has the text of ISO 8601.
+    # Dates beside text of another kind are text of ISO 8601.
     found = pc.coalesce(_of_format(column, texts, pattern), _of_iso(column, texts))
     return pc.take(found, encoded.indices)
 

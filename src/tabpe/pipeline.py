@@ -144,14 +144,14 @@ def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse a table that lacks a column, before it costs anything."""
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
+    if settings.unit is not None:
+        check_unit_column(source, settings.unit)
     for name in settings.columns:
         if name in source.nested:
             raise DataError(
                 f"column {name!r} holds lists or the like: expected plain values: take it out of "
                 f"the schema, drop it, or split it into columns of their own."
             )
-    if settings.unit is not None:
-        check_unit_column(source, settings.unit)
 
 
 def _check_rules(settings: Settings) -> None:

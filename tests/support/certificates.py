@@ -42,6 +42,7 @@ def honest(
     release=None,
     ledger=None,
     private=True,
+    strict=False,
 ):
     """A certificate as `tabpe.certify` would write it."""
     bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
@@ -58,6 +59,7 @@ def honest(
         delta_rows=rows,
         neighbours=neighbours,
         unit="patient" if neighbours.of_users else None,
+        strict=strict,
         bill=tuple(bill),
         accountant="privacy loss distributions",
         noise=noise.name if private else "fake",
@@ -90,4 +92,5 @@ KINDS = {
     "a drafted schema": {"schema": DRAFTED},
     "little noise": {"epsilon": 30.0},
     "much noise": {"epsilon": math.pi / 100},
+    "a strict run": {"strict": True},
 }

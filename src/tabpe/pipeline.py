@@ -17,7 +17,7 @@ from tabpe.certify import certify, versions
 from tabpe.charge import ChargedStart, WatchedSource
 from tabpe.encode import Encoder
 from tabpe.engines import Keeper, Unit, open_keeper
-from tabpe.errors import DataError, TabpeError
+from tabpe.errors import TabpeError
 from tabpe.evolve import Evolved
 from tabpe.evolve.law import Law
 from tabpe.ground import lay_ground, merge_rare
@@ -26,7 +26,7 @@ from tabpe.journal import Journal
 from tabpe.making import make_rows
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.ledger import Entry
-from tabpe.rows import check_unit_column, fingerprint
+from tabpe.rows import check_plain_columns, check_unit_column, fingerprint
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
 from tabpe.schema.ruled import ruled
@@ -158,14 +158,9 @@ def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse a table that lacks a column, before it costs anything."""
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
-    for name in settings.columns:
-        if name in source.nested:
-            raise DataError(
-                f"column {name!r} holds lists or the like: expected plain values: take it out of "
-                f"the schema, drop it, or split it into columns of their own."
-            )
     if settings.unit is not None:
         check_unit_column(source, settings.unit)
+    check_plain_columns(source, settings.columns)
 
 
 def _check_rules(settings: Settings) -> None:

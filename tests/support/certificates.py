@@ -44,6 +44,7 @@ def honest(
     ledger=None,
     private=True,
     filtered=None,
+    strict=False,
 ):
     """A certificate as `tabpe.certify` would write it."""
     bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
@@ -68,6 +69,7 @@ def honest(
         delta_rows=rows,
         neighbours=neighbours,
         unit="patient" if neighbours.of_users else None,
+        strict=strict,
         bill=tuple(bill),
         accountant="privacy loss distributions",
         noise=noise.name if private else "fake",
@@ -111,4 +113,5 @@ KINDS = {
     "a drafted schema": {"schema": DRAFTED},
     "little noise": {"epsilon": 30.0},
     "much noise": {"epsilon": math.pi / 100},
+    "a strict run": {"strict": True},
 }

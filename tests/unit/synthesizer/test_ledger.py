@@ -23,7 +23,8 @@ class Recording:
     """A source that notes the state of a ledger whenever somebody begins to read."""
 
     def __init__(self, source, path, fails=False):
-        self.form, self.names, self.most_rows = source.form, source.names, source.most_rows
+        self.library, self.nested = source.library, source.nested
+        self.names, self.most_rows = source.names, source.most_rows
         self._source, self._path, self._fails = source, path, fails
         self.seen = []
 
@@ -129,7 +130,7 @@ def test_a_failure_before_the_first_read_is_refunded(table, ledger, named, monke
 
 def test_a_failure_after_the_first_read_stays_charged(table, ledger, named):
     with pytest.raises(DataError, match="column 'ward'"):
-        fitted(table.set_column(2, "ward", [["nowhere"] * 400]), **named)
+        fitted(table.set_column(2, "ward", [["nowhere"] * 400]), strict=True, **named)
     assert states(ledger) == ["reserved"]
 
 

@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tabpe._home import secret_key
-from tabpe.budget import planned_bill
+from tabpe.budget import is_adaptive, planned_bill
 from tabpe.certify import certify, versions
-from tabpe.charge import WatchedSource
+from tabpe.charge import ChargedStart, WatchedSource
 from tabpe.encode import Encoder
 from tabpe.engines import Keeper, Unit, open_keeper
 from tabpe.errors import TabpeError
@@ -78,15 +78,14 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
     def is_unread() -> bool:
         # A run that goes on was begun by a process that may have read all rows.
         unread = not source.was_read and (folder is None or folder.is_new)
-        if unread and folder is not None:
-            folder.forget()
-        return unread
+        return unread and (folder is None or folder.forget())
 
     begun = Run.begin(settings.seed) if folder is None else folder.run
     try:
-        with _reserved(begun, settings, is_unread) as entry:
+        with _reserved(begun, folder, settings, is_unread) as entry:
             is_closed = entry is not None and entry.state == "spent"
-            journal = Journal(Account(), folder, is_closed=is_closed)
+            follower = _follower(entry, settings)
+            journal = Journal(Account(), folder, is_closed=is_closed, follower=follower)
             outcome = _run(source, begun, folder, journal, settings)
     except BaseException:
         is_unread()
@@ -99,7 +98,7 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
 
 @contextmanager
 def _reserved(
-    begun: Run, settings: Settings, is_unread: Callable[[], bool]
+    begun: Run, folder: RunFolder | None, settings: Settings, is_unread: Callable[[], bool]
 ) -> Iterator[Entry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
     if settings.charge is None:
@@ -107,10 +106,24 @@ def _reserved(
         return
     request, noise = settings.request, settings.noise
     bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
+    start = None if folder is None else folder.start()
     with settings.charge.reserved(
-        begun.id, bill, request.neighbours, noise.slack, is_unread
+        begun.id,
+        bill,
+        request.neighbours,
+        noise.slack,
+        is_unread,
+        start=start,
+        adaptive=is_adaptive(request),
     ) as entry:
         yield entry
+
+
+def _follower(entry: Entry | None, settings: Settings) -> ChargedStart | None:
+    """Return what tells the ledger of each measurement, if there are a ledger and a folder."""
+    if settings.charge is None or entry is None or entry.progress is None:
+        return None
+    return ChargedStart(settings.charge.ledger, entry.id, entry.progress.token)
 
 
 def _run(
@@ -136,6 +149,7 @@ def _run(
         strict=settings.strict,
         created=begun.started,
         notes=(*ground.notes, *made.notes),
+        measurements=journal.transcript.sha256,
     )
     return Outcome(made.evolved, certificate, ground.schema, begun.seed)
 

@@ -12,7 +12,6 @@ from tabpe.engines.crewed import CrewKeeper
 from tabpe.engines.questions import Desk, Polled, Reading
 from tabpe.engines.shard import Shard, shards_in, shards_of
 from tabpe.io import open_table
-from tabpe.io.frames import ARROW
 from tabpe.io.source import FrameSource
 from tabpe.resources import Resources
 from tabpe.rows import Tally
@@ -49,7 +48,7 @@ def opening_at_random(shards, seed=0):
 
 def frames(*tables):
     """Return tables as parts of one."""
-    return [FrameSource(table, ARROW) for table in tables]
+    return [FrameSource(table, "pyarrow") for table in tables]
 
 
 def halves(data):

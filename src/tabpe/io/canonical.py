@@ -54,7 +54,7 @@ _INSTANT, _CLOCK = np.uint64(0xA24BAED4963EE407), np.uint64(0x9FB21C651E98DF25)
 _DATE, _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
 _LOCAL = rf"{_DATE}(?:[T ]{_TIME})?"
 _TYPED = re.compile(
-    r"\s*(?:(?P<number>-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?|inf))"
+    r"\s*(?:(?P<number>-?(?:inf|(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?))"
     r"|(?P<word>(?i:true|false))"
     rf"|(?P<instant>{_DATE}(?:[T ]{_TIME}(?:Z|[+-][0-9]{{2}}(?::?[0-9]{{2}})?)?)?)"
     rf"|(?P<time>{_TIME}))\s*"
@@ -77,7 +77,7 @@ def canonical_table(table: pa.Table) -> pa.Table:
     Example:
         >>> from decimal import Decimal
         >>> canonical_table(pa.table({"dose": [Decimal("0.50"), None]}))["dose"].to_pylist()
-        ['0.50', None]
+        ['0.5', None]
     """
     columns = [
         canonical(cells, name)
@@ -139,11 +139,11 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns, names=names)
 
 
-def flat(cells: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Return cells in one canonical array."""
+def flat(cells: pa.ChunkedArray | pa.Array, name: str = "") -> pa.Array:
+    """Return the cells of a column in one canonical array."""
     if isinstance(cells, pa.Array):
         cells = pa.chunked_array([cells])
-    cells = canonical(cells, "")
+    cells = canonical(cells, name)
     if cells.num_chunks == 1:
         return cells.chunk(0)
     if pa.types.is_dictionary(cells.type):
@@ -377,27 +377,28 @@ def text_of(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
 
     Example:
         >>> text_of(True), text_of(Decimal("1.50")), text_of(dt.date(2024, 2, 29)), text_of(1e-7)
-        ('true', '1.50', '2024-02-29', '1e-07')
+        ('true', '1.5', '2024-02-29T00:00:00', '1e-07')
     """
     if isinstance(value, str):
-        return value
+        return _whole_letters(value)
     if isinstance(value, np.generic):
-        value = value.item()
+        value = _plain_of_numpy(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return None if value != value else repr(value)  # noqa: PLR0124 (NaN)
+        return None if value != value else _text_of_number(value)  # noqa: PLR0124 (NaN)
     if value is None or _is_no_time(value):
         return None
     if isinstance(value, Decimal):
-        finite = str(value).lower() if value.is_finite() else repr(float(value))
-        return None if value.is_nan() else finite
+        return None if value.is_nan() else _text_of_text(str(value).lower().replace("inity", ""))
     if isinstance(value, (dt.date, dt.time)):
-        return value.isoformat()
+        # A date as the instant that begins it, which no format of dates takes for text of its own.
+        is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+        return value.isoformat() + ("T00:00:00" if is_day else "")
     if isinstance(value, dt.timedelta):
-        return repr(value.total_seconds())
+        return _text_of_number(value.total_seconds())
     if isinstance(value, (bytes, bytearray)):
         return _text_of_bytes(bytes(value))
     return _UNREADABLE if hasattr(value, "__len__") or hasattr(value, "__dict__") else str(value)
@@ -425,7 +426,7 @@ def _canonical(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a 
     if pa.types.is_floating(kind):
         return array.cast(pa.float64())
     if pa.types.is_decimal(kind):
-        return pc.utf8_lower(array.cast(pa.string()))  # as Python prints it
+        return read_texts(pc.utf8_lower(array.cast(pa.string())))  # whatever digits others have
     if pa.types.is_timestamp(kind):
         ticks = _ticks(array.cast(pa.int64()), kind.unit)
         return ticks.cast(pa.timestamp("us", kind.tz))
@@ -521,7 +522,7 @@ def _text_of_text(text: str) -> str | None:
         return found["word"].lower()
     if found["number"]:
         whole = _INTEGER.fullmatch(text)
-        return str(int(whole["digits"])) if whole else _text_of_number(float(text))
+        return str(int(whole["digits"])) if whole else _text_of_number(_number_of(text))
     instant, time = _parsed_instant(text), _parsed_time(text)
     if instant is not None:
         moment = _moment(instant[0], dt.UTC if instant[1] else None)
@@ -545,6 +546,24 @@ def _text_of_bytes(value: bytes) -> str:
         return value.hex()
 
 
+def _whole_letters(text: str) -> str:
+    """Return text without half letters of UTF-16, which no column of text holds."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _plain_of_numpy(value: np.generic) -> Any:
+    """Return a scalar of numpy as the Python object that it is; times in microseconds."""
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]").item()
+    return (
+        value.astype("timedelta64[us]").item()
+        if isinstance(value, np.timedelta64)
+        else value.item()
+    )
+
+
 def _is_no_time(value: Any) -> bool:
     """Whether something is pandas' NaT or NA, without loading pandas."""
     return type(value).__name__ in {"NaTType", "NAType"}
@@ -563,7 +582,7 @@ def _number_of(text: str | None) -> float:
     if text is None:
         return np.nan
     if _ANY_NUMBER.fullmatch(text):
-        return float(text)
+        return float(text.strip())  # `float` itself leaves some blanks
     return {"true": 1.0, "false": 0.0}.get(text.strip().lower(), np.nan)
 
 
@@ -646,10 +665,10 @@ def _seeds(key: bytes, columns: int) -> Keys:
 
 
 def _hashed_numbers(array: pa.Array, key: bytes) -> Keys:
-    """Return the bits of doubles; integers that no double holds go by their digits."""
+    """Return the bits of doubles; integers from 2^53 on, which these round, by their digits."""
     values = read_numbers(array)
     bits = (np.where(np.isnan(values), 0.0, values) + 0.0).view(np.uint64)  # -0.0 is 0.0
-    far = np.isfinite(values) & (np.abs(values) > EXACT_INTEGERS)
+    far = np.isfinite(values) & (np.abs(values) >= EXACT_INTEGERS)
     if not far.any():
         return bits
     bits = bits.copy()
@@ -691,8 +710,8 @@ def _kind_of_text(text: str) -> str:
 
 
 def _is_far(whole: re.Match[str] | None) -> bool:
-    """Whether text is an integer that no double holds, which goes by its digits."""
-    return whole is not None and abs(int(whole["digits"])) > EXACT_INTEGERS
+    """Whether text is an integer from 2^53 on, which goes by its digits."""
+    return whole is not None and abs(int(whole["digits"])) >= EXACT_INTEGERS
 
 
 def _hashed_integers(texts: list[str], key: bytes) -> Keys:
@@ -704,7 +723,7 @@ _HASHES: dict[str, Callable[[list[str], bytes], Keys]] = {
     "word": lambda texts, key: hash_cells(
         pa.array([text.strip().lower() == "true" for text in texts]), key
     ),
-    "number": lambda texts, key: hash_cells(pa.array([float(text) for text in texts]), key),
+    "number": lambda texts, key: hash_cells(pa.array(list(map(_number_of, texts))), key),
     "instant": lambda texts, _: _hashed_ticks(
         pa.array([(_parsed_instant(text) or (0,))[0] for text in texts]), _INSTANT
     ),

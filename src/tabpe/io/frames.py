@@ -6,6 +6,7 @@ out the library is all that is remembered of it: the types of the columns follow
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 ARROW, PANDAS, POLARS, SPARK = "pyarrow", "pandas", "polars", "pyspark"
 # What pandas says of a column of objects that are all of one type, which Arrow has as well.
-_ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal", "date", "datetime", "time"})
+_ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal"})
 _NULLABLE = {pa.bool_(): "boolean", pa.int64(): "Int64", pa.uint64(): "UInt64"}
 
 
@@ -135,14 +136,24 @@ def _of_objects(column: Any) -> pa.Array:
     Both mean the same cells (`tabpe.io.canonical`), so a single cell of another type changes no
     other one.
     """
-    import pandas as pd
-
     found = None
-    if pd.api.types.infer_dtype(column, skipna=True) in _ONE_TYPE:
+    if _are_of_one_type(column):
         found = attempt(
             lambda: pa.array(column, from_pandas=True), TypeError, ValueError, OverflowError
         )
     return _texts(column) if found is None else found
+
+
+def _are_of_one_type(column: Any) -> bool:
+    """Whether Arrow has a type that all objects fit in as they are."""
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "date":  # instants may be among them, which Arrow would cut
+        return not any(isinstance(cell, dt.datetime) for cell in column)
+    if kind in {"datetime", "time"}:  # Arrow takes the zone of one for that of all
+        return all(getattr(cell, "tzinfo", None) is None for cell in column)
+    return kind in _ONE_TYPE
 
 
 def _texts(column: Any) -> pa.Array:

@@ -1,0 +1,259 @@
+"""Would the neighbour tester have found it? Old behaviours are put back, one at a time.
+
+Each let the way in which a table happens to be stored decide something. The tester must find each
+within the examples that the CI takes.
+"""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import Phase, given
+
+import storage
+from neighbours import (
+    BOUGHT,
+    SHARES,
+    assert_release,
+    assert_rows,
+    assert_same,
+    assert_users,
+    bought_scenes,
+    scenes,
+    tried,
+)
+from tabpe.domain import kinds
+from tabpe.encode import cells, moments
+from tabpe.engines import survey, users
+from tabpe.errors import DataError, TabpeError
+from tabpe.io import canonical, frames, source
+from tabpe.release import Release
+
+CHECKS = {
+    "rows": (assert_rows, scenes(), {}),
+    "users": (assert_users, scenes(users=True), {}),
+    "same": (assert_same, scenes(), {}),
+    "release": (assert_release, scenes(most=12), {}),
+    "bought": (assert_release, bought_scenes(), BOUGHT),
+}
+
+
+def is_found(name, folder):
+    """Whether a property is refuted by as many examples as the CI takes."""
+    check, drawn, changes = CHECKS[name]
+
+    @tried(name, derandomize=True, max_examples=SHARES[name], phases=[Phase.generate])
+    @given(scene=drawn)
+    def run(scene):
+        storage.empty(folder)
+        check(scene, folder, **changes)
+
+    try:
+        run()
+    except (AssertionError, TabpeError):
+        return True
+    return False
+
+
+# Old behaviours: each puts itself back.
+
+
+def hash_bits_of_storage(patch):
+    def hashed(array, key, old=canonical._hashed_numbers):
+        if pa.types.is_integer(array.type):
+            whole = array.cast(pa.int64(), safe=False).fill_null(0)
+            return whole.to_numpy(zero_copy_only=False).view(np.uint64)
+        return old(array, key)
+
+    patch.setattr(canonical, "_hashed_numbers", hashed)
+
+
+def keep_the_unit_of_instants(patch):
+    def canonical_kind(kind, old=canonical._is_canonical):
+        return pa.types.is_timestamp(kind) or old(kind)
+
+    patch.setattr(canonical, "_is_canonical", canonical_kind)
+
+
+def keep_the_digits_of_decimals(patch):
+    def of(array, name, old=canonical._canonical):
+        if pa.types.is_decimal(array.type):
+            return pc.utf8_lower(array.cast(pa.string()))
+        return old(array, name)
+
+    patch.setattr(canonical, "_canonical", of)
+
+
+def cast_categories_by_type(patch):
+    def found(array, values):
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        listed = pa.array([str(value) for value in values])
+        return canonical._index_in(array.cast(pa.string()), listed)
+
+    patch.setattr(cells, "find_values", found)
+
+
+def release_in_the_types_of_the_private_frame(patch):
+    known = {}
+
+    def opened(data, old=frames.frame_table):
+        known.clear()
+        known.update(getattr(data, "dtypes", {}) if type(data).__module__[:6] == "pandas" else {})
+        return old(data)
+
+    def framed(release, table, old=Release._framed):
+        frame = old(release, table)
+        for name, dtype in known.items():
+            if release.library == "pandas" and name in frame and dtype.kind in "if":
+                frame[name] = frame[name].astype("float64" if dtype.kind == "f" else "Int64")
+        return frame
+
+    patch.setattr(source, "frame_table", opened)
+    patch.setattr(Release, "_framed", framed)
+
+
+def refuse_unlisted_categories(patch):
+    def codes(column, found, *, strict=False, old=cells.codes_of):
+        return old(column, found, strict=True)
+
+    patch.setattr(cells, "codes_of", codes)
+
+
+def refuse_unreadable_numbers(patch):
+    def fitted(*given, old=cells.fitted, **more):
+        return old(*given, **(more | {"strict": True}))
+
+    patch.setattr(cells, "fitted", fitted)
+
+
+def refuse_many_values(patch):
+    def number(values, value):
+        if len(values.known) >= 5:
+            raise DataError("too many values")
+        return values.known.setdefault(value, len(values.known))
+
+    patch.setattr(survey._Values, "_number", number)
+
+
+def take_kinds_from_types(patch):
+    def of(array, old=survey.kind_cells):
+        whole = pa.types.is_integer(array.type)
+        return np.full(len(array), kinds.WHOLE) if whole else old(array)
+
+    patch.setattr(survey, "kind_cells", of)
+
+
+def unify_the_types_of_files(patch):
+    def batches(opened, wanted, old=source.FileSource._batches):
+        read = [
+            dataclasses.replace(file_batch, table=table)
+            for file_batch, table in _unified(list(_raw(opened, wanted)))
+        ]
+        yield from read
+
+    def _raw(opened, wanted):
+        for file, found in opened.files:
+            for part in source.regrouped(opened._read(file, found, wanted)):
+                yield part.select(wanted)
+
+    def _unified(tables):
+        try:
+            whole = pa.concat_tables(tables, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise DataError("the files have different types") from error
+        yield source.Batch(whole, None, 0), whole
+
+    patch.setattr(source.FileSource, "_batches", batches)
+
+
+def leave_text_as_it_is(patch):
+    patch.setattr(canonical, "_normalised", lambda text: text)
+
+
+def take_nan_for_a_value(patch):
+    def missing(array, old=canonical.find_missing):
+        return np.zeros(len(array), bool) if pa.types.is_floating(array.type) else old(array)
+
+    for module in (canonical, survey, cells):
+        patch.setattr(module, "find_missing", missing)
+
+
+def read_dates_by_their_format_alone(patch):
+    of_iso = moments._of_iso
+
+    def of_text(column, array, pattern, old=moments._of_text):
+        patch.setattr(moments, "_of_iso", lambda _, some: pa.nulls(len(some), pa.int64()))
+        found = old(column, array, pattern)
+        patch.setattr(moments, "_of_iso", of_iso)
+        return found
+
+    patch.setattr(moments, "_of_text", of_text)
+
+
+def take_the_type_of_the_first_object(patch):
+    import pandas as pd
+
+    known = {"string", "boolean", "integer", "decimal", "date", "datetime", "time"}
+
+    def of_one_type(column):
+        return pd.api.types.infer_dtype(column, skipna=True) in known
+
+    patch.setattr(frames, "_are_of_one_type", of_one_type)
+
+
+def keep_the_first_rows_of_a_user(patch):
+    def chosen(owners, contents, most):
+        order = np.argsort(owners, kind="stable")
+        kept = np.zeros(len(owners), dtype=bool)
+        kept[order[users._places(owners[order]) < most]] = True
+        return kept
+
+    patch.setattr(users, "_chosen", chosen)
+
+
+def round_large_integers_beside_a_null(patch):
+    def of(table, old=canonical.canonical_table):
+        columns = [
+            cells.cast(pa.float64(), safe=False)
+            if pa.types.is_integer(cells.type) and cells.null_count
+            else cells
+            for cells in table.columns
+        ]
+        return old(pa.table(columns, names=table.column_names))
+
+    patch.setattr("tabpe.io.batches.canonical_table", of)
+
+
+OLD = [
+    (hash_bits_of_storage, "users"),
+    (hash_bits_of_storage, "same"),
+    (keep_the_unit_of_instants, "rows"),
+    (keep_the_unit_of_instants, "users"),
+    (keep_the_digits_of_decimals, "rows"),
+    (cast_categories_by_type, "rows"),
+    (cast_categories_by_type, "release"),
+    (release_in_the_types_of_the_private_frame, "release"),
+    (refuse_unlisted_categories, "rows"),
+    (refuse_unlisted_categories, "release"),
+    (refuse_unlisted_categories, "bought"),
+    (refuse_unreadable_numbers, "bought"),
+    (refuse_many_values, "rows"),
+    (take_kinds_from_types, "rows"),
+    (unify_the_types_of_files, "rows"),
+    (leave_text_as_it_is, "rows"),
+    (take_nan_for_a_value, "rows"),
+    (read_dates_by_their_format_alone, "rows"),
+    (take_the_type_of_the_first_object, "rows"),
+    (keep_the_first_rows_of_a_user, "users"),
+    (round_large_integers_beside_a_null, "rows"),
+]
+
+
+@pytest.mark.parametrize(("old", "name"), OLD, ids=lambda one: getattr(one, "__name__", one))
+def test_an_old_behaviour_is_found(old, name, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    old(monkeypatch)
+    assert is_found(name, tmp_path)

@@ -1,0 +1,622 @@
+"""The neighbour tester: what one row, or one user, may change, however tables are stored.
+
+A `Scene` is a schema, some rows, and one row or user more. `assert_rows`, `assert_users`,
+`assert_release` and `assert_purchase` store the tables of a scene in forms of their own
+(`storage`) and compare what is measured of them, through `tabpe.measure` without noise, and what
+is released.
+"""
+
+import contextlib
+import dataclasses
+import datetime as dt
+import functools
+import io
+import itertools
+import json
+import re
+import warnings
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from hostile import MORE
+from storage import (
+    LIBRARIES,
+    OUTPUT,
+    UNREADABLE,
+    Form,
+    Habits,
+    is_missing,
+    number_of,
+    shuffled,
+    store,
+)
+from tabpe import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Evolution,
+    Float,
+    Integer,
+    Schema,
+    TabPE,
+    Time,
+    measure,
+)
+from tabpe.domain.bounds import Bins
+from tabpe.encode import Encoder, Sight
+from tabpe.encode.axes import Marginal, axis_of, class_axis
+from tabpe.engines import LoneKeeper, Unit
+from tabpe.engines.crew import NearCrew
+from tabpe.engines.crewed import CrewKeeper
+from tabpe.engines.shard import shards_in, shards_of, spread
+from tabpe.errors import TabpeError
+from tabpe.evolve.random import random_records
+from tabpe.io import draft_schema, opened_source
+from tabpe.io.write import table_writer
+from tabpe.measure import Terms, domain, histograms
+from tabpe.measure.tables import MARGINALS
+from tabpe.privacy import Account, BillItem, FakeNoise, Neighbours
+from tabpe.resources import Resources
+from tabpe.rows import fingerprint
+from tabpe.schema import Temporal
+
+# How many examples each property takes; together they are the CI's.
+SHARES = {
+    "rows": 700,
+    "users": 500,
+    "same": 400,
+    "release": 150,
+    "users' release": 50,
+    "bought": 60,
+}
+ENGINES = st.sampled_from(["local"] * 5 + ["stream", "crew"])
+
+
+def tried(name, **changes):
+    """The same examples in every run, so that none fails by chance; others if there are more."""
+    share = SHARES[name] / sum(SHARES.values())
+    usual = {
+        "derandomize": not MORE,
+        "max_examples": round(MORE * share) or SHARES[name],
+        "database": None,
+        "deadline": None,
+        "suppress_health_check": list(HealthCheck),
+    }
+    return settings(**(usual | changes))
+
+
+BERLIN = dt.timezone(dt.timedelta(hours=1))
+# Cells that fit few columns, or none.
+AWKWARD = (
+    *(None, float("nan"), "", "  ", "x", "007", "1.50", "12E4", "+5", "NA", "nan", "yes", "TRUE"),
+    *(0, 1, -3, 7, 35, 2.5, -0.0, 0.1, 1e-7, 1e16, 1e300, float("inf"), float("-inf")),
+    *(Decimal("1.50"), Decimal("0.07"), Decimal(12345678901234567), True, False),
+    *("e\u0301", "\u00e9", "\u212b", "2024-02-30", "31.12.2024", "25:00", "\x1f1"),
+    *(dt.date(2024, 3, 31), dt.date(1, 1, 1), dt.datetime(2024, 3, 31, 18, 30, 0, 250)),
+    *(dt.datetime(2024, 3, 31), dt.datetime(1969, 12, 31, 23, 59, 59, 999_999)),
+    *(dt.datetime(2024, 3, 31, 2, 30, tzinfo=BERLIN), dt.datetime(2024, 7, 1, tzinfo=dt.UTC)),
+    *(dt.time(12, 30), dt.time(0, 0, 1, 5), [1, 2], UNREADABLE),
+)
+# Integers that no double holds: forms that round all of them are another table.
+LARGE = (2**53 + 1, -(2**53) - 3, 2**60 + 1, 2**60 + 3, 2**63 - 1)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A column, cells that are likely in it, and what storage may do to them."""
+
+    column: object
+    cells: tuple
+    habits: Habits = dataclasses.field(default_factory=Habits)
+
+
+def number_kinds(name, **common):
+    age = tuple(range(10))
+    yield Kind(Integer(name, 0, 9, **common), age)
+    yield Kind(Integer(name, -5, 120, scale="log", **common), (-5, 0, 1, 35, 66, 120))
+    yield Kind(Integer(name, 2**60, 2**60 + 9, **common), (2**60, 2**60 + 1, 2**60 + 9))
+    yield Kind(Float(name, 0.0, 10.0, 1, **common), (0.0, 0.1, 2.5, 9.9, 10.0, 3))
+    yield Kind(Float(name, -1.0, 1.0, **common), (-1.0, 1 / 3, 0.5, 0, 1))
+    halves = (0.0, 0.5, 1.0, 4.0, 8.0)
+    column = Float(name, 0.0, 8.0, scale="quantile", quantiles=halves, **common)
+    yield Kind(column, (*halves, 2.25))
+
+
+def moment_kinds(name, **common):
+    days = tuple(dt.date(2024, 1, 1) + dt.timedelta(days=d) for d in (0, 1, 58, 59, 90, 365))
+    yield Kind(Date(name, "2024-01-01", "2024-12-31", **common), days)
+    column = Date(name, "2024-01-01", "2024-12-31", format="%d.%m.%Y", **common)
+    yield Kind(column, (*days, "31.03.2024"), Habits(pattern="%d.%m.%Y", plain=True))
+    column = Date(name, "2024-01-01", "2024-12-31", format="%Y%m%d", **common)
+    yield Kind(column, (20240331, 20241231, "20240229", *days[:2]), Habits(plain=True))
+    moments = tuple(dt.datetime(2024, 1, 1) + dt.timedelta(hours=h) for h in (0, 1, 36, 1000))
+    late = dt.datetime(2024, 5, 1, 1, 2, 3, 4)
+    yield Kind(Datetime(name, "2024-01-01", "2024-12-31", **common), (*moments, late))
+    column = Datetime(name, "2024-01-01", "2024-12-31", "hour", "Europe/Berlin", **common)
+    zoned = tuple(one.replace(tzinfo=dt.UTC) for one in moments)
+    yield Kind(column, (*moments[:2], *zoned))
+    yield Kind(Time(name, "08:00", "18:00", "minute", **common), (dt.time(8), dt.time(12, 30)))
+
+
+def listed_kinds(name, **common):
+    bools, flags = (True, False), Habits(flags=True)
+    yield Kind(Boolean(name, **common), (*bools, "yes", "no"), flags)
+    for values, cells in (
+        (("0.5", "1.5", "2.5", "other"), (Decimal("0.5"), 1.5, Decimal("2.50"), Decimal("1.25"))),
+        (("a", "b", "\u00e9", "other"), ("a", "b", "e\u0301", "c")),
+        (
+            ("2024-01-01", "2024-03-31T18:30:00", "other"),
+            (dt.date(2024, 1, 1), dt.datetime(2024, 3, 31, 18, 30)),
+        ),
+        (("007", "7", "other"), ("007", 7, 7.0)),
+        (("true", "false", "2", "other"), (True, False, 2)),
+        (("1", "0", "other"), (True, False, 1, 0)),
+        (("9007199254740993", "9007199254740992", "other"), (2**53, 2**53 + 1)),
+    ):
+        yield Kind(Categorical(name, values, other="other", **common), cells, flags)
+    yield Kind(Categorical(name, (1, 2, 3), **common), (1, 2, 3, 4), flags)
+    yield Kind(Categorical(name, (0.5, 1.5), **common), (0.5, 1.5, 2.0), flags)
+    yield Kind(Categorical(name, ("low", "mid", "high"), ordered=True, **common), ("low", "high"))
+    plain = Habits(plain=True, flags=False)
+    yield Kind(Categorical(name, ("1.1", "1.10", "x"), **common), (1.1, "x", "1.10"), plain)
+
+
+@functools.cache
+def kinds(name):
+    """Return a strategy of columns."""
+    families = [*number_kinds(name), *moment_kinds(name), *listed_kinds(name)]
+    nullable = [
+        *number_kinds(name, nullable=True),
+        *moment_kinds(name, nullable=True),
+        *listed_kinds(name, nullable=True),
+    ]
+    ruled = [
+        *number_kinds(name, nullable=True, invalid="null"),
+        *moment_kinds(name, nullable=True, invalid="null"),
+        *listed_kinds(name, nullable=True, invalid="null"),
+    ]
+    return st.sampled_from([*families, *nullable, *ruled])
+
+
+@functools.cache
+def labels():
+    """Return a strategy of columns whose values are classes, each with the cuts of a number."""
+    listed = [*listed_kinds("label"), *listed_kinds("label", nullable=True)]
+    number = Kind(Integer("label", 0, 9), tuple(range(10)))
+    return st.sampled_from([*((one, None) for one in listed), (number, (3, 7)), None])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A table, and one row or user more.
+
+    Args:
+        schema: Its schema.
+        habits: What storage may do to the cells of each column.
+        rows: The rows, as tuples in the order of `names`.
+        more: The rows of one more, of which there is one if rows are protected.
+        forms: How the table, the larger one, and what is more alone are stored.
+        names: The columns; with users the last is that of their ids.
+    """
+
+    schema: Schema
+    habits: dict
+    rows: tuple
+    more: tuple
+    forms: tuple
+    names: tuple
+
+    @property
+    def with_more(self):
+        """All rows."""
+        return (*self.rows, *self.more)
+
+
+forms = st.builds(Form, st.sampled_from(list(LIBRARIES)), st.integers(0, 999))
+IDS = (1, 2, 3, 40, "a", "007", 2.5, dt.date(2024, 1, 1), True, None, float("nan"))
+
+
+@st.composite
+def scenes(draw, *, users=False, forms=forms, most=8):
+    """Draw a scene."""
+    label = draw(labels())
+    found = [draw(kinds(f"c{number}")) for number in range(draw(st.integers(1, 3)))]
+    cuts = None
+    if label is not None:
+        found.append(label[0])
+        cuts = label[1]
+    columns = tuple(one.column for one in found)
+    schema = Schema(columns, label=None if label is None else "label", label_cuts=cuts)
+    cells = [_cells(one, draw(st.booleans())) for one in found]
+    row = st.tuples(*(st.sampled_from(one) for one in cells))
+    rows = draw(st.lists(row, min_size=2, max_size=most))
+    more = draw(st.lists(row, min_size=1, max_size=4 if users else 1))
+    names, habits = schema.names, {one.column.name: one.habits for one in found}
+    if users:
+        ids = draw(st.lists(st.sampled_from(IDS), min_size=len(rows), max_size=len(rows)))
+        new = draw(st.sampled_from([9, "b", Decimal("0.5"), dt.datetime(2024, 5, 1, 2)]))
+        rows = [(*row, one) for row, one in zip(rows, ids, strict=True)]
+        more = [(*row, new) for row in more]
+        names, habits = (*names, "person"), {**habits, "person": Habits(flags=False)}
+    stored = draw(st.tuples(forms, forms, forms))
+    return Scene(schema, habits, tuple(rows), tuple(more), stored, names)
+
+
+def _cells(kind, large):
+    """Return cells to draw from: those of the kind as often as all others together."""
+    others = [*AWKWARD, *(LARGE if large else ())]
+    if kind.habits.plain:
+        others = [cell for cell in others if not isinstance(cell, float) or abs(cell) < 1e9]
+    own = list(kind.cells)
+    return own * (len(others) // len(own) + 1) + others
+
+
+# What is measured.
+
+
+def measured(data, schema, unit=None, engine="local"):
+    """Return histograms of a table by name, each a `Counter` of its cells; and what it is."""
+    with opened_source(data) as opened, contextlib.ExitStack() as stack:
+        source = opened if engine == "crew" else Remembered(opened)
+        keeper = _keeper(source, unit, engine)
+        stack.callback(keeper.close)
+        neighbours = Neighbours() if unit is None else Neighbours(max_rows=unit.most)
+        terms = Terms(Account(), FakeNoise(strength=0), neighbours)
+        found = dict(_histograms(keeper, schema, terms))
+        names = sorted({*schema.names, *(() if unit is None else [unit.column])})
+        sums = keeper.contents(names, b"key")
+    return found, [int(one) for one in sums]
+
+
+class Remembered:
+    """A source that is read once, with the batches that it has."""
+
+    def __init__(self, source):
+        self._source, self._batches = source, None
+        self.names, self.nested, self.library = source.names, source.nested, source.library
+        self.most_rows = source.most_rows
+
+    def batches(self, names=None):
+        """Yield some columns of the batches."""
+        if self._batches is None:
+            self._batches = list(self._source.batches())
+        for batch in self._batches:
+            table = batch.table if names is None else batch.table.select(list(names))
+            yield dataclasses.replace(batch, table=table)
+
+
+def _keeper(source, unit, engine):
+    resources = Resources.of(engine="stream" if engine == "stream" else "local", n_jobs=1)
+    if engine != "crew":
+        return LoneKeeper(source, unit, resources)
+    parts = spread(source, unit, 3)
+    crew = NearCrew(shards_in(parts, unit, resources))
+    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+
+
+def _histograms(keeper, schema, terms):
+    yield from _surveyed(keeper, schema, terms)
+    encoder = Encoder(schema)
+    held = keeper.hold(encoder, 1 / 3)
+    with contextlib.closing(held):
+        yield from _tabled(held.tables(), encoder, terms)
+        sight = Sight(encoder.space.can_miss)
+        held.prepare(sight)
+        yield from _voted(held, encoder, sight, terms)
+
+
+def _surveyed(keeper, schema, terms):
+    moments = {c.name: c for c in schema.columns if isinstance(c, Temporal)}
+    survey, names = keeper.survey(moments), list(schema.names)
+    plain = keeper.survey()
+    _agree(terms, histograms.ROW_COUNT, 1)
+    counted = histograms.row_count(survey, terms.account, terms.noise)
+    yield "rows", Counter({0: int(counted.values[0][0])})
+    scale = terms.neighbours.scale
+    for question, ask in {
+        "kinds": lambda: domain.kinds(plain, names, terms),
+        "magnitudes": lambda: domain.magnitudes(survey, names, terms),
+        "bins": lambda: domain.bins(survey, dict.fromkeys(names, Bins(-2.0, 3.0, 16)), terms),
+    }.items():
+        _agree(terms, _ITEMS[question], len(names))
+        for name, counts in ask().items():
+            yield f"{question} of {name}", _counter(counts * scale)
+    listed = {c.name: c for c in schema.columns if isinstance(c, Categorical)}
+    if listed:
+        _agree(terms, domain.COMMON, len(listed))
+        for name, counts in domain.listed(survey, listed, terms).items():
+            yield f"listed of {name}", _counter(counts * scale)
+    # Without a threshold: no noise is added here, so nothing may be left out.
+    kinds = {n: (int, float) if _has_flags(schema[n]) else (str, int, float) for n in names}
+    asked = {name: kind[place % len(kind)] for place, (name, kind) in enumerate(kinds.items())}
+    for name, counts in survey.values(asked).items():
+        yield f"values of {name}", Counter(counts)
+
+
+_ITEMS = {"kinds": domain.KINDS, "magnitudes": domain.MAGNITUDES, "bins": domain.BINS}
+
+
+def _has_flags(column):
+    """Whether true and 1 are the same in a column, and may have either text."""
+    return isinstance(column, (Boolean, Categorical))
+
+
+def _tabled(tables, encoder, terms):
+    axes = [axis_of(encoder, name) for name in encoder.names]
+    asked = [Marginal((axis,)) for axis in axes]
+    asked += [Marginal((class_axis(encoder), axes[0])), Marginal(tuple(axes[:2]))]
+    _agree(terms, MARGINALS, len(asked))
+    found = measure.measured_marginals(tables, asked, terms)
+    for marginal, counts in zip(asked, found.values, strict=True):
+        yield f"table of {'+'.join(marginal.names)}", _counter(counts)
+
+
+def _voted(held, encoder, sight, terms):
+    account, noise = terms.account, terms.noise
+    _agree(terms, histograms.CLASS_COUNTS, 1)
+    counts = histograms.class_counts(held, encoder.class_count, account, noise)
+    yield "classes", _counter(counts.values[0])
+    rng = np.random.default_rng(0)
+    candidates = [sight.of(random_records(space, 5, rng)) for space in encoder.spaces]
+    _agree(terms, histograms.VOTES, 4)
+    for each in (1, 3):
+        votes = histograms.votes(held, candidates, account, noise, each=each)
+        yield f"{each} votes", _counter(np.concatenate(votes.values))
+
+
+def _agree(terms, name, times):
+    terms.account.agree(BillItem(name, sigma=1.0, times=times))
+
+
+def _counter(counts):
+    return Counter({int(place): int(counts[place]) for place in np.flatnonzero(counts)})
+
+
+def moved(larger, smaller):
+    """Return by how much each cell of one histogram exceeds that of the other."""
+    by = {cell: larger[cell] - smaller[cell] for cell in {*larger, *smaller}}
+    return {cell: one for cell, one in by.items() if one}
+
+
+def stored(scene, rows, form, folder):
+    """Return rows in a form, and in which order they stand there."""
+    order = shuffled(len(rows), form)
+    cells = zip(*(rows[place] for place in order), strict=True)
+    table = {name: list(column) for name, column in zip(scene.names, cells, strict=True)}
+    return store(table, form, folder, scene.habits), order
+
+
+# What must hold.
+
+
+def assert_rows(scene, folder, engine="local"):
+    """One row more moves every histogram by what that row is alone: one cell by one."""
+    smaller, larger, alone = (
+        measured(stored(scene, rows, form, folder)[0], scene.schema, engine=engine)
+        for rows, form in zip(_tables(scene), scene.forms, strict=True)
+    )
+    assert_adds_up(smaller, larger, alone)
+    for name, counts in alone[0].items():
+        total, most = sum(counts.values()), max(counts.values(), default=0)
+        assert total <= _votes(name), name
+        assert most <= 1, name
+        if name.startswith(("rows", "kinds", "table", "classes", "1 votes")):
+            assert total == 1, name
+
+
+def assert_users(scene, folder, engine="local", most=2):
+    """One user more moves every histogram by a vector of bounded length, and no row of others."""
+    unit = Unit("person", most, 3, 2**14, tuple(scene.names))
+    tables = [stored(scene, r, f, folder) for r, f in zip(_tables(scene), scene.forms, strict=True)]
+    smaller, larger, alone = (
+        measured(data, scene.schema, unit, engine=engine) for data, _ in tables
+    )
+    assert_adds_up(smaller, larger, alone)
+    for name, counts in alone[0].items():
+        squares = sum(count**2 for count in counts.values())
+        assert squares <= _votes(name) * unit.scale**2, name
+        assert min(counts.values(), default=0) >= 0, name
+    (kept, where), (kept_of_all, where_of_all), _ = (
+        lots(data, order, unit) for data, order in tables
+    )
+    old = len(scene.rows)
+    assert _contents(scene, kept) == _contents(scene, [r for r in kept_of_all if r < old])
+    assert where == {row: shard for row, shard in where_of_all.items() if row < old}
+
+
+def lots(data, order, unit):
+    """Return which rows count, and the shard of each, by their places before they were stored."""
+    with opened_source(data) as source:
+        kept = LoneKeeper(source, unit, Resources.of()).users.kept
+        shards = [
+            int(shard)
+            for batch in source.batches([unit.column])
+            for shard in shards_of(batch.table, unit, 7)
+        ]
+    places = [order[place] for place in np.flatnonzero(kept)]
+    return places, dict(zip(order, shards, strict=True))
+
+
+def _contents(scene, places):
+    """Return rows as a multiset: of equal ones any may count."""
+    return Counter(repr([_key(cell) for cell in scene.with_more[place]]) for place in places)
+
+
+def _key(cell):
+    number = number_of(cell)
+    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+        return None
+    return cell if number is None else number
+
+
+def _tables(scene):
+    return scene.rows, scene.with_more, scene.more
+
+
+def _votes(name):
+    return 3 if name == "3 votes" else 1
+
+
+def assert_adds_up(smaller, larger, alone):
+    (few, few_sums), (many, many_sums), (own, own_sums) = smaller, larger, alone
+    assert few.keys() == many.keys() == own.keys()
+    for name in many:
+        assert moved(many[name], few[name]) == moved(own[name], Counter()), name
+    assert many_sums == [(one + two) % 2**64 for one, two in zip(few_sums, own_sums, strict=True)]
+
+
+def assert_same(scene, folder):
+    """The same cells have the same fingerprint and the same draft, however they are stored."""
+    plain = {n: dataclasses.replace(h, flags=False, pattern=None) for n, h in scene.habits.items()}
+    scene = dataclasses.replace(scene, habits=plain)
+    found = [_identity(stored(scene, scene.rows, f, folder)[0], scene) for f in scene.forms[:2]]
+    assert found[0] == found[1]
+
+
+def _identity(data, scene):
+    with opened_source(data) as source:
+        keeper = LoneKeeper(source, None, Resources.of())
+        print_ = fingerprint(scene.names, keeper.contents(scene.names, b"key"), b"key")
+    drafts = []
+    for name in scene.names:
+        try:
+            others = [other for other in scene.names if other != name]
+            drafts.append(draft_schema(data, drop=others).to_dict())
+        except TabpeError as error:
+            drafts.append(type(error).__name__)
+    return print_, drafts
+
+
+# Releases.
+
+QUICK = Evolution(rounds=2, sampling_rounds=1)
+SETTINGS = {
+    "epsilon": 50.0,
+    "delta": 1e-6,
+    "n_samples": 30,
+    "preset": QUICK,
+    "random_state": 0,
+    "n_jobs": 1,
+    "verbose": 0,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gives away beside the noise: whether there is a release, its types, warnings."""
+
+    refusal: str | None
+    told: tuple
+    types: tuple = ()
+    model: str = ""
+    arrays: dict = dataclasses.field(default_factory=dict)
+    rows: bytes = b""
+
+
+def outcome(data, declared, folder, **changes):
+    """Return what comes out of a run under fake noise."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = TabPE(**(SETTINGS | {"noise": FakeNoise(1)} | changes)).fit(data, declared)
+            frame = model.sample()
+        except TabpeError as error:
+            return Outcome(type(error).__name__, _told(caught))
+    saved = _saved(model, folder)
+    return Outcome(None, _told(caught), _types(frame), *saved, csv_bytes(model))
+
+
+def _told(caught):
+    return tuple((one.category.__name__, str(one.message)) for one in caught)
+
+
+def _without_figures(told):
+    return [(kind, re.sub(r"[0-9][0-9,.]*", "#", message)) for kind, message in told]
+
+
+def _types(frame):
+    """Return the library of a frame, and the types of its columns."""
+    kind = type(frame).__module__.partition(".")[0]
+    if kind == "pandas":
+        return (kind, *zip(frame.columns, map(repr, frame.dtypes), strict=True))
+    if kind == "polars":
+        return (kind, *((name, str(one)) for name, one in frame.schema.items()))
+    return (kind, *((field.name, str(field.type)) for field in frame.schema))
+
+
+def _saved(model, folder):
+    """Return what a saved model holds beside the time, and rows as noise has made them."""
+    path = folder / "model.tabpe"
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        text = json.loads(archive.read("model.json"))
+        with np.load(io.BytesIO(archive.read("rows.npz"))) as arrays:
+            kinds = {name: (str(one.dtype), one.ndim) for name, one in arrays.items()}
+    text["certificate"].pop("created")
+    text.pop("library")  # which `_types` has
+    return json.dumps(text, sort_keys=True), kinds
+
+
+def csv_bytes(model):
+    """Return the bytes of the CSV file that the rows of a model are written to."""
+    file = io.BytesIO()
+    table = dataclasses.replace(model.release_, library="pyarrow").sample(None)
+    table_writer(table, Path("made.csv"))(file)
+    return file.getvalue()
+
+
+def assert_release(scene, folder, **changes):
+    """The same cells give the same release; one row more or less changes no type and no warning."""
+    first, second, larger = (
+        outcome(stored(scene, rows, form, folder)[0], scene.schema, folder, **changes)
+        for rows, form in zip((scene.rows, scene.rows, scene.with_more), scene.forms, strict=True)
+    )
+    assert first.refusal == second.refusal == larger.refusal
+    assert first.told == second.told
+    assert _without_figures(first.told) == _without_figures(larger.told)  # which noise decides
+    assert first.refusal is None  # no cell stops a release
+    assert first.rows == second.rows
+    kinds = [OUTPUT[form.library] for form in scene.forms]
+    assert [one.types[0] for one in (first, second, larger)] == kinds
+    for one, other in itertools.combinations((first, second, larger), 2):
+        if one.types[0] == other.types[0]:
+            assert one.types == other.types
+    assert first.model == second.model
+    assert first.arrays == second.arrays == larger.arrays
+
+
+# Users; and with `schema="private"`: enough rows of one kind, so that nothing hangs on one row.
+
+USERS = {"unit": "person", "max_rows_per_user": 2, "epsilon": 8.0}
+BOUGHT = {"schema": "private", "schema_budget": 0.5, "label": "label", "epsilon": 20.0}
+MANY = 60
+COMMON = (
+    (1, 2, 3, 40),
+    (0.5, 2.25, 9.75),
+    ("a", "b", "\u00e9"),
+    (True, False),
+    (dt.date(2024, 1, 1), dt.date(2024, 5, 31)),
+    (dt.datetime(2024, 1, 1, 8, 30), dt.datetime(2024, 5, 31, 23)),
+    (dt.time(8), dt.time(12, 30)),
+)
+
+
+@st.composite
+def bought_scenes(draw):
+    """Draw a table with many rows of plain cells, some others, and one row more."""
+    families = [draw(st.sampled_from(COMMON)) for _ in range(draw(st.integers(1, 2)))]
+    families.append(COMMON[3])
+    plain = [tuple(one[row % len(one)] for one in families) for row in range(MANY)]
+    row = st.tuples(*(st.sampled_from([*one, *AWKWARD]) for one in families[:-1]), st.booleans())
+    rows = (*plain, *draw(st.lists(row, max_size=3)))
+    names = (*(f"c{place}" for place in range(len(families) - 1)), "label")
+    stored_as = draw(st.tuples(forms, forms, forms))
+    return Scene(None, {}, rows, (draw(row),), stored_as, names)

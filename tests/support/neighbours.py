@@ -134,9 +134,9 @@ def moment_kinds(name, **common):
     days = tuple(dt.date(2024, 1, 1) + dt.timedelta(days=d) for d in (0, 1, 58, 59, 90, 365))
     yield Kind(Date(name, "2024-01-01", "2024-12-31", **common), days)
     column = Date(name, "2024-01-01", "2024-12-31", format="%d.%m.%Y", **common)
-    yield Kind(column, (*days, "31.03.2024"), Habits(pattern="%d.%m.%Y", plain=True))
+    yield Kind(column, days, Habits(pattern="%d.%m.%Y", plain=True))
     column = Date(name, "2024-01-01", "2024-12-31", format="%Y%m%d", **common)
-    yield Kind(column, (20240331, 20241231, "20240229", *days[:2]), Habits(plain=True))
+    yield Kind(column, (20240331, 20241231, 20240229), Habits(plain=True))
     moments = tuple(dt.datetime(2024, 1, 1) + dt.timedelta(hours=h) for h in (0, 1, 36, 1000))
     late = dt.datetime(2024, 5, 1, 1, 2, 3, 4)
     yield Kind(Datetime(name, "2024-01-01", "2024-12-31", **common), (*moments, late))
@@ -166,7 +166,7 @@ def listed_kinds(name, **common):
     yield Kind(Categorical(name, (0.5, 1.5), **common), (0.5, 1.5, 2.0), flags)
     yield Kind(Categorical(name, ("low", "mid", "high"), ordered=True, **common), ("low", "high"))
     plain = Habits(plain=True, flags=False)
-    yield Kind(Categorical(name, ("1.1", "1.10", "x"), **common), (1.1, "x", "1.10"), plain)
+    yield Kind(Categorical(name, ("1.1", "1.10", "x"), **common), (1.1, 2.5), plain)
 
 
 @functools.cache
@@ -235,10 +235,15 @@ def scenes(draw, *, users=False, forms=forms, most=8):
         cuts = label[1]
     columns = tuple(one.column for one in found)
     schema = Schema(columns, label=None if label is None else "label", label_cuts=cuts)
+    # In most columns all cells are of a kind, up to the one that is more.
+    pure = [draw(st.sampled_from([True, True, False])) for _ in found]
     cells = [_cells(one, draw(st.booleans())) for one in found]
-    row = st.tuples(*(st.sampled_from(one) for one in cells))
-    rows = draw(st.lists(row, min_size=2, max_size=most))
-    more = draw(st.lists(row, min_size=1, max_size=4 if users else 1))
+    own = [
+        one.cells if is_pure else some
+        for one, some, is_pure in zip(found, cells, pure, strict=True)
+    ]
+    rows = draw(st.lists(_row(own), min_size=2, max_size=most))
+    more = draw(st.lists(_row(cells), min_size=1, max_size=4 if users else 1))
     names, habits = schema.names, {one.column.name: one.habits for one in found}
     if users:
         ids = draw(st.lists(st.sampled_from(IDS), min_size=len(rows), max_size=len(rows)))
@@ -248,6 +253,10 @@ def scenes(draw, *, users=False, forms=forms, most=8):
         names, habits = (*names, "person"), {**habits, "person": Habits(flags=False)}
     stored = draw(st.tuples(forms, forms, forms))
     return Scene(schema, habits, tuple(rows), tuple(more), stored, names)
+
+
+def _row(cells):
+    return st.tuples(*(st.sampled_from(one) for one in cells))
 
 
 def _cells(kind, large):

@@ -346,17 +346,18 @@ def _alike(cell, habits):
         return [cell, np.bool_(cell), *([int(cell)] if habits.flags else [])]
     if number_of(cell) is not None:
         return _number_objects(number_of(cell))
-    if isinstance(cell, dt.datetime):
-        return [cell, pd.Timestamp(cell), *_numpy_moments(cell)]
     if isinstance(cell, dt.date):
-        return [cell, _moment(cell), pd.Timestamp(cell)]
+        return _moment_objects(cell)
     if isinstance(cell, str) and cell != UNREADABLE and not habits.plain:
         return [unicodedata.normalize("NFC", cell), unicodedata.normalize("NFD", cell)]
     return [cell, *(["\ud800"] if cell == UNREADABLE else [])]
 
 
-def _numpy_moments(cell):
-    return [] if cell.tzinfo is not None else [np.datetime64(cell, "us"), np.datetime64(cell, "ns")]
+def _moment_objects(cell):
+    if not isinstance(cell, dt.datetime):
+        return [cell, _moment(cell), pd.Timestamp(cell)]
+    numpy = [] if cell.tzinfo is not None else [np.datetime64(cell, unit) for unit in ("us", "ns")]
+    return [cell, pd.Timestamp(cell), *numpy]
 
 
 def _number_objects(number):

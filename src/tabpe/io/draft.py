@@ -113,7 +113,7 @@ def _are_numbers(array: pa.Array) -> bool:
     if not is_text(array.type):
         return bool(pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
     text = pc.utf8_trim_whitespace(array)
-    numbers = pc.all(pc.match_substring_regex(text, NUMBER)).as_py()
+    numbers = pc.all(pc.match_substring_regex(text, f"{NUMBER}|^-?inf$")).as_py()
     return bool(numbers and not pc.any(pc.match_substring_regex(text, CODE)).as_py())
 
 

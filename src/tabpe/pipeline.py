@@ -144,7 +144,8 @@ def _check_columns(source: Source, settings: Settings) -> None:
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
     if settings.unit is not None:
-        check_unit_column(source, settings.unit)
+        declared = [column.name for column in settings.schema.columns]
+        check_unit_column(source, settings.unit, declared)
 
 
 def _check_rules(settings: Settings) -> None:

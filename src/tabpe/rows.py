@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tabpe._arrow import is_text
 from tabpe.encode import Encoder, Records, Sight
-from tabpe.errors import CellError, DataError, did_you_mean, missing_value
+from tabpe.errors import CellError, DataError, column_hint, missing_value
 from tabpe.io import Batch, Source
 from tabpe.io.contents import mixed, row_hashes
 
@@ -91,10 +91,16 @@ class EncodedRows:
         raise found
 
 
-def check_unit_column(source: Source, column: str) -> None:
-    """Refuse a table without the column of user ids, or with lists and the like in it."""
+def check_unit_column(source: Source, column: str, declared: Iterable[str] = ()) -> None:
+    """Refuse a table without the column of user ids, or with lists and the like in it.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        declared: The other columns that were declared.
+    """
     if column not in source.names:
-        hint = did_you_mean(column, source.names)
+        hint = column_hint(column, source.names, declared)
         raise DataError(f"unit={column!r}: the table has no such column: {hint}")
     kind = source.form.arrow_types[column]
     if kind.startswith(_NESTED):

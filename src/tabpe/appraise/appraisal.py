@@ -103,7 +103,7 @@ def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     source: Source = open_source(real)
     Encoder(schema).check_names(source.names)
     if unit is not None:
-        check_unit_column(source, unit)
+        check_unit_column(source, unit, schema.names)
     return WatchedSource(source)
 
 

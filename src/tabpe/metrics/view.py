@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tabpe._arrow import attempt, is_text, without_decimals
 from tabpe.encode.cells import TRUTHS, VALUE_TYPES, comparable
 from tabpe.encode.moments import microseconds
-from tabpe.errors import DataError, SchemaError, did_you_mean
+from tabpe.errors import DataError, SchemaError, column_hint
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
 from tabpe.schema.whole import EXACT_INTEGERS
 
@@ -184,7 +184,7 @@ def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
 def _check_names(schema: Schema, table: pa.Table) -> None:
     for name in schema.names:
         if name not in table.schema.names:
-            hint = did_you_mean(name, table.schema.names)
+            hint = column_hint(name, table.schema.names, schema.names)
             raise DataError(f"the table has no column {name!r}: {hint}")
         if table.schema.names.count(name) > 1:
             raise DataError(f"the table has more than one column {name!r}: rename the others.")

@@ -8,13 +8,14 @@ from typing import Any
 from tabpe.budget import is_adaptive, spent_epsilon, spent_slack
 from tabpe.buying import ASSUMED_PUBLIC
 from tabpe.evolve import Strategy, plain
+from tabpe.io.canonical import are_told_by_text
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
 from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
 from tabpe.request import Facts, Request
-from tabpe.schema import Schema
+from tabpe.schema import Categorical, Schema
 
 ACCOUNTANT = (
     "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
@@ -114,12 +115,25 @@ def _assumed_public(
     facts = ["the schema"]
     if bought:
         facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
+    facts += storage_facts(schema)
     if request.rows is not None:
         of = "users" if request.neighbours.of_users else "rows"
         facts.append(f"the number of {of}, {request.rows:,}")
     if request.shares is not None:
         facts.append(f"the share of each class of {schema.label!r}")
     return tuple(facts)
+
+
+def storage_facts(schema: Schema) -> list[str]:
+    """Return what is taken as public of how a table is stored: the little that its schema needs."""
+    told = [
+        column.name
+        for column in schema.columns
+        if isinstance(column, Categorical) and are_told_by_text(column.values)
+    ]
+    return [
+        f"that {name!r} is stored as text: some of its values differ in no more" for name in told
+    ]
 
 
 def _notes(

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 _LISTED = 8
+HEADER = "does the first line hold the names of the columns?"
 _LONGEST_GUESSED = 200
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -170,3 +171,26 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
         return f"did you mean {close[0]!r}?"
     listed = ", ".join(repr(option) for option in known[:_LISTED])
     return f"known: {listed}" + (", ..." if len(known) > _LISTED else "")
+
+
+def column_hint(name: str, table: Iterable[str], declared: Iterable[str]) -> str:
+    """Return a hint about a column that a table lacks.
+
+    Privacy: of a file without a header, the cells of the first row are taken for names. So names
+    of a table are shown only if one of them is declared.
+
+    Args:
+        name: The column that is not there.
+        table: The names of the table.
+        declared: All names that were declared, in a schema or a parameter.
+
+    Example:
+        >>> column_hint("ages", ["age", "sex"], ["ages", "sex"])
+        "did you mean 'age'?"
+        >>> column_hint("age", ["31", "Ann"], ["age", "sex"])
+        'no declared column is there: does the first line hold the names of the columns?'
+    """
+    known = list(table)
+    if set(known).isdisjoint(declared):
+        return f"no declared column is there: {HEADER}"
+    return did_you_mean(name, known)

@@ -139,7 +139,8 @@ def outline_of(
     check_unit(unit, outline)
     left_out = list(drop)
     if unit is not None:
-        check_unit_column(source, unit)
+        named = [*(column.name for column in outline.columns), *outline.labels, *drop]
+        check_unit_column(source, unit, named)
         left_out.append(unit)
     return outline.completed(source.names, drop=left_out)
 

@@ -159,7 +159,8 @@ def _check_columns(source: Source, settings: Settings) -> None:
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
     if settings.unit is not None:
-        check_unit_column(source, settings.unit)
+        declared = [column.name for column in settings.schema.columns]
+        check_unit_column(source, settings.unit, declared)
     check_plain_columns(source, settings.columns)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encode import Encoder, Records, Sight
-from tabpe.errors import CellError, DataError, did_you_mean, missing_value
+from tabpe.errors import CellError, DataError, column_hint, missing_value
 from tabpe.io import Batch, Source
 from tabpe.io.canonical import find_missing, flat, hash_rows, mix_bits
 
@@ -87,10 +87,16 @@ class EncodedRows:
         raise found
 
 
-def check_unit_column(source: Source, column: str) -> None:
-    """Refuse a table without the column of user ids, or with lists and the like in it."""
+def check_unit_column(source: Source, column: str, declared: Iterable[str] = ()) -> None:
+    """Refuse a table without the column of user ids, or with lists and the like in it.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        declared: The other columns that were declared.
+    """
     if column not in source.names:
-        hint = did_you_mean(column, source.names)
+        hint = column_hint(column, source.names, declared)
         raise DataError(f"unit={column!r}: the table has no such column: {hint}")
     if column in source.nested:
         raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")

@@ -104,7 +104,7 @@ def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     encoder = Encoder(schema)
     encoder.check_names(source.names)
     if unit is not None:
-        check_unit_column(source, unit)
+        check_unit_column(source, unit, schema.names)
     check_plain_columns(source, encoder.names)
     return WatchedSource(source)
 

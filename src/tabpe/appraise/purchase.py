@@ -12,7 +12,7 @@ from tabpe.appraise.plan import COARSE_BINS, Plan, Synthetic
 from tabpe.appraise.predictor import MOST_ROWS
 from tabpe.appraise.terms import Offer
 from tabpe.budget import agree_on_rest, spent_epsilon, spent_slack
-from tabpe.certify import ACCOUNTANT, USER_ACCOUNTANT, versions
+from tabpe.certify import ACCOUNTANT, USER_ACCOUNTANT, storage_facts, versions
 from tabpe.charge import WatchedSource
 from tabpe.engines import Tables, Users
 from tabpe.engines.users import bounded
@@ -149,7 +149,7 @@ def certify(order: Order, measurements: str) -> Certificate:
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
         bought=(),
-        assumed_public=("the schema", "the synthetic table"),
+        assumed_public=("the schema", "the synthetic table", *storage_facts(schema)),
         configuration=_configuration(order.synthetic, order.plan),
         seed_policy=SEED_POLICY,
         versions=versions(),

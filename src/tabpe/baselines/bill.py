@@ -8,7 +8,7 @@ from typing import Any
 
 from tabpe import _validate
 from tabpe.baselines.method import Method
-from tabpe.certify import ACCOUNTANT, versions
+from tabpe.certify import ACCOUNTANT, storage_facts, versions
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.measure import Terms
 from tabpe.measure.histograms import ROW_COUNT
@@ -141,7 +141,7 @@ def certificate_of(
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
         bought=(),
-        assumed_public=_assumed_public(agreed),
+        assumed_public=(*_assumed_public(agreed), *storage_facts(schema)),
         configuration=dict(configuration),
         seed_policy=SEED_POLICY,
         versions=versions(),

@@ -13,7 +13,7 @@ from tabpe.encode import cells, forms
 from tabpe.encode.joint import JointClasses
 from tabpe.encode.records import Records, Space
 from tabpe.encode.scales import class_ends, scale_of
-from tabpe.errors import DataError, did_you_mean
+from tabpe.errors import DataError, column_hint
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
 
 # How often a number is null in a row of which nothing is known: rare enough that most numbers say
@@ -176,7 +176,7 @@ class Encoder:
         """Refuse a table that lacks a declared column."""
         for name in self.names:
             if name not in given:
-                hint = did_you_mean(name, given)
+                hint = column_hint(name, given, self.names)
                 if len(given) == 1 and ";" in given[0]:
                     hint = "the cells seem to be separated by ';': expected ','"
                 raise DataError(f"the table has no column {name!r}: {hint}")

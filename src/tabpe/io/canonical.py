@@ -326,6 +326,16 @@ def _find_values(array: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
     return np.where(exact == NOT_LISTED, found, exact)
 
 
+def are_told_by_text(values: Sequence[str | int | float]) -> bool:
+    """Whether listed values mean the same to `find_values` but for their text.
+
+    Example:
+        >>> are_told_by_text(["1.1", "1.10"]), are_told_by_text(["1.1", "1.2"])
+        (True, False)
+    """
+    return len(_first_of_each(hash_cells(flat(pa.array(list(values))), b""))) < len(values)
+
+
 def hash_rows(table: pa.Table, key: bytes) -> Keys:
     """Return a number for each row that follows from its cells, in their order, and the key.
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import CODE, NUMBER, is_text
-from tabpe.errors import DataError, SchemaError, did_you_mean
+from tabpe.errors import DataError, SchemaError, column_hint
 from tabpe.io.canonical import EXACT_INTEGERS, find_missing, flat, read_numbers, read_texts
 from tabpe.io.moments import drafted_moments
 from tabpe.io.source import gathered, opened_source, title_of
@@ -47,7 +47,8 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
         names = [name for name in source.names if name not in drop]
         for role, name in [*(("drop", name) for name in drop), ("label", label)]:
             if name is not None and name not in (source.names if role == "drop" else names):
-                raise SchemaError(f"{role}={name!r} is not a column: {did_you_mean(name, names)}")
+                hint = column_hint(name, names, [*drop, label or ""])
+                raise SchemaError(f"{role}={name!r} is not a column: {hint}")
         table = gathered(source, names, where=title_of(data))
     columns = [_column(name, table.column(name), is_label=name == label) for name in names]
     cuts = _cuts(table.column(label), columns[names.index(label)]) if label else None

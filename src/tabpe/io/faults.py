@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from tabpe.errors import DataError
+from tabpe.errors import HEADER, DataError
 
 T = TypeVar("T")
 UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
@@ -49,11 +49,15 @@ def each(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T
 
 
 def check_names(names: list[str], *, where: str) -> None:
-    """Refuse columns without a name and names that stand twice."""
-    seen: set[str] = set()
+    """Refuse columns without a name and names that stand twice.
+
+    Privacy: of a file without a header, these are cells. They are told by their places.
+    """
+    seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if not name.strip():
-            raise DataError(f"{where}: column {place} has no name.")
+            raise DataError(f"{where}: column {place} has no name: {HEADER}")
         if name in seen:
-            raise DataError(f"{where}: the column {name!r} stands there twice.")
-        seen.add(name)
+            places = f"columns {seen[name]} and {place}"
+            raise DataError(f"{where}: {places} have the same name: {HEADER}")
+        seen[name] = place

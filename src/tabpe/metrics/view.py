@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe.encode.moments import microseconds
-from tabpe.errors import DataError, SchemaError, did_you_mean
+from tabpe.errors import DataError, SchemaError, column_hint
 from tabpe.io.canonical import (
     NOT_LISTED,
     find_missing,
@@ -191,7 +191,7 @@ def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
 def _check_names(schema: Schema, table: pa.Table) -> None:
     for name in schema.names:
         if name not in table.schema.names:
-            hint = did_you_mean(name, table.schema.names)
+            hint = column_hint(name, table.schema.names, schema.names)
             raise DataError(f"the table has no column {name!r}: {hint}")
         if table.schema.names.count(name) > 1:
             raise DataError(f"the table has more than one column {name!r}: rename the others.")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabpe._arrow import is_text
-from tabpe.errors import DataError, ParameterError, SchemaError, did_you_mean
+from tabpe.errors import DataError, ParameterError, SchemaError, column_hint
 from tabpe.io import draft_schema
 from tabpe.metrics.view import views
 from tabpe.schema import Column, Float, Integer, Schema
@@ -29,7 +29,7 @@ def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]
     """
     if label is not None and label not in table.schema.names:
         raise ParameterError(
-            f"label={label!r} is not a column: {did_you_mean(label, table.schema.names)}"
+            f"label={label!r} is not a column: {column_hint(label, table.schema.names, ())}"
         )
     columns: list[Column] = []
     cuts, notes = None, [DRAFTED]
@@ -108,7 +108,7 @@ def fault_of(role: str, table: pa.Table, schema: Schema) -> str | None:
     """Return why a table can not be measured by a schema, if it can not."""
     for name in schema.names:
         if name not in table.schema.names:
-            hint = did_you_mean(name, table.schema.names)
+            hint = column_hint(name, table.schema.names, schema.names)
             return f"the {role} table has no column {name!r}: {hint}"
     try:
         views(schema, [table])

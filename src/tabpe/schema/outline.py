@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tabpe.errors import SchemaError, did_you_mean
+from tabpe.errors import HEADER, SchemaError, column_hint
 from tabpe.schema import files, joint, numeric
 from tabpe.schema.columns import Boolean, Categorical, Column, Source
 from tabpe.schema.rules import texts_of
@@ -112,10 +112,19 @@ class Outline:
             drop: Columns to leave out, such as names and ids.
         """
         mentioned = {column.name: column for column in self.columns}
-        _check_names("drop", drop, table)
+        declared = {*mentioned, *self.labels, *drop}
+        if declared.isdisjoint(table):
+            _refuse_cells(table)
         kept = [name for name in table if name not in drop]
-        _check_names("column", mentioned, kept)
-        _check_names("label", self.labels, kept)
+        for role, names, known in (
+            ("drop", drop, table),
+            ("column", mentioned, kept),
+            ("label", self.labels, kept),
+        ):
+            for name in names:
+                if name not in known:
+                    hint = column_hint(name, known, declared)
+                    raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
         sketches = tuple(mentioned.get(name, Sketch(name)) for name in kept)
         for sketch in sketches:
             if sketch.name in self.labels:
@@ -190,8 +199,11 @@ class Outline:
         return Schema(tuple(made), self.label, cuts, self.rules, self.label_classes)
 
 
-def _check_names(role: str, names: Iterable[str], known: Iterable[str]) -> None:
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
+def _refuse_cells(names: Iterable[str]) -> None:
+    """Refuse names that are numbers or dates: those of a file without a header are cells."""
+    for place, name in enumerate(names, start=1):
+        if any(map(str.isdigit, name)) and not any(map(str.isalpha, name)):
+            raise SchemaError(
+                f"the name of column {place} of the table is a number or a date: {HEADER} If these "
+                f"are the names, declare one column of the schema, such as the label."
+            )

@@ -1,5 +1,6 @@
-"""Bad input: one readable line, exit code 2, and nothing written."""
+"""Bad input: one readable line, exit code 2, and nothing written; bad cells stop nothing."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -23,6 +24,11 @@ def assert_refused(result, folder: Path, *words: str, code: int = 2) -> None:
         assert word in lines[0]
     assert result.stdout == ""
     assert not [path for path in folder.iterdir() if "out" in path.name]
+
+
+def assert_made(result, folder: Path) -> None:
+    assert result.exit_code == 0, result.output
+    assert (folder / "out.csv").exists()
 
 
 def rewrite(folder: Path, change) -> None:
@@ -67,25 +73,39 @@ def test_an_all_null_column(synth, folder):
         return lines
 
     rewrite(folder, emptied)
-    assert_refused(synth(), folder, "haemoglobin", "no value")
+    assert_refused(synth("--strict"), folder, "haemoglobin", "no value")
+    assert_made(synth(), folder)
 
 
 def test_nan_in_numbers(synth, folder):
     rewrite(folder, lambda lines: with_cell(lines, 7, "haemoglobin", "nan"))
-    assert_refused(synth(), folder, "haemoglobin", "row 7")
+    assert_refused(synth("--strict"), folder, "haemoglobin", "row 7")
+    assert_made(synth(), folder)
 
 
 def test_an_empty_number(synth, folder):
     rewrite(folder, lambda lines: with_cell(lines, 9, "age", ""))
-    assert_refused(synth(), folder, "'age'", "row 9")
+    assert_refused(synth("--strict"), folder, "'age'", "row 9")
+    assert_made(synth(), folder)
 
 
 @pytest.mark.parametrize("column", ["age", "ward", "new_drug", "readmitted"])
-def test_a_cell_outside_the_schema_is_named_by_row_and_never_shown(synth, folder, column):
+def test_a_cell_outside_the_schema_stops_nothing_and_is_never_shown(synth, folder, column):
     rewrite(folder, lambda lines: with_cell(lines, 5, column, SECRET))
+    strict = synth("--strict")
+    assert_refused(strict, folder, column, "row 5")
+    assert SECRET not in strict.output
     result = synth()
-    assert_refused(result, folder, column, "row 5")
+    assert_made(result, folder)
     assert SECRET not in result.output
+    assert SECRET not in (folder / "out.csv").read_text()
+
+
+def test_a_strict_run_says_what_it_does_not_cover(synth, folder):
+    assert_made(synth("--strict"), folder)
+    said = json.loads((folder / "out.certificate.json").read_text())
+    assert said["strict"] is True
+    assert any(line.startswith("Refusals:") for line in said["guarantee"]["not_promised"])
 
 
 def test_a_ragged_row_is_named_and_never_shown(synth, folder):

@@ -3,10 +3,14 @@
 import dataclasses
 import json
 
+import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from tabpe.schema import Schema
+from tabpe.datasets import hospital_table
+from tabpe.schema import Categorical, Schema
+
+ROWS = 400
 
 
 def test_init_drafts_and_marks_every_column(tabpe, folder):
@@ -74,13 +78,38 @@ def test_check_lists_what_is_from_the_data_and_what_is_left_out(tabpe, folder):
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
-def test_check_names_the_first_cell_that_does_not_fit(tabpe, folder):
-    text = (folder / "schema.yaml").read_text().replace("orthopaedics", "other")
+def test_check_counts_cells_that_do_not_fit_and_shows_none(tabpe, folder):
+    text = (folder / "schema.yaml").read_text().replace("orthopaedics", "another")
     (folder / "schema.yaml").write_text(text)
+    table = hospital_table(ROWS)
+    ages = pa.array([*map(str, table["age"].to_pylist()[:-3]), "old", "", "999"])
+    csv.write_csv(table.set_column(table.schema.get_field_index("age"), "age", ages), "data.csv")
     result = tabpe("schema", "check", "schema.yaml", "data.csv")
-    assert result.exit_code == 2
-    assert "'ward'" in result.stderr
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    unlisted = table["ward"].to_pylist().count("orthopaedics")
+    assert "2 of 9 columns have cells that do not fit" in said
+    assert f"ward: {unlisted} not listed" in said
+    assert "age: 1 missing, 1 unreadable, 1 out of bounds" in said
+    assert "private: do not pass them on" in said
     assert "orthopaedics" not in result.output
+    assert "old" not in said.replace("threshold", "").split()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "counts as 'surgery'"),
+        ({"other": "heart"}, "counts as 'heart'"),
+        ({"default": "heart"}, "counts as 'heart'"),
+        ({"nullable": True}, "counts as null"),
+    ],
+)
+def test_check_says_what_a_cell_counts_as(tabpe, folder, change, words):
+    ward = Categorical("ward", ("surgery", "heart"), **change)
+    Schema((ward,)).save(folder / "schema.yaml")
+    result = tabpe("schema", "check", "schema.yaml", "data.csv")
+    assert words in " ".join(result.stdout.split())
 
 
 def with_rules(folder, *rules):

@@ -79,7 +79,7 @@ def test_a_required_budget_that_is_missing_is_exit_code_3(synth, folder, ledger)
     assert synth(*NAMED, "--require-budget").exit_code == 0
 
 
-def test_a_bad_cell_stays_charged_and_a_missing_column_costs_nothing(synth, folder, ledger):
+def test_a_refused_cell_stays_charged_and_a_missing_column_costs_nothing(synth, folder, ledger):
     text = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(text.replace("age", "aeg", 1))
     assert synth(*NAMED).exit_code == 2
@@ -89,7 +89,7 @@ def test_a_bad_cell_stays_charged_and_a_missing_column_costs_nothing(synth, fold
     cells = lines[5].split(",")
     cells[place] = "s3cr3t"
     (folder / "data.csv").write_text("\n".join([*lines[:5], ",".join(cells), *lines[6:]]) + "\n")
-    result = synth(*NAMED)
+    result = synth(*NAMED, "--strict")
     assert result.exit_code == 2
     assert "s3cr3t" not in result.output
     assert states(ledger) == ["reserved"]

@@ -107,13 +107,14 @@ def test_ids_can_not_be_bought(tabpe, folder, people):
     assert "p1299" not in line
 
 
-def test_an_empty_id_is_named_by_its_row(synth, folder, people):
+def test_an_empty_id_counts_for_nobody_and_a_strict_run_names_its_row(synth, folder, people):
     lines = (folder / "data.csv").read_text().splitlines()
     lines[7] = lines[7].rpartition(",")[0] + ","
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
-    result = synth("--unit", "patient")
+    result = synth("--unit", "patient", "--strict")
     assert result.exit_code == 2
     assert "column 'patient' has no value in row 7" in result.stderr
+    assert synth("--unit", "patient").exit_code == 0
 
 
 def test_without_a_schema_it_says_what_to_do(tabpe, folder):
@@ -127,7 +128,7 @@ def test_the_help_fits_a_terminal_and_names_all(tabpe, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = tabpe("synth", "--help").stdout
     assert all(len(line) <= 80 for line in text.splitlines())
-    for word in ("private-schema", "schema-budget", "drop", "unit", "max-rows-per-user"):
+    for word in ("private-schema", "schema-budget", "drop", "strict", "unit", "max-rows-per-user"):
         assert f"--{word} " in text
     for word in ("run-dir", "dataset", "ledger", "adjacency"):
         assert f"--{word} " in text

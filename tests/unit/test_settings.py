@@ -16,7 +16,7 @@ from tabpe.settings import Settings, columns_of, listed_of
 AGE, BMI = Integer("age", 0, 99), Float("bmi", 10.0, 60.0)
 WARD, ILL = Categorical("ward", ("heart", "lung")), Boolean("ill")
 COLUMNS = (AGE, BMI, WARD, ILL)
-STORED = {"age": "int64", "bmi": "double", "ward": "string", "ill": "bool"}
+STORED = ["age", "bmi", "ward", "ill"]
 
 
 def settings(**changes):
@@ -27,6 +27,7 @@ def settings(**changes):
         noise=FakeNoise(),
         resources=Resources.of(engine="auto", memory_limit=None, spill=None, n_jobs=1),
         unit=None,
+        strict=False,
         seed=0,
         run_dir=None,
         charge=None,
@@ -93,12 +94,12 @@ OPEN_WARD = {"name": "ward", "type": "categorical"}
 @pytest.mark.parametrize(
     ("given", "label", "listed"),
     [
-        ([], None, 1),  # truths are stored as such, which is public; texts may be anything
+        ([], None, 0),  # how a column is stored says nothing
         ([], "ill", 0),
-        ([], "ward", 1),
-        ([OPEN_WARD], None, 2),
+        ([], "ward", 0),
+        ([OPEN_WARD], None, 1),
         ([OPEN_WARD], "ill", 1),
-        ([OPEN_WARD], "ward", 1),
+        ([OPEN_WARD], "ward", 0),
         ([WARD.to_dict(), AGE.to_dict()], "ill", 1),
     ],
 )
@@ -114,7 +115,7 @@ def test_what_is_asked_is_known_before_a_row_is_read():
     assert settings(config=config).asked == config.asked(columns=3, classes=2, listed=1)
     outline = Outline.of(None).completed(STORED)
     found = settings(config=config, schema=outline).asked
-    assert found == config.asked(columns=4, classes=1, listed=1)
+    assert found == config.asked(columns=4, classes=1, listed=0)
 
 
 def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_bought():

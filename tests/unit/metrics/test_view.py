@@ -61,7 +61,8 @@ LABELS = {
     "large text": (WARD, pa.array(["a", "z"], pa.large_string()), ["a", "z"]),
     "text view": (WARD, pa.array(["b", "z"], pa.string_view()), ["b", "z"]),
     "bytes": (WARD, pa.array([b"a", None]), ["a", None]),
-    "an empty text is a category": (WARD, pa.array(["", "a"]), ["", "a"]),
+    "an empty text is a null": (WARD, pa.array(["", "a"]), [None, "a"]),
+    "bytes that are no text": (WARD, pa.array([b"a", b"\xff"]), ["a", "ff"]),
     "chunks": (WARD, pa.chunked_array([["a"], [], ["b", None]]), ["a", "b", None]),
     "dictionaries that differ": (
         WARD,
@@ -126,8 +127,6 @@ REFUSED = {
         WARD,
         pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([SECRET])),
     ),
-    "bytes that are no text": (WARD, pa.array([b"a", SECRET.encode() + b"\xff"])),
-    "bytes that are no truth": (ILL, pa.array([SECRET.encode() + b"\xff"])),
 }
 
 

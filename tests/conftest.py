@@ -6,12 +6,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import postgres as postgres_server
+import repeatable
 
-# A machine that does other work as well is slow, not wrong.
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A machine that does other work as well is slow, not wrong. And examples are the same in every run,
+# so that none fails by chance; with TABPE_FUZZ they are others.
+patient = settings(
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="TABPE_FUZZ" not in os.environ,
+    print_blob=True,
+)
 settings.register_profile("patient", patient)
-settings.register_profile("ci", patient, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "patient")
+settings.load_profile("patient")
+repeatable.install()
 
 # Folders whose tests share nothing: they are spread over the processes one by one. And those whose
 # files share a cluster, which takes longer to start than they take.
@@ -33,6 +40,21 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid if folder in SPREAD else file
 
     return ByFile(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Let a test have the same noise and seeds in every run."""
+    with repeatable.noise_of(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """Let a fixture have noise of its own, whichever test is the first to need it."""
+    place = getattr(request, "param_index", 0)
+    with repeatable.noise_of(f"{fixturedef.baseid}/::{fixturedef.argname}[{place}]"):
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -1,21 +1,50 @@
 """Files that are written whole or not at all.
 
-The content goes to a hidden file in the same folder, reaches the disk, and takes the place of
-the target in one step: never through a link, never into a file that others hold open or have
-linked to. Whatever stops it on the way, Ctrl-C included, leaves no trace.
+The content goes to a file without a name, reaches the disk, and gets the name of the target in one
+step: never through a link, never into a file that others hold open or have linked to. Whatever
+stops it on the way, a kill included, leaves no trace. To take the place of a file that is there, it
+needs a hidden name for a moment, when it is complete. On systems without files that have no name it
+has a hidden one from the beginning, which a killed process leaves behind.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
+import secrets
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from tabpe._paths import check_output
 from tabpe.errors import OutputError
+
+_PART = 2**20
+_placed: ContextVar[list[Path] | None] = ContextVar("_placed", default=None)
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Path]]:
+    """Yield the files that were written so far, for messages about what went wrong after them.
+
+    Example:
+        >>> note = Path(tempfile.mkdtemp()) / "note.txt"
+        >>> with watched() as written:
+        ...     write_text(note, "hello")
+        >>> written == [note]
+        True
+    """
+    written: list[Path] = []
+    before = _placed.set(written)
+    try:
+        yield written
+    finally:
+        _placed.reset(before)
 
 
 def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
@@ -25,9 +54,6 @@ def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
 
 def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     """Let `fill` write a new file, for the eyes of its owner, that reaches the disk.
-
-    Where the system can, the file has no name before it is complete: not even a process that is
-    killed leaves a part of it behind.
 
     Raises:
         OutputError: If it can not be written, or exists already.
@@ -39,10 +65,33 @@ def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
         ('hello', ['note.txt'])
     """
     try:
-        _create(path, fill)
+        with _Draft(path, 0o600) as draft:
+            draft.fill(fill)
+            draft.place()
         _sync_folder(path.parent)
     except FileExistsError:
         raise OutputError(f"{path}: exists already.") from None
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file that exists. When this returns, it is on the disk.
+
+    What stops it may leave the beginning of the line, without its end.
+
+    Raises:
+        OutputError: If it can not be written.
+    """
+    content = f"{line}\n".encode()
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            if os.write(handle, content) < len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
@@ -83,9 +132,11 @@ def measured(
 
     def fill_and_tell(file: BinaryIO) -> None:
         fill(file)
-        file.flush()
-        with Path(file.name).open("rb") as written:
-            tell(hashlib.file_digest(written, "sha256").hexdigest(), written.tell())
+        file.seek(0)
+        digest = hashlib.sha256()
+        while part := file.read(_PART):
+            digest.update(part)
+        tell(digest.hexdigest(), file.tell())
 
     return fill_and_tell
 
@@ -96,50 +147,126 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
     They are filled in the order given, so that one can speak of those before it. They take their
     places in the opposite order: what speaks of a file is there before the file is.
     """
-    finished: dict[Path, Path] = {}
     try:
-        for path, fill in contents.items():
-            check_output(path)
-            finished[path] = _hidden(path)
-            _fill(finished[path], fill)
-        for path, temporary in reversed(finished.items()):
-            temporary.replace(path)
+        with contextlib.ExitStack() as drafts:
+            finished = []
+            for path, fill in contents.items():
+                check_output(path)
+                finished.append(drafts.enter_context(_Draft(path, 0o666 & ~_umask())))
+                finished[-1].fill(fill)
+            for draft in reversed(finished):
+                path = draft.path
+                draft.take_place()
+                _note(path)
     except OutputError:
         raise
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
-    finally:
-        for temporary in finished.values():
-            temporary.unlink(missing_ok=True)
 
 
-def _create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    try:
-        _create_unnamed(path, fill)
-    except FileExistsError:
-        raise
-    except (AttributeError, OSError):  # another system, or a file system without such files
-        _create_hidden(path, fill)
+class _Draft:
+    """The content of a file before it has its name.
 
+    Args:
+        path: The name that it will have.
+        mode: Who may read and write it.
+    """
 
-def _create_unnamed(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    handle = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        fill(file)
-        file.flush()
-        os.fsync(handle)
+    def __init__(self, path: Path, mode: int) -> None:
+        self.path = path
+        self._mode = mode
+        self._hidden: Path | None = None
+        self._file: BinaryIO = self._unnamed() or self._named()
+
+    def __enter__(self) -> _Draft:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if self._hidden is not None:
+            self._hidden.unlink(missing_ok=True)
+
+    def fill(self, fill: Callable[[BinaryIO], None]) -> None:
+        """Write the content, up to the disk."""
+        fill(self._file)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        if self._hidden is not None:  # one without a name lives as long as it is open
+            self._file.close()
+
+    def place(self) -> None:
+        """Give it its name, if no other file has it.
+
+        Raises:
+            FileExistsError: If there is such a file.
+        """
+        if self._hidden is None:
+            try:
+                self._name(self.path)
+            except FileExistsError:
+                raise
+            except OSError:
+                self._hide()
+            else:
+                return
+        if self._hidden is not None:
+            os.link(self._hidden, self.path)
+
+    def take_place(self) -> None:
+        """Give it its name, in the place of what has it now."""
+        if self._hidden is None:
+            try:
+                self._name(self.path)
+            except OSError:
+                self._hide()
+            else:
+                return
+        if self._hidden is not None:
+            self._hidden.replace(self.path)
+
+    def _name(self, name: Path) -> None:
+        """Name a file that has no name. That fails on file systems without links, and /proc."""
+        handle = self._file.fileno()
         # Only with a folder given does os.link follow the link in /proc to the file itself.
-        os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle, follow_symlinks=True)
+
+    def _hide(self) -> None:
+        """Give a file that has no name a hidden one, or make a copy that has one."""
+        hidden = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        try:
+            self._name(hidden)
+            self._hidden = hidden
+        except OSError:
+            self._file = self._named(self._file)
+
+    def _unnamed(self) -> BinaryIO | None:
+        flags = getattr(os, "O_TMPFILE", None)
+        if flags is None:
+            return None
+        try:
+            handle = os.open(self.path.parent, flags | os.O_RDWR, self._mode)
+        except OSError:  # a file system without such files, or another problem that comes up again
+            return None
+        return os.fdopen(handle, "w+b")
+
+    def _named(self, content: BinaryIO | None = None) -> BinaryIO:
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        self._hidden = Path(name)
+        file = os.fdopen(handle, "w+b")
+        self._hidden.chmod(self._mode)
+        if content is not None:
+            content.seek(0)
+            shutil.copyfileobj(content, file)
+            content.close()
+            file.flush()
+            os.fsync(handle)
+        return file
 
 
-def _create_hidden(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    temporary = _hidden(path)
-    try:
-        _fill(temporary, fill)
-        temporary.chmod(0o600)
-        os.link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _note(path: Path) -> None:
+    written = _placed.get()
+    if written is not None:
+        written.append(path)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -148,20 +275,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _hidden(path: Path) -> Path:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    return Path(name)
-
-
-def _fill(temporary: Path, fill: Callable[[BinaryIO], None]) -> None:
-    with temporary.open("wb") as file:
-        fill(file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.chmod(0o666 & ~_umask())
 
 
 def _umask() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import math
 import sys
 import types
 import typing
@@ -184,7 +185,8 @@ def strict_json(text: str | bytes) -> Any:
     """Return the plain values of JSON, strictly read.
 
     Raises:
-        ValueError: If it is none, gives a key twice, or holds a number that JSON does not know.
+        ValueError: If it is none, gives a key twice, or holds a number that JSON does not know or
+            no float can hold.
 
     Example:
         >>> strict_json('{"a": [1, null]}')
@@ -192,8 +194,17 @@ def strict_json(text: str | bytes) -> Any:
         >>> strict_json('{"a": NaN}')
         Traceback (most recent call last):
         ValueError: NaN is no number of JSON
+        >>> strict_json("1e999")
+        Traceback (most recent call last):
+        ValueError: a number that no float can hold
     """
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+    return json.loads(
+        text,
+        object_pairs_hook=_unique,
+        parse_constant=_refused,
+        parse_float=_finite,
+        parse_int=_held,
+    )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -204,3 +215,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number that no float can hold")
+    return number
+
+
+def _held(digits: str) -> int:
+    _finite(digits)
+    return int(digits)

@@ -3,28 +3,29 @@
 Counts take `class_budget` of the budget, what the schema lacks takes `schema_budget`, and the
 first tables of a strategy take the parts that it says (`Asked.first`). Their noise is fixed before
 a row is read. All that remains goes to the rest of what the strategy asks: to the votes.
+
+A run with a declared delta and a complete schema has a fixed plan: no noise follows from answers,
+and its privacy loss distributions are composed. Where a schema is estimated privately, or delta
+follows a noisy count, later noise follows from earlier answers. Such a run composes as Gaussian
+mechanisms do, within a limit that is fixed by epsilon and delta (claim 17 of docs/privacy.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabpe.buying import planned_item
+from tabpe.buying import QUESTIONS, planned_item
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.evolve import Asked
 from tabpe.evolve.config import FIELDS
 from tabpe.privacy import Account, BillItem, NoiseSource, composed_epsilon
-from tabpe.privacy.accounting import SMALLEST_DELTA, fineness, gaussian_mu
+from tabpe.privacy.accounting import SMALLEST_DELTA, gaussian_mu, told_chance
 from tabpe.privacy.delta import FEWEST_ROWS, RowCount
 from tabpe.privacy.plan import Part, check_noise_level, items_for
 from tabpe.privacy.slack import delta_slack, exact_delta
 from tabpe.request import Facts, Request, counts_to_buy
 from tabpe.schema import Outline
 
-# A delta that depends on noisy counts needs noise that protects more as it grows. The losses of
-# discrete noise lie on a grid, so that fails where the grid is coarse against their spread, and
-# holds where the spread is so many steps of the grid (docs/privacy.md).
-FINE_GRID = 4.0
 # Which part of delta pays for values of a bought schema that one row alone may hold.
 TOLD_SHARE = 0.05
 # How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
@@ -74,22 +75,41 @@ def agree_on_first(
     return _agreed(_priced(request, parts), account)
 
 
+def is_adaptive(request: Request) -> bool:
+    """Whether noise may follow from earlier answers: from a noisy count, or those of a schema."""
+    return request.known_delta is None or request.schema_budget > 0
+
+
 def agree_on_rest(
-    request: Request, facts: Facts, account: Account, noise: NoiseSource, parts: Sequence[Part]
+    request: Request,
+    facts: Facts,
+    account: Account,
+    noise: NoiseSource,
+    parts: Sequence[Part],
+    *,
+    outline: Outline | None = None,
 ) -> tuple[BillItem, ...]:
     """Put all the rest on the bill, with all that is left of the budget.
 
     Guarantee: everything that was agreed on, this included, composes to at most the request, at
-    what noise that is not exact leaves of the delta to calibrate at.
+    what is left of the delta to calibrate at. What comes off that delta does not follow from the
+    answers about an outline: it is the most that they could have led to.
     """
-    slack = _slack(request, (*account.agreed, *parts), noise)
-    delta = exact_delta(facts.calibration_delta, slack)
-    items = items_for(parts, request.epsilon, delta, request.neighbours, account.agreed)
-    if items and facts.calibration_delta < facts.delta and fineness(items) < FINE_GRID:
-        raise ParameterError(
-            f"epsilon={request.epsilon:g}: leaves so little noise that delta can not follow a "
-            f"noisy number of rows. Give delta, or public_rows if the number of rows is public."
-        )
+    others, calibrated = account.agreed, facts.calibration_delta
+    planned = _planned_schema(request, calibrated, outline)
+    if planned is not None:
+        others = (planned, *(item for item in others if item.name not in QUESTIONS))
+        told = [told_chance(bill, request.neighbours) for bill in (others, account.agreed)]
+        calibrated -= max(told[0] - told[1], 0.0)
+    delta = exact_delta(calibrated, _slack(request, (*others, *parts), noise))
+    items = items_for(
+        parts,
+        request.epsilon,
+        delta,
+        request.neighbours,
+        account.agreed,
+        adaptive=is_adaptive(request),
+    )
     for item in items:
         _check_sigma(item.sigma, request, noise)
     return _agreed(items, account)
@@ -109,13 +129,20 @@ def planned_bill(
     delta = request.known_delta or RowCount.declared(FEWEST_ROWS).calibration_delta
     account = Account()
     _agreed(tuple(count_items(request, classes).values()), account)
-    if outline is not None:
-        price = schema_price(request, delta)
-        schema = planned_item(outline, **price, neighbours=request.neighbours)
-        _agreed(() if schema is None else (schema,), account)
+    schema = _planned_schema(request, delta, outline)
+    _agreed(() if schema is None else (schema,), account)
     agree_on_first(request, asked.first, account)
-    agree_on_rest(request, Facts(None, (), delta, delta), account, noise, asked.rest)
+    facts = Facts(None, (), delta, delta)
+    agree_on_rest(request, facts, account, noise, asked.rest, outline=outline)
     return account.agreed
+
+
+def _planned_schema(request: Request, delta: float, outline: Outline | None) -> BillItem | None:
+    """Return the most that all answers about an outline may cost; None if nothing is asked."""
+    if outline is None:
+        return None
+    price = schema_price(request, delta)
+    return planned_item(outline, **price, neighbours=request.neighbours)
 
 
 def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
@@ -124,14 +151,19 @@ def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float
 
 
 def spent_epsilon(request: Request, facts: Facts, account: Account, noise: NoiseSource) -> float:
-    """Return the epsilon of what was charged, after checking it against the request."""
+    """Return the epsilon that is guaranteed, after checking what was charged against the request.
+
+    Where noise followed answers the guarantee is that of the limit, which is the request, whatever
+    these answers led to.
+    """
     if account.spent != account.agreed:
         raise BudgetError("the measurements made differ from those agreed on.")
     delta = exact_delta(facts.calibration_delta, spent_slack(request, account, noise))
-    epsilon = composed_epsilon(account.spent, delta, request.neighbours)
+    adaptive = is_adaptive(request)
+    epsilon = composed_epsilon(account.spent, delta, request.neighbours, adaptive=adaptive)
     if epsilon > request.epsilon:
         raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
-    return epsilon
+    return request.epsilon if adaptive else epsilon
 
 
 def _slack(request: Request, asked: Sequence[BillItem | Part], noise: NoiseSource) -> float:

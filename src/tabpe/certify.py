@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from typing import Any
 
-from tabpe.budget import spent_epsilon, spent_slack
+from tabpe.budget import is_adaptive, spent_epsilon, spent_slack
 from tabpe.buying import ASSUMED_PUBLIC
 from tabpe.evolve import Strategy, plain
 from tabpe.measure.histograms import CLASS_COUNTS
 from tabpe.privacy import Account, Certificate, NoiseSource
+from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
 from tabpe.request import Facts, Request
@@ -22,6 +23,11 @@ ACCOUNTANT = (
 USER_ACCOUNTANT = (
     "privacy loss distribution of dp_accounting, all items as one Gaussian mechanism, pessimistic "
     "estimate; votes of users in parts of a fixed point, discrete Gaussian"
+)
+ADAPTIVE_ACCOUNTANT = (
+    "privacy loss distribution of dp_accounting, all items as one Gaussian mechanism that "
+    "dominates them, pessimistic estimate; a filter with a limit fixed at the beginning, because "
+    "noise may follow earlier answers"
 )
 SEED_POLICY = (
     "random_state drives the search (random, variation, selection) only; noise takes no seed"
@@ -42,9 +48,10 @@ def certify(
     strict: bool,
     created: str,
     notes: tuple[str, ...],
+    measurements: str,
 ) -> Certificate:
     """Return the certificate of a finished run."""
-    epsilon = spent_epsilon(request, facts, account, noise)
+    epsilon, adaptive = spent_epsilon(request, facts, account, noise), is_adaptive(request)
     return Certificate(
         epsilon=min(request.epsilon, round_up(epsilon, 6)),
         delta=facts.delta,
@@ -56,7 +63,7 @@ def certify(
         unit=unit,
         strict=strict,
         bill=account.spent,
-        accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
+        accountant=_accountant(request),
         noise=noise.name,
         private=noise.private,
         schema=schema.to_dict(),
@@ -69,7 +76,16 @@ def certify(
         versions=versions(),
         created=created,
         notes=(*_notes(request, facts, account, schema, unit), *notes),
+        adaptive=adaptive,
+        filter=GAUSSIAN_DP if adaptive else None,
+        measurements_sha256=measurements,
     )
+
+
+def _accountant(request: Request) -> str:
+    if request.neighbours.of_users:
+        return USER_ACCOUNTANT
+    return ADAPTIVE_ACCOUNTANT if is_adaptive(request) else ACCOUNTANT
 
 
 def _delta_source(request: Request, facts: Facts) -> str:

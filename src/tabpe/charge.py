@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from tabpe.errors import LedgerError
 from tabpe.io import Batch, Source
 from tabpe.io.parts import parts_of
 from tabpe.privacy import BillItem, Certificate, Neighbours
 from tabpe.privacy.attachments import LedgerEntry
-from tabpe.privacy.ledger import Entry, Ledger
+from tabpe.privacy.ledger import Entry, Ledger, Start
+from tabpe.privacy.transcript import Transcript
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Charge:
         neighbours: Neighbours,
         slack: float,
         give_back: Callable[[], bool],
+        *,
+        start: Start | None = None,
+        adaptive: bool = False,
     ) -> Iterator[Entry]:
         """Hold what a run may cost, from before its first read on.
 
@@ -53,15 +58,25 @@ class Charge:
             neighbours: The relation that it is for.
             slack: How far a draw of its noise may be from exact.
             give_back: Whether no private row has been read.
+            start: This start of the run, if it is in a folder to go on from.
+            adaptive: Whether its noise may follow its own answers.
         """
         entry = self.ledger.reserve(
-            self.dataset, bill, neighbours, unit=self.unit, slack=slack, entry_id=run
+            self.dataset,
+            bill,
+            neighbours,
+            unit=self.unit,
+            slack=slack,
+            entry_id=run,
+            start=start,
+            adaptive=adaptive,
         )
         try:
             yield entry
         except BaseException:
             if entry.state == "reserved" and give_back():
-                self.ledger.refund(entry.id)
+                with suppress(LedgerError):  # then it stays charged, and why the run failed is told
+                    self.ledger.refund(entry.id)
             raise
 
     def settled(self, entry: Entry, certificate: Certificate) -> Certificate:
@@ -71,8 +86,32 @@ class Charge:
             The certificate, which names the entry. The ledger knows it by its digest.
         """
         named = replace(certificate, ledger=LedgerEntry(self.dataset, entry.id))
-        self.ledger.spend(entry.id, named.bill, named.digest)
+        token = None if entry.progress is None else entry.progress.token
+        self.ledger.spend(entry.id, named.bill, named.digest, token)
         return named
+
+
+@dataclass(frozen=True)
+class ChargedStart:
+    """A start of a run in a folder, as a ledger follows it (`tabpe.privacy.ledger.starts`).
+
+    Args:
+        ledger: The ledger.
+        entry: The id of its entry.
+        token: The name of the start.
+    """
+
+    ledger: Ledger
+    entry: str
+    token: str
+
+    def check(self) -> None:
+        """Refuse to measure if a copy of the folder was started since."""
+        self.ledger.check_start(self.entry, self.token)
+
+    def note(self, transcript: Transcript) -> None:
+        """Tell the ledger of the last measurement."""
+        self.ledger.measured(self.entry, self.token, transcript.count, transcript.sha256)
 
 
 class WatchedSource:

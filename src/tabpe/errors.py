@@ -90,6 +90,10 @@ class ArchiveError(TabpeError, ValueError):
     exit_code = 2
 
 
+class FieldError(ArchiveError):
+    """Fields of a certificate are missing, unknown or malformed; names them."""
+
+
 class LedgerError(TabpeError, ValueError):
     """A ledger can not be used, does not hold together, or does not allow what was asked."""
 

@@ -140,7 +140,7 @@ def _guided(
     facts = ground.facts(request, counts)
     agree_on_first(request, settings.asked.first, journal.account)
     if not config.rounds:
-        agree_on_rest(request, facts, journal.account, settings.noise, settings.asked.rest)
+        _agree_on_votes(facts, journal, settings)
     guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
     terrain = lawful(Guided(guide, guide.warp(config.by_rank)), Law.of(encoder))
     held.prepare(terrain.sight)
@@ -173,8 +173,14 @@ def _unhelpful(evolved: Evolved) -> str:
 
 
 def _agree_on_votes(facts: Facts, journal: Journal, settings: Settings) -> None:
-    request, noise = settings.request, settings.noise
-    agree_on_rest(request, facts, journal.account, noise, settings.asked.rest)
+    agree_on_rest(
+        settings.request,
+        facts,
+        journal.account,
+        settings.noise,
+        settings.asked.rest,
+        outline=settings.outline,
+    )
 
 
 def _vote(engine: Engine, journal: Journal, settings: Settings) -> Vote:

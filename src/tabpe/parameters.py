@@ -11,6 +11,7 @@ from tabpe import _validate
 from tabpe._paths import check_local
 from tabpe.charge import Charge
 from tabpe.errors import (
+    BudgetError,
     NoBudgetWarning,
     NotPrivateWarning,
     OutputError,
@@ -62,16 +63,37 @@ def path_of(name: str, given: str | Path | None) -> Path | None:
     return Path(given)
 
 
-def charge_of(ledger: str | Path | None, dataset: str | None, unit: str | None) -> Charge | None:
-    """Return the data set of a ledger that a run is charged to, if one is named."""
+def charge_of(
+    ledger: str | Path | None,
+    dataset: str | None,
+    unit: str | None,
+    *,
+    require_budget: bool = False,
+) -> Charge | None:
+    """Return the data set of a ledger that a run is charged to, if one is named.
+
+    Raises:
+        BudgetError: If it must have a budget there, and has none.
+    """
+    if not isinstance(require_budget, bool):
+        raise ParameterError(f"require_budget={require_budget!r}: expected True or False.")
     if dataset is None:
         if ledger is not None:
             raise ParameterError(
                 f"ledger={str(ledger)!r}: needs dataset, the name of the table in the ledger."
             )
+        if require_budget:
+            raise ParameterError(
+                "require_budget=True: needs dataset, the name of the table in the ledger."
+            )
         return None
     charge = Charge(Ledger(path_of("ledger", ledger)), dataset, unit)
     if charge.delta is None:
+        if require_budget:
+            raise BudgetError(
+                f"dataset={dataset!r}: has no budget in {charge.ledger.path}, and one is required. "
+                f"Set one with 'tabpe ledger set-budget'."
+            )
         warnings.warn(
             f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
             f"not limited. Set one with 'tabpe ledger set-budget'.",

@@ -12,12 +12,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tabpe._home import secret_key
-from tabpe.budget import planned_bill
+from tabpe.budget import is_adaptive, planned_bill
 from tabpe.certify import certify, versions
-from tabpe.charge import WatchedSource
+from tabpe.charge import ChargedStart, WatchedSource
 from tabpe.encode import Encoder
 from tabpe.engines import Keeper, Unit, open_keeper
-from tabpe.errors import DataError, TabpeError
+from tabpe.errors import TabpeError
 from tabpe.evolve import Evolved
 from tabpe.evolve.law import Law
 from tabpe.ground import lay_ground, merge_rare
@@ -26,7 +26,7 @@ from tabpe.journal import Journal
 from tabpe.making import make_rows
 from tabpe.privacy import Account, Certificate
 from tabpe.privacy.ledger import Entry
-from tabpe.rows import check_unit_column, fingerprint
+from tabpe.rows import check_plain_columns, check_unit_column, fingerprint
 from tabpe.run_folder import Run, RunFolder, code_digest
 from tabpe.schema import Schema
 from tabpe.schema.ruled import ruled
@@ -78,15 +78,14 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
     def is_unread() -> bool:
         # A run that goes on was begun by a process that may have read all rows.
         unread = not source.was_read and (folder is None or folder.is_new)
-        if unread and folder is not None:
-            folder.forget()
-        return unread
+        return unread and (folder is None or folder.forget())
 
     begun = Run.begin(settings.seed) if folder is None else folder.run
     try:
-        with _reserved(begun, settings, is_unread) as entry:
+        with _reserved(begun, folder, settings, is_unread) as entry:
             is_closed = entry is not None and entry.state == "spent"
-            journal = Journal(Account(), folder, is_closed=is_closed)
+            follower = _follower(entry, settings)
+            journal = Journal(Account(), folder, is_closed=is_closed, follower=follower)
             outcome = _run(source, begun, folder, journal, settings)
     except BaseException:
         is_unread()
@@ -99,7 +98,7 @@ def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Sett
 
 @contextmanager
 def _reserved(
-    begun: Run, settings: Settings, is_unread: Callable[[], bool]
+    begun: Run, folder: RunFolder | None, settings: Settings, is_unread: Callable[[], bool]
 ) -> Iterator[Entry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
     if settings.charge is None:
@@ -107,10 +106,24 @@ def _reserved(
         return
     request, noise = settings.request, settings.noise
     bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
+    start = None if folder is None else folder.start()
     with settings.charge.reserved(
-        begun.id, bill, request.neighbours, noise.slack, is_unread
+        begun.id,
+        bill,
+        request.neighbours,
+        noise.slack,
+        is_unread,
+        start=start,
+        adaptive=is_adaptive(request),
     ) as entry:
         yield entry
+
+
+def _follower(entry: Entry | None, settings: Settings) -> ChargedStart | None:
+    """Return what tells the ledger of each measurement, if there are a ledger and a folder."""
+    if settings.charge is None or entry is None or entry.progress is None:
+        return None
+    return ChargedStart(settings.charge.ledger, entry.id, entry.progress.token)
 
 
 def _run(
@@ -136,6 +149,7 @@ def _run(
         strict=settings.strict,
         created=begun.started,
         notes=(*ground.notes, *made.notes),
+        measurements=journal.transcript.sha256,
     )
     return Outcome(made.evolved, certificate, ground.schema, begun.seed)
 
@@ -144,14 +158,9 @@ def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse a table that lacks a column, before it costs anything."""
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
-    for name in settings.columns:
-        if name in source.nested:
-            raise DataError(
-                f"column {name!r} holds lists or the like: expected plain values: take it out of "
-                f"the schema, drop it, or split it into columns of their own."
-            )
     if settings.unit is not None:
         check_unit_column(source, settings.unit)
+    check_plain_columns(source, settings.columns)
 
 
 def _check_rules(settings: Settings) -> None:

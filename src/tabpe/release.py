@@ -126,7 +126,8 @@ class Release:
         """Return how far rows moved in the last round."""
         if not self.history or "mutation_rate" not in self.history[-1]:
             raise ParameterError("smooth=True: these rows were not moved: there is no step size.")
-        return float(self.history[-1]["mutation_rate"])
+        rate = self.history[-1]["mutation_rate"]
+        return _validate.fraction("history: mutation_rate", rate)
 
     def _framed(self, table: pa.Table) -> Any:
         """Return rows as a frame: its types follow from the schema, and from the library alone."""

@@ -96,6 +96,16 @@ def check_unit_column(source: Source, column: str) -> None:
         raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")
 
 
+def check_plain_columns(source: Source, names: Sequence[str]) -> None:
+    """Refuse columns whose type is one of lists and the like, before a row is read."""
+    for name in names:
+        if name in source.nested:
+            raise DataError(
+                f"column {name!r} holds lists or the like: expected plain values: take it out of "
+                f"the schema, drop it, or split it into columns of their own."
+            )
+
+
 def user_rows(
     source: Source, column: str, names: Sequence[str], *, strict: bool = False
 ) -> Iterator[pa.Table]:

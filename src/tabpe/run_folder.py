@@ -6,6 +6,14 @@ run finds what it has measured, and goes on from there. What is not on the disk 
 
 The fingerprint of the private table is made with a key that stays in the data folder of the user,
 and tells nothing without it.
+
+Measurements are a chain: each file has its number and the digest of all before it. `progress.log`
+has a line for every start of a run that is charged to a ledger, written before the ledger hears of
+it, and for every measurement, written after its file. It is there before `run.json` is. So a folder
+that lost files, by whatever way, lacks a link of the chain or what the log tells of, and is refused
+instead of measuring again. A crash only ever leaves a file more than the log tells of, or the
+beginning of a last line. Without a ledger nothing outside of the folder knows of it: to put an old
+copy of all of it in its place, or to go on in two copies, is not noticed.
 """
 
 from __future__ import annotations
@@ -13,9 +21,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,13 +34,20 @@ import numpy as np
 
 from tabpe import _atomic
 from tabpe._home import make_private_folder
+from tabpe._paths import open_regular
 from tabpe.archive import Archive
-from tabpe.errors import ArchiveError, OutputError, ParameterError
+from tabpe.errors import ArchiveError, OutputError, ParameterError, TabpeError
 from tabpe.measure import Measured
 from tabpe.privacy import BillItem
+from tabpe.privacy.ledger import Start
+from tabpe.privacy.transcript import NO_ANSWER, Transcript
 
-FORMAT = 1
-_HEAD, _FINGERPRINT = "run.json", "fingerprint"
+FORMAT = 2
+_HEAD, _FINGERPRINT, _LOG = "run.json", "fingerprint", "progress.log"
+_STARTED, _MEASURED = "started", "measured"
+# What a file has of a measurement beside the measurement.
+_LINKS = ("format", "number", "previous")
+_THEN = "the run can not go on; begin in a new folder"
 
 
 @dataclass(frozen=True)
@@ -66,18 +82,19 @@ class RunFolder:
     Attributes:
         run: The run of the folder.
         is_new: Whether it begins now.
+        digests: The digest of its first measurements: of none, of one, and so on to all.
 
     Raises:
         ParameterError: If the folder holds a run that differs in any part of `identity`.
+        ArchiveError: If it is damaged, or lost measurements.
         OutputError: If another process works in it, or it can not be written to.
     """
 
     def __init__(self, path: Path, run: Run, identity: Mapping[str, Any]) -> None:
         self._path = path
         make_private_folder(path)
-        with _locked(path) as lock:
-            for left_over in path.glob(".*.measured.*"):  # by a killed process, on some systems
-                left_over.unlink()
+        with _foreseen(path), _locked(path) as lock:
+            self._clean()
             self.run = self._opened(run, json.loads(json.dumps(identity)))
             self._lock = lock.pop_all()
 
@@ -85,22 +102,34 @@ class RunFolder:
         """Return the run of the folder, which is `run` if it begins now."""
         head = self._read_head()
         self.is_new = head is None
+        self._transcript, self._starts = Transcript(), list[str]()
+        self.digests = [NO_ANSWER]
         if head is None:
+            (self._path / _LOG).unlink(missing_ok=True)
+            _atomic.create(self._path / _LOG, _atomic.filler(b""))
             self._write_head(run, identity)
             return run
         _check_same(self._path, head["identity"], identity)
-        return Run(**head["run"])
+        begun = _run_of(self._path / _HEAD, head["run"])
+        self._read_measurements()
+        self._read_log()
+        return begun
+
+    def start(self) -> Start:
+        """Return a new start of the run, for its ledger. When this returns, it is on the disk."""
+        found = Start(secrets.token_hex(16), tuple(self._starts), tuple(self.digests))
+        _atomic.append(self._path / _LOG, f"{_STARTED} {found.token}")
+        self._starts.append(found.token)
+        return found
 
     def check_fingerprint(self, fingerprint: str) -> None:
         """Refuse to go on with another table than the one that the run began with."""
         path = self._path / _FINGERPRINT
         if not path.exists():
-            if any(self._path.glob("*.measured")):
-                raise ArchiveError(
-                    f"{path}: missing: the run can not go on; begin in a new folder."
-                )
+            if len(self.digests) > 1:
+                raise ArchiveError(f"{path}: missing: {_THEN}.")
             _atomic.create(path, _atomic.text_filler(fingerprint))
-        if path.read_text() != fingerprint:
+        if _read(path) != fingerprint.encode():
             raise ParameterError(
                 f"run_dir={str(self._path)!r}: the table is not the one that the run began with: "
                 f"begin in a new folder."
@@ -109,19 +138,36 @@ class RunFolder:
     def recall(self, name: str, place: int) -> Archive | None:
         """Return what was recorded under that name and place, if anything was."""
         path = self._file(name, place)
-        return Archive.load(path) if path.exists() else None
+        return _without_links(Archive.load(path)) if path.exists() else None
 
     def record(self, name: str, place: int, content: Archive) -> None:
         """Keep a measurement. When this returns, it is on the disk."""
-        _atomic.create(self._file(name, place), content.fill)
+        number, previous = len(self.digests), self.digests[-1]
+        links = {"number": number, "previous": previous}
+        linked = Archive({**content.text, **links}, content.arrays)
+        _atomic.create(self._file(name, place), linked.fill)
+        self._transcript.note(content.text, content.arrays)
+        self.digests.append(self._transcript.sha256)
+        _atomic.append(self._path / _LOG, f"{_MEASURED} {number} {self.digests[-1]}")
 
-    def forget(self) -> None:
-        """Leave the folder empty. Only for a run that has read nothing."""
-        (self._path / _HEAD).unlink(missing_ok=True)
+    def forget(self) -> bool:
+        """Leave the folder empty, or return False. Only for a run that has read nothing."""
+        try:
+            (self._path / _HEAD).unlink(missing_ok=True)
+            (self._path / _LOG).unlink(missing_ok=True)
+        except OSError:
+            return not (self._path / _HEAD).exists()
+        return True
 
     def close(self) -> None:
         """Let other processes work in the folder."""
         self._lock.close()
+
+    def _clean(self) -> None:
+        """Delete what a killed process left half done, on systems where it leaves anything."""
+        for name in (_HEAD, _FINGERPRINT, _LOG, "*.measured"):
+            for left_over in self._path.glob(f".{name}.*"):
+                left_over.unlink()
 
     def _file(self, name: str, place: int) -> Path:
         # Numbers in a name are as wide as places, so that files stand in the order of rounds.
@@ -132,24 +178,76 @@ class RunFolder:
     def _read_head(self) -> dict[str, Any] | None:
         path = self._path / _HEAD
         if not path.exists():
-            if any(not entry.name.startswith(".") for entry in self._path.iterdir()):
+            if not self._is_unused():
                 raise OutputError(
                     f"run_dir={str(self._path)!r}: holds other files: name an empty folder, or a "
                     f"new one."
                 )
             return None
         try:
-            head = json.loads(path.read_text())
-            if head["format"] == FORMAT and set(head["run"]) == {"id", "seed", "started"}:
+            head = json.loads(_read(path))
+            if head["format"] == FORMAT and isinstance(head["identity"], dict):
                 return dict(head)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        raise ArchiveError(f"{path}: not the head of a tabpe run.")
+        raise ArchiveError(f"{path}: not the head of a tabpe run: {_THEN}.")
+
+    def _is_unused(self) -> bool:
+        """Whether there is nothing in it, or the log of a run that ended before it measured."""
+        visible = {entry.name for entry in self._path.iterdir() if not entry.name.startswith(".")}
+        log = self._path / _LOG
+        return not visible or (visible == {_LOG} and _MEASURED.encode() not in _read(log))
 
     def _write_head(self, run: Run, identity: Mapping[str, Any]) -> None:
         head = {"format": FORMAT, "run": vars(run), "identity": identity}
         text = json.dumps(head, indent=2) + "\n"
         _atomic.create(self._path / _HEAD, _atomic.text_filler(text))
+
+    def _read_measurements(self) -> None:
+        """Follow the chain of measurements from the first to the last."""
+        files = {path: Archive.load(path) for path in self._path.glob("*.measured")}
+        numbers = [archive.text.get("number") for archive in files.values()]
+        if not all(type(number) is int for number in numbers):
+            raise ArchiveError(f"{self._path}: a measurement is damaged: {_THEN}.")
+        found = sorted(files.values(), key=lambda archive: archive.text["number"])
+        for number, archive in enumerate(found, start=1):
+            links = archive.text["number"], archive.text.get("previous")
+            if links != (number, self.digests[-1]):
+                raise ArchiveError(f"{self._path}: measurement {number} is missing: {_THEN}.")
+            content = _without_links(archive)
+            self._transcript.note(content.text, content.arrays)
+            self.digests.append(self._transcript.sha256)
+
+    def _read_log(self) -> None:
+        """Compare the measurements with what the log tells of them, and take in earlier starts."""
+        path = self._path / _LOG
+        if not path.exists():
+            raise ArchiveError(f"{path}: missing, files were deleted: {_THEN}.")
+        *lines, rest = _read(path).split(b"\n")
+        if rest:  # the beginning of a line that a crash cut short
+            self._cut(len(rest))
+        for line in lines:
+            match line.decode(errors="replace").split(" "):
+                case ["started", token]:
+                    self._starts.append(token)
+                case ["measured", number, digest] if number.isascii() and number.isdigit():
+                    if int(number) >= len(self.digests):
+                        raise ArchiveError(
+                            f"{self._path}: measurement {int(number)} is missing, files were "
+                            f"deleted: {_THEN}."
+                        )
+                    if self.digests[int(number)] != digest:
+                        raise ArchiveError(
+                            f"{self._path}: measurement {int(number)} is another one: {_THEN}."
+                        )
+                case _:
+                    raise ArchiveError(f"{path}: damaged: {_THEN}.")
+
+    def _cut(self, size: int) -> None:
+        path = self._path / _LOG
+        with path.open("rb+") as log:
+            log.truncate(path.stat().st_size - size)
+            os.fsync(log.fileno())
 
 
 def archive_of(measured: Measured) -> Archive:
@@ -187,6 +285,35 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+def _without_links(archive: Archive) -> Archive:
+    """Return a measurement as it was recorded."""
+    text = {name: value for name, value in archive.text.items() if name not in _LINKS}
+    return Archive(text, archive.arrays)
+
+
+def _run_of(path: Path, plain: Any) -> Run:
+    kinds = {"id": str, "seed": int, "started": str}
+    if isinstance(plain, dict) and {name: type(plain[name]) for name in plain} == kinds:
+        return Run(**plain)
+    raise ArchiveError(f"{path}: not the head of a tabpe run: {_THEN}.")
+
+
+def _read(path: Path) -> bytes:
+    with open_regular(path, ArchiveError) as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def _foreseen(path: Path) -> Iterator[None]:
+    """Say in one line that the system does not let us read or write in the folder."""
+    try:
+        yield
+    except TabpeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"run_dir={str(path)!r}: can not be used ({error.strerror}).") from None
+
+
 def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     if changed:
@@ -198,8 +325,6 @@ def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
 
 def _locked(path: Path) -> contextlib.ExitStack:
     """Hold the folder for this process alone, until closed or until the process ends."""
-    import os
-
     stack = contextlib.ExitStack()
     try:
         import fcntl

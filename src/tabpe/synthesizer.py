@@ -45,7 +45,7 @@ from tabpe.settings import Settings
 
 USED_OF_THE_MACHINE = ("engine", "address", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
-KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset")
+KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset", "require_budget")
 
 
 class TabPE(Fitted):
@@ -106,6 +106,7 @@ class TabPE(Fitted):
         dataset: The name of the table in a ledger, which the run is charged to before a row is
             read, and which refuses what exceeds the total of the data set. None for no ledger.
         ledger: The file of the ledger; None for the one in the data folder of the user.
+        require_budget: Refuse a data set that has no total in the ledger, instead of warning.
         random_state: Seed of the search. It never seeds the noise.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
@@ -152,6 +153,7 @@ class TabPE(Fitted):
         run_dir: str | Path | None = None,
         dataset: str | None = None,
         ledger: str | Path | None = None,
+        require_budget: bool = False,
         random_state: int | None = None,
         verbose: int = 1,
     ) -> None:
@@ -180,6 +182,7 @@ class TabPE(Fitted):
         self.run_dir = run_dir
         self.dataset = dataset
         self.ledger = ledger
+        self.require_budget = require_budget
         self.random_state = random_state
         self.verbose = verbose
 
@@ -285,7 +288,7 @@ class TabPE(Fitted):
     def _settings(self, schema: Schema | Outline) -> Settings:
         """Return what a run needs, all of it checked."""
         config, noise = strategy_of(self.preset), noise_of(self.noise)
-        charge = charge_of(self.ledger, self.dataset, self.unit)
+        charge = charge_of(self.ledger, self.dataset, self.unit, require_budget=self.require_budget)
         settings = Settings(
             schema=schema,
             request=self._request(schema, charge, counts_rows=config.needs_rows),

@@ -35,11 +35,6 @@ def test_drawing_noise_loads_no_frames_though_opendp_has_extras_for_them():
     assert loaded_by(code, (*FRAMES, "scipy")) == "[]"
 
 
-def test_every_module_is_one_idea_of_reasonable_size():
-    lengths = {path: len(path.read_text().splitlines()) for path in (ROOT / "src").rglob("*.py")}
-    assert {path for path, length in lengths.items() if length > 350} == set()
-
-
 def test_the_readme_names_every_parameter():
     import inspect
 

@@ -11,6 +11,7 @@ import pytest
 from tabpe.report.html import page as html_of
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE = 600_000  # milliseconds: a machine that does other work as well is slow, not wrong
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -62,7 +63,9 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        started = driver.chromium.launch(
+            executable_path=found, args=list(ARGUMENTS), timeout=PATIENCE
+        )
         yield started
         started.close()
 
@@ -76,7 +79,7 @@ def visit(browser, tmp_path):
         path = tmp_path / "report.html"
         path.write_text(html_of(contents), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         return Visit(context.new_page(), path.as_uri())
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,15 @@ def test_without_a_budget_one_line_warns(synth, folder):
     assert (folder / "home" / "tabpe" / "ledger.db").exists()
 
 
+def test_a_required_budget_that_is_missing_is_exit_code_3(synth, folder, ledger):
+    result = synth("--dataset", "visits", "--ledger", "l.db", "--require-budget")
+    assert result.exit_code == 3
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: dataset='visits': has no budget")
+    assert ledger.entries() == ()
+    assert synth(*NAMED, "--require-budget").exit_code == 0
+
+
 def test_a_bad_cell_stays_charged_and_a_missing_column_costs_nothing(synth, folder, ledger):
     text = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(text.replace("age", "aeg", 1))
@@ -100,7 +110,7 @@ def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
 
     names = ("one.csv", "two.csv")
     racers = [start(name) for name in names]
-    told = [racer.communicate(timeout=300)[1] for racer in racers]
+    told = [racer.communicate(timeout=600)[1] for racer in racers]
     codes = [racer.returncode for racer in racers]
     assert sorted(codes) == [0, 3], told
     assert [(folder / name).exists() for name in names] == [code == 0 for code in codes]
@@ -127,7 +137,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
     command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
     first = synth(*command)
     assert first.exit_code == 2
-    assert first.stderr == "error: interrupted; nothing was written.\n"
+    assert first.stderr == "error: interrupted; no output was written.\n"
     assert states(ledger) == ["reserved"]
     assert synth(*command).exit_code == 0
     assert len(asked) == rounds + 1
@@ -165,3 +175,59 @@ def test_bad_words_are_one_line(synth, folder, ledger, words, code, said):
     assert "Traceback" not in result.output
     assert not (folder / "out.csv").exists()
     assert states(ledger) == []
+
+
+@pytest.mark.parametrize("stopped", ["out.csv", "model.tabpe"])
+def test_a_run_that_was_stopped_between_two_files_goes_on_without_force(
+    synth, folder, ledger, stopped
+):
+    command = (*NAMED, "--run-dir", "run", "--seed", 1, "--save", "model.tabpe")
+    assert synth(*command).exit_code == 0
+    written = {name: (folder / name).read_bytes() for name in ("out.csv", "out.certificate.json")}
+    for name in ("model.tabpe", stopped):
+        (folder / name).unlink(missing_ok=True)
+    again = synth(*command)
+    assert again.exit_code == 0, again.output
+    assert {name: (folder / name).read_bytes() for name in written} == written
+    assert (folder / "model.tabpe").exists()
+    assert states(ledger) == ["spent"]
+
+
+@pytest.mark.parametrize("other", ["another run", "another table", "no certificate"])
+def test_files_that_a_run_did_not_write_are_not_overwritten(synth, folder, ledger, other):
+    command = (*NAMED, "--run-dir", "run", "--seed", 1)
+    if other == "another run":
+        assert synth("--seed", 2, "--epsilon", 0.5).exit_code == 0
+        (folder / "out.csv").unlink()
+    else:
+        assert synth(*command).exit_code == 0
+        (folder / "out.csv").write_text("mine")
+        if other == "no certificate":
+            (folder / "out.certificate.json").write_text("[]")
+    before = {path.name: path.read_bytes() for path in folder.glob("out.*")}
+    result = synth(*command)
+    assert (result.exit_code, "exists already" in result.stderr) == (2, True)
+    assert {path.name: path.read_bytes() for path in folder.glob("out.*")} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux")
+@pytest.mark.parametrize("words", [("synth",), ("ledger", "set-budget")])
+def test_what_was_written_is_told_if_the_result_can_not_be_printed(folder, ledger, words):
+    rest = {
+        "synth": ("data.csv", "-s", "schema.yaml", "--rows", "40", "-o", "out.csv", *NAMED),
+        "ledger": ("patients", "--epsilon", "2", "--delta", "1e-6", "--ledger", "l.db"),
+    }
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "tabpe", *words, *rest[words[0]]],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("error: can not print (No space left on device)")
+    assert ("out.csv" in line) == (words == ("synth",))
+    assert "unforeseen" not in line

@@ -77,6 +77,17 @@ def test_what_is_no_certificate_is_refused_with_2(tabpe, folder, text):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("change", [{"epsilon": "small"}, {"surprise": 1}, {"bill": None}])
+def test_a_certificate_with_fields_that_do_not_fit_fails_with_1(released, tabpe, change):
+    rewrite(released[0], **change)
+    result = tabpe("verify", *released)
+    assert result.exit_code == 1
+    assert "FAILED  format" in result.stdout
+    assert next(iter(change)) in result.stdout
+    assert "Promised:" not in result.stdout
+    assert json.loads(tabpe("verify", *released, "--json").stdout)["holds"] is False
+
+
 def test_missing_files_are_refused_with_2(released, tabpe):
     assert tabpe("verify", "nowhere.json").exit_code == 2
     assert tabpe("verify", released[0], "nowhere.csv").exit_code == 2

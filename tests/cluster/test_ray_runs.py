@@ -141,7 +141,7 @@ print(ray.is_initialized())
 def test_a_cluster_of_its_own_is_quiet_and_ends_with_the_run(ray, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     done = subprocess.run(
-        [sys.executable, "-c", OWN], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", OWN], capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
 

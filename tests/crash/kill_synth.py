@@ -7,6 +7,7 @@ Usage: python kill_synth.py FOLDER KILLS SEED PRESET, prints what it saw as JSON
 import contextlib
 import io
 import json
+import math
 import os
 import random
 import signal
@@ -46,7 +47,7 @@ def command(folder, number, preset):
     ]  # fmt: skip
 
 
-def attempt(folder, number, preset, delay):
+def attempt(folder, number, preset, is_time):
     """Return the exit code of one attempt; None if the kill hit it."""
     child = os.fork()
     if child == 0:
@@ -54,15 +55,25 @@ def attempt(folder, number, preset, delay):
             app(command(folder, number, preset), standalone_mode=False)
             os._exit(0)
         os._exit(1)
-    moment = time.perf_counter() + delay
     gone, status = 0, 0
-    while not gone and time.perf_counter() < moment:
+    while not gone and not is_time():
         time.sleep(0.001)
         gone, status = os.waitpid(child, os.WNOHANG)
     if not gone:
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
     return None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def after(delay):
+    """Return what says whether so many seconds are over."""
+    moment = time.perf_counter() + delay
+    return lambda: time.perf_counter() >= moment
+
+
+def once_held(folder, number, count):
+    """Return what says whether so many measurements are on the disk, however long that takes."""
+    return lambda: len([*(folder / f"run{number}").glob("*.measured")]) >= count
 
 
 def look(folder, number):
@@ -111,10 +122,16 @@ def main(folder, kills, seed, preset):
     while hits < kills:
         number += 1
         Ledger(folder / "ledger.db").set_budget(f"set {number}", epsilon=1.001, delta=1e-6)
-        finished = None
+        finished, done = None, 0
         while finished is None:
-            delay = chance.random() * longest if hits < kills else 600.0
-            finished = attempt(folder, number, preset, delay)
+            if hits == kills:
+                is_time = after(math.inf)
+            elif done + 1 < measurements and chance.random() < 0.5:
+                # In the middle, also on a machine that has become slower or faster.
+                is_time = once_held(folder, number, chance.randrange(done + 1, measurements))
+            else:
+                is_time = after(chance.random() * longest)
+            finished = attempt(folder, number, preset, is_time)
             (folder / f"run{number}").mkdir(exist_ok=True)
             done = look(folder, number)
             hits += finished is None

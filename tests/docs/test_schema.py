@@ -1,23 +1,38 @@
 """The page about schemas: its examples are schemas, the same in both languages, and all run."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from output_types import expected_types, in_arrow, in_pandas, in_polars, types_of
 from ruled import broken
 from tabpe import Boolean, Categorical, Schema, TabPE
+from tabpe.encode import Encoder
 from tabpe.schema import Outline, yaml12
 from tabpe.schema.kinds import COLUMN_TYPES
 from tabpe.schema.scales import SCALES
 from tabpe.schema.times import RESOLUTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
-YAML = [
-    Schema.from_dict(yaml12.load(code))
-    for code in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
-]
+SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
+
+
+def schemas(text):
+    codes = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+    return [Schema.from_dict(yaml12.load(code)) for code in codes]
+
+
+def rows_of(section, table=0):
+    """The rows of a table of a section: cells by the words of the first one."""
+    (*tables,) = re.findall(r"(?:^\|.*\n)+", SECTIONS[section], flags=re.MULTILINE)
+    rows = [line.strip("|\n").split(" | ") for line in tables[table].splitlines()[2:]]
+    return {cells[0].strip("` "): cells[1:] for cells in rows}
+
+
+YAML = schemas(TEXT)
 
 
 def test_both_languages_say_the_same():
@@ -28,11 +43,7 @@ def test_both_languages_say_the_same():
 
 
 def test_every_type_and_field_is_told():
-    rows = {
-        cells[1].strip("` "): cells[2]
-        for line in TEXT.split("## Types")[1].split("\n\n")[1].splitlines()[2:]
-        for cells in [line.split("|")]
-    }
+    rows = {name: cells[0] for name, cells in rows_of("Types").items()}
     assert set(rows) == set(COLUMN_TYPES)
     for name, kind in COLUMN_TYPES.items():
         for field in kind.domain_fields:
@@ -63,8 +74,7 @@ def test_a_table_of_every_type_is_synthesised():
     model = TabPE(epsilon=2.0, delta=1e-6, n_samples=200, random_state=0, verbose=0)
     made = model.fit(table, YAML[0]).sample()
     assert made.schema.names == list(YAML[0].names)
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in made["born"].to_pylist())
-    assert all(re.fullmatch(r"\d\d:\d\d", time) for time in made["dinner"].to_pylist())
+    assert types_of(made) == expected_types(YAML[0], "pyarrow")
     assert made["patient"].to_pylist()[:2] == ["P1", "P2"]
 
 
@@ -92,13 +102,46 @@ def test_rules_of_every_kind_are_obeyed():
 
 
 def test_a_numeric_label_is_cut():
-    assert YAML[2].class_names == ("0 to 5000", "5000 to 20000", "20000 to 100000")
+    (schema,) = schemas(SECTIONS["The label"])
+    assert schema.class_names == ("0 to 5000", "5000 to 20000", "20000 to 100000")
 
 
 def test_skewed_numbers_have_scales():
-    assert [column.scale for column in YAML[1].columns] == ["log", "quantile"]
-    told = TEXT.split("## Skewed numbers")[1]
-    assert all(f"**`{scale}`**" in told for scale in SCALES)
+    (schema,) = schemas(SECTIONS["Skewed numbers"])
+    assert [column.scale for column in schema.columns] == ["log", "quantile"]
+    assert all(f"**`{scale}`**" in SECTIONS["Skewed numbers"] for scale in SCALES)
+
+
+def test_cells_that_do_not_fit_count_as_it_says():
+    (schema,) = schemas(SECTIONS["Cells that do not fit"])
+    table = pa.table(
+        {
+            "dose": ["1", "7", "x", None],
+            "ward": ["heart", "eye", "", None],
+            "age": ["130", "x", "", None],
+        }
+    )
+    rows, classes = Encoder(schema).encode(table)
+    made = Encoder(schema).decode(rows, classes)
+    assert made["dose"].to_pylist() == [1, None, None, None]
+    assert made["ward"].to_pylist() == ["heart", *["unknown"] * 3]
+    assert made["age"].to_pylist() == [120, 40, 40, 40]
+    rules = {rule for kind in COLUMN_TYPES.values() for rule in kind.invalid_rules}
+    assert set(rows_of("Cells that do not fit", 1)) == rules
+
+
+def test_the_types_of_libraries_are_told():
+    rows = rows_of("Types of what comes out")
+    assert set(rows) == set(COLUMN_TYPES)
+    for nullable in (False, True):
+        for column in YAML[0].columns:
+            one = column if column.type_name == "id" else replace(column, nullable=nullable)
+            pandas, polars, arrow = rows[column.type_name]
+            zone = getattr(column, "timezone", None)
+            words = str(in_arrow(one)).replace(f", tz={zone}", "")
+            assert f"`{words}`" in arrow
+            assert f"`{in_pandas(one).replace(f', {zone}', '')}`" in pandas
+            assert f"`{in_polars(one).base_type().__name__}`" in polars
 
 
 def test_the_page_about_gaps_has_gaps():

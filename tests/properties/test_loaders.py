@@ -3,6 +3,7 @@
 Never another error, never without end.
 """
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -17,13 +18,14 @@ from hypothesis import strategies as st
 
 from certificates import honest
 from facade import columns, fake_fit
-from hostile import damaged, fuzz, mutations
+from hostile import damaged, fuzz, mutations, places
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
-from tabpe.errors import ArchiveError, SchemaError
+from tabpe.errors import ArchiveError, SchemaError, TabpeError
 from tabpe.privacy import Certificate
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.delta import RowCount
 from tabpe.schema import yaml12
+from tabpe.verify import verify_plain
 
 LONGEST_MESSAGE = 1000
 WIDE = Schema(
@@ -155,6 +157,19 @@ def test_certificates_with_other_values(plain):
     assert Certificate.from_dict(json.loads(text)).to_json() == text
 
 
+@fuzz(200)
+@given(mutations(CERTIFICATE))
+def test_certificates_with_other_values_are_verified(plain):
+    try:
+        found = verify_plain(plain)
+    except ArchiveError as error:
+        assert_readable(error)
+        return
+    assert found.checks
+    assert all(check.words.isprintable() for check in found.checks)
+    json.dumps(found.to_dict(), allow_nan=False).encode()
+
+
 @pytest.mark.parametrize("name", sorted(CERTIFICATE))
 def test_a_field_that_is_missing_from_a_certificate_is_named(name):
     plain = {key: value for key, value in CERTIFICATE.items() if key != name}
@@ -207,6 +222,8 @@ def load_model(path):
     assert json.dumps(loaded.history_) == json.dumps(model.history_)
     assert loaded.n_evolved_ == model.n_evolved_
     assert len(loaded.sample(7)) == len(model.sample(7)) == 7
+    with contextlib.suppress(TabpeError):  # the step size may be none
+        assert len(model.sample(12, smooth=True)) == 12
 
 
 def parts_of(path):
@@ -214,7 +231,7 @@ def parts_of(path):
         return {part.filename: archive.read(part) for part in archive.infolist()}
 
 
-def write_zip(target, parts, packing=zipfile.ZIP_DEFLATED):
+def write_zip(target, parts, packing=zipfile.ZIP_STORED):
     with zipfile.ZipFile(target, "w", packing) as archive:
         for name, content in parts:
             archive.writestr(name, content)
@@ -229,6 +246,58 @@ def test_models_with_other_text(model, folder, data):
         folder / "m.tabpe", [("model.json", json.dumps(text)), ("rows.npz", parts["rows.npz"])]
     )
     load_model(folder / "m.tabpe")
+
+
+# As JSON may write them, and `json.dumps` never does.
+TOKENS = {
+    "beyond floats": "1e999",
+    "far below": "-1e999",
+    "a long number": "1" + "0" * 400,
+    "a very long number": "9" * 5000,
+    "the largest": "1e308",
+    "beyond 64 bits": "9223372036854775808",
+    "minus one": "-1",
+    "deep lists": "[" * 3000 + "]" * 3000,
+    "deep mappings": '{"a":' * 2000 + "1" + "}" * 2000,
+    "text": '"x"',
+    "nothing": "null",
+}
+
+
+def load_with(folder, path, token):
+    """Load a model with a token in one place of its text."""
+    parts = parts_of(folder / "honest.tabpe")
+    plain = parent = json.loads(parts["model.json"])
+    for step in path[:-1]:
+        parent = parent[step]
+    parent[path[-1]] = "@"
+    text = json.dumps(plain).replace('"@"', TOKENS[token])
+    write_zip(folder / "m.tabpe", [("model.json", text), ("rows.npz", parts["rows.npz"])])
+    load_model(folder / "m.tabpe")
+
+
+@fuzz(300)
+@given(data=st.data())
+def test_models_with_numbers_that_python_does_not_write(model, folder, data):
+    plain = json.loads(parts_of(folder / "honest.tabpe")["model.json"])
+    path = data.draw(st.sampled_from(places(plain)))
+    load_with(folder, path, data.draw(st.sampled_from(sorted(TOKENS))))
+
+
+@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("seed",),
+        ("schema", "columns", 1, "max"),
+        ("certificate", "schema", "label"),
+        ("certificate", "configuration", "rounds"),
+        ("history", -1, "mutation_rate"),
+        ("parameters", "epsilon"),
+    ],
+)
+def test_a_number_of_a_model_that_nothing_can_hold(model, folder, path, token):
+    load_with(folder, path, token)
 
 
 @fuzz(150)

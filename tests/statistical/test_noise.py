@@ -95,7 +95,7 @@ def drawn_by_other_processes(code, times=1):
     script = "from tabpe.privacy import OpenDPNoise, TableNoise\n" + code
     outputs = [
         subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600
         ).stdout
         for _ in range(times)
     ]

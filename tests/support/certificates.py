@@ -12,10 +12,11 @@ from tabpe.privacy import (
     OpenDPNoise,
     TableNoise,
     WrittenTable,
-    calibrate,
     composed_epsilon,
 )
+from tabpe.privacy.concentrated import GAUSSIAN_DP, ZCDP, epsilon_of_loss, loss_within
 from tabpe.privacy.delta import RowCount
+from tabpe.privacy.plan import Part, items_for
 from tabpe.privacy.slack import delta_slack, exact_delta
 from tabpe.schema import Categorical, Float, Integer, Schema, Source
 
@@ -42,15 +43,25 @@ def honest(
     release=None,
     ledger=None,
     private=True,
+    filtered=None,
+    strict=False,
 ):
     """A certificate as `tabpe.certify` would write it."""
     bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
     slack = delta_slack(noise.slack, 16, epsilon, neighbours)
     delta = rows.calibration_delta if rows else 1e-6
     exact = exact_delta(delta, slack)
-    bill.append(BillItem("votes", calibrate(epsilon, exact, 15, neighbours, besides=bill), 15))
+    plan = (Part("votes", 1.0, 15),)
+    if filtered == ZCDP:
+        left = loss_within(epsilon, exact) - sum(item.loss for item in bill)
+        bill.append(plan[0].item(left))
+        total = epsilon_of_loss(sum(item.loss for item in bill), exact)
+    else:
+        follows = filtered is not None
+        bill += items_for(plan, epsilon, exact, neighbours, bill, adaptive=follows)
+        total = composed_epsilon(bill, exact, neighbours, adaptive=follows)
     return Certificate(
-        epsilon=composed_epsilon(bill, exact, neighbours),
+        epsilon=total,
         delta=rows.promised_delta if rows else delta,
         delta_slack=slack,
         requested_epsilon=epsilon,
@@ -58,6 +69,7 @@ def honest(
         delta_rows=rows,
         neighbours=neighbours,
         unit="patient" if neighbours.of_users else None,
+        strict=strict,
         bill=tuple(bill),
         accountant="privacy loss distributions",
         noise=noise.name if private else "fake",
@@ -72,6 +84,9 @@ def honest(
         versions={"tabpe": "0.1.0"},
         created="2025-01-01T00:00:00+00:00",
         notes=("a note",),
+        measurements_sha256="cd" * 32,
+        adaptive=filtered is not None,
+        filter=filtered,
         release=release,
         ledger=ledger,
     )
@@ -87,7 +102,16 @@ KINDS = {
     "noise from a table": {"noise": TableNoise},
     "a noisy delta": {"rows": NOISY},
     "told values": {"chance": 1e-8},
+    "a limit of zCDP": {"filtered": ZCDP},
+    "a limit of Gaussian DP": {"filtered": GAUSSIAN_DP, "chance": 1e-8},
+    "a limit of Gaussian DP and little noise": {"filtered": GAUSSIAN_DP, "epsilon": 20.0},
+    "a limit for users": {"filtered": GAUSSIAN_DP, "neighbours": USERS},
+    "a limit and replaced rows": {
+        "filtered": GAUSSIAN_DP,
+        "neighbours": Neighbours(Adjacency.REPLACE_ONE),
+    },
     "a drafted schema": {"schema": DRAFTED},
     "little noise": {"epsilon": 30.0},
     "much noise": {"epsilon": math.pi / 100},
+    "a strict run": {"strict": True},
 }

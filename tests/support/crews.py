@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Schema
+from tabpe.encode import Encoder
 from tabpe.engines import LocalEngine
 from tabpe.engines.alone import LoneHeld
 from tabpe.engines.crew import NearCrew
@@ -11,7 +12,6 @@ from tabpe.engines.crewed import CrewKeeper
 from tabpe.engines.questions import Desk, Polled, Reading
 from tabpe.engines.shard import Shard, shards_in, shards_of
 from tabpe.io import open_table
-from tabpe.io.frames import FrameLike
 from tabpe.io.source import FrameSource
 from tabpe.resources import Resources
 from tabpe.rows import Tally
@@ -26,7 +26,7 @@ def cut_at_random(source, unit, shards, seed):
         rng.integers(0, shards, table.num_rows) if unit is None else shards_of(table, unit, shards)
     )
     return [
-        FrameSource(table.filter(pa.array(where == number)), source.form)
+        FrameSource(table.filter(pa.array(where == number)), source.library)
         for number in range(shards)
     ]
 
@@ -48,7 +48,7 @@ def opening_at_random(shards, seed=0):
 
 def frames(*tables):
     """Return tables as parts of one."""
-    return [FrameSource(table, FrameLike.of_schema(table.schema)) for table in tables]
+    return [FrameSource(table, "pyarrow") for table in tables]
 
 
 def halves(data):
@@ -86,7 +86,7 @@ class CrewOfBatches:
 
     def __init__(self, *, classes, category_weight, jobs=1, shards=3):
         self._classes, self._jobs, self._shards = classes, jobs, shards
-        self._reading = Reading(0, Schema((Boolean("any"),)), category_weight)
+        self._reading = Reading(0, Encoder(Schema((Boolean("any"),))), category_weight)
 
     def prepare(self, batches):
         """Deal rows to shards."""

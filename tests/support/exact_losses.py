@@ -31,3 +31,25 @@ def exact_delta(items, epsilon, neighbours):
         chances = np.multiply.outer(chances, weights).ravel()
     over = values > epsilon
     return float((chances[over] * -np.expm1(epsilon - values[over])).sum())
+
+
+def adaptive_delta(first, options, epsilon):
+    """The divergence at `epsilon` where an enemy picks what is measured next, for each answer.
+
+    First one cell is told under noise of sigma `first`. Given its loss, each option (a bill) has
+    a hockey-stick divergence at what is left of epsilon, and the enemy takes the largest.
+    """
+    values, chances = losses(first, 1)
+    kept = chances > 1e-25
+    return math.fsum(
+        chance * max(exact_hockey_stick(bill, epsilon - value) for bill in options)
+        for value, chance in zip(values[kept].tolist(), chances[kept].tolist(), strict=True)
+    )
+
+
+def exact_hockey_stick(items, epsilon):
+    """As `exact_delta` for rows, of a bill whose items all have one sigma."""
+    (item,) = items
+    values, chances = losses(item.sigma, item.times)
+    over = values > epsilon
+    return float((chances[over] * -np.expm1(epsilon - values[over])).sum())

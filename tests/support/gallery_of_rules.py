@@ -89,8 +89,8 @@ def grades():
     )
 
     def holds(made):
-        known = made["pain"].notna() & made["after"].notna()
-        return ~known | (made["after"].cat.codes <= made["pain"].cat.codes)
+        pain, after = (made[name].map(levels.index, na_action="ignore") for name in made)
+        return pain.isna() | after.isna() | (after <= pain)
 
     return Exhibit(table, Schema(tuple(columns), rules=("after <= pain",)), holds=holds)
 

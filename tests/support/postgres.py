@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 USER, DATABASE = "ann", "ward"
-_PATIENCE = 60
+_PATIENCE = 600  # seconds, where a machine does other work as well
+_PORTS = 20  # tried in turn: another process may take one between its choice and its use
 _PLAIN = ("-A", "scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C")
 
 
@@ -43,16 +44,21 @@ class Server:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{DATABASE}"
 
     @contextlib.contextmanager
-    def connected(self):
+    def connected(self, database=DATABASE):
         """A connection of ADBC."""
         from adbc_driver_postgresql import dbapi
 
-        with dbapi.connect(self.address, autocommit=True) as connection:
+        address = self.address.removesuffix(DATABASE) + database
+        with dbapi.connect(address, autocommit=True) as connection:
             yield connection
 
     def run(self, *statements):
         """Run statements, each by itself."""
-        with self.connected() as connection, connection.cursor() as cursor:
+        self.run_in(DATABASE, *statements)
+
+    def run_in(self, database, *statements):
+        """Run statements in a database, each by itself."""
+        with self.connected(database) as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
 
@@ -78,8 +84,7 @@ def binaries():
 def running(programs):
     """Run a server until the end of the block, or of this process, however that ends."""
     folder = Path(tempfile.mkdtemp(prefix="tabpe-postgres-"))
-    password, port = secrets.token_hex(12), _free_port()
-    word = folder / "word"
+    password, word = secrets.token_hex(12), folder / "word"
     word.write_text(password)
     as_user = _unprivileged(folder, word)
     try:
@@ -90,41 +95,45 @@ def running(programs):
             **as_user,
         )
         word.unlink()
-        settings = ["listen_addresses=127.0.0.1", f"port={port}", "fsync=off"]
-        settings += ["unix_socket_directories=", "shared_buffers=32MB", "log_statement=all"]
-        options = [word for setting in settings for word in ("-c", setting)]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(
-                [*_ends_with_us(), programs / "postgres", "-D", folder / "data", *options],
-                stdout=log,
-                stderr=log,
-                **as_user,
-            )
-        try:
-            yield _created(Server(port, password, folder), server)
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(_PATIENCE)
+        with contextlib.ExitStack() as stack:
+            for _ in range(_PORTS):
+                server = Server(_free_port(), password, folder)
+                process = stack.enter_context(_started(programs, server, as_user))
+                if _is_ready(server, process):
+                    break
+            server.run_in("postgres", f"CREATE DATABASE {DATABASE}")
+            yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _created(server, process):
-    """Wait until the server answers, and make the database."""
-    from adbc_driver_postgresql import dbapi
+@contextlib.contextmanager
+def _started(programs, server, as_user):
+    settings = ["listen_addresses=127.0.0.1", f"port={server.port}", "fsync=off"]
+    settings += ["unix_socket_directories=", "shared_buffers=32MB", "log_statement=all"]
+    options = [word for setting in settings for word in ("-c", setting)]
+    with (server.folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*_ends_with_us(), programs / "postgres", "-D", server.folder / "data", *options],
+            stdout=log,
+            stderr=log,
+            **as_user,
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(_PATIENCE)
 
-    first = server.address.replace(f"/{DATABASE}", "/postgres")
+
+def _is_ready(server, process):
+    """Wait until the server is ready. False if it ended, as it does where its port is taken."""
     ends = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            with dbapi.connect(first, autocommit=True) as connection:
-                with connection.cursor() as cursor:
-                    cursor.execute(f"CREATE DATABASE {DATABASE}")
-                return server
-        except dbapi.Error:
-            if process.poll() is not None or time.monotonic() > ends:
-                raise
-            time.sleep(0.05)
+    while process.poll() is None and time.monotonic() < ends:
+        if "ready to accept connections" in server.log():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _unprivileged(*paths):

@@ -71,7 +71,7 @@ class Script:
 
         Of repeated answers the first makes up for all.
         """
-        answer, factor, exact = self._heard.get(timeout=60)
+        answer, factor, exact = self._heard.get(timeout=600)
         answer.repeats, left = divmod(size, answer.cells)
         answer.sigma = sigma / self._scale
         assert not left

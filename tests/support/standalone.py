@@ -10,6 +10,8 @@ from pathlib import Path
 
 SUPPORT = Path(__file__).parent
 DEPLOY = SUPPORT.parents[1] / "deploy"
+PATIENCE = 600  # seconds, where a machine does other work as well
+PORTS = 20  # tried in turn: another process may take one between its choice and its use
 # Few threads and a quick start: the tables of tests are small.
 LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DEFAULTS = f"""
@@ -25,14 +27,18 @@ def standalone(folder):
     """Yield the address of a cluster of two workers, whose files are in a folder."""
     (folder / "conf").mkdir(parents=True)
     (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS)
-    port = _free_port()
-    command = [DEPLOY / "spark-standalone.sh", "2", str(port), folder / "cluster"]
-    with subprocess.Popen(command, env=environment(folder), stdout=subprocess.DEVNULL) as cluster:
-        try:
-            _await_workers(folder / "cluster", cluster)
-            yield f"spark://127.0.0.1:{port}"
-        finally:
-            cluster.terminate()
+    for number in range(PORTS):
+        port, logs = _free_port(), folder / f"cluster-{number}"
+        command = [DEPLOY / "spark-standalone.sh", "2", str(port), logs]
+        with subprocess.Popen(
+            command, env=environment(folder), stdout=subprocess.DEVNULL
+        ) as cluster:
+            try:
+                if _has_workers(logs, cluster):
+                    yield f"spark://127.0.0.1:{port}"
+                    return
+            finally:
+                cluster.terminate()
 
 
 def environment(folder):
@@ -56,11 +62,14 @@ def _free_port():
         return found.getsockname()[1]
 
 
-def _await_workers(folder, cluster):
-    end = time.monotonic() + 120
+def _has_workers(folder, cluster):
+    """Wait until both workers are there. False if the port of the master was taken."""
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and cluster.poll() is None:
-        logs = [path.read_text() for path in folder.glob("worker-*.log")]
-        if sum("Successfully registered with master" in log for log in logs) == 2:
-            return
+        logs = {path.stem: path.read_text() for path in folder.glob("*.log")}
+        if sum("Successfully registered with master" in log for log in logs.values()) == 2:
+            return True
+        if "'sparkMaster' could not bind" in logs.get("master", ""):
+            return False
         time.sleep(0.1)
     raise AssertionError("the cluster did not start")

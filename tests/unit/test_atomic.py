@@ -99,16 +99,64 @@ def test_a_later_file_can_speak_of_the_bytes_of_an_earlier_one(tmp_path):
     assert (tmp_path / "b.txt").read_text() == repr(told[0])
 
 
-def test_what_speaks_of_a_file_takes_its_place_before_the_file_does(tmp_path, monkeypatch):
-    placed, replace = [], atomic.Path.replace
+@pytest.mark.parametrize("there", [False, True])
+def test_what_speaks_of_a_file_takes_its_place_before_the_file_does(tmp_path, monkeypatch, there):
+    """A file that can not take its place leaves what speaks of it, and nothing else."""
+    if there:
+        (tmp_path / "a.txt").write_text("old")
+    for name in ("link", "replace", "rename"):
+        monkeypatch.setattr(os, name, refusing("a.txt", getattr(os, name)))
+    with pytest.raises(OutputError):
+        atomic.write_together({tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")})
+    assert names(tmp_path) == ["a.txt", "b.txt"] if there else ["b.txt"]
+    assert (tmp_path / "b.txt").read_text() == "b"
+    assert not there or (tmp_path / "a.txt").read_text() == "old"
 
-    def watched(path, target):
-        placed.append(target.name)
-        return replace(path, target)
 
-    monkeypatch.setattr(atomic.Path, "replace", watched)
-    atomic.write_together({tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")})
-    assert placed == ["b.txt", "a.txt"]
+def refusing(name, move):
+    def refuse(source, target, **options):
+        if os.fspath(target).endswith(name):
+            raise PermissionError
+        return move(source, target, **options)
+
+    return refuse
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name")
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_has_no_name_while_it_is_written(tmp_path, there):
+    """A process that is killed meanwhile leaves nothing behind."""
+    seen = []
+    if there:
+        (tmp_path / "a.txt").write_text("old")
+    atomic.write(tmp_path / "a.txt", lambda file: seen.extend(names(tmp_path)) or file.write(b"a"))
+    assert seen == (["a.txt"] if there else [])
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_outputs_need_no_links(tmp_path, monkeypatch):
+    """There are none on the file systems of many USB sticks."""
+
+    def no_link(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", no_link)
+    for text in ("one", "two"):
+        atomic.write_text(tmp_path / "a.txt", text)
+        assert (tmp_path / "a.txt").read_text() == text
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.usefixtures("system")
+def test_a_file_takes_the_place_of_another_on_every_system(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    linked = tmp_path / "linked.txt"
+    os.link(tmp_path / "a.txt", linked)
+    for text in ("one", "two"):
+        atomic.write_text(tmp_path / "a.txt", text)
+        assert (tmp_path / "a.txt").read_text() == text
+    assert linked.read_text() == "old"
+    assert names(tmp_path) == ["a.txt", "linked.txt"]
 
 
 def test_a_missing_folder_of_the_second_file_stops_the_first(tmp_path):

@@ -12,6 +12,7 @@ from tabpe.budget import (
     agree_on_rest,
     check_noise,
     count_items,
+    is_adaptive,
     planned_bill,
     schema_price,
     spent_epsilon,
@@ -32,6 +33,7 @@ from tabpe.privacy import (
 )
 from tabpe.privacy.accounting import gaussian_mu, told_chance
 from tabpe.privacy.plan import Part
+from tabpe.request import Facts
 from tabpe.schema import Outline
 
 GAPS = Outline.of(None).completed({"age": "int64", "ward": "string", "bmi": "double"})
@@ -66,21 +68,16 @@ def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, neigh
     assert composed_epsilon(account.agreed, facts.delta, neighbours) <= 1.0
 
 
-@pytest.mark.parametrize(("epsilon", "rounds"), [(3.0, 1), (4.0, 2), (30.0, 15)])
-def test_a_noisy_delta_is_refused_where_more_noise_may_protect_less(epsilon, rounds):
-    """That is below sigma = 4 / sqrt(rounds); `test_accounting` shows why."""
+@pytest.mark.parametrize(
+    ("epsilon", "rounds"), [(0.5, 1), (3.0, 1), (4.0, 2), (10.0, 15), (30.0, 15)]
+)
+def test_a_noisy_delta_is_accounted_for_as_noise_that_follows_answers(epsilon, rounds):
+    """A fixed plan of little noise would cost less; see `test_gaussian_dp`."""
     facts, account, _ = established(delta=None, epsilon=epsilon)
     request = dataclasses.replace(REQUEST, delta=None, epsilon=epsilon)
-    with pytest.raises(ParameterError, match="public_rows"):
-        agree_on_votes(request, facts, rounds, account, FakeNoise())
-
-
-@pytest.mark.parametrize(("epsilon", "rounds"), [(0.5, 1), (10.0, 15)])
-def test_a_noisy_delta_is_fine_under_usual_noise(epsilon, rounds):
-    facts, account, _ = established(delta=None, epsilon=epsilon)
-    request = dataclasses.replace(REQUEST, delta=None, epsilon=epsilon)
-    item = agree_on_votes(request, facts, rounds, account, FakeNoise())
-    assert item.sigma * math.sqrt(rounds) > 4
+    agree_on_votes(request, facts, rounds, account, FakeNoise())
+    total = composed_epsilon(account.agreed, facts.calibration_delta, adaptive=True)
+    assert 0.99 * epsilon < total <= epsilon
 
 
 def finished(rounds, agreed=3):
@@ -443,16 +440,47 @@ def test_the_most_noise_of_tilted_votes_must_be_within_the_source(tilt):
     assert account.agreed == ()
 
 
-@pytest.mark.parametrize(("tilt", "is_fine"), [(0.0, True), (2.0, True), (8.0, False)])
-def test_a_noisy_delta_is_refused_where_one_round_has_little_noise(tilt, is_fine):
-    """Its grid is coarse, however fine those of other rounds are."""
+UNKNOWN = Outline.of(None).completed({"ward": "string", "age": "string"})
+KINDS = BillItem("kinds of columns", 200.0, 2)
+PATHS = {
+    "values of both": BillItem("categories", 100.0, 2, 2e-8),
+    "bounds of both": BillItem("bounds, powers of two", 100.0, 2),
+    "neither": None,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_comes_off_delta_does_not_follow_from_answers_about_the_schema(path):
+    """Each is calibrated as if values had been asked for, which take a part of delta."""
+    request = dataclasses.replace(REQUEST, schema_budget=0.05)
+    facts = Facts(None, (), 1e-6, 1e-6)
+    account = Account()
+    for item in (KINDS, PATHS[path]):
+        if item is not None:
+            account.agree(item)
+    agree_on_rest(request, facts, account, FakeNoise(), votes(15).rest, outline=UNKNOWN)
+    silent = [dataclasses.replace(item, chance=0.0) for item in account.agreed]
+    told = told_chance(account.agreed, ROWS)
+    total = composed_epsilon(silent, 1e-6 - max(TOLD_SHARE * 1e-6, told), adaptive=True)
+    assert 0.999 < total <= 1.0
+
+
+def test_where_noise_follows_answers_the_limit_is_stated_and_not_what_was_spent():
+    request = dataclasses.replace(REQUEST, schema_budget=0.05)
+    assert is_adaptive(request)
+    assert not is_adaptive(REQUEST)
+    facts, account = Facts(None, (), 1e-6, 1e-6), Account()
+    account.agree(BillItem("votes", 30.0, 1))
+    account.charge("votes")
+    assert spent_epsilon(request, facts, account, FakeNoise()) == request.epsilon
+    assert spent_epsilon(REQUEST, facts, account, FakeNoise()) < 0.5
+
+
+@pytest.mark.parametrize("tilt", [0.0, 2.0, 8.0])
+def test_a_noisy_delta_may_have_rounds_of_little_noise(tilt):
     changes = {"delta": None, "epsilon": 8.0}
     facts, account, _ = established(**changes)
     request = dataclasses.replace(REQUEST, **changes)
     parts = Evolution(tilt=tilt).asked(columns=4, classes=3).rest
-    if is_fine:
-        agree_on_rest(request, facts, account, FakeNoise(), parts)
-        return
-    with pytest.raises(ParameterError, match="public_rows"):
-        agree_on_rest(request, facts, account, FakeNoise(), parts)
-    assert len(account.agreed) == 1
+    agree_on_rest(request, facts, account, FakeNoise(), parts)
+    assert composed_epsilon(account.agreed, facts.calibration_delta, adaptive=True) <= 8.0

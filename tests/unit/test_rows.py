@@ -1,9 +1,10 @@
-"""Encoded rows: as often as asked, and errors that say in which file and row."""
+"""Encoded rows: as often as asked; in strict mode errors that say in which file and row."""
 
 import dataclasses
 import gzip
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -13,7 +14,7 @@ import pytest
 from tabpe.encode import Encoder, Sight, Warp
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
-from tabpe.rows import EncodedRows, user_rows
+from tabpe.rows import EncodedRows, contents, user_rows
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SECRET = "Secret-Cell-4711"
@@ -26,7 +27,7 @@ SCHEMA = Schema(
     ),
     label="ill",
 )
-ENCODER = Encoder(SCHEMA)
+ENCODER, STRICT = Encoder(SCHEMA), Encoder(SCHEMA, strict=True)
 FINE = {"age": "31", "bmi": "22.5", "ward": "heart", "ill": "yes"}
 BAD = {"age": [SECRET, ""], "bmi": [SECRET, "nan"], "ward": [SECRET], "ill": [SECRET, " "]}
 
@@ -61,7 +62,7 @@ def write(path, rows):
 
 def refusal(data):
     with pytest.raises(CellError) as caught:
-        for _ in EncodedRows(open_source(data), ENCODER):
+        for _ in EncodedRows(open_source(data), STRICT):
             pass
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -79,6 +80,22 @@ def test_a_bad_cell_is_named_by_file_and_row(tmp_path, ending, row, column, cell
     message = refusal(path)
     assert message.startswith(f"{path}: column {column!r}")
     assert f"in row {row}" in message
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [(name, cell) for name, cells in BAD.items() for cell in cells]
+)
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_a_bad_cell_stops_nothing_and_changes_no_other_row(tmp_path, ending, column, cell):
+    def encoded(name, rows):
+        parts = list(EncodedRows(open_source(write(tmp_path / f"{name}{ending}", rows)), ENCODER))
+        columns = [(part.numbers, part.codes, labels[:, None]) for part, labels in parts]
+        return np.concatenate([np.hstack(one) for one in columns])
+
+    fine, bad = encoded("fine", table()), encoded("bad", table(**{column: (5, cell)}))
+    assert np.isfinite(bad).all()
+    assert np.array_equal(np.delete(bad, 4, axis=0), np.delete(fine, 4, axis=0))
+    assert not np.array_equal(bad[4], fine[4]) or column == "ward"  # "heart" is the default there
 
 
 @pytest.mark.parametrize("row", [1, 6])
@@ -215,16 +232,36 @@ NO_ID = {
 
 
 @pytest.mark.parametrize("kind", NO_ID)
-def test_a_row_without_a_user_is_refused(kind):
-    """All rows without an id would pass for one user, who are many."""
+def test_in_strict_mode_a_row_without_a_user_is_refused(kind):
+    rows = open_source(pa.table({"user": NO_ID[kind]}))
     with pytest.raises(CellError, match="column 'user' has no value in row 6"):
-        list(user_rows(open_source(pa.table({"user": NO_ID[kind]})), "user", []))
+        list(user_rows(rows, "user", [], strict=True))
+    assert sum(batch.num_rows for batch in user_rows(rows, "user", [])) == 6
 
 
 def test_a_csv_file_has_blanks_for_users_that_are_missing(tmp_path):
     (tmp_path / "rows.csv").write_text("user,age\na,1\n,2\n")
+    rows = open_source(tmp_path / "rows.csv")
     with pytest.raises(CellError, match=r"rows\.csv: column 'user' has no value in row 2"):
-        list(user_rows(open_source(tmp_path / "rows.csv"), "user", ["age"]))
+        list(user_rows(rows, "user", ["age"], strict=True))
+
+
+NUMBERS = [35.0, 0.1, 1e-7, 1e300, 1e17, -0.0, float("inf"), float("-inf"), None]
+SAME = {
+    "floats": pa.array(NUMBERS),
+    "objects of pandas": pd.Series(NUMBERS, dtype=object),
+    "text": pa.array([None if one is None else str(one) for one in NUMBERS]),
+    "padded text": pa.array([" " if one is None else f" {one} " for one in NUMBERS]),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_contents_depend_on_cells_and_not_on_what_stores_them(kind):
+    """Infinity is a number that text may name, as any other is."""
+    rows = pd.DataFrame({"x": SAME[kind]}) if "pandas" in kind else pa.table({"x": SAME[kind]})
+    found = contents(open_source(rows), ["x"], b"key")
+    expected = contents(open_source(pa.table({"x": SAME["floats"]})), ["x"], b"key")
+    assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("ids", [["a", "b", "a"], [0, 1, 0]])

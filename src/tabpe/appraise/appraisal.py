@@ -20,7 +20,7 @@ from tabpe.encode import Encoder
 from tabpe.errors import CellError
 from tabpe.io import Source, open_source, open_table
 from tabpe.privacy import Certificate, Neighbours, NoiseSource, OpenDPNoise
-from tabpe.rows import check_unit_column
+from tabpe.rows import check_plain_columns, check_unit_column
 from tabpe.run_folder import Run
 from tabpe.schema import Schema
 
@@ -101,18 +101,23 @@ def appraise(
 def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     """Return the real table, refused before it costs anything if it lacks a column."""
     source: Source = open_source(real)
-    Encoder(schema).check_names(source.names)
+    encoder = Encoder(schema)
+    encoder.check_names(source.names)
     if unit is not None:
         check_unit_column(source, unit)
+    check_plain_columns(source, encoder.names)
     return WatchedSource(source)
 
 
 def _encoded(schema: Schema, table: pa.Table) -> Synthetic:
-    encoder = Encoder(schema)
+    """Return the synthetic rows as the real ones will be encoded; refuse those that do not fit.
+
+    They are public, so an error about one of their cells tells nothing.
+    """
     try:
-        rows, classes = encoder.encode(table)
+        rows, classes = Encoder(schema, strict=True).encode(table)
     except CellError as error:
         found = error.at("synthetic", 0)
     else:
-        return Synthetic(encoder, rows, classes)
+        return Synthetic(Encoder(schema), rows, classes)
     raise found

@@ -92,7 +92,7 @@ def _charged(source: WatchedSource, order: Order) -> Paid:
         rows = EncodedRows(source, encoder, None if users is None else users.kept)
         terms = measure.Terms(order.account, offer.noise, offer.request.neighbours)
         counts = measure.marginals(Tables(rows, users), order.plan.asked, terms)
-    certificate = certify(order)
+    certificate = certify(order, terms.transcript.sha256)
     if offer.charge is not None and entry is not None:
         certificate = offer.charge.settled(entry, certificate)
     return Paid(counts, certificate)
@@ -127,8 +127,8 @@ def _users(source: WatchedSource, order: Order) -> Users | None:
     )
 
 
-def certify(order: Order) -> Certificate:
-    """Return the certificate of a finished purchase."""
+def certify(order: Order, measurements: str) -> Certificate:
+    """Return the certificate of a finished purchase, with the digest of what was measured."""
     offer, account, schema = order.offer, order.account, order.synthetic.encoder.schema
     request = offer.request
     epsilon = spent_epsilon(request, offer.facts, account, offer.noise)
@@ -141,7 +141,6 @@ def certify(order: Order) -> Certificate:
         delta_rows=None,
         neighbours=request.neighbours,
         unit=offer.unit,
-        strict=False,
         bill=account.spent,
         accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
         noise=offer.noise.name,
@@ -156,6 +155,7 @@ def certify(order: Order) -> Certificate:
         versions=versions(),
         created=order.run.started,
         notes=_notes(schema, offer),
+        measurements_sha256=measurements,
     )
 
 

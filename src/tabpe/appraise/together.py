@@ -1,6 +1,8 @@
 """What a synthetic table and the measures of its real rows promise together.
 
-Both are measurements of one table, so their bills compose as those of two runs in a ledger do.
+Both are measurements of one table, so their bills compose as those of two runs in a ledger do. A
+table whose noise was held to a limit of zCDP counts with all of that limit, and so does one by
+choices: there the whole is composed as zCDP. A total is never below the epsilon of a part.
 """
 
 from __future__ import annotations
@@ -10,13 +12,17 @@ from dataclasses import dataclass
 
 from tabpe.appraise.terms import Offer
 from tabpe.errors import ParameterError
-from tabpe.privacy import BillItem, OpenDPNoise, TableNoise
+from tabpe.privacy import BillItem, Certificate, OpenDPNoise, TableNoise, composed_epsilon
+from tabpe.privacy.bill import EXPONENTIAL
+from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.ledger import Budget, Entry
 from tabpe.privacy.ledger.composition import spent_epsilon
 
 _SLACKS = {source.name: source.slack for source in (OpenDPNoise, TableNoise)}
 _DIGITS = 6
+# What a filter may let through above its limit, and what it may leave off its bill.
+_ROUNDING = 4e-9
 
 
 @dataclass(frozen=True)
@@ -49,15 +55,37 @@ def promised_together(offer: Offer, bill: tuple[BillItem, ...]) -> Together:
     try:
         budget = Budget("both", 1.0, delta, relation.adjacency, offer.unit)
         entries = [
-            Entry("table", "both", table.bill, table.neighbours, offer.unit, slack),
+            Entry(
+                "table",
+                "both",
+                table.bill,
+                table.neighbours,
+                offer.unit,
+                slack,
+                adaptive=table.adaptive,
+                limit=_limit(table),
+            ),
             Entry("measures", "both", bill, relation, offer.unit, offer.noise.slack),
         ]
         epsilon = spent_epsilon(entries, budget)
+        parts = table.epsilon, composed_epsilon(bill, offer.delta, relation)
     except ParameterError as error:
         return Together(note=f"the two do not add up: {error}")
     if math.isinf(epsilon):
         return Together(note="the two together take all of delta")
-    return Together(round_up(epsilon, _DIGITS), max(table.delta, offer.delta))
+    # Accountants round up by different amounts, which matters where one part is next to nothing.
+    return Together(round_up(max(epsilon, *parts), _DIGITS), max(table.delta, offer.delta))
+
+
+def _limit(table: Certificate) -> float | None:
+    """Return the loss of zCDP that a table has at most; None if it is a Gaussian mechanism.
+
+    What a filter had left is on the bill, so that its losses add up to the limit.
+    """
+    of_zcdp = table.adaptive and table.filter != GAUSSIAN_DP
+    if of_zcdp or any(item.mechanism == EXPONENTIAL for item in table.bill):
+        return (1 + _ROUNDING) * math.fsum(item.loss for item in table.bill)
+    return None
 
 
 def _obstacle(offer: Offer) -> str:

@@ -15,7 +15,7 @@ from tabpe.measure.histograms import ROW_COUNT
 from tabpe.privacy import ROWS, Account, BillItem, Certificate, NoiseSource, composed_epsilon
 from tabpe.privacy.accounting import check_promise
 from tabpe.privacy.bill import EXPONENTIAL
-from tabpe.privacy.concentrated import Filter, epsilon_of_loss, loss_within
+from tabpe.privacy.concentrated import ZCDP, Filter, epsilon_of_loss, loss_within
 from tabpe.privacy.delta import RowCount
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.noise import Chooser
@@ -133,7 +133,6 @@ def certificate_of(
         delta_rows=None,
         neighbours=ROWS,
         unit=None,
-        strict=False,
         bill=bill,
         accountant=ADAPTIVE_ACCOUNTANT if agreed.adaptive else PLANNED_ACCOUNTANT,
         noise=noise.name,
@@ -148,7 +147,9 @@ def certificate_of(
         versions=versions(),
         created=created,
         notes=_notes(bill),
+        measurements_sha256=agreed.terms.transcript.sha256,
         adaptive=agreed.adaptive,
+        filter=ZCDP if agreed.adaptive else None,
     )
 
 

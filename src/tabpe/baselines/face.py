@@ -24,7 +24,7 @@ from tabpe.measure.histograms import ROW_COUNT
 from tabpe.parameters import noise_of, schema_of, seed_of, warn_of_schema
 from tabpe.privacy import NoiseSource
 from tabpe.release import Fitted, Release
-from tabpe.rows import EncodedRows
+from tabpe.rows import EncodedRows, check_plain_columns
 from tabpe.run_folder import Run
 from tabpe.schema import Schema
 
@@ -116,6 +116,7 @@ class Baseline(Fitted):
     def _released_from(self, source: Source, declared: Schema) -> Release:
         encoder = Encoder(declared)
         encoder.check_names(source.names)
+        check_plain_columns(source, encoder.names)
         run, noise = Run.begin(seed_of(self.random_state)), noise_of(self.noise)
         agreed = agreed_on(
             self.method,

@@ -2,7 +2,8 @@
 
 The price is known before a row is read, whatever the rows are: all items together take at most a
 given loss, and a given part of delta. Columns share it evenly. First it is asked what a column
-reads as, then for the bounds of numbers and the values of the rest.
+reads as, then for the bounds of numbers and the values of the rest. How often, and so with how
+much noise, follows from the answers: such a run is accounted for as adaptive (`tabpe.budget`).
 
 - `purchase`: `buy_schema`, the whole of it
 - `desk`: the questions, each paid for before it is asked
@@ -13,10 +14,19 @@ reads as, then for the bounds of numbers and the values of the rest.
 from tabpe.buying.desk import Plain
 from tabpe.buying.purchase import (
     ASSUMED_PUBLIC,
+    QUESTIONS,
     Bought,
     buy_schema,
     most_histograms,
     planned_item,
 )
 
-__all__ = ["ASSUMED_PUBLIC", "Bought", "Plain", "buy_schema", "most_histograms", "planned_item"]
+__all__ = [
+    "ASSUMED_PUBLIC",
+    "QUESTIONS",
+    "Bought",
+    "Plain",
+    "buy_schema",
+    "most_histograms",
+    "planned_item",
+]

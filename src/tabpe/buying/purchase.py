@@ -13,10 +13,25 @@ from tabpe.buying.desk import KIND_WEIGHT, Desk, Once, priced
 from tabpe.buying.wanted import Wanted, declared
 from tabpe.engines import Keeper
 from tabpe.measure import Terms
+from tabpe.measure import domain as measure
 from tabpe.privacy import ROWS, Account, BillItem, Neighbours, NoiseSource
 from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Sketch
 
 SCHEMA = "schema"
+# The names of all items that answers about a schema may have on the bill.
+QUESTIONS = frozenset(
+    (
+        SCHEMA,
+        measure.KINDS,
+        measure.MAGNITUDES,
+        measure.BINS,
+        measure.CUTS,
+        measure.EVEN_CUTS,
+        measure.VALUES,
+        measure.COMMON,
+        measure.QUANTILES,
+    )
+)
 ASSUMED_PUBLIC = "the names of the columns"
 
 
@@ -50,8 +65,8 @@ def planned_item(
 ) -> BillItem | None:
     """Return one item in the place of all that a purchase will agree on; None if it buys nothing.
 
-    It takes the same loss and the same part of delta in all, so it can stand in a ledger until the
-    items are known.
+    It takes the same loss in all, as many histograms as any answers lead to, and as much of delta.
+    So it can stand in a ledger until the items are known.
 
     Example:
         >>> outline = Outline.of(None).completed(["age"])
@@ -60,7 +75,8 @@ def planned_item(
         (3, 12)
     """
     times = most_histograms(outline)
-    return priced(SCHEMA, times, loss, chance, neighbours) if times else None
+    taken = chance if any(map(_may_list, outline.columns)) else 0.0
+    return priced(SCHEMA, times, loss, taken, neighbours) if times else None
 
 
 def buy_schema(
@@ -187,6 +203,13 @@ def _questions(outline: Outline) -> int:
     """Return how often a column is asked for its bounds or values, or for its quantiles."""
     gaps = [sketch.missing for sketch in outline.columns]
     return sum(bool(set(gap) - {"quantiles"}) + ("quantiles" in gap) for gap in gaps)
+
+
+def _may_list(sketch: Sketch) -> bool:
+    """Whether a column may be asked for the values that occur in it."""
+    if sketch.kind is None or not sketch.missing:
+        return sketch.kind is None
+    return sketch.kind is Categorical and not (sketch.top and "values" in sketch.fields)
 
 
 def _gaps(outline: Outline) -> list[Sketch]:

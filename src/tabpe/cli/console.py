@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from tabpe import _atomic
 from tabpe._paths import check_apart, check_output
 from tabpe.errors import (
     NoBudgetWarning,
@@ -32,7 +33,7 @@ def reported() -> Iterator[None]:
     The message of an unforeseen error may quote a cell of the table, so only its type and place
     are shown. Set TABPE_DEBUG=1 to see all of it.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _atomic.watched() as written:
         warnings.simplefilter("ignore")
         for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)
@@ -42,13 +43,14 @@ def reported() -> Iterator[None]:
         except TabpeError as error:
             raise _exit(str(error), error.exit_code) from None
         except KeyboardInterrupt:
-            raise _exit("interrupted; nothing was written.", INTERRUPTED) from None
+            raise _exit(f"interrupted; {_told(written)}.", INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
             if os.environ.get("TABPE_DEBUG"):
                 raise
-            raise _exit(_unforeseen(error), TabpeError.exit_code) from None
+            told = _unprinted if _is_of_printing(error) else _unforeseen
+            raise _exit(told(error, written), TabpeError.exit_code) from None
 
 
 def say(title: str, text: str) -> None:
@@ -77,12 +79,29 @@ def _exit(message: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def _unforeseen(error: Exception) -> str:
+def _unforeseen(error: Exception, written: list[Path]) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"unforeseen {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
-        f"nothing was written. TABPE_DEBUG=1 shows the rest, which may quote private cells."
+        f"{_told(written)}. TABPE_DEBUG=1 shows the rest, which may quote private cells."
     )
+
+
+def _unprinted(error: Exception, written: list[Path]) -> str:
+    """Say that a result could not be printed. What it tells of was done before."""
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"can not print ({reason})" + (f"; {_told(written)}." if written else ".")
+
+
+def _is_of_printing(error: Exception) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, OSError) and any(frame.name == "echo" for frame in frames)
+
+
+def _told(written: list[Path]) -> str:
+    if not written:
+        return "no output was written"
+    return f"written before: {', '.join(str(path) for path in written)}"
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -102,6 +102,14 @@ LedgerFile = Annotated[
         "--ledger", help="The ledger; one in your data folder if left out.", rich_help_panel=CHARGED
     ),
 ]
+RequireBudget = Annotated[
+    bool,
+    typer.Option(
+        "--require-budget",
+        help="Refuse a data set without a budget in the ledger.",
+        rich_help_panel=CHARGED,
+    ),
+]
 PrivateSchema = Annotated[
     bool,
     typer.Option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -9,6 +11,7 @@ from typing import BinaryIO, Literal
 import pyarrow as pa
 
 from tabpe import _atomic, _validate
+from tabpe._paths import open_regular
 from tabpe.cli.console import check_free, reported, say
 from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.cli.options import (
@@ -36,6 +39,7 @@ from tabpe.cli.options import (
     PrivateSchema,
     PublicRows,
     Quiet,
+    RequireBudget,
     Rows,
     RunDir,
     Save,
@@ -47,7 +51,7 @@ from tabpe.cli.options import (
     Unit,
 )
 from tabpe.encode.moments import written_columns
-from tabpe.errors import ParameterError
+from tabpe.errors import OutputError, ParameterError
 from tabpe.io.write import check_suffix, table_writer
 from tabpe.privacy import Certificate, WrittenTable
 from tabpe.privacy.guarantee import round_up
@@ -88,6 +92,7 @@ def synth(
     run_dir: RunDir = None,
     dataset: Dataset = None,
     ledger: LedgerFile = None,
+    require_budget: RequireBudget = False,
     save: Save = None,
     quiet: Quiet = False,
     force: Force = False,
@@ -102,7 +107,13 @@ def synth(
         check_suffix(output)
         written = [output, beside, *filter(None, [save])]
         private = data_of(data, table, query, password_env)
-        check_free(*written, force=force, inputs=[*files_behind(data), *filter(None, [schema])])
+        inputs = [*files_behind(data), *filter(None, [schema])]
+        again = not force and run_dir is not None and beside.is_file()
+        if again:  # perhaps by this run, before it was stopped; that shows when it is done
+            check_free(output, beside, force=True, inputs=inputs)
+            check_free(*filter(None, [save]), force=False, inputs=inputs)
+        else:
+            check_free(*written, force=force, inputs=inputs)
         _check_schema(schema, private=private_schema)
         _validate.optional(_validate.whole, "rows", rows, least=1)
         started = time.perf_counter()
@@ -133,12 +144,15 @@ def synth(
             run_dir=run_dir,
             dataset=dataset,
             ledger=ledger,
+            require_budget=require_budget,
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(private, schema)
         made = model.sample(rows)
         if output.suffix.lower() == ".csv":
             made = written_columns(made, model.schema_.columns)
+        if again:
+            _check_own(output, beside, model.certificate)
         _write(made, output, model.certificate, escape_formulas=escape_formulas)
         if save is not None:
             model.save(save)
@@ -165,6 +179,26 @@ def _check_schema(schema: Path | None, *, private: bool) -> None:
 def certificate_path(output: Path) -> Path:
     """Return where the certificate of a table goes."""
     return output.with_name(f"{output.stem}.certificate.json")
+
+
+def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
+    """Refuse to overwrite files that this run did not write before it was stopped.
+
+    The certificate takes its place first, so a run that is stopped in between leaves it alone.
+    """
+    with open_regular(beside, OutputError) as file:
+        try:
+            found = Certificate.from_dict(json.loads(file.read()))
+        except (ValueError, RecursionError):
+            found = None
+    own = found is not None and found.digest == certificate.digest
+    if found is None or found.release is None or not own:
+        raise OutputError(f"{beside}: exists already: pass --force to overwrite it.")
+    if not output.exists():
+        return
+    with open_regular(output, OutputError) as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != found.release.sha256:  # type: ignore[arg-type]
+            raise OutputError(f"{output}: exists already: pass --force to overwrite it.")
 
 
 def _write(

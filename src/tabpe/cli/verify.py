@@ -46,7 +46,7 @@ def verify(
 def _show(found: Verification) -> None:
     for check in found.checks:
         _say(f"{check.outcome:<7} {check.name:<8} ", check.words)
-    if not found.holds:
+    if not found.holds or found.guarantee is None:
         typer.echo("\nDoes not hold: do not rely on this certificate.")
         return
     _list("Promised", found.guarantee.promised)

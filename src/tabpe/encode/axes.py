@@ -98,7 +98,7 @@ class ListAxis:
     place: int | None
     groups: tuple[int, ...]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of cells."""
         return max(self.groups) + 1

@@ -54,7 +54,7 @@ def numbers_of(
     column: Integer | Float, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return the cells as numbers within the bounds of the column; NaN for null."""
-    array = flat(cells)
+    array = flat(cells, column.name)
     bounds = float(column.min), float(column.max)
     default = float(column.default_value)
     values = read_numbers(array)
@@ -65,7 +65,7 @@ def codes_of(
     column: Categorical | Boolean, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.int64]:
     """Return the index of each cell in the values of the column; null comes after them."""
-    array = flat(cells)
+    array = flat(cells, column.name)
     found = _indices(column, array)
     unlisted = found == NOT_LISTED
     if not unlisted.any():
@@ -121,7 +121,7 @@ def find_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
         >>> misfits.unreadable.sum(), misfits.outside.sum(), misfits.missing.sum()
         (np.int64(1), np.int64(1), np.int64(1))
     """
-    array = flat(cells)
+    array = flat(cells, column.name)
     if isinstance(column, (Categorical, Boolean)):
         unlisted = _indices(column, array) == NOT_LISTED
         missing = _missing_in(column, array) & unlisted

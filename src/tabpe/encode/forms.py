@@ -113,7 +113,7 @@ def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.boo
         >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
         array([ True, False, False])
     """
-    array = flat(found)
+    array = flat(found, column.name)
     missing = find_missing(array)
     if isinstance(column, Temporal):
         ticks = moments.microseconds(column, array)
@@ -140,7 +140,7 @@ def misfits_of(column: Column, found: pa.ChunkedArray) -> Misfits:
     """
     if not isinstance(column, Temporal):
         return cells.find_misfits(column, found)
-    array = flat(found)
+    array = flat(found, column.name)
     missing, ticks = find_missing(array), moments.microseconds(column, array)
     unread = pc.is_null(ticks).to_numpy(zero_copy_only=False) & ~missing
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False)

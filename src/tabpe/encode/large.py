@@ -41,7 +41,7 @@ def steps_of(
         >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
         array([1., 0.])
     """
-    array = flat(found)
+    array = flat(found, column.name)
     whole, (low, high) = read_integers(array), _scalars(column)
     # A step beyond each bound is enough to know that a cell is outside.
     near = pc.min_element_wise(
@@ -61,7 +61,7 @@ def steps_of(
 
 def fitting(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return where cells are whole numbers within the bounds, or null if they may be."""
-    whole, (low, high) = read_integers(flat(found)), _scalars(column)
+    whole, (low, high) = read_integers(flat(found, column.name)), _scalars(column)
     inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
     known = pc.fill_null(inside, True)  # noqa: FBT003
     return np.asarray(known.to_numpy(zero_copy_only=False), dtype=bool)

@@ -29,7 +29,7 @@ def steps_of(
     A cell between two values counts as the earlier; one outside the bounds or without a value by
     the rule of the column. A null is NaN.
     """
-    array = flat(found)
+    array = flat(found, column.name)
     ticks = microseconds(column, array)
     # Whole numbers with nulls among them would become floats, which are too short for these.
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False) - column.first
@@ -50,21 +50,13 @@ def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
         array: Canonical cells.
     """
     pattern = getattr(column, "format", None)
-    plain = is_text(array.type) or pa.types.is_dictionary(array.type)
-    if pattern is not None and (plain or _is_number(array.type)):
-        return _of_text(column, array, pattern)
-    return _of_iso(column, array)
-
-
-def _of_iso(column: Temporal, array: pa.Array) -> pa.Array:
-    """Return dates and times, and text that writes them as ISO 8601 does."""
-    if isinstance(column, Time):
-        return _inside(read_times(array))
-    zone = getattr(column, "timezone", None)
-    local = _inside(read_instants(array, zoned=False))
-    if zone is not None:
-        local = _instants(local, zone)
-    return pc.coalesce(local, _inside(read_instants(array, zoned=True)))
+    if pattern is None or pa.types.is_temporal(array.type):
+        return _of_iso(column, array)
+    encoded = read_raw_texts(array).dictionary_encode()
+    texts = encoded.dictionary
+    # Dates beside text of another kind are text of ISO 8601.
+    found = pc.coalesce(_of_format(column, texts, pattern), _of_iso(column, texts))
+    return pc.take(found, encoded.indices)
 
 
 def cells_of_steps(column: Temporal, steps: pa.Array) -> pa.Array:
@@ -155,19 +147,25 @@ def _iso(column: Temporal, moments: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"(\d{2})(\d{2})$", r"\1:\2")
 
 
-def _of_text(column: Temporal, array: pa.Array, pattern: str) -> pa.Array:
-    """Return text in a format of its own; where it is not in it, as ISO text has it."""
-    encoded = read_raw_texts(array).dictionary_encode()
-    texts = pc.utf8_trim_whitespace(encoded.dictionary)
-    found = pc.strptime(texts, format=pattern, unit="us", error_is_null=True)
+def _of_iso(column: Temporal, array: pa.Array) -> pa.Array:
+    if isinstance(column, Time):
+        return read_times(array)
+    zone = getattr(column, "timezone", None)
+    local = _inside(read_instants(array, zoned=False))
+    if zone is not None:
+        local = _instants(local, zone)
+    return pc.coalesce(local, _inside(read_instants(array, zoned=True)))
+
+
+def _of_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
+    text = pc.utf8_trim_whitespace(texts)
+    found = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
     ticks = _inside(found.cast(pa.int64()))
     zone = getattr(column, "timezone", None)
     if isinstance(column, Time):
         days = pc.cast(pc.floor(pc.divide(ticks.cast(pa.float64()), float(_DAY))), pa.int64())
-        ticks = pc.subtract(ticks, pc.multiply(days, _DAY))
-    elif zone is not None and "%z" not in pattern:
-        ticks = _instants(ticks, zone)
-    return pc.take(pc.coalesce(ticks, _of_iso(column, texts)), encoded.indices)
+        return pc.subtract(ticks, pc.multiply(days, _DAY))
+    return ticks if zone is None or "%z" in pattern else _instants(ticks, zone)
 
 
 def _instants(ticks: pa.Array, zone: str) -> pa.Array:
@@ -182,7 +180,3 @@ def _inside(ticks: pa.Array) -> pa.Array:
     return pc.min_element_wise(
         pc.max_element_wise(ticks, _FIRST, skip_nulls=False), _LAST, skip_nulls=False
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -122,7 +122,7 @@ class Survey:
 
         def found(array: pa.Array) -> Whole:
             values = read_numbers(array) if moments is None else _ticks(moments, array)
-            missing = ~np.isfinite(values)
+            missing = np.isnan(values)
             return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
 
         return found

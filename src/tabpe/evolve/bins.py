@@ -17,6 +17,8 @@ MOST_BINS = 32
 FEWEST_OF_PAIR, MOST_OF_PAIR, BY_CLASS = 16, 1024, 4
 # Of a column of very many listed values, neighbours in the list share a cell of a pair.
 MOST_LISTED = 64
+# The same by class: every class has noise of its own on each cell, which takes time to draw.
+MOST_LISTED_BY_CLASS = 4096
 # An average cell holds at least this many times the noise on it.
 ABOVE_NOISE = 2.0
 _FEWEST, _FEWEST_BY_CLASS = 4, 2
@@ -123,8 +125,7 @@ def _joined(
 ) -> NumberAxis | ListAxis:
     """Return an axis with fewer bins: what listed values leave it, or else an even part."""
     if isinstance(axis, ListAxis):
-        cells = min(axis.size, MOST_LISTED)
-        return replace(axis, groups=tuple(i * cells // axis.size for i in range(axis.size)))
+        return _coarser(axis, _joined_values(axis, MOST_LISTED))
     left = most // other.size if isinstance(other, ListAxis) else even
     return _coarser(axis, _groups(axis, max(left, _FEWEST)))
 
@@ -134,17 +135,22 @@ def _held(cells: float, fewest: int) -> int:
 
 
 def _groups(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
-    """Return the coarse cell of each cell: listed values stay apart, neighbouring bins join."""
+    """Return the coarse cell of each cell: neighbouring bins join, as do very many values."""
     if isinstance(axis, ListAxis):
-        return np.arange(axis.size)
+        return _joined_values(axis, MOST_LISTED_BY_CLASS)
     coarse = min(axis.bins, most)
     joined = np.arange(axis.bins) * coarse // axis.bins
     return np.append(joined, coarse) if axis.nullable else joined
 
 
+def _joined_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
+    """Return a cell for each value of a list: its own, or that of its neighbours too."""
+    return np.arange(axis.size) * min(axis.size, most) // axis.size
+
+
 def _coarser(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
     if isinstance(axis, ListAxis):
-        return axis
+        return replace(axis, groups=tuple(groups.tolist()))
     begins = np.flatnonzero(np.diff(groups[: axis.bins])) + 1
     cuts, edges = np.array(axis.cuts), np.array(axis.edges)
     return NumberAxis(

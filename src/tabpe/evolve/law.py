@@ -10,6 +10,7 @@ rule vote for the nearest candidate, as all others do.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from tabpe.encode import Encoder, Records
 from tabpe.encode.faces import Face, faces_of
 from tabpe.errors import RuleError, TabpeError, shown
-from tabpe.evolve.mend import Bounds, Mender
+from tabpe.evolve.mend import Bounds, Mender, OutOfWorkError, Work
 from tabpe.evolve.random import random_records
 from tabpe.evolve.truth import FALSE, Board, truth
 from tabpe.schema.joint import BETWEEN
@@ -40,6 +41,10 @@ REDRAWS = 4
 TRIES = 8
 # Rows of a class that are looked for before a run, and how often.
 RESERVE, RESERVE_TRIES = 64, 64
+# Operations on columns that the search for them may take over all rules and classes of a schema,
+# each on `RESERVE` rows: a few seconds. A comparison of two columns that no row obeys takes a
+# tenth of that.
+MOST_WORK = 1_000_000
 _MOST_TOLD = 3
 
 
@@ -78,7 +83,7 @@ class Law:
 
         Raises:
             RuleError: If no row of some class obeys its rules, as far as can be found; of several
-                labels, if no row of any does.
+                labels, if no row of any does. Or if that takes more than `MOST_WORK` to find out.
         """
         parsed = encoder.schema.parsed_rules
         rules = tuple(rule for rule in parsed if not isinstance(rule.meaning, Key))
@@ -88,11 +93,14 @@ class Law:
         law = cls(rules, keys, faces, _bounds(encoder, faces), ())
         if not rules:
             return law
-        found = [law._found(encoder, label) for label in range(encoder.class_count)]
-        # Of several labels, some combinations may well be excluded: these get no rows.
-        for label, rows in enumerate(found):
-            if not len(rows) and (encoder.joint is None or not any(map(len, found))):
+        found, work = [], Work(MOST_WORK)
+        for label in range(encoder.class_count):
+            found.append(law._found(encoder, label, work))
+            # Of several labels, some combinations may well be excluded: these get no rows.
+            if not len(found[-1]) and encoder.joint is None:
                 raise law._unsatisfiable(encoder, label)
+        if not any(map(len, found)):
+            raise law._unsatisfiable(encoder, 0)
         return cls(rules, keys, faces, law.bounds, tuple(found))
 
     def without_excluded(self, weights: Sequence[float] | Floats) -> Floats:
@@ -120,6 +128,7 @@ class Law:
         rng: np.random.Generator,
         *,
         fixed: frozenset[str] = frozenset(),
+        work: Work | None = None,
     ) -> Records:
         """Return rows, those moved that break a rule; some may break it still.
 
@@ -128,13 +137,17 @@ class Law:
             classes: The class of each, which stays.
             rng: Which column moves, and which of several ways it goes.
             fixed: Columns that stay.
+            work: What it takes; without a limit if left out.
+
+        Raises:
+            OutOfWorkError: If it takes more than it may.
         """
         where = np.flatnonzero(self.broken(rows, classes))
         if not len(where):
             return rows
         before = rows.take(where)
         board = Board.of(self.faces, before, classes[where])
-        mender = Mender(board, self.bounds, fixed, rng)
+        mender = Mender(board, self.bounds, fixed, rng, Work() if work is None else work)
         left = np.arange(len(where))
         for _ in range(SWEEPS):
             for meaning in self.meanings:
@@ -201,7 +214,7 @@ class Law:
             ]
         )
 
-    def _found(self, encoder: Encoder, label: int) -> Records:
+    def _found(self, encoder: Encoder, label: int, work: Work) -> Records:
         """Look for rows of a class, always in the same way: whether there are any is no chance.
 
         It follows from the columns that rules name alone. So what was found before the others were
@@ -211,11 +224,26 @@ class Law:
         classes = np.full(RESERVE, label)
         for _ in range(RESERVE_TRIES):
             rows = random_records(encoder.spaces[label], RESERVE, others)
-            rows = self.mended(self._scattered(rows, classes, rng), classes, rng)
+            rows = self._scattered(rows, classes, rng)
+            if self._excluded(rows, classes):
+                return rows.take(np.empty(0, np.int64))
+            try:
+                rows = self.mended(rows, classes, rng, work=work)
+            except OutOfWorkError:
+                raise self._undecided(encoder, label, rows) from None
             valid = ~self.broken(rows, classes)
             if valid.any():
                 break
         return rows.take(valid)
+
+    def _excluded(self, rows: Records, classes: Whole) -> bool:
+        """Whether rows break a rule about columns that do not move: of a class, all rows do."""
+        board = Board.of(self.faces, rows, classes)
+        return any(
+            (truth(meaning, board) == FALSE).all()
+            for rule, meaning in zip(self.rules, self.meanings, strict=True)
+            if not any(self.faces[name].moves for name in rule.columns)
+        )
 
     def _scattered(self, rows: Records, classes: Whole, rng: np.random.Generator) -> Records:
         """Return rows with the columns that rules name drawn anew, all values alike."""
@@ -232,18 +260,34 @@ class Law:
 
     def _unsatisfiable(self, encoder: Encoder, label: int) -> RuleError:
         rows = random_records(encoder.spaces[label], RESERVE, np.random.default_rng([1]))
-        rows = self.mended(rows, np.full(RESERVE, label), np.random.default_rng([0]))
+        work = Work(MOST_WORK)
+        with contextlib.suppress(OutOfWorkError):
+            rows = self.mended(rows, np.full(RESERVE, label), np.random.default_rng([0]), work=work)
+        return RuleError(
+            f"rules: no row{_which(encoder, label)} was found that obeys all of them. Most often "
+            f"broken: {self._most_broken(rows, label)}. Leave one out, widen bounds or values, or "
+            f"drop what the rules exclude from the label."
+        )
+
+    def _undecided(self, encoder: Encoder, label: int, rows: Records) -> RuleError:
+        return RuleError(
+            f"rules: within {MOST_WORK:,} operations none of the rows tried"
+            f"{_which(encoder, label)} could be made to obey all of them, so it was not decided "
+            f"whether one can. Most often broken: {self._most_broken(rows, label)}. Leave one out, "
+            f"or write it with fewer columns and conditions."
+        )
+
+    def _most_broken(self, rows: Records, label: int) -> str:
+        """Return the rules that most of some rows break, in their own words."""
         board = Board.of(self.faces, rows, np.full(len(rows), label))
         counts = [int((truth(meaning, board) == FALSE).sum()) for meaning in self.meanings]
         worst = sorted(range(len(counts)), key=lambda place: -counts[place])[:_MOST_TOLD]
-        told = ", ".join(shown(self.rules[place].text) for place in worst if counts[place])
-        schema = encoder.schema
-        labels = BETWEEN.join(schema.labels)
-        which = f" with {labels}={schema.class_names[label]!r}" if labels else ""
-        return RuleError(
-            f"rules: no row{which} was found that obeys all of them. Most often broken: {told}. "
-            f"Leave one out, widen bounds or values, or drop what the rules exclude from the label."
-        )
+        return ", ".join(shown(self.rules[place].text) for place in worst if counts[place])
+
+
+def _which(encoder: Encoder, label: int) -> str:
+    labels = BETWEEN.join(encoder.schema.labels)
+    return f" with {labels}={encoder.schema.class_names[label]!r}" if labels else ""
 
 
 def replaced(rows: Records, where: Whole, others: Records) -> Records:

@@ -7,8 +7,9 @@ label never moves, and a number that is the label stays within its class.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,44 @@ _BESIDE = 1e-9
 _MOST_TRIED = 64
 # Rows times combinations that are looked at together: 16 MB.
 _CELLS = 2**21
+# As many of them take as long as an operation on the columns of a few rows.
+_CELLS_AN_OPERATION = 128
+# What a move takes beside evaluating what it is for.
+_OPERATIONS_A_MOVE = 20
+
+
+class OutOfWorkError(Exception):
+    """A search took more operations than it may."""
+
+
+@dataclass
+class Work:
+    """Counts the operations of a search, which ends when none are left.
+
+    Operations and not seconds: whether a schema is refused must not depend on the machine.
+
+    Args:
+        left: How many operations there may still be.
+
+    Example:
+        >>> work = Work(10)
+        >>> work.spend(7)
+        >>> work.spend(7)
+        Traceback (most recent call last):
+        tabpe.evolve.mend.OutOfWorkError
+    """
+
+    left: float = math.inf
+
+    def spend(self, operations: float) -> None:
+        """Count operations.
+
+        Raises:
+            OutOfWorkError: If there were more than there may be.
+        """
+        self.left -= operations
+        if self.left < 0:
+            raise OutOfWorkError
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +88,23 @@ class Mender:
         bounds: Where they may move.
         fixed: Columns that stay.
         rng: Which column moves, and which of several ways it goes.
+        work: What it takes; without a limit if left out.
     """
 
     board: Board
     bounds: Bounds
     fixed: frozenset[str]
     rng: np.random.Generator
+    work: Work = field(default_factory=Work)
+
+    def broken(self, meaning: Meaning, where: Whole) -> NDArray[np.bool_]:
+        """Return in which of some rows something is false."""
+        self.work.spend(meaning.weight)
+        return np.asarray(truth(meaning, self.board, where) == FALSE)
 
     def mend(self, meaning: Meaning, where: Whole) -> None:
         """Move rows in which something is false, so that it is true, as far as that can be."""
-        where = where[truth(meaning, self.board, where) == FALSE]
+        where = where[self.broken(meaning, where)] if len(where) else where
         if not len(where):
             return
         match meaning:
@@ -87,7 +133,7 @@ class Mender:
         for turn in range(size):
             for place, part in enumerate(parts):
                 self.mend(part, where[(first + turn) % size == place])
-            left = truth(whole, self.board, where) == FALSE
+            left = self.broken(whole, where)
             where, first = where[left], first[left]
             if not len(where):
                 return
@@ -97,9 +143,9 @@ class Mender:
         names = [name for name in dict.fromkeys(columns_in(meaning)) if self._moves(meaning, name)]
         order = self.rng.random((len(where), len(names))).argsort(axis=1)
         for turn in range(len(names)):
+            left = self.broken(meaning, where)
             for place, name in enumerate(names):
-                mine = where[order[:, turn] == place]
-                mine = mine[truth(meaning, self.board, mine) == FALSE]
+                mine = where[left & (order[:, turn] == place)]
                 if len(mine):
                     self._solve(meaning, name, mine)
 
@@ -118,6 +164,7 @@ class Mender:
 
     def _solve(self, meaning: Compared, name: str, where: Whole) -> None:
         face = self.board.faces[name]
+        self.work.spend(_OPERATIONS_A_MOVE)
         if face.listed is not None:
             self._try_each(meaning, name, where)
         elif meaning.sign == "!=":
@@ -148,6 +195,7 @@ class Mender:
         self.board.put(name, where[found], np.clip(moved, low, high)[found])
 
     def _apart(self, meaning: Compared, name: str, where: Whole, position: Floats) -> Floats:
+        self.work.spend(meaning.weight)
         read = self._reading(name, where, position)
         with np.errstate(all="ignore"):
             apart = evaluated(meaning.left, read) - evaluated(meaning.right, read)
@@ -156,6 +204,7 @@ class Mender:
     def _try_each(self, meaning: Compared, name: str, where: Whole) -> None:
         """Give a column one of the listed numbers with which the comparison holds."""
         size = min(int(self.board.faces[name].steps) + 1, _MOST_TRIED)
+        self.work.spend(size * meaning.weight)
         holds = np.stack(
             [
                 compared(meaning, self._reading(name, where, np.full(len(where), float(place)))) > 0
@@ -207,6 +256,7 @@ class Mender:
 
     def _join_some(self, meaning: Listed, options: Floats, where: Whole) -> None:
         cost = np.zeros((len(where), len(options)))
+        self.work.spend(len(meaning.columns) * cost.size / _CELLS_AN_OPERATION)
         for place, name in enumerate(meaning.columns):
             cost += self._cost(name, options[:, place], where)
         if not cost.size:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabpe._arrow import is_text
 from tabpe.errors import CellError, DataError
 from tabpe.io.canonical import canonical_table
 
@@ -53,21 +56,42 @@ class Batch:
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield neighbouring batches as one table, as long as they are small."""
+    """Yield neighbouring batches as one table, as long as they are small, also when unfolded."""
     kept: list[pa.RecordBatch] = []
     rows = size = 0
-    for piece in _sliced(batches):
-        rows, size = rows + piece.num_rows, size + piece.nbytes
+    for piece, unfolded in _sliced(batches):
+        rows, size = rows + piece.num_rows, size + unfolded
         differs = bool(kept) and piece.schema != kept[0].schema
         if kept and (differs or rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
             yield pa.Table.from_batches(kept)
-            kept, rows, size = [], piece.num_rows, piece.nbytes
+            kept, rows, size = [], piece.num_rows, unfolded
         kept.append(piece)
     if kept:
         yield pa.Table.from_batches(kept)
 
 
-def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def longest_text(column: Any) -> int:
+    """Return the bytes of the longest text; anything else has the length of its type.
+
+    Example:
+        >>> longest_text(pa.array(["a", "bcd", None])), longest_text(pa.array([5]))
+        (3, 0)
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if not is_text(column.type):
+        return 0
+    return int(pc.max(pc.binary_length(column)).as_py() or 0)
+
+
+def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield slices, each with how many bytes it takes at most if its dictionaries are unfolded."""
     for batch in batches:
-        for start in range(0, batch.num_rows, ROWS_A_BATCH):
-            yield batch.slice(start, ROWS_A_BATCH)
+        folded = [column for column in batch.columns if pa.types.is_dictionary(column.type)]
+        each_row = sum(map(longest_text, folded))
+        step = max(1, min(ROWS_A_BATCH, BYTES_A_BATCH // max(each_row, 1)))
+        for start in range(0, batch.num_rows, step):
+            piece = batch.slice(start, step)
+            yield piece, piece.nbytes + each_row * piece.num_rows

@@ -139,11 +139,11 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns, names=names)
 
 
-def flat(cells: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Return cells in one canonical array."""
+def flat(cells: pa.ChunkedArray | pa.Array, name: str = "") -> pa.Array:
+    """Return the cells of a column in one canonical array."""
     if isinstance(cells, pa.Array):
         cells = pa.chunked_array([cells])
-    cells = canonical(cells, "")
+    cells = canonical(cells, name)
     if cells.num_chunks == 1:
         return cells.chunk(0)
     if pa.types.is_dictionary(cells.type):

@@ -18,6 +18,7 @@ from tabpe.io.dealing import dealt
 from tabpe.io.faults import check_names, each
 from tabpe.io.frames import ARROW
 from tabpe.io.limits import Limits
+from tabpe.io.parquet import ParquetTable
 
 # Kinds of files in which the number of rows is written down.
 _COUNTED = ("parquet", "arrow", "feather", "ipc")
@@ -104,10 +105,15 @@ class DatasetSource:
 
     def _scanned(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         of_schema = {} if fragment is self.dataset else {"schema": self._schema_of(fragment)}
-        # Arrow reads ahead by millions of rows if it is let.
-        for batch in fragment.to_batches(
-            columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
-        ):
+        if _is_parquet(fragment):
+            # Arrow's own scan would unfold a group of rows as a whole.
+            batches = self._decoded(fragment, wanted)
+        else:
+            # Arrow reads ahead by millions of rows if it is let.
+            batches = fragment.to_batches(
+                columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
+            )
+        for batch in batches:
             batch.validate(full=True)
             self.limits.check_cells(batch, where=getattr(fragment, "path", None) or "data")
             yield batch
@@ -118,6 +124,42 @@ class DatasetSource:
         return pa.schema(
             [own.field(one.name) if one.name in own.names else one for one in self.dataset.schema]
         )
+
+    def _decoded(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield a file of Parquet with the columns of the dataset, in the types of the file."""
+        from pyarrow.dataset import get_partition_keys
+        from pyarrow.fs import LocalFileSystem
+
+        keys = get_partition_keys(fragment.partition_expression)
+        schema = pa.schema([self.dataset.schema.field(name) for name in wanted])
+        groups = [group.id for group in fragment.row_groups]
+        is_far = not isinstance(fragment.filesystem, LocalFileSystem)
+        source = fragment.filesystem.open_input_file(fragment.path)
+        with ParquetTable(source, fragment.path, self.limits, is_far=is_far) as table:
+            own = [name for name in table.schema.names if name not in keys]
+            # A batch without a column would have no rows.
+            chosen = [name for name in wanted if name in own] or own[:1]
+            for batch in table.batches(chosen, groups):
+                yield _completed(batch, keys, schema)
+
+
+def _completed(batch: pa.RecordBatch, keys: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with what its folders say, and with nulls where its file has no column."""
+    columns = []
+    for field in schema:
+        if field.name in keys or field.name not in batch.schema.names:
+            known = pa.repeat(pa.scalar(keys.get(field.name)), batch.num_rows)
+            columns.append(known.cast(field.type))
+        else:
+            columns.append(batch.column(field.name))
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _is_parquet(fragment: Any) -> bool:
+    import pyarrow.dataset
+
+    kind = getattr(pyarrow.dataset, "ParquetFileFragment", None)
+    return kind is not None and isinstance(fragment, kind) and fragment.buffer is None
 
 
 def _told_rows(fragment: Any) -> int | None:

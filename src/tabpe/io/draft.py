@@ -127,7 +127,7 @@ def _number(name: str, values: NDArray[np.float64]) -> Integer | Float:
         raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
     low, high = float(values.min()), float(values.max())
     if np.array_equal(np.rint(values), values):
-        if max(-low, high) > EXACT_INTEGERS:
+        if max(-low, high) >= EXACT_INTEGERS:
             raise DataError(
                 f"column {name!r} holds whole numbers beyond 2**53: leave it out. If they tell "
                 f"rows apart, declare type: id; if they are codes, categorical; if they are "

@@ -35,6 +35,8 @@ def tried(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
         return call()
     except OSError as error:
         problem = f"can not read ({error.strerror or 'damaged file'})."
+    except pa.ArrowMemoryError:
+        problem = "does not fit into memory."
     except (pa.ArrowException, *UNREADABLE):
         pass
     raise DataError(f"{path}: {problem or fault()}")

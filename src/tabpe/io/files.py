@@ -11,7 +11,7 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,12 +22,10 @@ from tabpe.errors import DataError
 from tabpe.io.dealing import dealt
 from tabpe.io.faults import UNREADABLE, check_names, each, tried
 from tabpe.io.limits import Limits
+from tabpe.io.parquet import ParquetTable
 
 # No file that deflate packed unfolds to more than this many times its size.
 _DEFLATE_RATIO = 1032
-_BUFFER = 2**20
-# Cells that a file holds once for all rows are unfolded by so many at a time.
-_ROWS_AT_ONCE = 2**13
 # No row that Arrow reads is longer.
 _LONGEST_LINE = 2**20
 # A header, and whether there is a row below it, is told by so many lines: more than a cell has.
@@ -82,7 +80,7 @@ def file_of(path: Path, limits: Limits) -> TableFile:
     """
     for suffix, kind in KINDS.items():
         if path.name.lower().endswith(suffix):
-            return CsvFile(path, limits) if issubclass(kind, CsvFile) else kind(path)
+            return ArrowFile(path) if issubclass(kind, ArrowFile) else kind(path, limits)
     raise DataError(f"{path}: expected a file that ends in {', '.join(KINDS)}.")
 
 
@@ -185,11 +183,13 @@ class ParquetFile:
 
     Args:
         path: Where it is.
+        limits: The most to hold of it at once.
         groups: The groups of rows to read; None for all.
         first_row: How many rows come before them.
     """
 
     path: Path
+    limits: Limits
     groups: tuple[int, ...] | None = None
     first_row: int = 0
 
@@ -199,7 +199,7 @@ class ParquetFile:
         before = list(itertools.accumulate(sizes, initial=0))
         together = dealt(range(len(sizes)), sizes, most) or [[]]
         return [
-            ParquetFile(self.path, tuple(groups), before[groups[0]] if groups else 0)
+            replace(self, groups=tuple(groups), first_row=before[groups[0]] if groups else 0)
             for groups in together
         ]
 
@@ -214,26 +214,21 @@ class ParquetFile:
         return each(self.path, self._batches(names), _not_readable("Parquet"))
 
     def _head(self) -> Head:
-        with self._open() as file:
-            chosen = range(file.num_row_groups) if self.groups is None else self.groups
-            rows = sum(file.metadata.row_group(group).num_rows for group in chosen)
-            return Head(file.schema_arrow, rows)
+        with self._open() as table:
+            sizes = table.group_sizes
+            rows = sum(sizes if self.groups is None else (sizes[group] for group in self.groups))
+            return Head(table.schema, rows)
 
     def _sizes(self) -> list[int]:
-        with self._open() as file:
-            groups = range(file.num_row_groups)
-            return [file.metadata.row_group(group).num_rows for group in groups]
+        with self._open() as table:
+            return table.group_sizes
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        chosen = None if self.groups is None else list(self.groups)
-        with self._open() as file:
-            yield from file.iter_batches(_ROWS_AT_ONCE, row_groups=chosen, columns=list(names))
+        with self._open() as table:
+            yield from table.batches(names, self.groups)
 
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq
-
-        # A buffer of its own for each column, or else a group of rows is in memory as a whole.
-        return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_BUFFER)
+    def _open(self) -> ParquetTable:
+        return ParquetTable(pa.OSFile(str(self.path)), str(self.path), self.limits)
 
 
 @dataclass(frozen=True)

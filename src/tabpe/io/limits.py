@@ -9,15 +9,12 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tabpe import _validate
-from tabpe._arrow import is_text
 from tabpe.errors import DataError
-from tabpe.io.batches import Batch
+from tabpe.io.batches import Batch, longest_text
 
 _PREFIX = "TABPE_MAX_"
 
@@ -33,6 +30,7 @@ class Limits:
         whole_bytes: The same of a table that is in memory as a whole, to draft a schema.
         rows: Rows of a table.
         columns: Columns of a table.
+        page_bytes: Bytes of the pages of a Parquet file that have to be in memory at the same time.
         cell_bytes: Bytes of one cell of text, in a column that is read.
         files: Files that a folder or a pattern stands for.
 
@@ -47,6 +45,7 @@ class Limits:
     whole_bytes: int = 2**34
     rows: int = 10**10
     columns: int = 10_000
+    page_bytes: int = 2**30
     cell_bytes: int = 2**17
     files: int = 100_000
 
@@ -74,6 +73,7 @@ class Limits:
         most = getattr(self, name)
         if found > most:
             does, what = ("unfolds to ", "bytes") if "bytes" in name else ("", name)
+            what += " at once" if name == "page_bytes" else ""
             raise DataError(
                 f"{where}: {does}more than {most:,} {what}; {_variable(name)} allows more."
             )
@@ -90,22 +90,11 @@ class Limits:
     def check_cells(self, batch: pa.RecordBatch, *, where: str) -> None:
         """Refuse a cell that is too long, by its column."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if _longest(column) > self.cell_bytes:
+            if longest_text(column) > self.cell_bytes:
                 raise DataError(
                     f"{where}: column {name!r} holds a cell of more than {self.cell_bytes:,} "
                     f"bytes: shorten it or drop the column; {_variable('cell_bytes')} allows more."
                 )
-
-
-def _longest(column: Any) -> int:
-    """Return the bytes of the longest text; anything else has the length of its type."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary
-    if pa.types.is_string_view(column.type):
-        column = column.cast(pa.large_string())
-    if not is_text(column.type):
-        return 0
-    return int(pc.max(pc.binary_length(column)).as_py() or 0)
 
 
 def _variable(name: str) -> str:

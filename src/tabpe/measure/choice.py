@@ -69,7 +69,9 @@ def choose(
     check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
     scores = factors * (_distances(tables, asked, targets) - offsets)
-    return pick(chooser, scores, int(factors.max()) * PARTS, item)
+    chosen = pick(chooser, scores, int(factors.max()) * PARTS, item)
+    terms.note(item, told=int(chosen))
+    return chosen
 
 
 def distances(
@@ -90,7 +92,9 @@ def distances(
     targets = _targets(asked, estimates)
     item = charged(terms.account, name, len(asked))
     check_mechanism(item, GAUSSIAN)
-    return noisy(_distances(tables, asked, targets) // PARTS, item, terms).astype(np.float64)
+    found = noisy(_distances(tables, asked, targets) // PARTS, item, terms)
+    terms.note(item, found)
+    return found.astype(np.float64)
 
 
 def pick(chooser: Chooser, scores: Whole, change: int, item: BillItem) -> int:

@@ -70,6 +70,7 @@ def worst_halfspaces(
         place = pick(chooser, scores, PARTS, item)
         chosen.append(int(options[place]))
         options, scores = np.delete(options, place), np.delete(scores, place)
+    terms.note(item, told=chosen)
     return chosen
 
 
@@ -96,7 +97,9 @@ def rows_inside(
     item = charged(terms.account, name, len(places))
     check_mechanism(item, GAUSSIAN)
     exact = [tables.inside(asked[which])[place].astype(np.int64) for which, place in wanted]
-    return [noisy(counts, item, terms).astype(np.float64) for counts in exact]
+    counted = [noisy(counts, item, terms) for counts in exact]
+    terms.note(item, *counted)
+    return [counts.astype(np.float64) for counts in counted]
 
 
 def _distances(

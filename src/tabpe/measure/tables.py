@@ -59,6 +59,7 @@ def measured_marginals(
     check_mechanism(item, GAUSSIAN)
     counted = zip(tables.counts(asked), asked, strict=True)
     values = [noisy(_matching(counts, marginal), item, terms) for counts, marginal in counted]
+    terms.note(item, *values)
     return Measured(values, item, tables.scale)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.errors import TabpeError
 from tabpe.privacy import Account, BillItem, Neighbours, NoiseSource
+from tabpe.privacy.transcript import Transcript
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,11 +21,18 @@ class Terms:
         account: Is charged.
         noise: The source of noise.
         neighbours: The neighbouring relation.
+        transcript: The digest of what was answered on these terms.
     """
 
     account: Account
     noise: NoiseSource
     neighbours: Neighbours
+    transcript: Transcript = field(default_factory=Transcript)
+
+    def note(self, item: BillItem, *counts: NDArray[np.int64], told: Any = None) -> None:
+        """Note a noisy answer: counts, or what was chosen."""
+        arrays = {str(place): part for place, part in enumerate(counts)}
+        self.transcript.note({"item": item.to_dict(), "told": told}, arrays)
 
 
 def charged(account: Account, name: str, times: int) -> BillItem:

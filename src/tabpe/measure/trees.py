@@ -147,7 +147,9 @@ def trees(
     counted = tables.counts([Marginal((axis,)) for axis in asked])
     if [counts.shape for counts in counted] != [(axis.size,) for axis in asked]:
         raise TabpeError(f"{name}: the counts are not those of the cells asked for.")
-    return [grown(counts, chooser, growth, threshold=threshold, most=most) for counts in counted]
+    starts = [grown(counts, chooser, growth, threshold=threshold, most=most) for counts in counted]
+    terms.note(item, told=[list(begun) for begun in starts])
+    return starts
 
 
 def grown(

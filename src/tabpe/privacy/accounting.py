@@ -15,8 +15,15 @@ The histograms of users are on a fine grid, where discrete noise is rounded cont
 a slack that delta pays (`tabpe.privacy.slack`). There only the length of the difference counts, and
 all items compose to one Gaussian mechanism.
 
-A bill of more than a few items, like that of all runs on a data set, is made up of distributions by
-`tabpe.privacy.merging`.
+*Noise that follows answers.* A privacy loss distribution composes mechanisms whose noise was fixed
+before the first answer. Where later noise may follow earlier answers, items compose as Gaussian
+mechanisms instead (`adaptive`). Discrete Gaussian noise of sigma satisfies Gaussian DP with the
+parameter `gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares of these
+parameters add up to at most a limit that was fixed at the beginning, the whole satisfies Gaussian
+DP with that limit, however each sigma follows from what came before (Smith and Thakurta 2022;
+claims 16 and 17 of docs/privacy.md). The guarantee is that of the limit.
+
+A bill of more than a few items is made up of distributions by `tabpe.privacy.merging`.
 
 A choice by the exponential mechanism has no cells: `tabpe.privacy.choices` has its losses.
 
@@ -46,8 +53,12 @@ LARGEST_SIGMA = 2e5
 _COARSENESS = 0.03
 # The most steps of it in the loss of a draw of which hardly anything is private.
 _MOST_STEPS = 1e5
-# The same for the one Gaussian loss that all items of users compose to.
+# The same for a Gaussian loss that all items compose to.
 _FINENESS = 0.005
+# The Gaussian-DP parameter of discrete noise: how far tails are summed and compared, in sigmas; and
+# from which sigma on it is a randomised rounding of noise whose variance is less by so much.
+_SUMMED, _SCANNED = 20, 16
+_FINE_SIGMA, _LOST_VARIANCE = 1000.0, 4.0
 # What is kept of delta for floating point, and at most which part of it. Sums and Fourier
 # transforms over a whole bill are off by 1e-15 or so.
 _ROUNDING = 1e-13, 1e-3
@@ -93,8 +104,18 @@ def composed_epsilon(
     items: Sequence[BillItem],
     delta: float,
     neighbours: Neighbours = ROWS,
+    *,
+    adaptive: bool = False,
 ) -> float:
-    """Return the epsilon of a whole bill at `delta`, rounded up; 0 for an empty bill."""
+    """Return the epsilon of a whole bill at `delta`, rounded up; 0 for an empty bill.
+
+    Args:
+        items: The bill.
+        delta: The delta of the guarantee.
+        neighbours: The neighbouring relation.
+        adaptive: Whether noise may follow earlier answers, as long as this epsilon stays within a
+            limit that was fixed at the beginning.
+    """
     check_promise(1.0, delta)
     left = delta - told_chance(items, neighbours)
     if left < SMALLEST_DELTA:
@@ -103,9 +124,11 @@ def composed_epsilon(
             f"a larger delta."
         )
     choices.check_relation(items, neighbours)
-    if neighbours.of_users:
-        return _epsilon_of_users(tuple(items), left, neighbours) if items else 0.0
-    return _composed_epsilon(tuple(items), left, neighbours.cells) if items else 0.0
+    if not items:
+        return 0.0
+    if neighbours.of_users or adaptive:
+        return _gaussian_epsilon(_squared_parameter(items, neighbours), left)
+    return _composed_epsilon(tuple(items), left, neighbours.cells)
 
 
 def told_chance(items: Sequence[BillItem], neighbours: Neighbours) -> float:
@@ -113,21 +136,28 @@ def told_chance(items: Sequence[BillItem], neighbours: Neighbours) -> float:
     return neighbours.cells * sum(item.times * item.chance for item in items)
 
 
-def fineness(items: Sequence[BillItem]) -> float:
-    """Return the spread of the loss of all items, in steps of the coarsest of their grids.
+@functools.lru_cache(maxsize=4096)
+def gaussian_parameter(sigma: float) -> float:
+    """Return the Gaussian-DP parameter of discrete Gaussian noise on a count that moves by one.
 
-    The losses of an item lie 1 / sigma^2 apart, so the item with the least noise has the coarsest
-    grid. Where all have the same noise, this is sigma * sqrt(times). Where others have more, their
-    losses fall between the steps of the coarsest, and only even out what depends on the grid; to
-    measure against the coarsest is on the safe side.
+    Claim 16 of docs/privacy.md: with z(k) such that a standard normal variable exceeds it as often
+    as the noise is k or more, it is the largest z(k) - z(k - 1), here over all k but those of a
+    mass below 1e-54. By symmetry z(0) = -z(1). Beyond `_FINE_SIGMA`, noise is a randomised rounding
+    of continuous noise whose variance is less by `_LOST_VARIANCE`, but for one part in 1e34.
 
     Example:
-        >>> fineness([BillItem("votes", sigma=2.0, times=9)])
-        6.0
-        >>> fineness([BillItem("first", sigma=2.0, times=8), BillItem("last", sigma=1.0, times=7)])
-        3.0
+        >>> [round(sigma * gaussian_parameter(sigma), 5) for sigma in (1.0, 2.0, 17.0, 2e4)]
+        [1.04576, 1.01065, 1.00014, 1.0]
     """
-    return math.sqrt(sum(item.loss for item in items)) * min(item.sigma for item in items) ** 2
+    from scipy.special import ndtri_exp
+
+    if sigma >= _FINE_SIGMA:
+        return 1 / math.sqrt(sigma**2 - _LOST_VARIANCE)
+    counts = np.arange(1, math.ceil(_SUMMED * sigma) + 2)
+    tails = np.logaddexp.accumulate(-0.5 * (counts[::-1] / sigma) ** 2)[::-1]
+    seen = tails[: math.ceil(_SCANNED * sigma) + 1] - np.log1p(2 * np.exp(tails[0]))
+    scores = -ndtri_exp(seen)
+    return float(max(2 * scores[0], np.diff(scores).max(initial=0.0)))
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -171,11 +201,17 @@ def _composed_loss(items: tuple[BillItem, ...], cells: int) -> Any:
     return functools.reduce(lambda one, other: one.compose(other), losses)
 
 
-@functools.lru_cache(maxsize=64)
-def _epsilon_of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
-    """Compose Gaussian mechanisms: their squared parameters add up."""
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
+def _squared_parameter(items: Sequence[BillItem], neighbours: Neighbours) -> float:
+    """Return the squared Gaussian-DP parameter of a bill: those of its items add up."""
+    if any(item.mechanism == EXPONENTIAL for item in items):
+        raise ParameterError(
+            "bill: choices by the exponential mechanism do not compose as Gaussian mechanisms. "
+            "Where noise follows answers, hold them to a limit of zCDP (`Filter`)."
+        )
+    if not neighbours.of_users:
+        return neighbours.cells * math.fsum(
+            item.times * gaussian_parameter(item.sigma) ** 2 for item in items
+        )
     least = min(item.sigma for item in items)
     if least < SMALLEST_USER_SIGMA:
         raise ParameterError(
@@ -184,14 +220,25 @@ def _epsilon_of_users(items: tuple[BillItem, ...], delta: float, neighbours: Nei
         )
     rounded = 1 / (12 * neighbours.scale**2)
     loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
-    mu = math.sqrt(neighbours.squared_distance * loss)
-    total = pld.from_gaussian_mechanism(
-        1 / mu,
-        pessimistic_estimate=True,
-        value_discretization_interval=_FINENESS * mu,
-        use_connect_dots=True,
-    )
-    return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+    return neighbours.squared_distance * loss
+
+
+@functools.lru_cache(maxsize=256)
+def _gaussian_epsilon(squared: float, delta: float) -> float:
+    """Return the epsilon of one Gaussian mechanism, by its squared parameter."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    if squared > 4 * EPSILONS[1]:  # an epsilon above all that may be asked for
+        return math.inf
+    mu = math.sqrt(squared)
+    with np.errstate(over="ignore"):
+        total = pld.from_gaussian_mechanism(
+            1 / mu,
+            pessimistic_estimate=True,
+            value_discretization_interval=_FINENESS * mu,
+            use_connect_dots=True,
+        )
+        return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
 
 
 def _rounding(delta: float) -> float:

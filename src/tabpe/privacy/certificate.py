@@ -37,8 +37,6 @@ class Certificate:
             bill is then composed at a smaller delta than the promised one (docs/privacy.md).
         neighbours: The neighbouring relation.
         unit: The column that tells users apart; None if the promise is for rows.
-        strict: Whether a cell that does not fit the schema would have ended the run: then it is
-            not covered whether there is a release.
         bill: Everything that touched private rows.
         accountant: How the bill was composed.
         noise: The source of the noise.
@@ -53,8 +51,15 @@ class Certificate:
         versions: Versions of the software that matter.
         created: When, in UTC.
         notes: What else a reader should know.
+        strict: Whether a cell that does not fit the schema would have ended the run: then it is
+            not covered whether there is a release.
         adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
-            that was fixed at the beginning (`tabpe.privacy.concentrated`).
+            that was fixed at the beginning.
+        filter: What that limit is in: `ZCDP` or `GAUSSIAN_DP` (`tabpe.privacy.concentrated`). None
+            if the plan was fixed. Certificates from before there was this field have a limit of
+            zCDP if they are adaptive.
+        measurements_sha256: SHA-256 of all noisy measurements, in their order; None in certificates
+            of format 1, which had none.
         release: The table that was written; None as long as none was.
         ledger: Where the charge is recorded; None if there is no ledger.
     """
@@ -67,7 +72,6 @@ class Certificate:
     delta_rows: RowCount | None
     neighbours: Neighbours
     unit: str | None
-    strict: bool
     bill: tuple[BillItem, ...]
     accountant: str
     noise: str
@@ -83,21 +87,33 @@ class Certificate:
     created: str
     notes: tuple[str, ...] = field(default=())
     adaptive: bool = False
+    strict: bool = False
+    measurements_sha256: str | None = None
+    filter: str | None = None
     release: WrittenTable | None = None
     ledger: LedgerEntry | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file, and what follows from them."""
-        head = {"format": reading.FORMAT, "status": self.status}
+        head = {"format": self.format, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if self.measurements_sha256 is None:
+            plain.pop("measurements_sha256")
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
         plain["bill"] = [self._item(item) for item in self.bill]
+        if self.filter is None:  # as it was before there was this field, so that digests stay
+            del plain["filter"]
         for name in ("delta_rows", "release", "ledger"):
             plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
         plain["guarantee"] = self.guarantee.to_dict()
         return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+    @property
+    def format(self) -> int:
+        """The format of its file: a certificate that was read is written as it was."""
+        return 1 if self.measurements_sha256 is None else reading.FORMAT
 
     @property
     def digest(self) -> str:
@@ -130,7 +146,8 @@ class Certificate:
         anew. `tabpe.verify` tells whether it was the same.
 
         Raises:
-            ArchiveError: If a field is missing, unknown or malformed; it is named.
+            ArchiveError: If it is no certificate, or fields of it are missing, unknown or
+                malformed (`FieldError`); they are named.
         """
         return cls(**reading.fields_of(plain))
 
@@ -187,6 +204,8 @@ class Certificate:
         if self.delta_slack:
             lines += _entry("slack", self._slack_in_words())
         lines += _entry("accountant", self.accountant)
+        if self.adaptive:
+            lines += _entry("adaptive", "noise may follow earlier answers, within a fixed limit")
         lines += _entry("noise", self.noise)
         lines += _entry("seeds", self.seed_policy)
         for place, fact in enumerate(self.assumed_public):
@@ -196,6 +215,8 @@ class Certificate:
         for place, note in enumerate(self.notes):
             lines += _entry("" if place else "notes", note)
         lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
+        if self.measurements_sha256 is not None:
+            lines += _entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
         if self.release is not None:
             named = f"{self.release.file}: {self.release.rows:,} rows"
             lines += _entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")

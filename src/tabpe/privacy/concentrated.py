@@ -7,6 +7,9 @@ before it is made and the sum of all stays within a limit that was fixed at the 
 is private with that limit, however later measurements follow from earlier answers (Feldman and
 Zrnic 2021). The promise is that of the limit, not of what was spent.
 
+Histograms alone need no zCDP: Gaussian DP has such a filter too, and its epsilon is smaller
+(`composed_epsilon` with `adaptive`). A certificate says which of the two its limit is in.
+
 The loss of an item of a bill is twice its parameter: a discrete Gaussian histogram is
 1/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020), and a choice of bounded range is range^2/8-zCDP
 (Cesar and Rogers 2021), where range = 2 / sigma.
@@ -21,6 +24,8 @@ from tabpe.errors import BudgetError
 from tabpe.privacy.accounting import check_promise
 from tabpe.privacy.bill import GAUSSIAN, Account, BillItem
 
+# What the limit of an adaptive run is in.
+ZCDP, GAUSSIAN_DP = FILTERS = ("zCDP", "Gaussian DP")
 # Floating point of sums of losses. It is kept back from the limit.
 _ROUNDING = 1e-9
 _HALVINGS = 200

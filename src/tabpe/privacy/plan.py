@@ -80,12 +80,14 @@ def items_for(
     delta: float,
     neighbours: Neighbours = ROWS,
     besides: Sequence[BillItem] = (),
+    *,
+    adaptive: bool = False,
 ) -> tuple[BillItem, ...]:
     """Return the items of a plan that keeps a promise, and hardly more than that.
 
-    Guarantee: the privacy loss distributions of all items, those of `besides` among them, were
-    composed, and their epsilon at delta is at most the one that was asked for. The analytic formula
-    of the continuous Gaussian only gives the guesses: it is slightly unsafe for discrete noise.
+    Guarantee: all items, those of `besides` among them, were composed (`composed_epsilon`), and
+    their epsilon at delta is at most the one that was asked for. The analytic formula of the
+    continuous Gaussian only gives the guesses: it is slightly unsafe for discrete noise.
 
     Args:
         parts: What is planned. Its shares are parts of what `besides` leaves, and add up to 1.
@@ -93,6 +95,7 @@ def items_for(
         delta: The promise; from 1e-12 to below 1.
         neighbours: The neighbouring relation.
         besides: What else is on the bill.
+        adaptive: Whether noise may follow earlier answers.
 
     Raises:
         BudgetError: If what is already on the bill leaves nothing.
@@ -112,7 +115,7 @@ def items_for(
     for item in items:
         check_noise_level(item, epsilon)
     while True:
-        found = composed_epsilon((*besides, *items), delta, neighbours)
+        found = composed_epsilon((*besides, *items), delta, neighbours, adaptive=adaptive)
         if epsilon * (1 - tolerance) <= found <= epsilon:
             return items
         # Discrete noise is a little off the analytic curve: aim as far off to the other side. Ever

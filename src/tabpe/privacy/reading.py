@@ -11,15 +11,16 @@ from functools import partial
 from typing import Any
 
 from tabpe import _validate
-from tabpe.errors import ArchiveError, ParameterError, shown
+from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
 from tabpe.privacy.bill import BillItem
+from tabpe.privacy.concentrated import FILTERS
 from tabpe.privacy.delta import RowCount
 
-FORMAT = 1
+FORMAT = 2  # format 1 does not say `measurements_sha256` and `strict`
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
-_LONGEST = 300
+_LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
 Reader = Callable[[str, Any], Any]
 
 
@@ -27,21 +28,26 @@ def fields_of(plain: Any) -> dict[str, Any]:
     """Return what a `Certificate` is made of.
 
     Raises:
-        ArchiveError: If a field is missing, unknown or malformed; it is named.
+        FieldError: If fields are missing, unknown or malformed; the first few are named.
+        ArchiveError: If it is no certificate, or of another format.
     """
     if not isinstance(plain, Mapping):
         raise ArchiveError("certificate: expected a mapping of fields.")
-    if plain.get("format") != FORMAT or isinstance(plain.get("format"), bool):
+    if plain.get("format") not in (1, FORMAT) or isinstance(plain.get("format"), bool):
         given = shown(plain.get("format"))
-        raise ArchiveError(f"certificate format {given}: expected {FORMAT}.")
+        raise ArchiveError(f"certificate format {given}: expected {FORMAT}, or 1.")
+    later = _SINCE_2 if plain["format"] == FORMAT else {}
+    if "filter" in plain:
+        later = later | _ADAPTIVE
     try:
-        known = _record("", plain, _FIELDS)
+        known = _record("", plain, _FIELDS | later)
+        _check_filter(known)
         adjacency = Adjacency.of(known.pop("adjacency"))
         known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
         known["bill"] = tuple(BillItem(**item) for item in known["bill"])
     except ParameterError as error:
         told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
-        raise ArchiveError(f"certificate: {told[:_LONGEST]}") from None
+        raise FieldError(f"certificate: {told[:_LONGEST]}") from None
     for name in ("format", "status", "guarantee"):
         known.pop(name)
     return known
@@ -51,13 +57,25 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
     if not isinstance(value, Mapping):
         raise ParameterError(f"{where}: expected a mapping of fields.")
     prefix = f"{where}." if where else ""
-    for name in readers:
-        if name not in value:
-            raise ParameterError(f"{prefix}{name}: missing.")
-    for name in value:
-        if name not in readers:
-            raise ParameterError(f"{shown(prefix + str(name))}: not a field of a certificate.")
-    return {name: read(prefix + name, value[name]) for name, read in readers.items()}
+    wrong = [f"{prefix}{name}: missing." for name in readers if name not in value]
+    strange = (shown(prefix + str(name)) for name in value if name not in readers)
+    wrong += [f"{name}: not a field of a certificate." for name in strange]
+    found = {}
+    for name, read in readers.items():
+        try:
+            if name in value:
+                found[name] = read(prefix + name, value[name])
+        except ParameterError as error:
+            wrong.append(str(error)[:_LONGEST_OF_ONE])
+    if wrong:
+        rest = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
+        raise ParameterError(" ".join(wrong[:_MOST_TOLD]) + rest)
+    return found
+
+
+def _check_filter(known: Mapping[str, Any]) -> None:
+    if "filter" in known and not known["adaptive"]:
+        raise ParameterError("filter: a plan that is not adaptive has none.")
 
 
 def _text(name: str, value: Any) -> str:
@@ -164,7 +182,6 @@ _FIELDS: dict[str, Reader] = {
     "adjacency": _text,
     "max_rows_per_user": _or_none(partial(_validate.whole, least=1)),
     "unit": _or_none(_text),
-    "strict": _flag,
     "bill": partial(_list, _item, most=MOST_ITEMS),
     "accountant": _text,
     "noise": _text,
@@ -184,3 +201,6 @@ _FIELDS: dict[str, Reader] = {
     "ledger": _or_none(_entry),
     "guarantee": lambda name, value: _record(name, value, _GUARANTEE),
 }
+# Fields that older certificates lack.
+_SINCE_2: dict[str, Reader] = {"measurements_sha256": _digest, "strict": _flag}
+_ADAPTIVE: dict[str, Reader] = {"filter": partial(_validate.one_of, options=FILTERS)}

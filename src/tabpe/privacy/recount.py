@@ -27,9 +27,14 @@ places on the grid, and goes to the places on both sides such that both neighbou
 masses: that raises the divergence at every epsilon, and hardly.
 
 *Adaptive bills.* Where noise followed earlier answers no distribution of the loss is known in
-advance. There the sum of the losses of all items bounds the Renyi divergence of every order a by
-a / 2 times that sum, and each order bounds epsilon (Canonne, Kamath, Steinke 2020, Proposition 12);
-the least over many orders is taken.
+advance. If the limit was one of zCDP, the sum of the losses of all items bounds the Renyi
+divergence of every order a by a / 2 times that sum, and each order bounds epsilon (Canonne, Kamath,
+Steinke 2020, Proposition 12); the least over many orders is taken. If it was one of Gaussian DP,
+each draw is replaced by a Gaussian mechanism that dominates it, and the squares of their parameters
+add up, also if noise follows answers (claims 16 and 17 of docs/privacy.md). A parameter m dominates
+if a standard normal variable plus m exceeds every quantile as often as the noise plus 1 does: that
+is tried for each threshold, for the m that the chance of 0 gives, where it is tight. From
+`_ROUNDED` on, noise is a randomised rounding of continuous noise of a variance that is less by 4.
 
 *Users.* Their items are rounded continuous noise (docs/privacy.md), whose squared parameters add
 up to that of one Gaussian mechanism, and delta has a closed form.
@@ -57,6 +62,7 @@ LEAST_DELTA = 1e-12
 SIGMAS, MOST_TIMES, MOST_LOSS = (1e-3, 1e12), 10**15, 1e6
 MOST_SIGMAS, MOST_ROUGH_DRAWS = 256, 10_000
 _SMOOTH, _DENSE = 3.0, 2e4
+_ROUNDED = 60.0
 _REACH = 12.0
 _GRID = 2**20
 _ROUNDING = 1e-14
@@ -71,6 +77,7 @@ def recounted_epsilon(
     *,
     slack: float = 0.0,
     adaptive: bool = False,
+    gaussian: bool = False,
 ) -> float:
     """Return the epsilon of a bill at `delta`: an upper bound, and a close one.
 
@@ -80,6 +87,7 @@ def recounted_epsilon(
         neighbours: The neighbouring relation.
         slack: The part of delta that pays for noise that is not exact.
         adaptive: Whether noise may have followed earlier answers.
+        gaussian: If it may: whether its limit was one of Gaussian DP, and not of zCDP.
 
     Raises:
         ParameterError: If too little is left of delta, or a bill is beyond anything that a run
@@ -99,9 +107,14 @@ def recounted_epsilon(
         )
     if not items:
         return 0.0
-    if neighbours != ROWS and (adaptive or any(i.mechanism == EXPONENTIAL for i in items)):
-        raise ParameterError("adjacency: choices and adaptive bills are counted for rows alone.")
-    compose = _of_users if neighbours.of_users else _adaptive if adaptive else _of_rows
+    chosen = any(item.mechanism == EXPONENTIAL for item in items)
+    concentrated = adaptive and not gaussian
+    if neighbours != ROWS and (concentrated or chosen):
+        raise ParameterError("adjacency: choices and limits of zCDP are counted for rows alone.")
+    if gaussian and chosen:
+        raise ParameterError("filter: choices have no place within a limit of Gaussian DP.")
+    adaptively = _dominated if gaussian else _adaptive
+    compose = _of_users if neighbours.of_users else adaptively if adaptive else _of_rows
     return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
@@ -130,7 +143,47 @@ def _of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours)
     # A continuous draw that is rounded to parts of a count has a variance larger by 1/12 of a part.
     rounded = 1 / (12 * neighbours.scale**2)
     loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
-    mu = math.sqrt(neighbours.squared_distance * loss)
+    return _gaussian_epsilon(math.sqrt(neighbours.squared_distance * loss), delta)
+
+
+def _dominated(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
+    squares = sum(item.times * _dominating(item.sigma) ** 2 for item in items)
+    return _gaussian_epsilon(math.sqrt(neighbours.cells * squares), delta)
+
+
+@lru_cache(maxsize=256)
+def _dominating(sigma: float) -> float:
+    """Return the parameter of a Gaussian mechanism that dominates a draw on a count that moves.
+
+    Noise below 0, and noise of at most 0, are as likely as a normal variable below -m/2 and below
+    m/2: that gives m. Every other threshold k must then have P(noise > k - 1) at most the chance
+    that a normal variable plus m exceeds what it exceeds by itself with P(noise > k).
+    """
+    from scipy.special import erfc, log_ndtr
+
+    if sigma >= _ROUNDED:
+        return 1 / math.sqrt(sigma**2 - 4)
+    weights = np.exp(-((np.arange(1, math.ceil(2 * _REACH * sigma) + 3) / sigma) ** 2) / 2)
+    above = np.cumsum(weights[::-1])[::-1] / (1 + 2 * weights.sum())
+    if not above[0] > 0:
+        raise ParameterError(f"sigma={sigma:g}: so little noise that no promise is left.")
+    low, high = 0.0, 80.0
+    while high - low > _ULPS * high:
+        middle = (low + high) / 2
+        over = erfc(middle / math.sqrt(8)) > 2 * above[0]
+        low, high = (middle, high) if over else (low, middle)
+    chances = np.log(above[: math.floor(_REACH * sigma) + 1])
+    least, most = np.zeros(len(chances)), np.full(len(chances), 80.0)
+    for _ in range(60):
+        middles = (least + most) / 2
+        inside = log_ndtr(-middles) > chances
+        least, most = np.where(inside, middles, least), np.where(inside, most, middles)
+    if (log_ndtr(high - most[1:]) < chances[:-1] - _NUDGE).any():
+        raise ParameterError(f"sigma={sigma:g}: found no Gaussian mechanism that dominates it.")
+    return high
+
+
+def _gaussian_epsilon(mu: float, delta: float) -> float:
     low, high = 0.0, mu * (mu + 40)
     if _gaussian_delta(mu, low) <= delta:
         return 0.0

@@ -334,6 +334,8 @@ class Float(Column):
             given = getattr(self, bound)
             if round(given, self.decimals) != given:
                 raise wrong(self, bound, given, f"at most {self.decimals} decimals, as declared")
+        if not math.isfinite((self.max - self.min) * 10.0**self.decimals):
+            raise wrong(self, "decimals", self.decimals, "fewer, or bounds nearer to each other")
 
     @property
     def steps(self) -> int:

@@ -22,7 +22,7 @@ _FIELDS: dict[str, Any] = {
     "other": _VALUE,
     "ordered": {"type": "boolean"},
     "nullable": {"type": "boolean"},
-    "invalid": {"enum": ["clamp", "null", "other", "default"]},
+    "invalid": {"enum": ["clamp", "null", None, "other", "default"]},
     "default": {"type": ["string", "number", "boolean"]},
     "decimals": {"type": "integer", "minimum": 0},
     "scale": {"enum": list(SCALES)},

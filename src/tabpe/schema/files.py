@@ -100,6 +100,8 @@ def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column],
         raise SchemaError(f"{where}: type={shown(given)}: {hint}")
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
+    if "invalid" in fields and fields["invalid"] is None:
+        fields["invalid"] = "null"  # which YAML and JSON have a word for
     return kind, {**fields, "source": source_of(where, fields.get("source", "public"))}
 
 

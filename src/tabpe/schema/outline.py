@@ -15,7 +15,7 @@ from typing import Any
 
 from tabpe.errors import SchemaError, did_you_mean
 from tabpe.schema import files, joint, numeric
-from tabpe.schema.columns import Categorical, Column, Source
+from tabpe.schema.columns import Boolean, Categorical, Column, Source
 from tabpe.schema.rules import texts_of
 from tabpe.schema.sketch import Sketch
 from tabpe.schema.table import Schema
@@ -124,16 +124,23 @@ class Outline:
         return dataclasses.replace(self, columns=sketches)
 
     def with_values(self, name: str, values: tuple[Any, ...]) -> Outline:
-        """Return the outline with the values of a column declared, if they are missing."""
-        sketches = (
-            dataclasses.replace(
-                c, kind=Categorical, fields={**c.fields, "values": values}, open=False, top=None
+        """Return the outline with the values of a column declared, if they are missing.
+
+        True and false are no list: a column of them is a boolean one.
+        """
+        booleans = {str(value) for value in values} <= set(map(str, Boolean.values))
+
+        def declared(sketch: Sketch) -> Sketch:
+            if sketch.name != name or not sketch.missing:
+                return sketch
+            if sketch.kind is None and booleans:
+                return dataclasses.replace(sketch, kind=Boolean)
+            fields = {**sketch.fields, "values": values}
+            return dataclasses.replace(
+                sketch, kind=Categorical, fields=fields, open=False, top=None
             )
-            if c.name == name and c.missing
-            else c
-            for c in self.columns
-        )
-        return dataclasses.replace(self, columns=tuple(sketches))
+
+        return dataclasses.replace(self, columns=tuple(map(declared, self.columns)))
 
     @property
     def digest(self) -> str:

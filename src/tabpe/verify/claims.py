@@ -11,6 +11,7 @@ from typing import Any
 
 from tabpe.errors import ParameterError, SchemaError
 from tabpe.privacy import Certificate, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.privacy.guarantee import round_up
 from tabpe.privacy.recount import recounted_epsilon
 from tabpe.schema import Schema
@@ -120,6 +121,7 @@ def epsilon_checks(stated: Certificate) -> Iterator[Check]:
             stated.neighbours,
             slack=stated.delta_slack,
             adaptive=stated.adaptive,
+            gaussian=stated.filter == GAUSSIAN_DP,
         )
     except ParameterError as error:
         yield Check("epsilon", FAILED, f"can not be counted again: {error}")

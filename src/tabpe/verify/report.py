@@ -31,12 +31,13 @@ class Verification:
 
     Args:
         checks: What was looked at.
-        guarantee: What is promised and what is not, if all holds.
+        guarantee: What is promised and what is not, if all holds; None if the fields of the
+            certificate can not be read.
         not_checked: What nobody can tell from these files.
     """
 
     checks: tuple[Check, ...]
-    guarantee: Guarantee
+    guarantee: Guarantee | None
     not_checked: tuple[str, ...]
 
     @property
@@ -49,6 +50,6 @@ class Verification:
         return {
             "holds": self.holds,
             "checks": [asdict(check) for check in self.checks],
-            "guarantee": self.guarantee.to_dict(),
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "not_checked": list(self.not_checked),
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tabpe import _plain
-from tabpe.errors import ArchiveError
+from tabpe.errors import ArchiveError, FieldError
 from tabpe.privacy import Certificate
 from tabpe.verify.claims import (
     delta_check,
@@ -18,7 +18,7 @@ from tabpe.verify.claims import (
     schema_check,
 )
 from tabpe.verify.entry import existing, ledger_check
-from tabpe.verify.report import OK, Check, Verification
+from tabpe.verify.report import FAILED, OK, Check, Verification
 from tabpe.verify.table import table_checks
 
 LARGEST_CERTIFICATE = 64 * 2**20
@@ -30,6 +30,7 @@ NOTED = (
     "The ledger vouches for all of the certificate but release: the table that it names. Whoever "
     "can change the ledger as well can change both; note its head elsewhere."
 )
+UNREAD = "Anything else: its fields are not those of a certificate."
 STATEMENTS = (
     "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
     "item, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
@@ -48,7 +49,8 @@ def verify(
         ledger: The ledger that the run was charged to.
 
     Raises:
-        ArchiveError: If the file is not a certificate.
+        ArchiveError: If the file is not a certificate. One with fields that are missing, unknown
+            or malformed is one that does not hold.
         DataError: If there is no such table.
         LedgerError: If there is no such ledger.
     """
@@ -60,7 +62,10 @@ def verify_plain(
     plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
 ) -> Verification:
     """Check a certificate that was read already."""
-    stated = Certificate.from_dict(plain)
+    try:
+        stated = Certificate.from_dict(plain)
+    except FieldError as error:
+        return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
     schema, of_schema = schema_check(stated)
     found = [
         Check("format", OK, "a certificate of format 1"),

@@ -127,11 +127,24 @@ def test_a_failure_after_the_first_row_stays_charged(ledger, monkeypatch, place,
     assert states(ledger) == ["reserved"]
 
 
-def test_a_row_that_can_not_be_read_stays_charged(ledger):
-    real = rows(50, ill=pa.array([None] * 50, pa.bool_()))
-    with pytest.raises(DataError, match="ill"):
-        bought(ledger, real)
+def test_a_real_cell_that_does_not_fit_stops_nothing(ledger):
+    bought(ledger, rows(50, ill=pa.array([None] * 49 + ["secret"])))
+    assert states(ledger) == ["spent"]
+
+
+def test_a_row_that_can_not_be_read_stays_charged(ledger, tmp_path):
+    """A file is noticed to be no table only when its rows are read."""
+    header, cells = "age,bmi,ward,ill", "31,22.5,lung,true"
+    (tmp_path / "real.csv").write_text(f"{header}\n{cells}\n{cells},5\n")
+    with pytest.raises(DataError, match=r"real\.csv"):
+        bought(ledger, tmp_path / "real.csv")
     assert states(ledger) == ["reserved"]
+
+
+def test_a_column_of_lists_costs_nothing(ledger):
+    with pytest.raises(DataError, match="column 'ill' holds lists"):
+        bought(ledger, rows(50, ill=pa.array([[True]] * 50)))
+    assert states(ledger) == []
 
 
 def test_a_table_without_a_column_costs_nothing(ledger):

@@ -7,6 +7,7 @@ import pytest
 from certificates import KINDS, USERS, honest
 from tabpe.appraise.terms import offer_of
 from tabpe.appraise.together import promised_together
+from tabpe.baselines.bill import UNUSED
 from tabpe.privacy import (
     ROWS,
     Adjacency,
@@ -17,6 +18,9 @@ from tabpe.privacy import (
     TableNoise,
     composed_epsilon,
 )
+from tabpe.privacy.bill import EXPONENTIAL
+from tabpe.privacy.concentrated import ZCDP, epsilon_of_loss, loss_within
+from tabpe.privacy.plan import Part, items_for
 
 BILL = (BillItem("marginals", 40.0, 20),)
 
@@ -35,7 +39,9 @@ def test_both_bills_are_composed_whatever_the_certificate(kind):
     items = (*certificate.bill, *BILL)
     delta = certificate.accounted_delta - certificate.delta_slack * 2
     both = composed_epsilon(items, delta, certificate.neighbours)
-    assert found.epsilon == pytest.approx(both, rel=2e-3)
+    # With little noise, or by zCDP, what holds for every way to choose the second costs more.
+    most = 1.1 if certificate.epsilon > 10 or certificate.filter == ZCDP else 1.002
+    assert both * (1 - 1e-4) <= found.epsilon <= both * most
     assert certificate.epsilon < found.epsilon
     assert found.delta == certificate.delta
 
@@ -52,18 +58,52 @@ def test_a_noisy_delta_is_composed_at_the_smaller_and_stated_as_the_larger():
     certificate = honest(**KINDS["a noisy delta"])
     found = together(certificate, delta=None)
     both = composed_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
-    assert found.epsilon >= both
+    assert found.epsilon >= both * (1 - 1e-4)
     assert found.delta == certificate.delta > certificate.accounted_delta
 
 
 def test_noise_that_is_not_exact_takes_its_part_of_delta():
     """That of the table and that of the purchase, each by itself; at this epsilon both show."""
-    inexact = honest(epsilon=52.0, noise=TableNoise)
+    inexact = honest(epsilon=45.0, noise=TableNoise)
     exact = dataclasses.replace(inexact, noise=OpenDPNoise.name)
     neither = together(exact).epsilon
     one, other = together(inexact).epsilon, together(exact, noise=TableNoise()).epsilon
     assert neither < one < together(inexact, noise=TableNoise()).epsilon
     assert neither < other
+
+
+def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
+    """A PrivSyn table of epsilon 1 and measures of 0.05 were once stated as 0.93 in total."""
+    table = honest(filtered=ZCDP)
+    measures = items_for((Part("marginals", 1.0, 20),), 0.05, 1e-6)
+    found = together(table, measures, epsilon=0.05)
+    whole = loss_within(1.0, 1e-6) + sum(item.loss for item in measures)
+    assert found.epsilon >= epsilon_of_loss(whole, 1e-6) > table.epsilon
+    assert found.epsilon < 1.01
+    spent, unused = table.bill[:-1], table.bill[-1].loss
+    less = dataclasses.replace(table, bill=(*spent, BillItem(UNUSED, unused**-0.5, 1)))
+    assert together(less, measures).epsilon == pytest.approx(found.epsilon, rel=1e-9)
+    old = dataclasses.replace(table, filter=None)  # from before there was this field
+    assert together(old, measures) == found
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_a_table_by_choices_adds_up_as_zcdp(adaptive):
+    chosen = (*honest().bill, BillItem("choices", 30.0, 5, mechanism=EXPONENTIAL))
+    table = dataclasses.replace(honest(filtered=ZCDP), bill=chosen, adaptive=adaptive)
+    found = together(dataclasses.replace(table, filter=ZCDP if adaptive else None))
+    loss = sum(item.loss for item in (*chosen, *BILL))
+    assert found.epsilon == pytest.approx(epsilon_of_loss(loss, 1e-6), rel=2e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("delta", [None, 1e-5])
+@pytest.mark.parametrize("measures", [(BillItem("marginals", 5e3, 1),), BILL])
+def test_a_total_is_never_below_a_part(kind, delta, measures):
+    certificate = honest(**KINDS[kind])
+    found = together(certificate, measures, delta=delta)
+    part = composed_epsilon(measures, delta or certificate.delta, certificate.neighbours)
+    assert found.epsilon >= max(certificate.epsilon, part)
 
 
 NONE = {

@@ -3,14 +3,34 @@
 import numpy as np
 import pytest
 
-from tabpe.domain.kinds import EMPTY, KINDS, MORE_DIGITS, OTHER, TRUTH, WHOLE, Reading, reading_of
+from tabpe.domain.kinds import (
+    BINARY,
+    CLOCK,
+    DAY,
+    EMPTY,
+    KINDS,
+    MOMENT,
+    MORE_DIGITS,
+    OTHER,
+    WHOLE,
+    ZONED,
+    Reading,
+    reading_of,
+)
 from tabpe.errors import SchemaError
 from tabpe.privacy import TableNoise
-from tabpe.schema import Boolean, Categorical, Float, Integer
+from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Integer, Time
 
 
 def counts(**cells):
-    numbers = {"empty": EMPTY, "other": OTHER, "truth": TRUTH, "whole": WHOLE, "more": MORE_DIGITS}
+    numbers = {
+        "empty": EMPTY,
+        "other": OTHER,
+        "binary": BINARY,
+        "whole": WHOLE,
+        "more": MORE_DIGITS,
+    }
+    numbers |= {"day": DAY, "moment": MOMENT, "zoned": ZONED, "clock": CLOCK}
     found = np.zeros(KINDS)
     for name, count in cells.items():
         found[numbers.get(name, WHOLE + int(name[-1]) if name[-1].isdigit() else 0)] = count
@@ -22,14 +42,24 @@ READINGS = [
     ({"whole": 900, "digits_2": 100}, Reading(Float, 2)),
     ({"digits_1": 500, "digits_3": 500}, Reading(Float, 3)),
     ({"whole": 500, "more": 500}, Reading(Float, None)),
-    ({"truth": 1000}, Reading(Boolean)),
+    ({"binary": 1000}, Reading(Boolean)),
     ({"other": 1000}, Reading(Categorical)),
     ({"other": 500, "whole": 500}, Reading(Categorical)),
     ({"other": 500, "empty": 500}, Reading(Categorical, nullable=True)),
     ({"empty": 500, "whole": 500}, Reading(Integer, 0, nullable=True)),
     ({"empty": 500, "digits_2": 500}, Reading(Float, 2, nullable=True)),
-    ({"empty": 500, "truth": 500}, Reading(Boolean, nullable=True)),
-    ({"truth": 500, "whole": 500}, Reading(Categorical)),
+    ({"empty": 500, "binary": 500}, Reading(Boolean, nullable=True)),
+    ({"binary": 500, "whole": 500}, Reading(Integer, 0)),
+    ({"binary": 500, "digits_2": 500}, Reading(Float, 2)),
+    ({"binary": 500, "other": 500}, Reading(Categorical)),
+    ({"day": 1000}, Reading(Date, 0)),
+    ({"day": 500, "moment": 500, "empty": 500}, Reading(Datetime, 0, nullable=True)),
+    ({"zoned": 1000}, Reading(Datetime, 0, zoned=True)),
+    ({"moment": 500, "zoned": 500}, Reading(Datetime, 0, zoned=True)),
+    ({"clock": 1000}, Reading(Time, 0)),
+    ({"clock": 500, "day": 500}, Reading(Categorical)),
+    ({"day": 500, "whole": 500}, Reading(Categorical)),
+    ({"day": 500, "binary": 500}, Reading(Categorical)),
 ]
 
 

@@ -343,7 +343,7 @@ def test_no_error_of_a_row_shows_its_cells(name, cell):
     good = {"age": "31", "ward": "a", "ill": "yes", "label": "p"}
     rows = [good, {**good, name: cell}]
     with pytest.raises(DataError, match=f"column '{name}'.* row 2 ") as caught:
-        Encoder(schema).encode(pa.Table.from_pylist(rows))
+        Encoder(schema, strict=True).encode(pa.Table.from_pylist(rows))
     assert "4711" not in str(caught.value)
 
 

@@ -83,4 +83,4 @@ def test_very_many_rare_classes_fit_into_a_code():
 def test_a_bad_cell_is_named_by_its_row():
     bad = TABLE.set_column(1, "ward", pa.array(["heart", "lung", "attic", "heart", "lung", "skin"]))
     with pytest.raises(CellError, match=r"column 'ward'.*row 3"):
-        Encoder(RARE).encode(bad)
+        Encoder(RARE, strict=True).encode(bad)

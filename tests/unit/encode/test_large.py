@@ -62,11 +62,19 @@ def test_numbers_outside_are_clamped(column):
     assert rows.numbers.ravel().tolist() == outside
 
 
-@pytest.mark.parametrize("cell", ["secret", "1.5", "9" * 40])
-def test_what_is_no_whole_number_is_refused_by_its_row(cell):
-    with pytest.raises(CellError, match=r"column 'x'.*row 2.*expected a whole number") as caught:
-        Encoder(Schema((COLUMNS[0],))).encode(pa.table({"x": [str(2**60), cell]}))
-    assert cell not in str(caught.value)
+def test_a_strict_encoder_refuses_what_is_no_number_by_its_row():
+    table = pa.table({"x": [str(2**60), "secret"]})
+    with pytest.raises(CellError, match=r"column 'x'.*row 2.*expected a number") as caught:
+        Encoder(Schema((COLUMNS[0],)), strict=True).encode(table)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_is_no_whole_number_is_rounded_clamped_or_the_smallest():
+    cells = pa.array([str(2**60 + 7), "1.5", "9" * 40, "secret", None, f"{2**60}.4"])
+    rows, classes = Encoder(Schema((COLUMNS[0],))).encode(pa.table({"x": cells}))
+    made = Encoder(Schema((COLUMNS[0],))).decode(rows, classes)["x"].to_pylist()
+    low, high = COLUMNS[0].min, COLUMNS[0].max
+    assert made == [low + 7, low, high, low, low, low]
 
 
 def test_neighbours_fit_exactly():

@@ -69,22 +69,62 @@ def test_blank_text_that_is_listed_is_a_value():
     assert rows.codes.ravel().tolist() == [1, 2, 0]
 
 
+def without_nulls(kind):
+    """Return the schema of a column that is not nullable."""
+    plain = {key: value for key, value in COLUMNS[kind][0].to_dict().items() if key != "nullable"}
+    return Schema.from_dict({"columns": [plain]})
+
+
+FIRST = {
+    "integer": 0,
+    "float": 0.0,
+    "large": 2**60,
+    "log": COLUMNS["log"][0].min,
+    "quantile": 0.0,
+    "constant": 7,
+    "date": dt.date(2024, 1, 1),
+    "datetime": dt.datetime(2024, 1, 1),
+    "time": dt.time(8, 0),
+    "ordered": "lo",
+    "text": "a",
+    "with other": "b",
+    "numbers": 1,
+    "boolean": False,
+}
+
+
 @every_column
-def test_a_null_in_a_column_that_is_not_nullable_is_named_with_what_to_do(kind):
-    column, value = COLUMNS[kind]
-    schema = Schema.from_dict(
-        {"columns": [{k: v for k, v in column.to_dict().items() if k != "nullable"}]}
-    )
-    with pytest.raises(DataError, match=r"column 'x' has no value in row 2.*nullable: true"):
-        Encoder(schema).encode(pa.table({"x": pa.array([value, None])}))
+@pytest.mark.parametrize("cell", [None, "", "Secret-Cell"])
+def test_a_cell_without_a_value_counts_as_the_default_where_there_is_no_null(kind, cell):
+    value = COLUMNS[kind][1]
+    encoder = Encoder(without_nulls(kind))
+    cells = pa.array(["09:30" if kind == "time" else str(value), cell])
+    made = encoder.decode(*encoder.encode(pa.table({"x": cells})))["x"].to_pylist()
+    assert made == [value, FIRST[kind]]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind != "with other"])
-def test_what_is_neither_null_nor_a_value_is_still_refused(kind):
+def test_a_strict_encoder_names_a_null_in_a_column_that_is_not_nullable(kind):
+    value = COLUMNS[kind][1]
+    with pytest.raises(DataError, match=r"column 'x' has no value in row 2.*nullable: true"):
+        Encoder(without_nulls(kind), strict=True).encode(pa.table({"x": pa.array([value, None])}))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind != "with other"])
+def test_what_is_neither_null_nor_a_value_is_null(kind):
+    column, value = COLUMNS[kind]
+    cells = pa.array(["09:30" if kind == "time" else str(value), None, "Secret-Cell"])
+    encoder = Encoder(Schema((column,)))
+    made = encoder.decode(*encoder.encode(pa.table({"x": cells})))["x"].to_pylist()
+    assert made == [value, None, None]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind != "with other"])
+def test_a_strict_encoder_refuses_what_is_neither_null_nor_a_value(kind):
     column, value = COLUMNS[kind]
     cells = pa.array(["09:30" if kind == "time" else str(value), None, "Secret-Cell"])
     with pytest.raises(DataError, match="row 3") as caught:
-        Encoder(Schema((column,))).encode(pa.table({"x": cells}))
+        Encoder(Schema((column,)), strict=True).encode(pa.table({"x": cells}))
     assert "Secret" not in str(caught.value)
 
 

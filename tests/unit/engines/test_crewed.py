@@ -46,7 +46,7 @@ def test_rows_are_read_once_for_tables_and_votes():
             reads.append(names)
             return batches(self, names)
 
-    keeper = near_keeper([Watched(source.table, source.form)])
+    keeper = near_keeper([Watched(source.table, source.library)])
     held = keeper.hold(ENCODER, 1 / 3)
     held.tables().counts(ASKED)
     held.tables().class_counts()

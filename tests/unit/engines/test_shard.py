@@ -21,7 +21,8 @@ from tabpe.io import open_source
 from tabpe.resources import Resources
 
 UNIT = Unit("person", most=2, seed=0, scale=100, names=("age", "person"))
-AGES = Reading(0, Schema((Integer("age", 0, 99),)), 1 / 3)
+AGES = Reading(0, Encoder(Schema((Integer("age", 0, 99),))), 1 / 3)
+STRICT = dataclasses.replace(AGES, encoder=Encoder(AGES.encoder.schema, strict=True))
 SECRET = "31 years and two months"
 
 
@@ -65,7 +66,7 @@ def test_memory_that_does_not_suffice_is_said_without_sizes():
 def test_our_own_errors_arrive_as_they_are_with_file_and_row(tmp_path):
     (tmp_path / "t.csv").write_text("age\n1\nx\n")
     part = open_source(tmp_path / "t.csv")
-    failed = Shard(Place(0, 1), part, None, Resources.of()).answer(Tabulated(AGES, None, True))
+    failed = Shard(Place(0, 1), part, None, Resources.of()).answer(Tabulated(STRICT, None, True))
     arrived = pickle.loads(pickle.dumps(failed)).error
     assert type(arrived) is CellError
     assert str(arrived) == str(failed.error)
@@ -83,14 +84,17 @@ def test_rows_of_some_users_are_found_again_in_the_file(tmp_path, shards):
     keeper = near_keeper(spread(source, UNIT, shards), UNIT)
     with pytest.raises(CellError, match=r"t\.csv: column 'age'.*row 34"):
         (
-            keeper.tables(Encoder(AGES.schema)).row_count(),
-            keeper.tables(Encoder(AGES.schema)).class_counts(),
+            keeper.tables(STRICT.encoder).row_count(),
+            keeper.tables(STRICT.encoder).class_counts(),
         )
 
 
-def test_a_missing_id_is_found_again_in_the_file(tmp_path):
+def test_a_row_without_an_id_counts_for_nobody_or_is_found_again_in_the_file(tmp_path):
     (tmp_path / "t.csv").write_text("age,person\n1,a\n2,b\n3,\n")
     keeper = near_keeper(spread(open_source(tmp_path / "t.csv"), UNIT, 3), UNIT)
+    assert keeper.survey().row_count().tolist() == [2 * UNIT.scale]
+    strict = dataclasses.replace(UNIT, strict=True)
+    keeper = near_keeper(spread(open_source(tmp_path / "t.csv"), strict, 3), strict)
     with pytest.raises(CellError, match=r"t\.csv: column 'person' has no value in row 3"):
         keeper.survey().row_count()
 
@@ -138,7 +142,7 @@ def test_the_error_is_that_of_the_first_shard_that_failed():
         pa.table({"age": ["1"]}), pa.table({"age": ["x"]}), pa.table({"age": ["1", "y"]})
     )
     with pytest.raises(CellError, match="row 1"):
-        near_keeper(parts).tables(Encoder(AGES.schema)).row_count()
+        near_keeper(parts).tables(STRICT.encoder).row_count()
 
 
 def test_a_table_that_changes_between_questions_is_refused():
@@ -148,7 +152,8 @@ def test_a_table_that_changes_between_questions_is_refused():
         def __init__(self):
             self.rows = 3
             self.first = frames(pa.table({"age": [1], "ill": [True]}))[0]
-            self.form, self.names, self.most_rows = self.first.form, self.first.names, None
+            self.library, self.names, self.most_rows = "pyarrow", self.first.names, None
+            self.nested = frozenset()
 
         def batches(self, names=None):
             self.rows += 1
@@ -166,7 +171,7 @@ def test_a_shard_made_anew_from_other_rows_is_refused():
     """As after the loss of a worker whose file was written over meanwhile."""
     one, two = (pa.table({"age": [1] * size}) for size in (3, 4))
     keeper = near_keeper(frames(one, one))
-    held = keeper.hold(Encoder(AGES.schema), 1 / 3)
+    held = keeper.hold(AGES.encoder, 1 / 3)
     held.tables().row_count()
     keeper._crew._shards[1] = shard(one, place=Place(1, 2))
     assert held.tables().row_count().tolist() == [6]

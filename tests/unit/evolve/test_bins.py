@@ -1,5 +1,6 @@
 """The cells in which columns are counted, one by one and in pairs."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from tabpe.encode import Encoder, Records
-from tabpe.evolve.bins import MOST_BINS, bins_of, pairs_of
+from tabpe.evolve.bins import MOST_BINS, MOST_LISTED_BY_CLASS, bins_of, pairs_of
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -198,3 +199,47 @@ def test_a_row_falls_into_one_cell_of_a_pair_whatever_the_others_are():
 def test_a_constant_column_makes_pairs_of_the_other_column_alone():
     (table,) = pairs(10**9, schema=Schema((Integer("age", 3, 3), Float("x", 0, 1))))
     assert table.shape == (1, 32)
+
+
+class Listed(tuple):
+    """Cells of values that count how often all of them are looked at."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __iter__(self):
+        Listed.looks += 1
+        return super().__iter__()
+
+
+def coded(size, **more):
+    column = Categorical("code", tuple(range(size)), **more)
+    return Schema((*SCHEMA.columns, column), label="ill")
+
+
+def test_pairs_of_a_long_list_look_at_it_a_few_times():
+    # Once for each of its values took 23 seconds for 10,000 of them.
+    found = bins(schema=coded(1000))
+    (code,) = (axis for axis in found.fine if axis.name == "code")
+    fine = tuple(axis for axis in found.fine if axis is not code)
+    listed = replace(code, groups=Listed(code.groups))
+    Listed.looks = 0
+    pairs = pairs_of(replace(found, fine=(*fine, listed)), rows=100_000, sigma=10.0)
+    assert all(pair.size for pair in pairs)
+    assert Listed.looks < 20
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+def test_very_many_values_share_cells_by_class(nullable):
+    found = bins(schema=coded(10 * MOST_LISTED_BY_CLASS, nullable=nullable))
+    fine, coarse, groups = found.fine[-1], found.coarse[-1], found.groups[-1]
+    assert fine.size == 10 * MOST_LISTED_BY_CLASS + nullable
+    assert coarse.size == MOST_LISTED_BY_CLASS
+    assert (np.diff(groups) >= 0).all()
+    assert coarse.groups == tuple(groups)
+    assert np.bincount(groups).max() <= 11
+
+
+def test_many_values_stay_apart_by_class():
+    found = bins(schema=coded(MOST_LISTED_BY_CLASS))
+    assert found.coarse[-1] == found.fine[-1]

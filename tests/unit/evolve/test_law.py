@@ -11,6 +11,7 @@ from tabpe import Boolean, Categorical, Datetime, Float, Integer, Schema
 from tabpe.encode import Encoder, Records
 from tabpe.errors import RuleError, TabpeError
 from tabpe.evolve.law import Law
+from tabpe.evolve.mend import Mender
 from tabpe.evolve.random import random_records
 from tabpe.schema.rules.parser import parsed
 
@@ -265,3 +266,65 @@ def test_several_labels_that_rules_exclude_altogether_are_refused():
     columns = Boolean("ill"), Boolean("old")
     with pytest.raises(RuleError, match="ill / old='False / False'"):
         Law.of(Encoder(Schema(columns, label=("ill", "old"), rules=("ill and not ill",))))
+
+
+def moves_of(monkeypatch, schema):
+    """Return how often a column was moved until a schema was refused, and the refusal."""
+    monkeypatch.setattr("tabpe.evolve.law.MOST_WORK", 100_000, raising=False)
+    moves, solve = [], Mender._solve
+    monkeypatch.setattr(Mender, "_solve", lambda *given: (moves.append(1), solve(*given)))
+    with pytest.raises(RuleError) as error:
+        Law.of(Encoder(schema))
+    return len(moves), str(error.value)
+
+
+PRODUCT = " * ".join(f"c{place}" for place in range(8)) + " == 1"
+FACTORS = tuple(Integer(f"c{place}", 2, 10**6) for place in range(8))
+
+
+def test_the_search_for_rows_ends_and_names_the_rule(monkeypatch):
+    # Without a limit these are 82,000 moves: 64 tries of 10 sweeps, and each of 8 columns moves 8
+    # lots of rows. Ten such rules took minutes.
+    moves, message = moves_of(monkeypatch, Schema(FACTORS, rules=(PRODUCT,)))
+    assert moves < 5_000
+    assert PRODUCT in message
+
+
+def test_the_limit_is_of_all_rules_together(monkeypatch):
+    rules = tuple(f"{PRODUCT[:-1]}{place}" for place in range(1, 6))
+    moves, message = moves_of(monkeypatch, Schema(FACTORS, rules=rules))
+    assert moves < 5_000
+    assert any(rule in message for rule in rules)
+
+
+def test_the_limit_is_of_all_classes_together(monkeypatch):
+    label = Categorical("ward", tuple(f"ward {place}" for place in range(50)))
+    rule = f"if ward != 'ward 0' then {PRODUCT}"
+    columns = (*FACTORS, label, Boolean("ill"))
+    schema = Schema(columns, label=("ward", "ill"), rules=(rule,))
+    moves, message = moves_of(monkeypatch, schema)
+    assert moves < 5_000
+    assert "c0 * c1" in message
+
+
+def test_one_class_that_nothing_can_be_of_is_told_without_the_others(monkeypatch):
+    label = Categorical("ward", tuple(f"ward {place}" for place in range(200)))
+    columns = (*(Integer(name, 0, 9) for name in "ab"), label)
+    moves, message = moves_of(monkeypatch, Schema(columns, label="ward", rules=("a < b - 20",)))
+    assert moves < 5_000
+    assert "ward 0" in message
+
+
+def test_combinations_of_labels_that_rules_exclude_are_not_searched(monkeypatch):
+    columns = (
+        Categorical("one", tuple(f"v{place}" for place in range(25))),
+        Categorical("other", tuple(f"v{place}" for place in range(25))),
+        Integer("a", 0, 9),
+        Integer("b", 0, 9),
+    )
+    moves, solve = [], Mender._solve
+    monkeypatch.setattr(Mender, "_solve", lambda *given: (moves.append(1), solve(*given)))
+    law = Law.of(Encoder(Schema(columns, label=("one", "other"), rules=("one == other", "a < b"))))
+    possible = law.without_excluded(np.ones(625)).reshape(25, 25)
+    assert (possible == np.eye(25)).all()
+    assert len(moves) < 25 * 100

@@ -45,7 +45,6 @@ def test_whole_numbers_become_integer(cells):
         (["1.5", "2.25"], 2),
         (["1.50", ".5", "2."], 1),
         (["1e3", "2.5e-2"], 3),
-        ([1.0, 2.0], 0),
         ([1 / 3, 2 / 3], None),
         (["0.5", "-0.25"], 2),
         ([decimal.Decimal("1.50"), decimal.Decimal("2.25")], 2),
@@ -54,6 +53,14 @@ def test_whole_numbers_become_integer(cells):
 def test_decimals_become_float_with_the_fewest_digits(cells, decimals):
     numbers = [float(cell) for cell in cells]
     assert drafted(cells) == Float("x", min(numbers), max(numbers), decimals, source=DATA)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[1, 2], [1.0, 2.0], ["1", "2"], ["1.0", "2.00"], [decimal.Decimal("1.0"), decimal.Decimal(2)]],
+)
+def test_whole_numbers_are_integers_however_they_are_stored(cells):
+    assert drafted(cells) == Integer("x", 1, 2, source=DATA)
 
 
 def test_a_constant_becomes_a_constant_column():
@@ -71,7 +78,6 @@ def test_a_constant_becomes_a_constant_column():
         ["1,5", "2,5"],
         ["0x1F", "1"],
         ["yes", "no"],
-        ["123456789012345678901234567890", "1"],
     ],
 )
 def test_codes_and_words_stay_text(cells):
@@ -125,7 +131,6 @@ def test_dates_and_times_keep_their_type():
 @pytest.mark.parametrize(
     ("points", "resolution"),
     [
-        (["2020-01-31T00:00", "2020-02-01T00:00"], "day"),
         (["2020-01-31T10:00", "2020-02-01T00:00"], "hour"),
         (["2020-01-31T10:00:01", "2020-02-01T00:00"], "second"),
         (["2020-01-31T10:00:00.000001", "2020-02-01T00:00"], "microsecond"),
@@ -136,10 +141,17 @@ def test_points_in_time_have_the_coarsest_resolution_that_holds_them(points, res
     assert drafted(moments) == Datetime("x", *moments, resolution, source=DATA)
 
 
-def test_points_in_time_keep_their_zone():
+def test_points_in_time_that_are_all_midnight_are_dates():
+    days = [datetime.date(2020, 1, 31), datetime.date(2020, 2, 1)]
+    midnights = [datetime.datetime.combine(day, datetime.time()) for day in days]
+    for cells in (days, midnights, [str(day) for day in days], [str(one) for one in midnights]):
+        assert drafted(cells) == Date("x", *days, source=DATA)
+
+
+def test_points_in_time_with_a_zone_are_in_utc():
     array = pa.array([0, 3600], pa.timestamp("s", "Europe/Berlin"))
     column = draft_schema(pa.table({"x": array})).columns[0]
-    assert (column.timezone, column.min.hour, column.resolution) == ("Europe/Berlin", 1, "hour")
+    assert (column.timezone, column.min.hour, column.resolution) == ("UTC", 0, "hour")
     assert column.first == 0
 
 
@@ -293,8 +305,8 @@ def test_a_range_beyond_a_float_is_refused_without_showing_it():
     assert "1.7e" not in str(caught.value)
 
 
-@pytest.mark.parametrize("cells", [[[1]], [{"a": SECRET}], [b"\xff"]], ids=["list", "map", "bytes"])
-def test_cells_that_are_no_text_number_or_truth_are_refused(cells):
+@pytest.mark.parametrize("cells", [[[1]], [{"a": SECRET}]], ids=["list", "map"])
+def test_cells_that_are_no_plain_values_are_refused(cells):
     with pytest.raises(DataError, match=r"column 'x' is of type .*: expected") as caught:
         drafted(cells)
     assert SECRET not in str(caught.value)

@@ -186,10 +186,10 @@ def test_a_missing_file_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.pq"])
-def test_parquet_keeps_its_types(tmp_path, name):
+def test_parquet_keeps_its_cells(tmp_path, name):
     table = pa.table({"age": pa.array([31, 42], pa.int8()), "ill": [True, False]})
     pq.write_table(table, tmp_path / name)
-    assert read_table(tmp_path / name).equals(table)
+    assert read_table(tmp_path / name).to_pydict() == table.to_pydict()
 
 
 def test_parquet_without_rows_is_refused(tmp_path):
@@ -224,10 +224,10 @@ def test_files_with_different_columns_are_refused(file, tmp_path, header):
     assert str(caught.value) == f"{second}: its columns differ from those of {first}."
 
 
-def test_files_with_different_types_are_refused(tmp_path):
+def test_files_with_different_types_go_together(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "part-1.parquet")
     pq.write_table(pa.table({"a": [SECRET]}), tmp_path / "part-2.parquet")
-    assert "different types in one column" in refusal(tmp_path / "part-*.parquet")
+    assert read_table(tmp_path / "part-*.parquet").to_pydict() == {"a": ["1", SECRET]}
 
 
 def test_files_with_wider_and_narrower_numbers_go_together(tmp_path):

@@ -20,7 +20,7 @@ from tabpe.privacy import (
     composed_epsilon,
     epsilon_of,
 )
-from tabpe.privacy.accounting import fineness, gaussian_delta, gaussian_mu
+from tabpe.privacy.accounting import gaussian_delta, gaussian_mu
 
 DELTA = 1.5754e-5
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
@@ -152,26 +152,6 @@ def test_enough_noise_protects_more_as_it_grows(rounds, delta):
     assert rises([exact_epsilon(scaled([(1, rounds)], s), delta) for s in sigmas[::-1]])
 
 
-@pytest.mark.parametrize("delta", [1e-12, 1e-6])
-@pytest.mark.parametrize(
-    "shape",
-    [
-        [(1, 1), (1.02, 1), (1.04, 1)],
-        [(1, 1), (math.sqrt(2), 1)],
-        [(1, 1), (math.sqrt(2), 2)],
-        [(1, 1), (1.5, 4)],
-        [(1, 2), (2.5, 3)],
-        [(1, 1), (3, 20)],
-    ],
-)
-def test_enough_noise_that_differs_between_rounds_protects_more_as_it_grows(shape, delta):
-    """There the spread of all losses must be 4 steps of the coarsest grid, see `fineness`."""
-    one = fineness(scaled(shape, 1.0))
-    bills = [scaled(shape, factor / one) for factor in np.geomspace(4, 6, 9)[::-1]]
-    assert all(fineness(bill) * (1 + 1e-9) >= 4 for bill in bills)
-    assert rises([exact_epsilon(bill, delta) for bill in bills])
-
-
 def test_little_noise_may_protect_less_as_it_grows():
     more, less = (exact_epsilon(scaled([(1, 1)], sigma), 1e-9) for sigma in (1.16, 1.14))
     assert more > 1.001 * less
@@ -268,7 +248,7 @@ def test_a_large_delta_fits_into_modest_memory(call):
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=600,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
     )

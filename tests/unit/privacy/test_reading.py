@@ -1,6 +1,8 @@
 """Certificates from files: what is malformed is refused by name, here and by the JSON Schema."""
 
 import copy
+import dataclasses
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -63,6 +65,18 @@ def test_every_kind_of_certificate_is_read_and_valid(kind):
     assert Certificate.from_dict(plain) == certificate
 
 
+def test_a_certificate_without_a_digest_of_measurements_is_of_format_1_and_stays_as_it_is():
+    old = dataclasses.replace(honest(release=TABLE, ledger=ENTRY), measurements_sha256=None)
+    plain = json.loads(old.to_json())
+    assert plain["format"] == 1
+    assert "measurements_sha256" not in plain
+    VALIDATOR.validate(plain)
+    read = Certificate.from_dict(plain)
+    assert read == old
+    canonical = json.dumps(plain | {"release": None}, sort_keys=True, separators=(",", ":"))
+    assert read.digest == hashlib.sha256(canonical.encode()).hexdigest()
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_missing_field_is_named(name):
     plain = {key: value for key, value in PLAIN.items() if key != name}
@@ -98,7 +112,9 @@ def test_a_value_of_a_wrong_kind_is_named(path):
         (("delta",), 1.0),
         (("delta",), 0),
         (("format",), True),
-        (("format",), 2),
+        (("format",), 1),
+        (("format",), 3),
+        (("measurements_sha256",), None),
         (("private",), 1),
         (("schema_digest",), "AB" * 32),
         (("schema_digest",), "ab" * 31),

@@ -242,3 +242,9 @@ def test_all_fields_are_bought_unless_some_are_named():
     whole = Integer("age", 0, 9, source=Source.BOUGHT)
     assert "bought" not in whole.to_dict()
     assert Integer("age", 0, 9, source=Source.BOUGHT, bought=["min"]).bought == ("min",)
+
+
+def test_more_steps_than_a_float_can_count_are_refused():
+    with pytest.raises(SchemaError, match="decimals"):
+        Float("x", 0, 1e308, decimals=1)
+    assert Float("x", 0, 1e308).steps == 0

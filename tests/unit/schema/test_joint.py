@@ -133,7 +133,7 @@ def test_an_outline_knows_its_classes_if_all_labels_are_declared():
     assert whole.class_names == SCHEMA.class_names
     gaps = Outline.of({"label": ["ward", "ill"]}).completed({"ward": "string", "ill": "bool"})
     assert gaps.class_names is None
-    assert gaps.missing == ("ward.type",)
+    assert gaps.missing == ("ward.type", "ill.type")
 
 
 def test_editors_know_every_key():

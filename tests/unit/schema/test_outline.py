@@ -8,19 +8,15 @@ from tabpe.errors import SchemaError
 from tabpe.schema import (
     Boolean,
     Categorical,
-    Date,
-    Datetime,
     Float,
     Integer,
     Outline,
     Schema,
     Sketch,
     Source,
-    Storage,
-    Time,
 )
 
-TABLE = {"age": "int64", "bmi": "double", "ward": "string", "ill": "bool"}
+TABLE = ["age", "bmi", "ward", "ill"]
 WHOLE = Schema(
     (Integer("age", 0, 120), Float("bmi", 10, 60), Categorical("ward", ("a", "b")), Boolean("ill")),
     label="ill",
@@ -44,18 +40,18 @@ def test_marks_of_a_schema_stay():
             Float("bmi", 10, 60, source=Source.DATA),
         )
     )
-    assert Outline.of(marked).completed({"age": "int64", "bmi": "double"}).filled({}) == marked
+    assert Outline.of(marked).completed(["age", "bmi"]).filled({}) == marked
 
 
-def test_nothing_at_all_lacks_what_the_storage_does_not_tell():
+def test_nothing_at_all_lacks_every_type():
     missing = Outline.of(None).completed(TABLE).missing
-    assert missing == ("age.min", "age.max", "bmi.type", "ward.type")
+    assert missing == ("age.type", "bmi.type", "ward.type", "ill.type")
 
 
 @pytest.mark.parametrize(
     ("column", "missing"),
     [
-        ({"name": "age"}, ("age.min", "age.max")),
+        ({"name": "age"}, ("age.type",)),
         ({"name": "age", "type": "integer"}, ("age.min", "age.max")),
         ({"name": "age", "type": "integer", "min": 0}, ("age.max",)),
         ({"name": "age", "type": "integer", "min": 0, "max": 9}, ()),
@@ -87,8 +83,7 @@ def test_nothing_at_all_lacks_what_the_storage_does_not_tell():
     ],
 )
 def test_gaps_of_a_column_are_listed(column, missing):
-    table = {column["name"]: TABLE[column["name"]]}
-    assert outline(column).completed(table).missing == missing
+    assert outline(column).completed([column["name"]]).missing == missing
 
 
 def test_files_with_gaps_are_read(tmp_path):
@@ -186,60 +181,10 @@ def test_names_that_the_table_does_not_have_are_refused(given, drop, message):
         Outline.of(given).completed(TABLE, drop=drop)
 
 
-@pytest.mark.parametrize(
-    ("arrow_type", "kind", "missing"),
-    [
-        ("timestamp[us]", Datetime, ("min", "max")),
-        ("timestamp[ns, tz=Europe/Berlin]", Datetime, ("min", "max")),
-        ("date32[day]", Date, ("min", "max")),
-        ("time64[us]", Time, ("min", "max")),
-    ],
-)
-def test_dates_that_are_stored_as_such_are_dates(arrow_type, kind, missing):
-    (sketch,) = Outline.of(None).completed({"when": arrow_type}).columns
-    assert (sketch.kind, sketch.missing) == (kind, missing)
-    assert sketch.fields.get("timezone") == ("Europe/Berlin" if "tz" in arrow_type else None)
-
-
-@pytest.mark.parametrize("column", [{"name": "when"}, {"name": "when", "type": "date"}])
-def test_dates_are_no_label(column):
-    given = Outline.of({"label": "when", "columns": [column]})
+def test_dates_are_no_label():
+    given = Outline.of({"label": "when", "columns": [{"name": "when", "type": "date"}]})
     with pytest.raises(SchemaError, match=r"label='when' is a date or a time.*such as the year"):
-        given.completed({"when": "date32[day]"})
-
-
-@pytest.mark.parametrize("arrow_type", ["duration[ns]", "list<item: int64>"])
-def test_lists_are_refused_unless_they_are_declared_or_dropped(arrow_type):
-    with pytest.raises(SchemaError, match="drop the column, or declare"):
-        Outline.of(None).completed({"when": arrow_type, "age": "int64"})
-    declared = outline({"name": "when", "type": "categorical", "values": ["2024"]})
-    assert declared.completed({"when": arrow_type}).missing == ()
-    assert Outline.of(None).completed({"when": arrow_type, "ill": "bool"}, drop=["when"])
-
-
-@pytest.mark.parametrize(
-    ("arrow_type", "storage"),
-    [
-        ("string", Storage.TEXT),
-        ("large_string", Storage.TEXT),
-        ("string_view", Storage.TEXT),
-        ("dictionary<values=int64, indices=int8, ordered=0>", Storage.WHOLE),
-        ("uint8", Storage.WHOLE),
-        ("halffloat", Storage.FLOAT),
-        ("float", Storage.FLOAT),
-        ("decimal128(10, 2)", Storage.FLOAT),
-        ("bool", Storage.TRUTH),
-        ("binary", None),
-        ("duration[ns]", None),
-    ],
-)
-def test_storage_is_told_by_the_type(arrow_type, storage):
-    assert Storage.of(arrow_type) is storage
-
-
-def test_whole_numbers_are_classes_of_a_label_and_numbers_elsewhere():
-    completed = Outline.of({"label": "age"}).completed({"age": "int64", "visits": "int64"})
-    assert [sketch.kind for sketch in completed.columns] == [Categorical, Integer]
+        given.completed(["when"])
 
 
 @pytest.mark.parametrize(
@@ -280,11 +225,11 @@ def test_a_column_without_a_type_can_not_be_filled():
 
 def test_a_column_without_a_type_may_be_declared_nullable():
     outline = Outline.of({"columns": [{"name": "age", "nullable": True}, {"name": "ward"}]})
-    table = outline.completed({"age": "int64", "ward": "string"})
-    assert table.missing == ("age.min", "age.max", "ward.type")
-    bought = table.columns[0].filled(min=0, max=9)
+    table = outline.completed(["age", "ward"])
+    assert table.missing == ("age.type", "ward.type")
+    bought = table.columns[0].filled(Integer, min=0, max=9)
     assert bought.nullable
-    assert bought.bought == ("min", "max")
+    assert bought.bought == ("type", "min", "max")
     assert table.with_values("age", (1, 2)).columns[0].filled().nullable
 
 

@@ -283,3 +283,64 @@ def test_rules_about_gaps_are_refused(rule, message):
     with pytest.raises(SchemaError) as error:
         ruled(outline)
     assert message in str(error.value)
+
+
+def nested(depth):
+    """Return an `if` whose condition is an `if`, and so on."""
+    rule = "a > 1"
+    for place in range(depth):
+        rule = f"if {rule} then b > {place} else c > {place}"
+    return rule
+
+
+THREE = tuple(Integer(name, 0, 99) for name in "abc")
+
+
+@pytest.mark.parametrize("depth", [13, 18])
+def test_conditions_in_conditions_that_double_too_often_are_refused(depth):
+    # Each is evaluated twice by what contains it: 18 of them are 700,000 comparisons.
+    with pytest.raises(SchemaError, match="operations"):
+        Schema(THREE, rules=(nested(depth),))
+
+
+def test_a_few_conditions_in_conditions_are_fine():
+    (rule,) = Schema(THREE, rules=(nested(6),)).parsed_rules
+    assert rule.columns == {"a", "b", "c"}
+
+
+def test_else_after_else_does_not_double():
+    rule = "c > 5"
+    for place in range(18):
+        rule = f"if a == {place} then b > {place} else {rule}"
+    (found,) = Schema(THREE, rules=(rule,)).parsed_rules
+    assert found.meaning.weight < 500
+
+
+def test_all_rules_together_have_a_size():
+    rule = " or ".join(f"a > {place}" for place in range(99)) + " or b > 1"
+    assert Schema(THREE, rules=(rule,) * 10)
+    with pytest.raises(SchemaError, match="operations"):
+        Schema(THREE, rules=(rule,) * 200)
+
+
+def test_long_lists_are_compared_in_one_go():
+    class Counted(str):
+        __slots__ = ()
+        compared = 0
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    size, columns = 500, []
+    for name, step in (("one", 1), ("other", 7)):
+        column = Categorical(name, tuple(f"v{(i * step) % size}" for i in range(size)))
+        object.__setattr__(column, "values", tuple(map(Counted, column.values)))
+        columns.append(column)
+    (rule,) = Schema(tuple(columns), rules=("one == other",)).parsed_rules
+    assert Counted.compared < 20 * size
+    one, other = (column.values for column in columns)
+    assert len(rule.meaning.options) == size
+    assert all(str(one[int(i)]) == str(other[int(j)]) for i, j in rule.meaning.options)

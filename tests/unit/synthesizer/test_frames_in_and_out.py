@@ -18,6 +18,7 @@ from facade import (
     frames,
     rows_of,
 )
+from output_types import expected_types, library_of, types_of
 from tabpe import (
     Evolution,
 )
@@ -28,11 +29,7 @@ def test_every_kind_of_frame_gives_the_same_rows(kind):
     data = columns()
     expected = fake_fit(pa.table(data)).sample()
     found = fake_fit(frames(data)[kind]).sample()
-    plain = [{**row, "ward": str(row["ward"])} for row in rows_of(found)]
-    for row, other in zip(rows_of(expected), plain, strict=True):
-        assert float(other["age"]) == row["age"]
-        assert float(other["bmi"]) == row["bmi"]
-        assert (other["ward"], str(other["ill"])) == (row["ward"], str(row["ill"]))
+    assert rows_of(found) == rows_of(expected)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +43,10 @@ def test_what_comes_in_goes_out(kind, expected):
     assert list(found.schema.names if kind == "pyarrow" else found.columns) == list(SCHEMA.names)
 
 
-def test_pandas_types_come_back():
-    given = frames(columns())["small types"]
-    assert fitted(given).sample().dtypes.to_dict() == given.dtypes.to_dict()
+@pytest.mark.parametrize("kind", frames(columns(5)))
+def test_types_are_those_of_the_schema_and_the_library(kind):
+    made = fitted(frames(columns())[kind]).sample()
+    assert types_of(made) == expected_types(SCHEMA, library_of(made))
 
 
 def test_paths_to_csv_and_parquet_give_the_same_rows_as_the_table(table, tmp_path):

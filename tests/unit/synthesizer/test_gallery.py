@@ -1,4 +1,4 @@
-"""A gallery of nasty tables: each comes back in its types, with its nulls, by its rules."""
+"""A gallery of nasty tables: the types of the schema, nulls where they may be, rules kept."""
 
 import warnings
 
@@ -10,6 +10,7 @@ import pytest
 from exhibit import ROWS
 from facade import QUICK, QUICK_BEST
 from gallery import EXHIBITS
+from output_types import expected_types, library_of, types_of
 from tabpe import Posterior, TabPE
 from tabpe.errors import ThinVotesWarning
 from tabpe.verify import verify
@@ -44,15 +45,6 @@ def as_pandas(frame):
     return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
 
 
-def types(frame, names):
-    if isinstance(frame, pd.DataFrame):
-        return {name: str(frame[name].dtype) for name in names}
-    schema = frame.schema
-    if isinstance(frame, pa.Table):
-        return {name: schema.field(name).type for name in names}
-    return {name: schema[name] for name in names}
-
-
 def written(frame, path):
     if isinstance(frame, pa.Table):
         frame = pl.from_arrow(frame)
@@ -65,12 +57,10 @@ def written(frame, path):
 
 @pytest.mark.parametrize("size", [None, 500])
 @pytest.mark.parametrize("smooth", [False, True])
-def test_types_schema_and_rules_are_kept(exhibit, model, size, smooth, tmp_path):
+def test_types_follow_from_the_schema_and_rules_are_kept(exhibit, model, size, smooth, tmp_path):
     made = model.sample(size, smooth=smooth)
-    names = [name for name in model.schema_.names if name in as_pandas(exhibit.table)]
-    learned = [name for name in names if model.schema_[name].type_name != "id"]
     assert type(made) is type(exhibit.table)
-    assert types(made, learned) == types(exhibit.table, learned)
+    assert types_of(made) == expected_types(model.schema_, library_of(made))
     assert fitting_rows(model.schema_, written(made, tmp_path / "made.parquet")) == len(made)
     assert exhibit.holds(as_pandas(made)).all()
 

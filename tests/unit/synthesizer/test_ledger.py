@@ -23,7 +23,8 @@ class Recording:
     """A source that notes the state of a ledger whenever somebody begins to read."""
 
     def __init__(self, source, path, fails=False):
-        self.form, self.names, self.most_rows = source.form, source.names, source.most_rows
+        self.library, self.nested = source.library, source.nested
+        self.names, self.most_rows = source.names, source.most_rows
         self._source, self._path, self._fails = source, path, fails
         self.seen = []
 
@@ -129,7 +130,7 @@ def test_a_failure_before_the_first_read_is_refunded(table, ledger, named, monke
 
 def test_a_failure_after_the_first_read_stays_charged(table, ledger, named):
     with pytest.raises(DataError, match="column 'ward'"):
-        fitted(table.set_column(2, "ward", [["nowhere"] * 400]), **named)
+        fitted(table.set_column(2, "ward", [["nowhere"] * 400]), strict=True, **named)
     assert states(ledger) == ["reserved"]
 
 
@@ -184,6 +185,18 @@ def test_without_a_budget_it_is_recorded_and_said_so(table, tmp_path):
     assert (entry.state, entry.certificate_sha256) == ("spent", model.certificate.digest)
 
 
+def test_a_budget_that_is_required_and_missing_is_refused_and_nothing_is_read(
+    table, ledger, named, sources
+):
+    with pytest.raises(BudgetError, match="set-budget") as caught:
+        fitted(table, **(named | {"dataset": "visits"}), require_budget=True)
+    assert caught.value.exit_code == 3
+    assert [len(source.seen) for source in sources[0]] == []
+    assert ledger.entries("visits") == ()
+    fitted(table, **named, require_budget=True)
+    assert states(ledger) == ["spent"]
+
+
 def test_without_a_path_it_is_the_ledger_of_the_user(table, tmp_path):
     ledger = Ledger()
     ledger.set_budget("patients", epsilon=60.0, delta=1e-6)
@@ -202,6 +215,8 @@ def test_without_a_path_it_is_the_ledger_of_the_user(table, tmp_path):
         ({"dataset": "a", "ledger": ""}, ParameterError, "ledger='': expected a path"),
         ({"dataset": "a", "ledger": "s3://a/b"}, OutputError, "a URL"),
         ({"dataset": "a", "ledger": "."}, LedgerError, "not a file"),
+        ({"require_budget": True}, ParameterError, "needs dataset"),
+        ({"dataset": "a", "require_budget": "no"}, ParameterError, "require_budget='no'"),
         ({"run_dir": 5}, ParameterError, "run_dir=5: expected a path"),
         ({"run_dir": "s3://a/b"}, OutputError, "a URL"),
     ],

@@ -1,4 +1,4 @@
-"""Tables with holes: nulls come out as often as they go in, in the same types."""
+"""Tables with holes: nulls come out as often as they go in, in types that hold them."""
 
 import dataclasses
 import datetime as dt
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from facade import BOTH, QUICK_PAIRS, fitted
+from output_types import expected_types, types_of
 from tabpe import (
     Boolean,
     Categorical,
@@ -98,35 +99,50 @@ def test_the_default_learns_where_nulls_are():
     ],
     ids=["usual", "extension", "numpy", "pyarrow"],
 )
-def test_types_of_pandas_are_kept(kinds):
+def test_types_of_pandas_follow_from_the_schema(kinds):
     table = frame(400).astype(kinds)
     made = fitted(table, SCHEMA).sample()
-    assert made.dtypes.astype(str).to_dict() == table.dtypes.astype(str).to_dict()
+    assert types_of(made) == expected_types(SCHEMA, "pandas")
     assert made.isna().any(axis=None)
 
 
-def test_types_of_polars_and_arrow_are_kept():
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"age": "Int16", "pay": "Float32", "grade": "category", "ward": "string", "ill": "object"},
+        {"age": "float64", "ward": "object", "ill": "object"},
+        {"age": "int32[pyarrow]", "seen": "date32[day][pyarrow]", "ill": "bool[pyarrow]"},
+    ],
+    ids=["extension", "numpy", "pyarrow"],
+)
+def test_storage_types_do_not_change_a_cell(kinds):
+    made = []
+    for table in (frame(400), frame(400).astype(kinds)):
+        with pytest.warns(match="NOT PRIVATE"):
+            made.append(fitted(table, SCHEMA, noise=FakeNoise(0)).sample())
+    pd.testing.assert_frame_equal(*made)
+
+
+def test_types_of_polars_and_arrow_follow_from_the_schema():
     table = pa.Table.from_pandas(frame(400))
-    made = fitted(table, SCHEMA).sample()
-    assert made.schema.types == table.schema.types
+    assert types_of(fitted(table, SCHEMA).sample()) == expected_types(SCHEMA, "pyarrow")
     frames = pl.from_arrow(table).with_columns(
         pl.col("grade").cast(pl.Enum(["low", "mid", "high"]))
     )
     made = fitted(frames, SCHEMA).sample()
-    assert made.schema == frames.schema
+    assert types_of(made) == expected_types(SCHEMA, "polars")
     assert made.null_count().sum_horizontal().item() > 0
 
 
-def test_numbers_and_truths_that_had_no_nulls_get_types_that_hold_them():
+@pytest.mark.parametrize("nulls", [0, 1, 200])
+def test_a_nullable_column_has_one_type_however_many_cells_are_null(nulls):
     table = pd.DataFrame({"age": np.arange(400) % 70 + 18, "ill": np.arange(400) % 2 == 0})
+    table = table.astype({"ill": object})
+    table.loc[: nulls - 1, :] = None
     schema = Schema((Integer("age", 18, 90, nullable=True), Boolean("ill", nullable=True)))
-    holed = table.convert_dtypes()
-    holed.loc[::3] = pd.NA
-    made = fitted(holed, schema, n_samples=80)
-    other = dataclasses.replace(made.release_, form=fitted(table, schema).release_.form)
-    made = other.sample(None)
-    assert made.isna().any().all()
-    assert made.dtypes.astype(str).to_dict() == {"age": "Int64", "ill": "boolean"}
+    made = fitted(table, schema, n_samples=80).sample()
+    assert types_of(made) == {"age": "Int64", "ill": "boolean"}
+    assert nulls < 200 or made.isna().any().all()
 
 
 def test_a_csv_with_empty_cells_comes_back_with_empty_cells(tmp_path):
@@ -257,10 +273,19 @@ def test_baselines_take_nulls_of_lists_and_refuse_those_of_numbers():
         Baseline(Independent(), epsilon=1.0, delta=1e-6).fit(frame(50), SCHEMA)
 
 
-def test_the_text_of_no_value_is_told_with_what_to_declare():
-    plain = Schema(tuple(dataclasses.replace(c, nullable=False) for c in SCHEMA.columns))
+def without_nulls():
+    return Schema(tuple(dataclasses.replace(c, nullable=False) for c in SCHEMA.columns))
+
+
+def test_a_missing_cell_counts_as_the_default_where_there_is_no_null():
+    made = fitted(frame(50), without_nulls()).sample()
+    assert made.notna().all(axis=None)
+    assert types_of(made) == expected_types(without_nulls(), "pandas")
+
+
+def test_in_strict_mode_a_missing_cell_is_refused_with_what_to_declare():
     with pytest.raises(DataError, match="declare the column `nullable: true`"):
-        fitted(frame(50), plain)
+        fitted(frame(50), without_nulls(), strict=True)
 
 
 def test_moments_with_a_zone_and_microseconds_survive_beside_nulls():

@@ -23,7 +23,7 @@ from facade import (
 )
 from tabpe import Evolution, Integer, Schema, TabPE
 from tabpe.engines import LocalEngine
-from tabpe.errors import BudgetError, NotPrivateWarning, OutputError, ParameterError
+from tabpe.errors import ArchiveError, BudgetError, NotPrivateWarning, OutputError, ParameterError
 from tabpe.privacy import FakeNoise
 
 ROUNDS = FAST["preset"].rounds
@@ -176,7 +176,7 @@ def test_a_spent_run_whose_folder_lost_a_measurement_measures_nothing(
     fake_fit(table, random_state=0, **remembered)
     (tmp_path / "run" / f"{lost}.measured").unlink()
     asked.clear()
-    with pytest.raises(BudgetError, match="is spent in the ledger"):
+    with pytest.raises(ArchiveError, match="new folder"):
         fake_fit(table, random_state=0, **remembered)
     assert asked == []
 

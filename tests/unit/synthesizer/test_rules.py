@@ -257,13 +257,13 @@ def test_a_bought_schema_keeps_rules_about_what_is_declared():
         "rules": ["if wing == 'old' then room <= 10 else room > 10"],
     }
     model = buying_fit(beds(2000), declared, label="wing")
-    assert model.schema_.fields_bought == ("age.min", "age.max")
+    assert model.schema_.fields_bought == ("age.type", "age.min", "age.max")
     assert broken(model.sample(), model.schema_) == set()
 
 
 def test_a_rule_about_what_is_bought_is_refused_before_it_costs(ledger):
     declared = {"columns": [BEDS["wing"].to_dict()], "label": "wing", "rules": ["age > 3"]}
-    with pytest.raises(SchemaError, match="min and max of column 'age' is not declared"):
+    with pytest.raises(SchemaError, match="type of column 'age' is not declared"):
         buying_fit(beds(), declared, label="wing", dataset="patients", ledger=ledger.path)
     assert list(ledger.entries("patients")) == []
 

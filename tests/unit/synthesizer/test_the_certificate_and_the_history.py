@@ -21,7 +21,9 @@ from tabpe.errors import (
     NotPrivateWarning,
 )
 from tabpe.privacy import TableNoise, composed_epsilon
+from tabpe.privacy.concentrated import GAUSSIAN_DP
 from tabpe.schema import Source
+from tabpe.verify.verification import verify_plain
 
 HISTORY = {
     "round",
@@ -80,6 +82,16 @@ def test_the_certificate_tells_how_the_rows_were_made(table):
 def test_the_certified_epsilon_is_at_most_the_request(table, epsilon):
     certificate = fitted(table, epsilon=epsilon, public_rows=400).certificate
     assert 0.99 * epsilon <= certificate.epsilon <= epsilon == certificate.requested_epsilon
+
+
+@pytest.mark.parametrize(
+    ("changes", "adaptive"), [({}, False), ({"public_rows": 400}, False), (NOISY_DELTA, True)]
+)
+def test_the_certificate_says_whether_noise_follows_answers(table, changes, adaptive):
+    certificate = fitted(table, **changes).certificate
+    assert certificate.adaptive is adaptive
+    assert certificate.filter == (GAUSSIAN_DP if adaptive else None)
+    assert verify_plain(certificate.to_dict()).holds
 
 
 @pytest.mark.parametrize("changes", [{"epsilon": 2.0}, NOISY_DELTA])

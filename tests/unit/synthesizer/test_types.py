@@ -1,6 +1,7 @@
-"""Dates, times, ordered values and ids: through every door, and out as they came in."""
+"""Dates, times, ordered values and ids: through every interface, and out in one type each."""
 
 import datetime as dt
+import zoneinfo
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from facade import fitted
+from output_types import expected_types, types_of
 from tabpe import Categorical, Date, Datetime, Id, Integer, Schema, TabPE, Time
 from tabpe.appraise import appraise
 from tabpe.baselines import Baseline, Independent
@@ -59,11 +61,10 @@ def model(table):
     return fitted(table, SCHEMA, epsilon=5.0, n_samples=100, random_state=0)
 
 
-def test_every_type_comes_out_as_it_came_in(table, model):
+def test_types_and_the_order_of_columns_are_those_of_the_schema(model):
     made = model.sample()
-    expected = table.schema.set(0, pa.field("patient", pa.string()))
-    assert made.schema.types == expected.types
-    assert made.schema.names == table.schema.names
+    assert types_of(made) == expected_types(SCHEMA, "pyarrow")
+    assert made.schema.names == list(SCHEMA.names)
 
 
 def test_values_lie_within_their_bounds_and_on_their_grid(model, tmp_path):
@@ -110,22 +111,25 @@ def test_dates_follow_the_class(model):
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_frames_keep_their_types(table, frame):
+@pytest.mark.parametrize("texts", [False, True], ids=["typed", "text"])
+def test_frames_have_the_types_of_their_library(table, frame, texts):
+    if texts:
+        table = table.cast(pa.schema([(name, pa.string()) for name in table.schema.names]))
     given = table.to_pandas() if frame == "pandas" else pl.from_arrow(table)
     made = fitted(given, SCHEMA, n_samples=20).sample()
-    assert list(made.dtypes) == list(given.dtypes)
+    assert types_of(made) == expected_types(SCHEMA, frame)
 
 
-def test_text_comes_out_as_text_in_its_format():
+def test_a_declared_format_gives_text_and_all_else_dates_and_times():
     columns = (
         Date("german", "2024-01-01", "2024-12-31", format="%d.%m.%Y"),
         Datetime("point", "2024-01-01", "2024-12-31"),
     )
     given = pa.table({"german": ["31.01.2024"] * 50, "point": ["2024-03-01 10:30:00"] * 50})
-    made = fitted(given, Schema(columns), n_samples=10).sample().to_pylist()
-    for row in made:
-        dt.datetime.strptime(row["german"], "%d.%m.%Y")
-        dt.datetime.fromisoformat(row["point"])
+    made = fitted(given, Schema(columns), n_samples=10).sample()
+    assert types_of(made) == {"german": pa.string(), "point": pa.timestamp("us")}
+    for text in made["german"].to_pylist():
+        dt.datetime.strptime(text, "%d.%m.%Y")
 
 
 def test_a_saved_model_gives_the_same_rows(model, tmp_path):
@@ -161,24 +165,37 @@ def test_a_baseline_takes_them_too(table):
     assert made["born"].type == pa.date32()
 
 
-def test_a_bad_cell_is_named_and_not_shown(table):
-    text = pa.array(["2024-01-01", "secret-cell"] * (ROWS // 2))
-    bad = table.set_column(1, "born", text)
+def with_a_bad_cell(table):
+    return table.set_column(1, "born", pa.array(["2001-01-01", "secret-cell"] * (ROWS // 2)))
+
+
+def test_a_bad_cell_counts_as_the_first_date(table):
+    made = fitted(with_a_bad_cell(table), SCHEMA, n_samples=50, epsilon=5.0).sample()
+    assert types_of(made)["born"] == pa.date32()
+    assert all(1930 <= day.year < 2010 for day in made["born"].to_pylist())
+
+
+def test_in_strict_mode_a_bad_cell_is_named_and_not_shown(table):
     with pytest.raises(DataError) as error:
-        fitted(bad, SCHEMA, n_samples=20)
+        fitted(with_a_bad_cell(table), SCHEMA, n_samples=20, strict=True)
     assert "column 'born'" in str(error.value)
     assert "row 2" in str(error.value)
     assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
-def test_clocks_without_a_zone_show_what_they_showed(kind):
-    """The schema says where they are; the table does not, and comes out as it came in."""
-    ten = [dt.datetime(2024, 7, 1, 10)] * 60
-    table = pa.table({"at": pa.array(ten, pa.timestamp("us"))})
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "UTC"])
+def test_the_schema_says_in_which_zone_clocks_are(kind, zone):
+    """It is that of clocks without one in the table, and of all that come out."""
+    there = dt.datetime(2024, 7, 1, 10, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
+    shown = there.replace(tzinfo=None)
+    given = shown if zone is None else there
+    table = pa.table({"at": pa.array([given] * 60, pa.timestamp("us", zone))})
     form = {"arrow": table, "pandas": table.to_pandas(), "polars": pl.from_arrow(table)}[kind]
-    column = Datetime("at", ten[0], ten[0], "hour", timezone="Europe/Berlin")
+    column = Datetime("at", shown, shown, "hour", timezone="Europe/Berlin")
     made = fitted(form, Schema((column,)), n_samples=5).sample()
     assert type(made) is type(form)
+    library = {"arrow": "pyarrow"}.get(kind, kind)
+    assert types_of(made) == expected_types(Schema((column,)), library)
     cells = made["at"].to_pylist() if kind == "arrow" else list(made["at"])
-    assert cells == ten[:5]
+    assert cells == [there] * 5

@@ -223,3 +223,33 @@ def test_the_report_survives_json():
 
 def test_the_schema_of_these_tests_is_plain():
     assert SCHEMA.fields_from_data == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"epsilon": "1"}, ["epsilon"]),
+        ({"surprise": 1}, ["surprise"]),
+        ({"bill": [{"name": "votes"}]}, ["bill[0].sigma"]),
+        ({"delta": 10**400, "notes": 5, "private": 1}, ["delta", "notes", "private"]),
+        ({"adjacency": "far"}, ["adjacency"]),
+    ],
+)
+def test_fields_that_do_not_fit_fail_a_check_that_names_them(tmp_path, change, named):
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(plain_of(honest()) | change))
+    found = verify(path)
+    assert not found.holds
+    (check,) = found.checks
+    assert check.name == "format"
+    assert all(name in check.words for name in named)
+    assert json.loads(json.dumps(found.to_dict()))["guarantee"] is None
+
+
+def test_fields_that_are_missing_fail_a_check_that_names_them():
+    plain = plain_of(honest())
+    del plain["epsilon"], plain["bill"]
+    (check,) = verify_plain(plain).checks
+    assert check.outcome == "FAILED"
+    assert "epsilon" in check.words
+    assert "bill" in check.words

@@ -7,6 +7,7 @@
 - `cells`: any other connection of Python, as text: SQLite, DB-API, SQLAlchemy
 - `adbc`: any other ADBC connection
 - `steady`: the same rows in the same order, each time, or an error
+- `interrupts`: Ctrl-C ends what a database was asked
 - `faults`: what a database refused, said without its words
 """
 

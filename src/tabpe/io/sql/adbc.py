@@ -62,6 +62,10 @@ class AdbcReader:
             cursor.execute(statement)
             yield from cursor.fetch_record_batch()
 
+    def cancel(self) -> None:
+        """Stop the database in what it was asked."""
+        self._connection.adbc_cancel()
+
     def close(self) -> None:
         """Let go of answers, and of the connection if it is ours."""
         self._let_go()

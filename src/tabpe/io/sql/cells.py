@@ -36,12 +36,15 @@ class TextReader:
         selection: The table or the query.
         where: How errors call it.
         close: What lets go of the connection.
+        cancel: What stops the database from another thread, if the connection may be used by
+            several.
     """
 
     ask: Callable[[str], Any]
     selection: Selection
     where: str
     close: Callable[[], None]
+    cancel: Callable[[], object] | None = None
 
     @property
     def offer(self) -> Offer:
@@ -80,7 +83,7 @@ def open_sqlite(path: str, selection: Selection, where: str) -> TextReader:
     )
     asked(where, lambda: connection.execute("BEGIN"))
     in_order = replace(selection, after=_IN_ORDER)
-    return TextReader(connection.execute, in_order, where, connection.close)
+    return TextReader(connection.execute, in_order, where, connection.close, connection.interrupt)
 
 
 def reader_of(connection: Any, selection: Selection, where: str) -> TextReader | None:

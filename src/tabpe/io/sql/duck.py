@@ -18,6 +18,17 @@ from tabpe.io.sql.source import SqlSource
 from tabpe.io.sql.statements import Selection, quoted
 
 _ROWS_AT_ONCE = 2**16
+# Nothing but the file: no other file, no address, no extension, no variable of Python.
+_BY_ITSELF: dict[str, Any] = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+    # A view may ask for more than the machine has.
+    "memory_limit": "1GiB",
+    "max_temp_directory_size": "16GiB",
+}
 # Arrow has them as text, or without their zone.
 _REFUSED = ("JSON", "TIME WITH TIME ZONE", "VARIANT")
 
@@ -30,11 +41,13 @@ class RelationReader:
         relation: What is run each time that rows are asked for.
         where: How errors call it.
         close: What lets go of the connection.
+        cancel: What stops the database. Nobody can stop a relation alone: it is left to itself.
     """
 
     relation: Any
     where: str
     close: Callable[[], None] = lambda: None
+    cancel: Callable[[], object] = lambda: None
 
     @property
     def offer(self) -> Offer:
@@ -54,14 +67,18 @@ class RelationReader:
 
 
 def open_file(path: str, selection: Selection, where: str) -> RelationReader:
-    """Open a file of DuckDB to be read only."""
+    """Open a file of DuckDB to be read only, which reads nothing beside itself.
+
+    Privacy: a view of a file from elsewhere could name any file that the user may read, or a
+    variable of this process.
+    """
     try:
         import duckdb
     except ImportError:
         raise ParameterError("a file of DuckDB: install duckdb to read it.") from None
     if not Path(path).is_file():
         raise DataError(f"{where}: no such file.")
-    connection = reached(where, lambda: duckdb.connect(path, read_only=True))
+    connection = reached(where, lambda: duckdb.connect(path, read_only=True, config=_BY_ITSELF))
     return _selected(connection, selection, where, connection.close)
 
 
@@ -89,7 +106,8 @@ def _selected(
 ) -> RelationReader:
     statement = selection.select_terms(["*"])
     try:
-        return RelationReader(asked(where, lambda: connection.sql(statement)), where, close)
+        relation = asked(where, lambda: connection.sql(statement))
+        return RelationReader(relation, where, close, connection.interrupt)
     except DataError:
         close()
         raise

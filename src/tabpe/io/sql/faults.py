@@ -24,9 +24,13 @@ _MEANINGS = {
     "42P01": "there is no such table: names are taken letter by letter, also large and small ones",
     "42703": "there is no such column",
     "42501": "the user may not read it: ask for the right to SELECT",
+    "38004": "it reads a file or an address beside itself, which is switched off: copy those rows "
+    "into a table of it, or open it yourself and give the connection",
     "42601": "the query is not one that this database understands",
     "25006": "the query would write, and is only allowed to read",
     "25P02": "an earlier question failed: open it again",
+    "53200": "it takes more memory, or room on the disk, than it is given: write the rows that it "
+    "selects into a table, or open it yourself and give the connection",
     "53300": "it has too many connections: try again later",
     "57014": "the query took too long, or was cancelled",
     "57P": "the server was shut down",
@@ -42,6 +46,8 @@ _STATES = {
     "BinderException": "42703",
     "ParserException": "42601",
     "ConversionException": "22000",
+    "PermissionException": "38004",
+    "OutOfMemoryException": "53200",
 }
 # Some say it in English, and give no state.
 _WORDS = {"no such table": "42P01", "read-only transaction": "25006"}

@@ -31,11 +31,13 @@ class Translated:
         kind: Its type in Arrow.
         as_text: Whether it is asked for as text.
         refused: What PostgreSQL calls its type, if that can not be read.
+        is_number: Whether its cells are numbers as text, which is exact.
     """
 
     kind: pa.DataType
     as_text: bool = False
     refused: str | None = None
+    is_number: bool = False
 
     def term(self, name: str) -> str:
         """Return what to select, for a name that is quoted already."""
@@ -50,7 +52,7 @@ class Translated:
             column = _without_endless(column)
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
-        return column
+        return _without_nan(column) if self.is_number else column
 
 
 def translated(field: pa.Field, enums: Set[str]) -> Translated:
@@ -64,7 +66,7 @@ def translated(field: pa.Field, enums: Set[str]) -> Translated:
     if name in _REFUSED:
         return Translated(pa.string(), refused=name)
     if name == "numeric":
-        return Translated(pa.string())  # whose text is exact
+        return Translated(pa.string(), is_number=True)
     if name in _TEXTS or name in enums:
         return Translated(pa.string(), as_text=True)
     if is_plain(kind):
@@ -79,6 +81,12 @@ def _type_name(field: pa.Field) -> str:
     found = name.decode() or getattr(field.type, "extension_name", str(field.type))
     unnamed = _UNNAMED.fullmatch(found)
     return unnamed[1] if unnamed else found.removeprefix("arrow.")
+
+
+def _without_nan(text: pa.Array) -> pa.Array:
+    """Return the text of numbers; what is not a number has no value."""
+    missing = pc.fill_null(pc.equal(pc.utf8_lower(text), "nan"), True)  # noqa: FBT003
+    return pc.if_else(missing, pa.scalar(None, text.type), text)
 
 
 def _without_endless(column: pa.Array) -> pa.Array:

@@ -49,6 +49,11 @@ class Reader(Protocol):
         """Ask for some columns of all rows, in batches; nothing else leaves the database."""
         ...
 
+    @property
+    def cancel(self) -> Callable[[], object] | None:
+        """What stops the database from another thread; None if only one thread may use it."""
+        ...
+
     def close(self) -> None:
         """Let go of what was opened."""
         ...

@@ -13,6 +13,7 @@ from tabpe.io.faults import check_names
 from tabpe.io.frames import ARROW
 from tabpe.io.limits import Limits
 from tabpe.io.sql.faults import asked_each
+from tabpe.io.sql.interrupts import interruptible, interruptible_each
 from tabpe.io.sql.reader import Reader
 from tabpe.io.sql.steady import Watch
 
@@ -33,7 +34,8 @@ class SqlSource:
 
     def __init__(self, reader: Reader, where: str, limits: Limits) -> None:
         self._reader, self._where, self._limits = reader, where, limits
-        self._offer, self._watch = reader.offer, Watch(where)
+        self._offer = interruptible(lambda: reader.offer, reader.cancel)
+        self._watch = Watch(where)
         # However a run ends: a connection that nobody closes holds a transaction open.
         self.close = weakref.finalize(self, reader.close)
         limits.check("columns", len(self.names), where=where)
@@ -76,7 +78,8 @@ class SqlSource:
 
     def _read(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         asked = self._watch.wanted(wanted)
-        batches = asked_each(self._where, self._reader.read(asked))
+        reader = self._reader
+        batches = asked_each(self._where, interruptible_each(reader.read(asked), reader.cancel))
         for batch in self._watch.watched(batches, wanted):
             self._limits.check_cells(batch, where=self._where)
             yield batch

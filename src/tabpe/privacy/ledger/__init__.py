@@ -2,7 +2,8 @@
 
 - `chain`: events that hold on to each other
 - `file`: the SQLite file that they are in
-- `entries`: budgets and entries
+- `entries`: budgets, entries, and how far a run has got
+- `starts`: which copy of a run folder may go on under a charge, and why no crash locks it out
 - `book`: what the events come to, and which may follow
 - `composition`: what the entries of a data set cost together, and what is left
 - `status`: a data set at a glance
@@ -13,6 +14,7 @@
 from tabpe.privacy.ledger.entries import Budget, Entry
 from tabpe.privacy.ledger.ledger import Ledger
 from tabpe.privacy.ledger.place import default_path
+from tabpe.privacy.ledger.starts import Start
 from tabpe.privacy.ledger.status import Status
 
-__all__ = ["Budget", "Entry", "Ledger", "Status", "default_path"]
+__all__ = ["Budget", "Entry", "Ledger", "Start", "Status", "default_path"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from tabpe.errors import LedgerError, did_you_mean
@@ -12,12 +12,14 @@ from tabpe.privacy.ledger.entries import (
     Bill,
     Budget,
     Entry,
+    Progress,
     digest_of,
     printable,
     read_bill,
 )
 
 BUDGET, RESERVED, SPENT, REFUNDED = "budget", "reserved", "spent", "refunded"
+STARTED, MEASURED = "started", "measured"
 _SHOWN = 8
 
 
@@ -40,14 +42,22 @@ class Book:
         self.digests: list[str] = []
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Book:
+    def of(cls, events: Sequence[Event], known: Book | None = None) -> Book:
         """Return what the events of a file come to.
+
+        Args:
+            events: All of them.
+            known: What the first of them come to, if that was found before.
 
         Raises:
             LedgerError: If one may not follow, or says nothing that makes sense.
         """
-        book = cls()
-        for event in events:
+        book, done = cls(), 0
+        if known is not None and known.leads_to(events):
+            done = len(known.digests)
+            book.budgets, book.entries = dict(known.budgets), dict(known.entries)
+            book.digests = list(known.digests)
+        for event in events[done:]:
             try:
                 book.add(event)
             except (KeyError, TypeError, OverflowError):
@@ -56,11 +66,18 @@ class Book:
                 raise LedgerError(f"event {event.seq}: {error}") from None
         return book
 
+    def leads_to(self, events: Sequence[Event]) -> bool:
+        """Whether these are the events so far, and perhaps more: a chain is known by its end."""
+        done = len(self.digests)
+        return not done or (done <= len(events) and events[done - 1].digest == self.head)
+
     def add(self, event: Event) -> None:
         """Take one more event in."""
         steps = {
             BUDGET: self._set_budget,
             RESERVED: self._reserve,
+            STARTED: self._start,
+            MEASURED: self._measure,
             SPENT: self._spend,
             REFUNDED: self._refund,
         }
@@ -116,11 +133,31 @@ class Book:
             check_relation(budget, entry)
         self.entries[entry.id] = entry
 
+    def _start(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._open(content), Progress.from_dict(content)
+        known = entry.progress
+        if known is not None:
+            if now.token == known.token or now.measurements < known.measurements:
+                raise LedgerError(f"entry {entry.id[:_SHOWN]}: does not go on from its last start.")
+            now = dataclasses.replace(now, starts=known.starts + 1)
+        self.entries[entry.id] = dataclasses.replace(entry, progress=now)
+
+    def _measure(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._open(content), Progress.from_dict(content)
+        known = entry.progress
+        if known is None or (now.token, now.measurements) != (known.token, known.measurements + 1):
+            raise LedgerError(f"entry {entry.id[:_SHOWN]}: is not the next of its last start.")
+        now = dataclasses.replace(now, starts=known.starts)
+        self.entries[entry.id] = dataclasses.replace(entry, progress=now)
+
     def _spend(self, content: dict[str, Any], time: str) -> None:
         certificate = digest_of("certificate_sha256", content["certificate_sha256"])
         self._close(content, time, read_bill(content["bill"]), certificate)
 
     def _refund(self, content: dict[str, Any], time: str) -> None:
+        known = self._open(content).progress
+        if known is not None and (known.measurements or known.starts > 1):
+            raise LedgerError(f"entry {content['entry'][:_SHOWN]}: may have read rows: it counts.")
         self._close(content, time, None, None)
 
     def _close(

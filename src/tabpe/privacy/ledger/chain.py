@@ -69,10 +69,10 @@ class Event:
         }
 
 
-def first_break(events: Sequence[Event]) -> str | None:
-    """Return where the chain breaks first, in words; None if it holds."""
-    previous = NO_EVENT
-    for seq, event in enumerate(events, start=1):
+def first_break(events: Sequence[Event], last: Event | None = None) -> str | None:
+    """Return where the chain that goes on after `last` breaks first, in words; None if it holds."""
+    previous, first = (NO_EVENT, 1) if last is None else (last.digest, last.seq + 1)
+    for seq, event in enumerate(events, start=first):
         if event.seq != seq:
             return f"event {event.seq!r}: expected event {seq}."
         if event.previous != previous:

@@ -1,4 +1,4 @@
-"""What a ledger knows: budgets, and entries of what was reserved, spent or given back."""
+"""What a ledger knows: budgets, entries of what was reserved, spent or given back, and progress."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any, Literal
 from tabpe import _validate
 from tabpe.errors import ParameterError
 from tabpe.privacy.accounting import LARGEST_SIGMA, check_promise
-from tabpe.privacy.adjacency import Adjacency, Neighbours
+from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import GAUSSIAN, BillItem
 
 LONGEST_TEXT = 200
 MOST_ITEMS = 1_000
 MOST_TIMES = 100_000
 SMALLEST_SIGMA = 1e-3
+LARGEST_LIMIT = 1e6
 
 State = Literal["reserved", "spent", "refunded"]
 Bill = tuple[BillItem, ...]
@@ -81,6 +82,41 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """What a ledger knows of a run in a folder.
+
+    Args:
+        token: A random name of the last start.
+        measurements: How many measurements it has made.
+        sha256: The digest of all of them.
+        starts: How often it was started.
+    """
+
+    token: str
+    measurements: int
+    sha256: str
+    starts: int = 1
+
+    def to_dict(self, entry: str) -> dict[str, Any]:
+        """Return plain values for an event about an entry."""
+        return {
+            "entry": entry,
+            "token": self.token,
+            "measurements": self.measurements,
+            "sha256": self.sha256,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Progress:
+        """Read what an event says."""
+        return cls(
+            printable("token", plain["token"]),
+            _validate.whole("measurements", plain["measurements"], least=0),
+            digest_of("sha256", plain["sha256"]),
+        )
+
+
+@dataclass(frozen=True)
 class Entry:
     """One run on a data set, and what it costs.
 
@@ -92,10 +128,14 @@ class Entry:
         unit: None if it protects rows, or the column that names users.
         slack: How far a draw of its noise may be from exact, in total variation.
         note: What its user wants to remember.
+        adaptive: Whether its noise may follow its own answers.
+        limit: The loss of zCDP that a filter holds it to, fixed before a row is read: it counts in
+            the place of the bill. None for Gaussian measurements, which count as they are.
         state: Reserved and spent count; refunded does not.
         certificate_sha256: Hash of the certificate, once it is spent.
         reserved_at: When, in UTC.
         closed_at: When it was spent or refunded, in UTC.
+        progress: How far it has got, if it is in a folder to go on from.
     """
 
     id: str
@@ -105,15 +145,19 @@ class Entry:
     unit: str | None = None
     slack: float = 0.0
     note: str = ""
+    adaptive: bool = False
+    limit: float | None = None
     state: State = "reserved"
     certificate_sha256: str | None = None
     reserved_at: str = ""
     closed_at: str | None = None
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         printable("id", self.id)
         printable("dataset", self.dataset)
         check_bill(self.bill)
+        self._check_limit()
         _validate.optional(printable, "unit", self.unit)
         _validate.real("slack", self.slack, above=0, below=1, least=True)
         if self.note != "":  # a note of another type is no note
@@ -122,6 +166,23 @@ class Entry:
             raise ParameterError(
                 f"unit={self.unit!r}: expected the column that names users if, and only if, a run "
                 f"protects users."
+            )
+
+    def _check_limit(self) -> None:
+        if not isinstance(self.adaptive, bool):
+            raise ParameterError("adaptive: expected true or false.")
+        if self.limit is None:
+            chosen = [item.name for item in self.bill if item.mechanism != GAUSSIAN]
+            if chosen:
+                raise ParameterError(
+                    f"bill: {chosen[0]!r} is a choice: a ledger adds up histograms, and runs that "
+                    f"a filter holds to a limit of zCDP. Pass that limit."
+                )
+            return
+        _validate.real("limit", self.limit, above=0, below=LARGEST_LIMIT)
+        if self.neighbours != ROWS or self.slack:
+            raise ParameterError(
+                "limit: a filter of zCDP is for rows that are added or removed, and exact noise."
             )
 
     @property
@@ -145,6 +206,8 @@ class Entry:
             "unit": self.unit,
             "slack": float(self.slack),
             "note": self.note,
+            **({"adaptive": True} if self.adaptive else {}),
+            **({} if self.limit is None else {"limit": float(self.limit)}),
         }
 
     @classmethod
@@ -158,6 +221,8 @@ class Entry:
             unit=plain["unit"],
             slack=plain["slack"],
             note=plain["note"],
+            adaptive=plain.get("adaptive", False),
+            limit=plain.get("limit"),
             reserved_at=time,
         )
 
@@ -189,10 +254,6 @@ def check_bill(bill: Sequence[BillItem]) -> None:
         )
     for item in bill:
         printable("bill: name", item.name)
-        if item.mechanism != GAUSSIAN:
-            raise ParameterError(
-                f"bill: {item.name!r} is a choice: a ledger adds up histograms alone."
-            )
         if not SMALLEST_SIGMA <= item.sigma <= LARGEST_SIGMA or item.times > MOST_TIMES:
             raise ParameterError(
                 f"bill: {item.name!r} has sigma={item.sigma:g} and times={item.times}; expected a "
@@ -209,6 +270,7 @@ def plain_bill(bill: Sequence[BillItem]) -> list[dict[str, Any]]:
             "sigma": float(item.sigma),
             "times": int(item.times),
             "chance": float(item.chance),
+            **({} if item.mechanism == GAUSSIAN else {"mechanism": item.mechanism}),
         }
         for item in bill
     ]

@@ -4,18 +4,21 @@ One connection and one transaction an operation. A writer locks the file before 
 (`BEGIN IMMEDIATE`), so what it checks still holds when it writes. With a rollback journal and
 `synchronous=EXTRA` an event is on the disk, and so is the removal of the journal, when its
 transaction returns: a process that is killed leaves all of an event or nothing.
+
+A new ledger is made in memory and appears whole, without events. So a file of no bytes was never a
+ledger: it is one that lost all its events, and is refused.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tabpe.errors import LedgerError
+from tabpe import _atomic
+from tabpe.errors import LedgerError, OutputError
 from tabpe.privacy.ledger.chain import Event, first_break
 
 T = TypeVar("T")
@@ -43,6 +46,10 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",
 )
 _FOREIGN = "not a ledger of tabpe, or damaged."
+_EMPTY = (
+    "is empty, which a ledger never is: it is damaged. Put a good copy of it back; if no run was "
+    "ever charged to it, delete it."
+)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
@@ -66,6 +73,9 @@ class EventFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # What was read last, and held.
+        self._rows: list[tuple[Any, ...]] = []
+        self._checked: list[Event] = []
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -95,7 +105,6 @@ class EventFile:
         """
         self._make()
         with self._transaction("BEGIN IMMEDIATE") as connection:
-            self._found(connection)
             added, result = decide(self._events(connection))
             for event in added:
                 _insert(connection, event)
@@ -110,18 +119,24 @@ class EventFile:
         return None if found == "ok" else f"the file is damaged: {found}"
 
     def _events(self, connection: sqlite3.Connection) -> list[Event]:
-        if self._is_new(connection):
-            return []
         self._check_format(connection)
         columns = "seq, time, kind, payload, previous, sha256"
-        rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq")  # noqa: S608
-        events = [Event(*row) for row in rows]
-        broken = first_break(events) or _lost_end(connection, events)
+        rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq").fetchall()  # noqa: S608
+        # All rows are read each time; those that were found to hold before are only compared.
+        known = self._checked if rows[: len(self._rows)] == self._rows else []
+        new = [Event(*row) for row in rows[len(known) :]]
+        events = [*known, *new]
+        broken = first_break(new, known[-1] if known else None) or _lost_end(connection, events)
         if broken is not None:
             raise LedgerError(f"{self.path}: the chain is broken. {broken[0].upper()}{broken[1:]}")
-        return events
+        self._rows, self._checked = rows, events
+        return list(events)
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
+        # The first look into a file undoes what a process left half done when it died.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if self.path.stat().st_size == 0:
+            raise LedgerError(f"{self.path}: {_EMPTY}")
         if _pragma(connection, "application_id") != APPLICATION_ID:
             raise LedgerError(f"{self.path}: {_FOREIGN}")
         version = _pragma(connection, "user_version")
@@ -135,32 +150,15 @@ class EventFile:
         if found != set(_SCHEMA) or journal != "delete":
             raise LedgerError(f"{self.path}: the tables of the ledger have been altered.")
 
-    def _found(self, connection: sqlite3.Connection) -> None:
-        """Make the tables of a new ledger."""
-        if not self._is_new(connection):
-            return
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        for statement in _SCHEMA:
-            connection.execute(statement)
-
-    def _is_new(self, connection: sqlite3.Connection) -> bool:
-        """Whether nothing was ever committed: the process that made the file may have died."""
-        # The first look into a file undoes what a process left half done when it died.
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        return self.path.stat().st_size == 0
-
     def _make(self) -> None:
-        """Make an empty file that its user alone can read, if there is none."""
+        """Make a ledger without events that its user alone can read, if there is none."""
         if self.exists():
             return
         try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            return  # another process was faster
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise LedgerError(f"{self.path}: can not make the ledger ({why}).") from None
+            _atomic.create(self.path, _atomic.filler(_new_ledger()))
+        except (OutputError, ValueError, sqlite3.Error) as error:
+            if not self.exists():  # else another process was faster
+                raise LedgerError(f"can not make the ledger: {error}") from None
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -184,6 +182,16 @@ class EventFile:
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         return connection
+
+
+def _new_ledger() -> bytes:
+    """Return the bytes of a ledger without events."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        return connection.serialize()
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

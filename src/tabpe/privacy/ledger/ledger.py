@@ -14,12 +14,29 @@ from tabpe.errors import BudgetError, LedgerError
 from tabpe.privacy.adjacency import ROWS, Adjacency, Neighbours
 from tabpe.privacy.bill import BillItem
 from tabpe.privacy.guarantee import round_up
-from tabpe.privacy.ledger.book import BUDGET, REFUNDED, RESERVED, SPENT, Book
+from tabpe.privacy.ledger.book import (
+    BUDGET,
+    MEASURED,
+    REFUNDED,
+    RESERVED,
+    SPENT,
+    STARTED,
+    Book,
+)
 from tabpe.privacy.ledger.chain import NO_EVENT, Event
 from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon
-from tabpe.privacy.ledger.entries import Budget, Entry, check_bill, digest_of, plain_bill, printable
+from tabpe.privacy.ledger.entries import (
+    Budget,
+    Entry,
+    Progress,
+    check_bill,
+    digest_of,
+    plain_bill,
+    printable,
+)
 from tabpe.privacy.ledger.file import FORMAT, EventFile
 from tabpe.privacy.ledger.place import default_path
+from tabpe.privacy.ledger.starts import Start, superseded
 from tabpe.privacy.ledger.status import Status, status_of
 
 T = TypeVar("T")
@@ -58,6 +75,7 @@ class Ledger:
         self.path = default_path() if path is None else Path(path)
         self._in_data_folder = path is None
         self._file = EventFile(self.path)
+        self._folded: Book | None = None
 
     def exists(self) -> bool:
         """Whether there is a file yet; without one, nothing is spent."""
@@ -135,10 +153,13 @@ class Ledger:
         slack: float = 0.0,
         note: str = "",
         entry_id: str | None = None,
+        start: Start | None = None,
+        adaptive: bool = False,
+        limit: float | None = None,
     ) -> Entry:
         """Charge a data set for a run that is about to read it.
 
-        To do so again for the same run changes nothing, whatever became of it.
+        To do so again for the same run charges nothing more, whatever became of it.
 
         Args:
             dataset: The name that its user gives the data set.
@@ -148,29 +169,84 @@ class Ledger:
             slack: How far a draw of the noise may be from exact (`NoiseSource.slack`).
             note: What its user wants to remember.
             entry_id: The name of the run, if it has one; random if left out.
+            start: This start of the run, if it is in a folder to go on from. It is noted, as long
+                as the run is not spent.
+            adaptive: Whether the noise of the run may follow its own answers.
+            limit: The loss of zCDP that a filter holds the run to, if one does (`Filter.limit`).
+                All of it is charged, whatever is spent.
 
         Raises:
-            BudgetError: If all entries together would exceed the budget.
+            BudgetError: If all entries together would exceed the budget, or the folder of the run
+                is not the one that the ledger knows (`tabpe.privacy.ledger.starts`).
             LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
         """
         named = uuid.uuid4().hex if entry_id is None else entry_id
-        entry = Entry(named, _name(dataset), tuple(bill), neighbours, unit, slack, note)
+        entry = Entry(
+            named, _name(dataset), tuple(bill), neighbours, unit, slack, note, adaptive, limit
+        )
 
         def decide(events: list[Event]) -> tuple[list[Event], Entry]:
-            before = self._book_of(events).entries.get(named)
-            if before is not None and before.dataset == entry.dataset and before.counts:
-                return [], before
-            book, event = self._next(events, RESERVED, entry.to_dict())
-            return [event], _checked(book, entry.id)
+            book, added = self._book_of(events), []
+            found = book.entries.get(named)
+            if found is None or found.dataset != entry.dataset or not found.counts:
+                book, event = self._next(events, RESERVED, entry.to_dict())
+                found, added = _checked(book, entry.id), [event]
+            if start is not None and found.state == "reserved":
+                start.check(found.progress)
+                content = start.progress.to_dict(named)
+                book, event = self._next([*events, *added], STARTED, content)
+                found, added = book.entry(named), [*added, event]
+            return added, found
 
         return self._change(decide)
 
-    def spend(self, entry_id: str, bill: Sequence[BillItem], certificate_sha256: str) -> Entry:
+    def check_start(self, entry_id: str, token: str) -> None:
+        """Refuse to measure if the run was started again since: its folder has a copy.
+
+        Raises:
+            BudgetError: If another start was the last.
+        """
+        _check_last(self.entry(entry_id), token)
+
+    def measured(self, entry_id: str, token: str, measurements: int, sha256: str) -> None:
+        """Note one more measurement of a run in a folder, before anything is made of it.
+
+        Args:
+            entry_id: The entry of the run.
+            token: The start that measured.
+            measurements: How many there are with it.
+            sha256: The digest of all of them.
+
+        Raises:
+            BudgetError: If another start was the last.
+        """
+        content = Progress(token, measurements, sha256).to_dict(entry_id)
+
+        def decide(events: list[Event]) -> tuple[list[Event], None]:
+            _check_last(self._book_of(events).entry(entry_id), token)
+            return [self._next(events, MEASURED, content)[1]], None
+
+        self._change(decide)
+
+    def spend(
+        self,
+        entry_id: str,
+        bill: Sequence[BillItem],
+        certificate_sha256: str,
+        token: str | None = None,
+    ) -> Entry:
         """Close an entry with what was measured, in the place of what was reserved.
 
         To do so again with the same bill and certificate changes nothing.
 
+        Args:
+            entry_id: The entry.
+            bill: What was measured.
+            certificate_sha256: Hash of the certificate.
+            token: The start of the run, if it is in a folder to go on from.
+
         Raises:
+            LedgerError: If the entry was closed before, with another certificate.
             BudgetError: If more was measured than reserved, and that exceeds the budget. It is
                 recorded all the same, because it happened: nothing made by it should be released.
         """
@@ -186,6 +262,13 @@ class Ledger:
             before = self._book_of(events).entry(entry_id)
             if (before.bill, before.certificate_sha256) == (tuple(bill), certificate):
                 return [], (before, None)
+            if before.state == "spent":
+                raise LedgerError(
+                    f"entry {entry_id!r} is spent: expected reserved. It has another bill or "
+                    f"certificate: release nothing of this one, and begin in a new folder."
+                )
+            if before.progress is not None:
+                _check_last(before, token)
             book, event = self._next(events, SPENT, content)
             entry = book.entry(entry_id)
             more = None if _covers(before, entry) else _refusal(book, entry)
@@ -238,7 +321,8 @@ class Ledger:
 
     def _book_of(self, events: list[Event]) -> Book:
         try:
-            return Book.of(events)
+            self._folded = Book.of(events, self._folded)
+            return Book.of(events, self._folded)  # of its own, for who adds to it
         except LedgerError as error:
             raise LedgerError(f"{self.path}: {error}") from None
 
@@ -269,6 +353,11 @@ def _checked(book: Book, entry_id: str) -> Entry:
     if refusal is not None:
         raise BudgetError(f"{refusal} Ask for at most that at this delta, or raise the total.")
     return entry
+
+
+def _check_last(entry: Entry, token: str | None) -> None:
+    if entry.state != "reserved" or entry.progress is None or entry.progress.token != token:
+        raise superseded()
 
 
 def _refusal(book: Book, entry: Entry) -> str | None:

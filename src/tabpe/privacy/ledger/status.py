@@ -68,10 +68,14 @@ def status_of(book: Book, dataset: str) -> Status:
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
+    progress = entry.progress
     return {
         **entry.to_dict(),
         "state": entry.state,
         "certificate_sha256": entry.certificate_sha256,
         "reserved_at": entry.reserved_at,
         "closed_at": entry.closed_at,
+        "starts": None if progress is None else progress.starts,
+        "measurements": None if progress is None else progress.measurements,
+        "measurements_sha256": None if progress is None else progress.sha256,
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from tabpe.errors import SchemaError, shown
 from tabpe.schema.columns import Column
-from tabpe.schema.rules.check import meaning_of
+from tabpe.schema.rules.check import MOST_OPERATIONS, meaning_of
 from tabpe.schema.rules.meaning import Key, Meaning, columns_in
 from tabpe.schema.rules.parser import parsed
 
@@ -41,7 +41,8 @@ def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rul
     """Return rules as they are meant.
 
     Raises:
-        SchemaError: If one can not be read, or does not fit the columns.
+        SchemaError: If one can not be read, does not fit the columns, or all of them together say
+            more than can be evaluated in a reasonable time.
 
     Example:
         >>> from tabpe.schema.columns import Integer
@@ -49,7 +50,17 @@ def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rul
         >>> [sorted(rule.columns) for rule in rules_of(("a <= b", "unique(a)"), columns)]
         [['a', 'b'], ['a']]
     """
-    return tuple(Rule(text, meaning_of(text, parsed(text), columns)) for text in texts)
+    rules, operations = [], 0
+    for text in texts:
+        rule = Rule(text, meaning_of(text, parsed(text), columns))
+        operations += 0 if isinstance(rule.meaning, Key) else rule.meaning.weight
+        if operations > MOST_OPERATIONS:
+            raise SchemaError(
+                f"rules: with {shown(text)} more than {MOST_OPERATIONS:,} operations: leave some "
+                f"out, or make them shorter."
+            )
+        rules.append(rule)
+    return tuple(rules)
 
 
 def texts_of(given: Any) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,6 +34,9 @@ from tabpe.schema.times import RESOLUTIONS, Datetime, Temporal, Time
 from tabpe.schema.whole import EXACT_INTEGERS
 
 DAY = RESOLUTIONS["day"]
+# Of all rules of a schema, with each `if` written out as what it means: a condition that has an
+# `else` stands there twice, so conditions inside of conditions double with each step.
+MOST_OPERATIONS = 20_000
 _FINEST = 12
 _NUMBER, _TEXT, _TRUTH, _QUOTE = "a number", "a listed text", "a truth", "a text"
 _MOMENT, _INSTANT, _CLOCK = "a date", "a point in time of a zone", "a time of the day"
@@ -110,7 +114,15 @@ class _Reader:
             raise self._wrong(named.at, what)
         return column
 
-    def _condition(self, node: Condition) -> Meaning:  # noqa: PLR0911 (one for each kind)
+    def _condition(self, node: Condition) -> Meaning:
+        """Return what a condition means; refused before what contains it can double it."""
+        found = self._expanded(node)
+        if found.weight > MOST_OPERATIONS:
+            what = f"more than {MOST_OPERATIONS:,} operations once each if is written out: nest"
+            raise self._wrong(node.at, f"{what} fewer conditions in conditions, or make two rules.")
+        return found
+
+    def _expanded(self, node: Condition) -> Meaning:  # noqa: PLR0911 (one for each kind)
         match node:
             case Every(parts):
                 return All(tuple(map(self._condition, parts)))
@@ -191,10 +203,11 @@ class _Reader:
         if beside.family != _TEXT or not isinstance(column, Categorical):
             what = f"{shown(text)} is a text beside {beside.family}: expected two of a kind."
             raise self._wrong(at, what)
-        if text not in column.values:
+        places = _places(column.values)
+        if text not in places:
             hint = did_you_mean(str(text), map(str, column.values))
             raise self._wrong(at, f"{shown(text)} is no value of {shown(column.name)}: {hint}")
-        return Literal(column.values.index(text), at=at)
+        return Literal(places[text], at=at)
 
     def _moment(self, text: str, column: Temporal, at: int) -> int:
         try:
@@ -219,11 +232,9 @@ class _Reader:
             raise TypeError(type(right).__name__)
         if left.name == right.name:
             raise self._wrong(node.at, "compares a column with itself.")
-        one, other = (_values(self._column(named)) for named in (left, right))
+        one, other = (_places(_values(self._column(named))) for named in (left, right))
         same = tuple(
-            (float(place), float(other.index(value)))
-            for place, value in enumerate(one)
-            if value in other
+            (float(place), float(other[value])) for value, place in one.items() if value in other
         )
         return Listed((left.name, right.name), same, node.sign == "!=")
 
@@ -301,6 +312,12 @@ def _kind(column: Column) -> _Kind:
 
 def _values(column: Column) -> tuple[object, ...]:
     return tuple(getattr(column, "values", ()))
+
+
+@functools.lru_cache(maxsize=16)
+def _places(values: tuple[Any, ...]) -> dict[Any, int]:
+    """Return the place of each listed value."""
+    return {value: place for place, value in enumerate(values)}
 
 
 def _decimals(value: float) -> int | None:

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from tabpe.schema.rules.tree import Arithmetic, Named, Negative, Term
 
 FLIPPED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+# Options of a list that take as long to look up as an operation on columns.
+_OPTIONS_AN_OPERATION = 64
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class All:
     """Holds if all parts do."""
 
     parts: tuple[Meaning, ...]
+
+    @cached_property
+    def weight(self) -> int:
+        """The number of operations on columns that evaluating it takes."""
+        return 1 + sum(part.weight for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,11 @@ class Some:
 
     parts: tuple[Meaning, ...]
     in_order: bool = False
+
+    @cached_property
+    def weight(self) -> int:
+        """The number of operations on columns that evaluating it takes."""
+        return 1 + sum(part.weight for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,11 @@ class Compared:
     decimals: int | None = None
     equal_decimals: int | None = None
 
+    @cached_property
+    def weight(self) -> int:
+        """The number of operations on columns that evaluating it takes."""
+        return 1 + _operations(self.left) + _operations(self.right)
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -65,6 +83,11 @@ class Listed:
     options: tuple[tuple[float, ...], ...]
     negated: bool = False
 
+    @cached_property
+    def weight(self) -> int:
+        """The number of operations on columns that evaluating it takes."""
+        return len(self.columns) * (1 + len(self.options) // _OPTIONS_AN_OPERATION)
+
 
 @dataclass(frozen=True)
 class Empty:
@@ -72,6 +95,11 @@ class Empty:
 
     column: str
     negated: bool = False
+
+    @property
+    def weight(self) -> int:
+        """The number of operations on columns that evaluating it takes."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -102,6 +130,15 @@ def opposite(meaning: Meaning) -> Meaning:
             return Listed(columns, options, not negated)
         case Empty(column, negated):
             return Empty(column, not negated)
+
+
+def _operations(term: Term) -> int:
+    match term:
+        case Arithmetic(_, left, right):
+            return 1 + _operations(left) + _operations(right)
+        case Negative(inside):
+            return 1 + _operations(inside)
+    return 1
 
 
 def columns_in(part: Meaning | Key | Term) -> Iterator[str]:

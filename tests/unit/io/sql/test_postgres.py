@@ -1,7 +1,6 @@
 """PostgreSQL, on a real server: types, one state of the table, one order, and nothing else read."""
 
 import datetime
-from decimal import Decimal
 
 import numpy as np
 import psycopg
@@ -11,8 +10,9 @@ import pytest
 from facade import SCHEMA, fake_fit
 from tabpe import Date, Schema, SqlTable, TabPE, draft_schema
 from tabpe.encode import Encoder
-from tabpe.errors import CellError, DataError
+from tabpe.errors import DataError
 from tabpe.io import opened_source
+from tabpe.io.canonical import read_numbers
 
 pytestmark = pytest.mark.xdist_group("postgres")
 ROWS = 3_000
@@ -115,8 +115,8 @@ def test_types(postgres):
         "i2": 1,
         "i8": 9007199254740993,
         "f8": 0.1,
-        "n2": Decimal("1.10"),
-        "n": 0.07,
+        "n2": "1.10",
+        "n": "0.07",
         "b": True,
         "v": "x",
         "c": "ab",
@@ -152,9 +152,10 @@ def test_what_is_no_plain_type_is_refused_only_if_it_is_asked_for(postgres, term
 def test_numbers_that_are_none_or_too_large(postgres):
     query = "SELECT x::numeric AS n, x::float8 AS f FROM (VALUES ('NaN'), ('Infinity')) v(x)"
     found = asked(postgres, query).to_pydict()
-    assert found["n"] == [None, float("inf")]
-    assert found["f"][1] == float("inf")
-    assert asked(postgres, "SELECT 1e400::numeric AS n").to_pydict() == {"n": [float("inf")]}
+    assert found["n"][0] is None
+    large = asked(postgres, "SELECT 1e400::numeric AS n")["n"]
+    for cells in (found["n"][1:], found["f"][1:], large.to_pylist()):
+        assert read_numbers(pa.array(cells)).tolist() == [float("inf")]
     assert asked(postgres, "SELECT 'NaN'::numeric(5,2) AS n").to_pydict() == {"n": [None]}
 
 
@@ -165,11 +166,11 @@ def test_numbers_that_are_none_or_too_large(postgres):
         *("'-infinity'::timestamptz", "'294276-01-01'::timestamp"),
     ],
 )
-def test_a_moment_without_end_is_refused_by_its_row(postgres, term):
+def test_a_moment_without_end_is_no_value(postgres, term):
     kind = term.partition("::")[2]
     query = f"SELECT '2024-01-01'::{kind} AS at UNION ALL SELECT {term}"
-    with pytest.raises(CellError, match=r"column 'at' .* in row 2: it is infinite, or too late"):
-        asked(postgres, query)
+    known, endless = asked(postgres, query)["at"].to_pylist()
+    assert (known.year, endless) == (2024, None)
 
 
 def test_moments_beyond_the_years_of_python_are_clamped_to_their_bounds(postgres):

@@ -4,11 +4,40 @@ import math
 
 import pytest
 
-from tabpe.privacy import BillItem, Neighbours
+from tabpe.privacy import Adjacency, BillItem, Neighbours
 from tabpe.privacy.ledger import Budget, Entry
 from tabpe.privacy.ledger.composition import epsilon_left, is_over, spent_epsilon
 
 USERS = Neighbours(max_rows=3)
+
+
+def entries_of(*bills, adjacency=Adjacency.ADD_REMOVE):
+    return [
+        Entry(str(place), "patients", tuple(bill), Neighbours(adjacency))
+        for place, bill in enumerate(bills)
+    ]
+
+
+def test_a_hundred_runs_well_within_the_budget_are_not_composed(monkeypatch):
+    """To compose them takes seconds, and every reservation would wait for it."""
+
+    def never(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("tabpe.privacy.ledger.composition.composed_epsilon", never)
+    runs = entries_of(*([BillItem("votes", 100 + run / 7, 15)] for run in range(100)))
+    assert not is_over(runs, Budget("patients", 4.0, 1e-6))
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("delta", [1e-11, 1e-6, 1e-4])
+@pytest.mark.parametrize(("sigma", "times"), [(0.7, 1), (2.0, 40), (17.0, 15), (900.0, 3)])
+def test_the_bound_never_decides_otherwise_than_the_exact_total(sigma, times, delta, adjacency):
+    bill = [BillItem("votes", sigma, times), BillItem("class counts", 3 * sigma, 1)]
+    runs = entries_of(bill, adjacency=adjacency)
+    exact = spent_epsilon(runs, Budget("patients", 1.0, delta, adjacency))
+    for factor in (0.9, 0.999999, 1.000001, 1.02, 1.05, 1.2):
+        assert is_over(runs, Budget("patients", exact * factor, delta, adjacency)) == (factor < 1)
 
 
 @pytest.mark.parametrize("unit", [None, "person"])

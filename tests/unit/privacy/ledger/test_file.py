@@ -198,6 +198,28 @@ def test_a_file_that_is_no_database_is_refused(ledger, content):
     assert ledger.path.read_bytes() == content
 
 
+def test_an_empty_file_is_a_damaged_ledger_and_not_a_new_one(filled):
+    with filled.path.open("r+b") as file:
+        file.truncate(0)
+    refuses_everything(filled, "is empty")
+    assert filled.path.read_bytes() == b""
+
+
+def test_a_new_ledger_appears_whole(ledger, monkeypatch):
+    """Whoever finds it finds its tables, even if the first event never gets there."""
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tabpe.privacy.ledger.file._insert", die)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve("patients", BILL)
+    assert ledger.verify() == []
+    assert ledger.entries() == ()
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["ledger.db"]
+    assert ledger.path.stat().st_size > 0
+
+
 def test_the_database_of_another_program_is_refused_and_left_alone(ledger, tamper):
     tamper("CREATE TABLE events (seq, time, kind, payload, previous, sha256)")
     before = ledger.path.read_bytes()
@@ -242,13 +264,6 @@ def test_a_file_that_somebody_holds_is_waited_for_and_then_named(filled, monkeyp
         filled.reserve("patients", BILL)
     holder.close()
     filled.reserve("patients", BILL)
-
-
-def test_an_empty_file_is_a_new_ledger(ledger):
-    ledger.path.touch()
-    assert ledger.entries() == ()
-    ledger.reserve("patients", BILL)
-    assert ledger.verify() == []
 
 
 def test_the_path_may_have_any_characters(tmp_path):

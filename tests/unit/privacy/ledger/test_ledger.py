@@ -75,7 +75,7 @@ def test_what_is_spent_is_composed_at_once_and_epsilons_are_not_added_up(ledger)
     ledger.set_budget("patients", epsilon=3, delta=DELTA)
     for _ in range(2):
         ledger.reserve("patients", run_of(1.0))
-    together = composed_epsilon([votes(run_of(1.0)[0].sigma, 30)], DELTA)
+    together = composed_epsilon([votes(run_of(1.0)[0].sigma, 30)], DELTA, adaptive=True)
     assert ledger.spent("patients") == pytest.approx(together, rel=1e-6)
     assert 1.3 < ledger.spent("patients") < 1.6
 
@@ -246,7 +246,7 @@ def test_chances_of_all_runs_come_off_the_one_delta(ledger):
     item = votes(times=1, chance=4e-7)
     ledger.reserve("patients", [item])
     ledger.reserve("patients", [item])
-    expected = composed_epsilon([votes(times=2)], DELTA - 8e-7)
+    expected = composed_epsilon([votes(times=2)], DELTA - 8e-7, adaptive=True)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
     with pytest.raises(BudgetError, match="epsilon inf"):
         ledger.reserve("patients", [item])

@@ -15,6 +15,7 @@ EXIT_CODES = {
     errors.DataError: 2,
     errors.OutputError: 2,
     errors.ArchiveError: 2,
+    errors.FieldError: 2,
     errors.LedgerError: 2,
     errors.BudgetError: 3,
 }

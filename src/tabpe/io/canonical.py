@@ -111,7 +111,14 @@ def canonical(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def is_nested(kind: pa.DataType) -> bool:
-    """Whether cells of a type are lists, structs or the like, which are no plain values."""
+    """Whether cells of a type are lists, structs or the like, which are no plain values.
+
+    Example:
+        >>> is_nested(pa.dictionary(pa.int32(), pa.list_(pa.string()))), is_nested(pa.string())
+        (True, False)
+    """
+    if pa.types.is_dictionary(kind):
+        return is_nested(kind.value_type)
     return bool(pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind))
 
 

@@ -8,6 +8,7 @@ with variants that leak on purpose.
 import base64
 import itertools
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -135,9 +136,14 @@ def test_a_cell_outside_the_schema_is_not_shown(scene, kind, data, engine):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
     words = (*words, *REMEMBERED, "--engine", engine)
-    assert scene.synth(*words, data=data, schema=schema) == 2, scene.evidence()["stderr"]
     if schema is not None:
-        scene.tabpe("schema", "check", scene.private / schema, scene.private / data)
+        strict = (*words, "--strict")
+        assert scene.synth(*strict, data=data, schema=schema) == 2, scene.evidence()["stderr"]
+        assert scene.leaks() == []
+        shutil.rmtree("run", ignore_errors=True)
+    # Ids can not be estimated, which follows from noisy answers.
+    expected = 2 if kind == "ids to buy" else 0
+    assert scene.synth(*words, data=data, schema=schema) == expected, scene.evidence()["stderr"]
     assert scene.leaks() == []
 
 
@@ -146,7 +152,7 @@ def test_an_error_about_a_cell_has_nothing_behind_it(scene, kind):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
     unit = {"unit": "person", "noise": "opendp"} if words else {}
-    error = scene.fit(scene.private / "table.csv", scene.private / schema, **unit)
+    error = scene.fit(scene.private / "table.csv", scene.private / schema, strict=True, **unit)
     assert isinstance(error, DataError)
     assert name in str(error)
     assert scene.leaks() == []
@@ -185,9 +191,8 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
     users = {"neighbours": Neighbours(max_rows=2), "unit": "person"} if words else {}
-    error = scene.appraise(scene.private / "table.csv", scene.private / schema, **users)
-    assert isinstance(error, DataError)
-    assert name in str(error)
+    found = scene.appraise(scene.private / "table.csv", scene.private / schema, **users)
+    assert found.bought.certificate.private
     assert scene.leaks() == []
 
 
@@ -335,7 +340,7 @@ def test_a_fingerprint_tells_nothing_without_the_key_which_stays_at_home(scene, 
 
     def told(key):
         sums = contents(source, columns, key)
-        return fingerprint(source.form.arrow_types, columns, sums, key)
+        return fingerprint(columns, sums, key)
 
     assert told(key) == fingerprints["a"]
     assert told(b"") not in fingerprints.values()

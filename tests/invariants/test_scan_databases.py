@@ -93,7 +93,7 @@ def test_what_fails_shows_neither_password_nor_cell(scene, database, kind):
 
 
 def test_a_cell_outside_the_schema_is_not_shown(scene, database):
-    error = scene.fit(SqlTable(database.address, "planted"), STRICT)
+    error = scene.fit(SqlTable(database.address, "planted"), STRICT, strict=True)
     assert "column 'ward'" in str(error)
     assert "in row" in str(error)
     assert scene.leaks() == []

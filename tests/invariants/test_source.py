@@ -102,7 +102,7 @@ def test_the_table_of_noise_is_made_and_read_without_floating_point():
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     """But for the audit, which makes one for rows of its own; a broken one asks another."""
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
-    audit = {f"audit/{name}.py" for name in ("system", "channel", "columns", "broken")}
+    audit = {f"audit/{name}.py" for name in ("system", "channel", "columns", "broken", "storage")}
     buying = {"buying/desk.py", "buying/purchase.py"}
     rooms = {"ground.py", "making.py", "pipeline.py", "appraise/purchase.py"}
     baselines = {f"baselines/{name}.py" for name in ("face", "desk", "bins")}

@@ -32,7 +32,7 @@ def test_a_label_that_can_not_be_measured_is_an_error():
     table = pa.table({"id": [f"id {i}" for i in range(1200)], "age": list(range(1200))})
     with pytest.raises(DataError, match="'id'"):
         drafted(table, "id")
-    with pytest.raises(ParameterError, match="label='aeg'"):
+    with pytest.raises(ParameterError, match="label='aeg' is not a column"):
         drafted(table, "aeg")
 
 

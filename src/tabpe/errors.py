@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 _LISTED = 8
-HEADER = "does the first line hold the names of the columns?"
+HEADER = "if it is CSV, does its first line hold the names?"
 _LONGEST_GUESSED = 200
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -188,7 +188,7 @@ def column_hint(name: str, table: Iterable[str], declared: Iterable[str]) -> str
         >>> column_hint("ages", ["age", "sex"], ["ages", "sex"])
         "did you mean 'age'?"
         >>> column_hint("age", ["31", "Ann"], ["age", "sex"])
-        'no declared column is there: does the first line hold the names of the columns?'
+        'no declared column is there: if it is CSV, does its first line hold the names?'
     """
     known = list(table)
     if set(known).isdisjoint(declared):

@@ -43,7 +43,7 @@ def test_init_overwrites_with_force_only(tabpe, folder):
     [
         ("", "empty"),
         ("a,b\n", "no row"),
-        ("a,a\n1,2\n", "twice"),
+        ("a,a\n1,2\n", "same name"),
         ("a,b\n1\n", "cells"),
     ],
 )
@@ -56,10 +56,10 @@ def test_init_refuses_what_is_no_table(tabpe, folder, content, word):
     assert not (folder / "draft.yaml").exists()
 
 
-def test_init_suggests_the_label(tabpe, folder):
+def test_init_refuses_a_label_that_is_not_there(tabpe, folder):
     result = tabpe("schema", "init", "data.csv", "-o", "draft.yaml", "--label", "readmit")
     assert result.exit_code == 2
-    assert "did you mean 'readmitted'" in result.stderr
+    assert "label='readmit' is not a column" in result.stderr
 
 
 def test_check_of_a_declared_schema(tabpe, folder):

@@ -30,7 +30,7 @@ def test_every_limit_is_there_with_its_variable(name):
 
 
 def test_the_limits_that_can_not_be_set_are_there():
-    assert f"| {files._LONGEST_LINE:,} | |" in PAGE
+    assert f"| {files._LONGEST_ROW:,} | |" in PAGE
     assert f"| {in_words(schema_files.LARGEST_JSON)} | |" in PAGE
     yaml = f"{in_words(schema_files.LARGEST_YAML)}; {yaml12.MOST_ENTRIES:,}"
     assert f"| {yaml} | write JSON |" in PAGE

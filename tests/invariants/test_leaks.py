@@ -118,6 +118,7 @@ def spoilt(kind):
 def error_of(data, **machine):
     """The error that fitting `data` ends with."""
     usual = {"epsilon": 1, "delta": 1e-6, "n_samples": 100, "random_state": 0, "verbose": 0}
+    usual["strict"] = True
     with pytest.raises(TabpeError) as caught:
         TabPE(**usual, **machine).fit(data, STRICT)
     return caught.value

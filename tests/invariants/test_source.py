@@ -81,8 +81,8 @@ def test_only_the_table_of_noise_takes_random_bytes():
     }
     taking = {name for name, words in used.items() if words & {"urandom", "getrandom"}}
     assert taking == {"privacy/table.py"}
-    # The seed and the name of a run; the key of fingerprints.
-    assert importing("secrets") == {"run_folder.py", "_home.py"}
+    # The seed and the name of a run; the key of fingerprints; names of files that no one sees.
+    assert importing("secrets") == {"run_folder.py", "_home.py", "_atomic.py"}
 
 
 def test_the_table_of_noise_is_made_and_read_without_floating_point():
@@ -102,7 +102,7 @@ def test_the_table_of_noise_is_made_and_read_without_floating_point():
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     """But for the audit, which makes one for rows of its own; a broken one asks another."""
     outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
-    audit = {f"audit/{name}.py" for name in ("system", "channel", "columns", "broken")}
+    audit = {f"audit/{name}.py" for name in ("system", "channel", "columns", "broken", "storage")}
     buying = {"buying/desk.py", "buying/purchase.py"}
     rooms = {"ground.py", "making.py", "pipeline.py", "appraise/purchase.py"}
     baselines = {f"baselines/{name}.py" for name in ("face", "desk", "bins")}

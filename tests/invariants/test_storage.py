@@ -10,12 +10,16 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from facade import QUICK
+from neighbours import csv_bytes
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
+from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.encode import Encoder
 from tabpe.engines import LoneKeeper, Unit
 from tabpe.errors import TabpeError
@@ -202,3 +206,35 @@ def test_a_strict_run_says_that_refusals_are_not_covered():
     wrong = pd.DataFrame({key: [*cells, "lung"] for key, cells in WARDS.items()})
     with pytest.raises(TabpeError):
         TabPE(epsilon=1.0, delta=1e-6, strict=True, verbose=0).fit(wrong, PLAIN)
+
+
+# All of it together: a release of the table of the demo, byte by byte.
+
+
+def test_the_demo_is_released_byte_by_byte_the_same_from_every_library(tmp_path):
+    private = hospital_table(600)
+    frame = private.to_pandas()
+    csv.write_csv(private, tmp_path / "private.csv")
+    pq.write_table(private, tmp_path / "private.parquet")
+    (tmp_path / "parts").mkdir()
+    floats = private.set_column(0, "age", private["age"].cast(pa.float64()))
+    pq.write_table(private.slice(0, 200), tmp_path / "parts" / "1.parquet")
+    pq.write_table(floats.slice(200), tmp_path / "parts" / "2.parquet", use_dictionary=False)
+    tables = {
+        "pyarrow": private,
+        "pandas": frame,
+        "pandas nullable": frame.convert_dtypes(),
+        "pandas objects": frame.astype(object),
+        "pandas arrow": frame.convert_dtypes(dtype_backend="pyarrow"),
+        "polars": pl.from_arrow(private),
+        "csv": tmp_path / "private.csv",
+        "parquet": tmp_path / "private.parquet",
+        "parquet parts": tmp_path / "parts",
+        "another order": frame.iloc[::-1],
+    }
+    made = {
+        name: csv_bytes(released(data, hospital_schema(), n_samples=100))
+        for name, data in tables.items()
+    }
+    assert {name for name, rows in made.items() if rows != made["pyarrow"]} == set()
+    assert made["pyarrow"].count(b"\n") == 101

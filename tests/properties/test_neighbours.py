@@ -17,6 +17,7 @@ from neighbours import (
     assert_same,
     assert_users,
     bought_scenes,
+    frame_forms,
     scenes,
     tried,
 )
@@ -60,13 +61,13 @@ def test_the_same_cells_have_one_fingerprint_and_one_draft(folder, scene):
 
 
 @tried("release")
-@given(scene=scenes(most=12))
+@given(scene=scenes(most=12, forms=frame_forms))
 def test_the_same_cells_give_the_same_release_and_a_row_changes_no_type(folder, scene):
     assert_release(scene, folder())
 
 
 @tried("users' release")
-@given(scene=scenes(users=True, most=12))
+@given(scene=scenes(users=True, most=12, forms=frame_forms))
 def test_the_same_holds_for_users(folder, scene):
     assert_release(scene, folder(), **USERS)
 

@@ -21,6 +21,7 @@ from neighbours import (
     assert_same,
     assert_users,
     bought_scenes,
+    frame_forms,
     scenes,
     tried,
 )
@@ -35,7 +36,7 @@ CHECKS = {
     "rows": (assert_rows, scenes(), {}),
     "users": (assert_users, scenes(users=True), {}),
     "same": (assert_same, scenes(), {}),
-    "release": (assert_release, scenes(most=12), {}),
+    "release": (assert_release, scenes(most=12, forms=frame_forms), {}),
     "bought": (assert_release, bought_scenes(), BOUGHT),
 }
 

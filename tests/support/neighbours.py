@@ -139,7 +139,7 @@ def moment_kinds(name, **common):
     yield Kind(column, (20240331, 20241231, 20240229), Habits(plain=True))
     moments = tuple(dt.datetime(2024, 1, 1) + dt.timedelta(hours=h) for h in (0, 1, 36, 1000))
     late = dt.datetime(2024, 5, 1, 1, 2, 3, 4)
-    yield Kind(Datetime(name, "2024-01-01", "2024-12-31", **common), (*moments, late))
+    yield Kind(Datetime(name, "2024-01-01", "2024-12-31", **common), (*moments, late, days[2]))
     column = Datetime(name, "2024-01-01", "2024-12-31", "hour", "Europe/Berlin", **common)
     zoned = tuple(one.replace(tzinfo=dt.UTC) for one in moments)
     yield Kind(column, (*moments[:2], *zoned))
@@ -221,6 +221,10 @@ class Scene:
 
 
 forms = st.builds(Form, st.sampled_from(list(LIBRARIES)), st.integers(0, 999))
+# Of pandas and of others in turn: types of what comes out are compared within a library.
+frame_forms = st.builds(
+    Form, st.sampled_from([*LIBRARIES, *["pandas"] * len(LIBRARIES)]), st.integers(0, 999)
+)
 IDS = (1, 2, 3, 40, "a", "007", 2.5, dt.date(2024, 1, 1), True, None, float("nan"))
 
 
@@ -261,7 +265,7 @@ def _row(cells):
 
 def _cells(kind, large):
     """Return cells to draw from: those of the kind as often as all others together."""
-    others = [*AWKWARD, *(LARGE if large else ())]
+    others = [*AWKWARD, *[None] * (len(AWKWARD) // 3), *(LARGE if large else ())]
     if kind.habits.plain:
         others = [cell for cell in others if not isinstance(cell, float) or abs(cell) < 1e9]
     own = list(kind.cells)

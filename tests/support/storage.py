@@ -294,7 +294,7 @@ def _arrow_table(table, rng, habits, **options):
 
 def pandas_column(cells, rng, habits):
     """Return cells as a column of any type of pandas that holds them."""
-    makers = [lambda: pd.Series(_objects(cells, rng, habits), dtype=object)]
+    makers = [lambda: pd.Series(_objects(cells, rng, habits), dtype=object)] * 3
     if not habits.plain:
         makers.append(lambda: _categories(cells, rng, habits))
     known = [cell for cell in cells if not is_missing(cell)]
@@ -331,6 +331,8 @@ def _of_array(array):
 
 
 def _objects(cells, rng, habits):
+    if rng.random() < 0.5:
+        return list(cells)
     return [_object(cell, rng, habits) for cell in cells]
 
 

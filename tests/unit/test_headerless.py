@@ -36,7 +36,7 @@ def refused(call):
 def test_a_declared_schema(headerless):
     message = refused(lambda: TabPE(**FAST).fit(headerless, SCHEMA))
     assert "no column 'age'" in message
-    assert "does the first line hold the names of the columns?" in message
+    assert "does its first line hold the names?" in message
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,17 @@ def test_a_declared_schema(headerless):
 )
 def test_an_estimated_schema(headerless, options):
     model = TabPE(**(FAST | {"schema": "private", "public_rows": 50} | options))
-    assert "does the first line hold the names" in refused(lambda: model.fit(headerless))
+    assert "does its first line hold the names" in refused(lambda: model.fit(headerless))
 
 
 def test_the_column_of_users(headerless):
     model = TabPE(**(FAST | {"unit": "person", "epsilon": 1.0}))
-    assert "does the first line" in refused(lambda: model.fit(headerless, SCHEMA))
+    assert "does its first line" in refused(lambda: model.fit(headerless, SCHEMA))
 
 
 def test_a_draft(headerless):
     for options in ({"label": "ward"}, {"drop": ["ward"]}):
-        assert "does the first line" in refused(lambda o=options: draft_schema(headerless, **o))
+        assert "does its first line" in refused(lambda o=options: draft_schema(headerless, **o))
 
 
 def test_an_evaluation(headerless):

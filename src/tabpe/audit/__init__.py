@@ -8,13 +8,23 @@
 - `columns`: tables of columns, from inside
 - `game`: many small runs, from outside
 - `canaries`: many rows of one run, from outside
+- `storage`: neighbouring tables in many storage forms
 - `broken`: systems that break the promise
 - `report`: what was found
 
 An audit can refute a promise, never prove it. The proof is in `docs/privacy.md`.
 """
 
-from tabpe.audit.report import AuditReport, Claim, Repetition, Shown
+from tabpe.audit.report import AuditReport, Claim, Distance, Repetition, Shown
 from tabpe.audit.run import Effort, audit, audit_broken
 
-__all__ = ["AuditReport", "Claim", "Effort", "Repetition", "Shown", "audit", "audit_broken"]
+__all__ = [
+    "AuditReport",
+    "Claim",
+    "Distance",
+    "Effort",
+    "Repetition",
+    "Shown",
+    "audit",
+    "audit_broken",
+]

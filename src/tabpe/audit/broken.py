@@ -7,8 +7,9 @@ what they touch is stamped NOT PRIVATE, as with `FakeNoise`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from tabpe.audit.system import System
 from tabpe.encode import Marginal, Records
 from tabpe.engines import OwnEngine, Tables, Users
-from tabpe.io import draft_schema
+from tabpe.io import Batch, Source, draft_schema
 from tabpe.privacy import FakeNoise, TableNoise
 from tabpe.schema import Schema
 
@@ -122,6 +123,29 @@ def _apart(users: Users) -> Users:
     return replace(users, owners=np.arange(len(users.owners)))
 
 
+@dataclass(frozen=True, eq=False)
+class TextOfTypes:
+    """A table whose cells are text that names the type of their column. NOT PRIVATE.
+
+    Args:
+        source: The table.
+    """
+
+    source: Source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Yield the rows."""
+        for batch in self.source.batches(names):
+            columns = [
+                pa.array([f"{cells.type}: {cell}" for cell in cells.to_pylist()])
+                for cells in batch.table.columns
+            ]
+            yield replace(batch, table=pa.table(columns, names=batch.table.schema.names))
+
+
 BROKEN = (
     System("votes twice", noise=TableNoise, engine=VotesTwice, tables=TablesTwice, table=_doubled),
     System("sigma / sqrt 2", noise=NarrowNoise),
@@ -131,4 +155,5 @@ BROKEN = (
     System("bounds from data", noise=TableNoise, schema=_drafted),
 )
 BROKEN_AT_THE_TILL = (System("many for the price of one", noise=TableNoise, paid=lambda _: 1),)
+BROKEN_IN_STORAGE = (System("text of storage types", source=TextOfTypes),)
 BROKEN_FOR_USERS = (System("a vote for each row of a user", users=_apart),)

@@ -15,8 +15,9 @@ _MEANING = """\
 'shown' is a lower bound on epsilon: attacks on the audited code prove, but for a chance of \
 {alarm:g}, that epsilon is at least that. 'visible' is the most that this attack could have shown \
 with so many samples; a claim beyond is out of its sight. A bound above the claim refutes the \
-promise, and so does noise that repeats. A bound under the claim proves nothing: an audit can \
-refute a promise, never prove it. What proves this one is in docs/privacy.md."""
+promise, and so does noise that repeats, or a row that moves a histogram by a length (L2) of more \
+than one. A bound under the claim proves nothing: an audit can refute a promise, never prove it. \
+What proves this one is in docs/privacy.md."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,41 @@ class Repetition:
         return {"kind": "repetition of noise", **dataclasses.asdict(self), "holds": self.holds}
 
 
-Finding = Shown | Repetition
+@dataclass(frozen=True)
+class Distance:
+    """How far one row or user moves what is measured, at most.
+
+    Args:
+        test: What was compared.
+        moved: The largest distance between a histogram of one table and of its neighbour.
+        samples: How many pairs of tables were compared.
+
+    Example:
+        >>> Distance("storage: one row more", moved=1.0, samples=56).holds
+        True
+    """
+
+    test: str
+    moved: float
+    samples: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether that is what the accounting assumes."""
+        return self.moved <= 1.0
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """What the table says."""
+        verdict = "counts one" if self.holds else "COUNTS MORE THAN ONE"
+        return f"L2 {self.moved:.2g}", "", "", verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return {"kind": "distance of neighbours", **dataclasses.asdict(self), "holds": self.holds}
+
+
+Finding = Shown | Repetition | Distance
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from tabpe.audit.broken import BROKEN, BROKEN_AT_THE_TILL, BROKEN_FOR_USERS
+from tabpe.audit.broken import (
+    BROKEN,
+    BROKEN_AT_THE_TILL,
+    BROKEN_FOR_USERS,
+    BROKEN_IN_STORAGE,
+)
 from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
 from tabpe.audit.columns import Columns
 from tabpe.audit.game import FITTED, Game
 from tabpe.audit.report import AuditReport, Claim, Finding
+from tabpe.audit.storage import Storage
 from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
 from tabpe.privacy import OpenDPNoise, TableNoise
@@ -36,6 +42,7 @@ class Effort:
         soft_channel: The votes where a row has several, and each histogram is asked for twice.
         columns: Tables of columns.
         fitted_game: Many small runs of the strategy of the usual preset.
+        storage: Neighbouring tables in many storage forms.
     """
 
     channel: Channel = field(default_factory=Channel)
@@ -47,6 +54,7 @@ class Effort:
     soft_channel: Channel = field(default_factory=lambda: Channel(2**20, 4, each=4, repeats=2))
     columns: Columns = field(default_factory=Columns)
     fitted_game: Game = field(default_factory=lambda: Game(200, FITTED, "runs of best"))
+    storage: Storage = field(default_factory=Storage)
 
 
 def audit(
@@ -74,7 +82,7 @@ def audit(
         >>> few = Effort(*votes, Game(20), Places(20), Edges(5, 10), *several)
         >>> report = audit(epsilon=1.0, effort=few)
         >>> report.holds, len(report.findings)
-        (True, 30)
+        (True, 32)
     """
     effort, claim = effort or Effort(), _claim(epsilon, delta)
     on_test("votes, opendp")
@@ -85,6 +93,7 @@ def audit(
     findings += _channel(by_table, claim, effort, on_test, "votes, table")
     findings += _several(by_table, claim, effort, on_test)
     findings += _pipeline(SHIPPED, claim, effort, on_test)
+    findings += _storage(SHIPPED, effort, on_test)
     return AuditReport(SHIPPED.name, claim, tuple(findings))
 
 
@@ -119,6 +128,9 @@ def audit_broken(
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     for system in BROKEN_AT_THE_TILL:
         findings = _several(system, claim, effort, on_test)
+        reports.append(AuditReport(system.name, claim, tuple(findings)))
+    for system in BROKEN_IN_STORAGE:
+        findings = _storage(system, effort, on_test)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     for system in BROKEN_FOR_USERS:
         findings = _user_channel(system, claim, effort, on_test)
@@ -155,6 +167,11 @@ def _several(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> l
 def _user_channel(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
     on_test("votes of users")
     return effort.user_channel.audit(system, claim, "votes of users")
+
+
+def _storage(system: System, effort: Effort, on_test: OnTest) -> list[Finding]:
+    on_test("storage forms")
+    return list(effort.storage.audit(system))
 
 
 def _pipeline(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:

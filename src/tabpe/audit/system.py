@@ -12,6 +12,7 @@ from tabpe.audit.report import Claim
 from tabpe.engines import OwnEngine, Tables, Users
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolve import Strategy
+from tabpe.io import Source
 from tabpe.privacy import NoiseSource, OpenDPNoise
 from tabpe.schema import Schema
 from tabpe.synthesizer import TabPE
@@ -32,6 +33,7 @@ class System:
         users: Takes whose the rows are, and returns whose the engine takes them for.
         table: Takes a private table, and returns the one that is fitted.
         schema: Takes the declared schema and the table, and returns the one that is used.
+        source: Takes what reads a stored table, and returns what is read.
     """
 
     name: str = "as shipped"
@@ -42,6 +44,7 @@ class System:
     users: Callable[[Users], Users] = lambda users: users
     table: Callable[[pa.Table], pa.Table] = lambda table: table
     schema: Callable[[Schema, pa.Table], Schema] = lambda declared, _: declared
+    source: Callable[[Source], Source] = lambda source: source
 
     def release(
         self, table: pa.Table, schema: Schema, claim: Claim, config: Strategy, size: int

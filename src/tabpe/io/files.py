@@ -27,7 +27,7 @@ from tabpe.io.parquet import ParquetTable
 # No file that deflate packed unfolds to more than this many times its size.
 _DEFLATE_RATIO = 1032
 # No row that Arrow reads is longer.
-_LONGEST_LINE = 2**20
+_LONGEST_ROW = 2**20
 # A header, and whether there is a row below it, is told by so many lines: more than a cell has.
 _PEEKED = 2**18
 
@@ -158,20 +158,11 @@ class CsvFile:
         """Yield the rows that are not blank, the header first; refuse to look further for them."""
         with self._bytes() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
-            lines = self._lines(text, most_lines)
-            yield from (row for row in csv.reader(lines, strict=True) if row)
-
-    def _lines(self, text: io.TextIOWrapper, most: int | None) -> Iterator[str]:
-        """Yield lines as long as they have an end, or else one would be all of the file."""
-        for number in itertools.count():
-            line = text.readline(_LONGEST_LINE + 1)
-            if len(line) > _LONGEST_LINE:
-                raise DataError(f"{self.path}: a line of more than {_LONGEST_LINE:,} letters.")
-            if line and number == most:
-                raise DataError(f"{self.path}: no row in {most:,} lines: take out blank ones.")
-            if not line:
-                return
-            yield line
+            lines = _Lines(text, str(self.path), most_lines)
+            for row in csv.reader(lines, strict=True):
+                lines.letters = 0
+                if row:
+                    yield row
 
     def _bytes(self) -> _Unfolded:
         return _Unfolded(self.path, self.limits)
@@ -281,6 +272,31 @@ KINDS: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
 
 def _not_readable(kind: str) -> Any:
     return lambda: f"not a readable {kind} file."
+
+
+class _Lines:
+    """Lines as long as they, and rows of them, have an end: one could be all of the file.
+
+    Args:
+        text: The file.
+        where: How errors call it.
+        most: How many lines to look at; None for all.
+    """
+
+    def __init__(self, text: io.TextIOWrapper, where: str, most: int | None) -> None:
+        self._text, self._where, self._left = text, where, most
+        self.letters = 0  # of the row so far
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._text.readline(_LONGEST_ROW + 1):
+            self.letters += len(line)
+            if self.letters > _LONGEST_ROW:
+                raise DataError(f"{self._where}: a row of more than {_LONGEST_ROW:,} letters.")
+            if self._left == 0:
+                raise DataError(f"{self._where}: no row in {_PEEKED:,} lines: take out blank ones.")
+            if self._left is not None:
+                self._left -= 1
+            yield line
 
 
 class _Unfolded(io.RawIOBase):

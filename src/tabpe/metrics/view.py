@@ -215,7 +215,7 @@ def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[C
 def _flat(name: str, cells: pa.ChunkedArray) -> pa.Array:
     if is_nested(cells.type):
         raise DataError(f"column {name!r} holds lists or the like: expected plain values.")
-    return flat(cells)
+    return flat(cells, name)
 
 
 def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:

@@ -98,7 +98,7 @@ class Certificate:
         head = {"format": self.format, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         if self.measurements_sha256 is None:
-            plain.pop("measurements_sha256")
+            del plain["measurements_sha256"], plain["strict"]
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows

@@ -41,6 +41,7 @@ class _Finding:
     epsilon: float | None = None
     visible: float | None = None
     p_value: float | None = None
+    moved: float | None = None
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,10 @@ def read_certificate(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, ArchiveError):
             raise
-        raise ArchiveError(f"{path}: not a certificate: expected JSON.") from None
+        raise ArchiveError(
+            f"{path}: not a certificate: expected JSON, with each key once and numbers that a "
+            f"float can hold."
+        ) from None
     if not isinstance(plain, dict):
         raise ArchiveError(f"{path}: not a certificate: expected a mapping of fields.")
     return plain

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tabpe.audit import AuditReport, Claim, Repetition, Shown
+from tabpe.audit import AuditReport, Claim, Distance, Repetition, Shown
 
 CLAIM = Claim(10.0, 1e-5)
 UNDER = Shown("votes, opendp: Gaussian DP", CLAIM, epsilon=9.5, visible=47.0, samples=262_144)
@@ -54,3 +54,11 @@ def test_its_json_holds_every_number():
     first, second = found["findings"]
     assert (first["epsilon"], first["visible"], first["holds"]) == (10.5, 47.0, False)
     assert (second["p_value"], second["holds"]) == (0.3, True)
+
+
+def test_a_distance_of_more_than_one_refutes():
+    fine, far = (Distance("storage: one row more", moved, 9) for moved in (1.0, 1.5))
+    report = AuditReport("as shipped", CLAIM, (fine, far))
+    assert report.refuting == ("storage: one row more",)
+    assert "COUNTS MORE THAN ONE" in str(report)
+    assert report.to_dict()["findings"][1]["moved"] == 1.5

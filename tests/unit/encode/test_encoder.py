@@ -320,7 +320,7 @@ def test_the_same_table_in_another_library_or_type_gives_the_same_bits(frame):
 
 def test_a_missing_column_comes_with_the_closest_name():
     with pytest.raises(DataError, match="no column 'age': did you mean 'ages'"):
-        Encoder(Schema((AGE,))).encode(pa.table({"ages": [1], "ill": [True]}))
+        Encoder(Schema((AGE, ILL))).encode(pa.table({"ages": [1], "ill": [True]}))
 
 
 def test_a_missing_label_is_named():

@@ -1,5 +1,6 @@
 """Small files that unfold to more than a machine has: read in bounded memory, or refused."""
 
+import gzip
 import sys
 
 import numpy as np
@@ -156,3 +157,33 @@ def test_headers_that_are_no_headers_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(DataError, match="not a readable Parquet file"):
             list(open_source(path).batches())
+
+
+WIDE = b"b," * 2**19  # a line of which no limit is reached
+LINE = b'y",' + WIDE[: 2**20 - 8] + b'"y\n'  # one that begins and ends in a quoted cell
+ENDLESS = {
+    "header": (b"", b"x" * 2**20),
+    "quoted header": (b'"', b"x" * 2**20),
+    "quoted header of lines": (b'"', b"xxxxxxx\n" * 2**17),
+    "header of many cells": (b'"', LINE),
+    "cell": (b"a,b\n1,2\n3,", b"x" * 2**20),
+    "quoted cell": (b'a,b\n1,2\n3,"', b"x" * 2**20),
+    "quoted cell of lines": (b'a,b\n1,2\n3,"', b"xxxxxxx\n" * 2**17),
+    "row of many cells": (b'a,b\n1,2\n3,"', LINE),
+}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize("case", ENDLESS)
+def test_a_row_of_csv_without_end_is_refused(tmp_path, case, name):
+    """Each would take more than the limit if it were held as a whole."""
+    begin, again = ENDLESS[case]
+    path = tmp_path / name
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wb") as file:
+        file.write(begin)
+        for _ in range(192):
+            file.write(again)
+    outcome = read_bounded(path, gigabytes=0.5)
+    assert outcome.is_refused, outcome
+    assert "does not fit into memory" not in outcome.said

@@ -215,8 +215,8 @@ def test_dropped_columns_are_left_out_whatever_they_hold():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": "outcom"}, "label='outcom' is not a column: did you mean 'outcome'"),
-        ({"drop": ["nam"]}, "drop='nam' is not a column: did you mean 'name'"),
+        ({"label": "outcom"}, "label='outcom' is not a column: no declared column is there"),
+        ({"drop": ["nam"], "label": "outcome"}, "drop='nam' is not a column: did you mean 'name'"),
         ({"label": "name", "drop": ["name"]}, "label='name' is not a column"),
         ({"drop": ["name", "outcome"]}, "at least one column"),
     ],

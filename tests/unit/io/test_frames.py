@@ -178,8 +178,8 @@ def test_levels_of_column_names_are_refused():
     ],
     ids=["pandas", "arrow"],
 )
-def test_a_duplicate_column_is_refused_by_name(frame):
-    with pytest.raises(DataError, match=r"'age'.*twice"):
+def test_a_duplicate_column_is_refused_by_its_places(frame):
+    with pytest.raises(DataError, match="columns 1 and 2 have the same name"):
         open_table(frame)
 
 

@@ -109,13 +109,13 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_rest(file):
 
 
 @pytest.mark.parametrize("content", ["a,b,a\n1,2,3\n", 'a,b,"a"\n1,2,3\n'])
-def test_a_duplicate_header_is_refused_by_name(file, content):
-    assert "the column 'a' stands there twice" in refusal(file(content))
+def test_a_duplicate_header_is_refused_by_its_places(file, content):
+    assert "columns 1 and 3 have the same name" in refusal(file(content))
 
 
 @pytest.mark.parametrize("content", ["a,,c\n1,2,3\n", "a, ,c\n1,2,3\n", 'a,"",c\n1,2,3\n'])
 def test_a_column_without_a_name_is_refused_by_place(file, content):
-    assert refusal(file(content)) == "column 2 has no name."
+    assert refusal(file(content)).startswith("column 2 has no name")
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_parquet_without_rows_is_refused(tmp_path):
     assert "no row" in refusal(tmp_path / "none.parquet")
 
 
-def test_a_duplicate_column_in_parquet_is_refused_by_name(tmp_path):
+def test_a_duplicate_column_in_parquet_is_refused_by_its_places(tmp_path):
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["age", "age"])
     pq.write_table(table, tmp_path / "twice.parquet")
-    assert "the column 'age' stands there twice" in refusal(tmp_path / "twice.parquet")
+    assert "columns 1 and 2 have the same name" in refusal(tmp_path / "twice.parquet")
 
 
 def test_a_pattern_reads_all_files_in_the_order_of_their_names(file, tmp_path):

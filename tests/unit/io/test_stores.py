@@ -116,10 +116,10 @@ def test_missing_cells_of_csv_are_blank_text_and_ragged_rows_refused(store):
         ({"a.csv": b""}, "the file is empty"),
         ({"a.csv.gz": b"x"}, "unpack it, or use Parquet"),
         ({"a.csv": b"a\n1\n", "b.csv": b"b\n1\n"}, "columns differ"),
-        ({"a.csv": b"a,a\n1,1\n"}, "stands there twice"),
+        ({"a.csv": b"a,a\n1,1\n"}, "have the same name"),
         ({"a.csv": b"a\n1\n", "b.parquet": b"PAR1"}, "of one kind"),
         ({"a.parquet": b"PAR1zzcellqx"}, "can not be read"),
-        ({"x=1/a.csv": b"x\n1\n"}, "stands there twice"),
+        ({"x=1/a.csv": b"x\n1\n"}, "have the same name"),
     ],
 )
 def test_what_is_no_table_is_refused(store, request, files, message):

@@ -32,7 +32,7 @@ def test_a_label_that_can_not_be_measured_is_an_error():
     table = pa.table({"id": [f"id {i}" for i in range(1200)], "age": list(range(1200))})
     with pytest.raises(DataError, match="'id'"):
         drafted(table, "id")
-    with pytest.raises(ParameterError, match="did you mean 'age'"):
+    with pytest.raises(ParameterError, match="label='aeg' is not a column"):
         drafted(table, "aeg")
 
 
@@ -46,7 +46,7 @@ def test_another_numeric_label_gets_classes_from_the_table():
     table = pa.table({"age": [*range(100), 0.5], "ill": [True] * 101})
     assert len(labelled(schema, "age", table).label_cuts) == 3
     few = labelled(schema, "age", table.slice(0, 5))
-    assert few.class_names == ("0.0", "1.0", "2.0", "3.0", "4.0")
+    assert few.class_names == ("0", "1", "2", "3", "4")
     assert labelled(schema, "ill", table).label_cuts is None
     assert labelled(schema, None, table) is schema
 
@@ -63,11 +63,10 @@ def test_a_column_of_nulls_is_named_as_that():
         drafted(table, "no")
 
 
-def test_how_long_something_took_is_left_out():
+def test_how_long_something_took_is_a_number_of_seconds():
     table = pa.table({"took": [timedelta(hours=1), timedelta(hours=2)], "age": [1, 2]})
-    schema, notes = drafted(table, None)
-    assert schema.names == ("age",)
-    assert "'took' is of type duration" in notes[1]
+    schema, _ = drafted(table, None)
+    assert (schema["took"].min, schema["took"].max) == (3600, 7200)
 
 
 @pytest.mark.parametrize(

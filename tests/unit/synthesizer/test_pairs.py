@@ -8,7 +8,7 @@ import pytest
 
 from facade import FLOORS, LISTED, QUICK_PAIRS, USERS, bill, buying_fit, fake_fit, fitted, listed
 from tabpe import Schema
-from tabpe.errors import BudgetError
+from tabpe.errors import ArchiveError
 from tabpe.evolve.config import COLUMNS, PAIRS
 from tabpe.io import batches
 from tabpe.privacy import FakeNoise
@@ -169,5 +169,5 @@ def test_a_spent_run_whose_folder_lost_its_pairs_measures_nothing(table, tmp_pat
     changes = USUAL | {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
     fitted(table, LISTED, **changes)
     (tmp_path / "run" / "tables-of-pairs-001.measured").unlink()
-    with pytest.raises(BudgetError, match="tables of pairs: the run is spent in the ledger"):
+    with pytest.raises(ArchiveError, match=r"measurement \d+ is missing"):
         fitted(table, LISTED, **changes)

@@ -199,7 +199,7 @@ def test_an_empty_bill_is_seen():
         "not json",
         '{"format": 1, "format": 1}',
         '{"format": NaN}',
-        f'{{"delta": {10**400}}}',
+        '{"format": 1, "epsilon": 1e999}',
         "[" * 100_000,
         "\udcff",
     ],
@@ -232,7 +232,7 @@ def test_the_schema_of_these_tests_is_plain():
         ({"epsilon": "1"}, ["epsilon"]),
         ({"surprise": 1}, ["surprise"]),
         ({"bill": [{"name": "votes"}]}, ["bill[0].sigma"]),
-        ({"delta": "tiny", "notes": 5, "private": 1}, ["delta", "notes", "private"]),
+        ({"delta": 2, "notes": 5, "private": 1}, ["delta", "notes", "private"]),
         ({"adjacency": "far"}, ["adjacency"]),
     ],
 )

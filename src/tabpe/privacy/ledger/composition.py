@@ -43,8 +43,8 @@ _MOST_STEPS = 40
 # Losses for which the bound is asked, and what is added to it. The exact total rounds up by less
 # than that, and was never found within 3% of the bound.
 _BOUNDED, _BOUND_ROOM = (1e-6, 100.0), 0.01
-# What one more run is taken to be: so many rounds.
-_ROUNDS = 15
+# What one more run is taken to be: so few rounds that others of its epsilon cost no more.
+_ROUNDS = 4
 _DIGITS = 3
 _CAUTION = 0.998
 
@@ -124,9 +124,7 @@ def _bound(entries: Sequence[Entry], budget: Budget) -> float:
     nothing, or so large that losses lie far apart, is left to the exact composition, which rounds.
     """
     delta = _delta_left(entries, budget, budget.epsilon)
-    loss = budget.neighbours.squared_distance * math.fsum(
-        item.loss for entry in entries for item in entry.bill
-    )
+    loss = _loss_of(entries, budget.neighbours)
     if budget.unit is not None or delta < SMALLEST_DELTA or not _BOUNDED[0] < loss < _BOUNDED[1]:
         return math.inf
     return epsilon_of_loss(loss, delta) * (1 + _BOUND_ROOM)
@@ -141,13 +139,22 @@ def _epsilon_given_slack(entries: Sequence[Entry], budget: Budget, promise: floa
     found = composed_epsilon(items, delta, relation, adaptive=True)
     limits = [entry.limit for entry in entries if entry.limit is not None]
     if limits:
-        # Replaced rows are two rows apart: four times the zCDP of one, and twice that of noise.
-        apart = relation.squared_distance
-        loss = apart**2 * math.fsum(limits) + apart * math.fsum(item.loss for item in items)
-        return max(found, epsilon_of_loss(loss, delta))
+        return max(found, epsilon_of_loss(_loss_of(entries, relation), delta))
     if len(entries) == 1 and not entries[0].adaptive:
         return min(found, composed_epsilon(items, delta, relation))
     return found
+
+
+def _loss_of(entries: Sequence[Entry], relation: Neighbours) -> float:
+    """Return the loss of all entries in zCDP: the whole limit of a run that is held to one."""
+    # Replaced rows are two rows apart: four times the zCDP of one, and twice that of noise.
+    apart = relation.squared_distance
+    return math.fsum(
+        apart * math.fsum(item.loss for item in entry.bill)
+        if entry.limit is None
+        else apart**2 * entry.limit
+        for entry in entries
+    )
 
 
 def _delta_left(entries: Sequence[Entry], budget: Budget, promise: float) -> float:

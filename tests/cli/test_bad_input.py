@@ -189,12 +189,13 @@ def test_what_the_machine_can_not_give(synth, folder, words, said):
 @pytest.mark.parametrize(
     "words", [[], ["--engine", "stream"], ["--engine", "stream", "--no-spill"]]
 )
-def test_a_bad_cell_in_a_folder_is_named_by_file_and_row(tabpe, folder, words):
+def test_in_strict_mode_a_bad_cell_in_a_folder_is_named_by_file_and_row(tabpe, folder, words):
     (folder / "in").mkdir()
     (folder / "in" / "a.csv").write_text((folder / "data.csv").read_text())
     rewrite(folder, lambda lines: with_cell(lines, 5, "age", SECRET))
     (folder / "data.csv").rename(folder / "in" / "b.csv")
-    result = tabpe("synth", "in", "--schema", "schema.yaml", "-o", "out.csv", *words)
+    usual = ("--schema", "schema.yaml", "--strict", "-o", "out.csv")
+    result = tabpe("synth", "in", *usual, *words)
     assert_refused(result, folder, "in/b.csv: column 'age'", "row 5")
     assert SECRET not in result.output
 

@@ -115,7 +115,7 @@ def test_a_cell_outside_the_schema_is_not_shown_by_workers(scene, ray):
     private = table()
     spoilt = ["x31 years"] + [str(cell) for cell in private["age"].to_pylist()[1:]]
     scene.store(private.set_column(private.schema.names.index("age"), "age", pa.array(spoilt)))
-    error = scene.fit(scene.private / "table.parquet", verbose=1, **RAY)
+    error = scene.fit(scene.private / "table.parquet", verbose=1, strict=True, **RAY)
     assert isinstance(error, DataError)
     assert "table.parquet: column 'age'" in str(error)
     assert "x31 years" not in "".join(scene.said)

@@ -22,6 +22,7 @@ from tabpe.resources import Resources
 ALONE = Resources.of(n_jobs=1)
 TABLE = table(300, 5)
 AGES = Encoder(Schema((Integer("age", 0, 9),)))
+STRICT_AGES = Encoder(Schema((Integer("age", 0, 9),)), strict=True)
 
 
 @pytest.fixture
@@ -179,29 +180,30 @@ def test_errors_of_workers_arrive_without_private_words(crewed, capfd):
     assert secret not in "".join(capfd.readouterr())
 
 
-def test_a_cell_that_can_not_be_read_is_named_by_file_and_row(crewed, tmp_path):
+def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(crewed, tmp_path):
     ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9})
     pq.write_table(ages, tmp_path / "t.parquet", row_group_size=10)
     keeper = crewed(tmp_path / "t.parquet")
     for count in (
-        lambda: keeper.tables(AGES).row_count(),
-        lambda: keeper.hold(AGES, 1 / 3).prepare(Sight(np.array([False]))),
+        lambda: keeper.tables(STRICT_AGES).row_count(),
+        lambda: keeper.hold(STRICT_AGES, 1 / 3).prepare(Sight(np.array([False]))),
     ):
         with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
             count()
+    assert keeper.tables(AGES).row_count().tolist() == [100]
 
 
-def test_a_cell_of_a_user_is_named_by_the_row_that_it_had(crewed):
+def test_in_strict_mode_a_cell_of_a_user_is_named_by_the_row_that_it_had(crewed):
     ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9, "person": list(range(100))})
     unit = dataclasses.replace(UNIT, names=("age",))
     with pytest.raises(CellError, match="in row 91"):
-        crewed(ages, unit).tables(AGES).class_counts()
+        crewed(ages, unit).tables(STRICT_AGES).class_counts()
 
 
-def test_a_cell_of_a_frame_is_named_by_partition_and_row(crewed, spark):
+def test_in_strict_mode_a_cell_of_a_frame_is_named_by_partition_and_row(crewed, spark):
     frame = spark.createDataFrame(pa.table({"age": ["1", "x", "1"]})).coalesce(1)
     with pytest.raises(CellError, match=r"partition 0: column 'age'.* in row 2"):
-        crewed(frame).tables(AGES).row_count()
+        crewed(frame).tables(STRICT_AGES).row_count()
 
 
 def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark, capfd):

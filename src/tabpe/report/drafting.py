@@ -6,6 +6,8 @@ measured is left out and named; unless it is the label, without which the report
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -91,7 +93,7 @@ def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]
         (('age',), ("left out: the synthetic table has no column 'id': known: 'age'",))
     """
     faults = {
-        column.name: fault_of("synthetic", synthetic, Schema((column,)))
+        column.name: fault_of("synthetic", synthetic, Schema((column,)), schema.names)
         for column in schema.columns
     }
     label = schema.target
@@ -104,11 +106,20 @@ def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]
     return Schema(kept, label=schema.label, label_cuts=schema.label_cuts), tuple(notes)
 
 
-def fault_of(role: str, table: pa.Table, schema: Schema) -> str | None:
-    """Return why a table can not be measured by a schema, if it can not."""
+def fault_of(
+    role: str, table: pa.Table, schema: Schema, declared: Sequence[str] = ()
+) -> str | None:
+    """Return why a table can not be measured by a schema, if it can not.
+
+    Args:
+        role: Which table it is.
+        table: The table.
+        schema: The schema.
+        declared: All columns that are declared, if the schema has some of them alone.
+    """
     for name in schema.names:
         if name not in table.schema.names:
-            hint = column_hint(name, table.schema.names, schema.names)
+            hint = column_hint(name, table.schema.names, declared or schema.names)
             return f"the {role} table has no column {name!r}: {hint}"
     try:
         views(schema, [table])

@@ -169,7 +169,11 @@ def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
 @pytest.mark.parametrize(
     ("given", "drop", "message"),
     [
-        ({"columns": [{"name": "agee"}]}, ["bmi"], "column 'agee' is not a column.*'age'"),
+        (
+            {"columns": [{"name": "agee"}, {"name": "ill"}]},
+            [],
+            "column 'agee' is not a column.*'age'",
+        ),
         ({"label": "ilness"}, [], "label 'ilness' is not a column"),
         ({"label": "ill"}, ["bmj"], "drop 'bmj' is not a column.*'bmi'"),
         ({"columns": [{"name": "age"}]}, ["age"], "column 'age' is not a column"),

@@ -3,8 +3,8 @@
     python -m bench.storage --before /path/to/old/.venv/bin/python [--repeats 5]
 
 Each run is a process of its own: it makes a table, fits once on few rows, so that loading packages
-is not counted, and then times `fit`, on one thread. Times are of the processor: others on the machine
-machine. The figure is the ratio of the medians, and of the least times.
+is not counted, and then times `fit` on one thread. Runs of the two versions take turns. Times are
+those of the processor. The figure is the ratio of the medians, and of the least times.
 
 - 35,000 rows, ten numbers and two classes: the default strategy.
 - 35,000 rows with six categories as text and four numbers: the default strategy.

@@ -30,7 +30,7 @@ def test_from_a_draft_to_a_report(tabpe, ward):
     assert result.exit_code == 0, result.output
     assert "tabpe schema check draft.yaml sqlite:///ward.db --table patients" in result.stdout
     result = tabpe("schema", "check", "schema.yaml", ward, *named)
-    assert "sqlite:///ward.db fits" in result.stdout
+    assert "rows: fits" in result.stdout
     result = tabpe("synth", ward, *named, *SYNTH, "--epsilon", "5")
     assert result.exit_code == 0, result.output
     result = tabpe("evaluate", ward, "out.csv", *named, "-o", "report.html")

@@ -68,7 +68,7 @@ def test_a_changed_certificate_fails_with_1(released, tabpe):
     assert "FAILED  epsilon" in result.stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 2}', "tabpe"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 3}', "tabpe"])
 def test_what_is_no_certificate_is_refused_with_2(tabpe, folder, text):
     (folder / "bad.json").write_text(text)
     result = tabpe("verify", "bad.json")

@@ -22,6 +22,7 @@ from tabpe.audit.canaries import Edges, Places
 from tabpe.audit.channel import Channel
 from tabpe.audit.columns import Columns
 from tabpe.audit.game import FITTED, Game
+from tabpe.audit.storage import Storage
 
 ROOT = Path(__file__).resolve().parents[1]
 QUICK = Effort(
@@ -34,6 +35,7 @@ QUICK = Effort(
     Channel(2**10, 2, each=4, repeats=2),
     Columns(2**10, 4),
     Game(20, FITTED, "runs of best"),
+    Storage(1, 20),
 )
 
 

@@ -23,4 +23,4 @@ def test_a_smoke_run_writes_every_finding(tmp_path):
     assert result["epsilon"] == 2.0
     assert result["shipped"]["holds"]
     assert len(result["shipped"]["findings"]) == 32
-    assert len(result["broken"]) == 8
+    assert len(result["broken"]) == 9

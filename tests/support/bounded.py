@@ -14,7 +14,9 @@ import pyarrow as pa, pyarrow.compute, pyarrow.csv, pyarrow.dataset, pyarrow.par
 from tabpe.errors import TabpeError
 from tabpe.io import open_source
 
-# Threads and their stacks are there before the limit is.
+# Threads and their stacks are there before the limit is, and as many on every machine.
+pa.set_cpu_count(2)
+pa.set_io_thread_count(2)
 pa.array(range(10)).cast(pa.string())
 pages = int(open("/proc/self/statm").read().split()[0])
 most = pages * resource.getpagesize() + {most}

@@ -464,9 +464,17 @@ def _contents(scene, places):
 
 
 def _key(cell):
-    number = number_of(cell)
+    """Return what a cell is, whether it is an object or its text: true is 1."""
     if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
         return None
+    if isinstance(cell, str) and cell.strip().lower() in ("true", "false"):
+        cell = cell.strip().lower() == "true"
+    if isinstance(cell, bool):
+        return int(cell)
+    if isinstance(cell, str):
+        with contextlib.suppress(ValueError):
+            return number_of(float(cell))
+    number = number_of(cell)
     return cell if number is None else number
 
 

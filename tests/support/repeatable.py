@@ -5,6 +5,9 @@ without a `random_state`. In tests they take it from a generator that is seeded 
 test, or of the fixture, which asks for it. All else about them stays: they say that they are
 private, and refuse what they refuse. Processes that a test starts have real noise.
 
+Hypothesis draws some examples from constants of the modules that are loaded just then, so that they
+depend on which tests ran before. Here it takes its own constants alone.
+
 Tests of the noise itself keep the real one: each of them states how seldom it fails by chance.
 TABPE_REAL_NOISE=1 gives real noise to all tests, which shows how wide their margins are.
 """
@@ -16,6 +19,7 @@ import secrets
 import zlib
 
 import numpy as np
+from hypothesis.internal.conjecture import providers
 
 from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
 
@@ -54,6 +58,10 @@ def install():
         kind.draw = _drawn(kind.draw)
     OpenDPNoise.choose = _chosen(OpenDPNoise.choose)
     secrets.randbits = _seed(secrets.randbits)
+    # Older versions do not look for such constants.
+    if hasattr(providers, "_get_local_constants"):
+        none = providers.Constants()
+        providers._get_local_constants = lambda: none
 
 
 def _source():

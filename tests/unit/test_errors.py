@@ -34,7 +34,7 @@ def test_every_error_of_the_package_has_an_exit_code_here():
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.TabpeError)
     }
-    assert kinds - {errors.CellError, errors.FieldError} == set(EXIT_CODES)
+    assert kinds - {errors.CellError} == set(EXIT_CODES)
 
 
 @pytest.mark.parametrize(

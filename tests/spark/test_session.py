@@ -1,7 +1,10 @@
 """Sessions that are not there: what is missing is named, at once."""
 
+import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +34,41 @@ def test_without_java_it_is_asked_for(installed, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(TabpeError, match="Spark needs Java 17"):
         TabPE(**(FAST | {"engine": "spark"})).fit(of_people(50), SCHEMA)
+
+
+STARTED = """
+import json, os
+from sockets import is_loopback, listening
+from tabpe.engines.spark_session import joined_context
+from tabpe.resources import Resources
+
+context, leave = joined_context(Resources.of(n_jobs=1))
+assert context.parallelize(range(5), 2).map(lambda one: one + 1).sum() == 15
+found = listening(os.getpid())
+settings = dict(context.getConf().getAll())
+leave()
+print(json.dumps({
+    "count": len(found),
+    "reachable": [str(one) for one in found if not is_loopback(one[0])],
+    "authenticate": settings.get("spark.authenticate"),
+    "ui": settings.get("spark.ui.enabled"),
+}))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sockets are told by Linux")
+def test_a_session_that_is_started_here_listens_on_the_loopback_address_alone(installed):
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "support")}
+    ended = subprocess.run(
+        [sys.executable, "-c", STARTED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["count"] > 0
+    assert told["reachable"] == []
+    assert (told["authenticate"], told["ui"]) == ("true", "false")

@@ -1,13 +1,16 @@
 """A Ray cluster to count on: one that runs already, or one that is started for a run.
 
 What is started here ends with the run. It tells nobody of itself, and says nothing in the terminal.
+It listens on the loopback address alone, and answers nobody without a token that the run makes up.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from tabpe.engines.crewed import CrewKeeper
@@ -20,6 +23,9 @@ from tabpe.resources import Resources
 
 ADDRESS = "RAY_ADDRESS"
 _PATIENCE = 10.0  # seconds
+_LOOPBACK = "127.0.0.1"
+_MANY_MACHINES, _CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "ENABLE_RAY_CLUSTER"
+_AUTH_MODE, _AUTH_TOKENS = "RAY_AUTH_MODE", ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 # A row that does not fit into memory would be written into a file that has a name.
 _NO_FILES = {"automatic_object_spilling_enabled": False}
@@ -70,17 +76,65 @@ def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
         )
     address = resources.address or os.environ.get(ADDRESS)
     if address is None:
+        return _started(ray, resources)
+    _join(ray, address)
+    disconnect: Callable[[], Any] = ray.shutdown
+    return disconnect
+
+
+def _started(ray: Any, resources: Resources) -> Callable[[], Any]:
+    """Start a cluster that no other machine reaches; return what ends it."""
+    with ExitStack() as undo:
+        _apply(ray, undo, _alone_on_this_machine())
+        undo.callback(ray.shutdown)
         ray.init(
             address="local",
             num_cpus=resources.jobs,
             include_dashboard=False,
+            _node_ip_address=_LOOPBACK,
             _system_config=_NO_FILES,
             **_QUIET,
         )
+        return undo.pop_all().close
+
+
+def _alone_on_this_machine() -> dict[str, str]:
+    """Return what to tell Ray by its environment; what the user set there is left as it is."""
+    # By its name for other systems, but on Linux too Ray then listens on the loopback address.
+    told = {_MANY_MACHINES: "0"}
+    if _AUTH_MODE not in os.environ:
+        told[_AUTH_MODE] = "token"
+        if not any(name in os.environ for name in _AUTH_TOKENS):
+            # Ray would write one into the home folder.
+            told[_AUTH_TOKENS[0]] = secrets.token_hex(32)
+    return told
+
+
+def _apply(ray: Any, undo: ExitStack, told: Mapping[str, str]) -> None:
+    """Set variables of the environment, and have Ray see them, until they are undone."""
+    undo.callback(_refresh, ray)
+    for name, value in told.items():
+        undo.callback(_set, name, os.environ.get(name))
+        _set(name, value)
+    constants = ray._private.ray_constants  # noqa: SLF001 - read by Ray when it is imported
+    undo.callback(setattr, constants, _CLUSTERS, getattr(constants, _CLUSTERS, True))
+    setattr(constants, _CLUSTERS, False)
+    _refresh(ray)
+
+
+def _set(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
     else:
-        _join(ray, address)
-    disconnect: Callable[[], Any] = ray.shutdown
-    return disconnect
+        os.environ[name] = value
+
+
+def _refresh(ray: Any) -> None:
+    """Have Ray read its environment again; versions before 2.52 know no tokens."""
+    loader = getattr(ray._raylet, "AuthenticationTokenLoader", None)  # noqa: SLF001
+    if loader is not None:
+        ray._raylet.Config.initialize("")  # noqa: SLF001
+        loader.instance().reset_cache()
 
 
 def _join(ray: Any, address: str) -> None:

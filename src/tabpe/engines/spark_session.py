@@ -1,7 +1,8 @@
 """A session of Spark to count in: one that is there already, or one that is started for a run.
 
 What is started here ends with the run, and says nothing in the terminal: Spark and the JVM would
-greet the user on its standard error, and Spark would write the words of errors there.
+greet the user on its standard error, and Spark would write the words of errors there. On this
+machine alone it listens on the loopback address, and answers nobody without its secret.
 """
 
 from __future__ import annotations
@@ -28,6 +29,14 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
     "spark.io.encryption.enabled": "true",
+}
+
+
+# On this machine alone, nobody else is answered.
+_LOCAL_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
 }
 
 
@@ -84,7 +93,11 @@ def _started(kind: Any, resources: Resources) -> tuple[Any, Callable[[], None]]:
 def _connected(kind: Any, resources: Resources) -> Any:
     _knock(resources.address or "")
     settings = imported("pyspark").SparkConf().setAppName("tabpe").setAll(_SETTINGS.items())
-    settings.setMaster(resources.address or f"local[{resources.jobs}]")
+    master = resources.address or f"local[{resources.jobs}]"
+    settings.setMaster(master)
+    if master.startswith("local"):
+        # Each run has a secret of its own, which Spark makes up.
+        settings.setAll(_LOCAL_SETTINGS.items())
     if resources.workers is not None:
         settings.set("spark.cores.max", str(resources.workers))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -215,10 +215,13 @@ def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark
     capfd.readouterr()  # Its session is the user's, and so is what that says.
 
 
-def test_a_table_without_rows_is_refused(crewed, spark):
-    nothing = spark.createDataFrame(TABLE).where("age < 0")
-    with pytest.raises(DataError, match="the table has no rows"):
-        crewed(nothing).hold(ENCODER, 1 / 3).prepare(SIGHT)
+@pytest.mark.parametrize("query", ["age < 0", None], ids=["no row", "no partition"])
+def test_a_table_without_rows_has_none_of_every_class(crewed, spark, query):
+    rows = spark.createDataFrame(TABLE)
+    none = rows.where(query) if query else spark.createDataFrame([], rows.schema)
+    held = crewed(none).hold(ENCODER, 1 / 3)
+    held.prepare(SIGHT)
+    assert not held.class_counts().any()
 
 
 def test_it_is_told_when_all_have_answered(crewed):

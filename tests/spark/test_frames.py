@@ -82,8 +82,8 @@ def test_rows_of_all_partitions_come_into_this_process(spark):
     frame = spark.createDataFrame(pa.table({"n": range(10)})).repartition(3)
     batches = list(open_source(frame).batches())
     assert sorted(n for batch in batches for n in batch.table["n"].to_pylist()) == [*range(10)]
-    with pytest.raises(DataError, match="the table has no rows"):
-        list(open_source(frame.where("n < 0")).batches())
+    nothing = open_source(frame.where("n < 0")).batches()
+    assert sum(batch.table.num_rows for batch in nothing) == 0
 
 
 def test_frames_of_spark_connect_are_refused():

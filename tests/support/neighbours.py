@@ -70,12 +70,12 @@ from tabpe.schema import Temporal
 
 # How many examples each property takes; together they are the CI's.
 SHARES = {
-    "rows": 700,
-    "users": 500,
-    "same": 400,
+    "rows": 800,
+    "users": 400,
+    "same": 550,
     "release": 150,
     "users' release": 50,
-    "bought": 60,
+    "bought": 50,
 }
 ENGINES = st.sampled_from(["local"] * 5 + ["stream", "crew"])
 
@@ -137,12 +137,14 @@ def moment_kinds(name, **common):
     yield Kind(column, days, Habits(pattern="%d.%m.%Y", plain=True))
     column = Date(name, "2024-01-01", "2024-12-31", format="%Y%m%d", **common)
     yield Kind(column, (20240331, 20241231, 20240229), Habits(plain=True))
-    moments = tuple(dt.datetime(2024, 1, 1) + dt.timedelta(hours=h) for h in (0, 1, 36, 1000))
-    late = dt.datetime(2024, 5, 1, 1, 2, 3, 4)
-    yield Kind(Datetime(name, "2024-01-01", "2024-12-31", **common), (*moments, late, days[2]))
-    column = Datetime(name, "2024-01-01", "2024-12-31", "hour", "Europe/Berlin", **common)
+    # Few days, so that hours tell.
+    moments = tuple(dt.datetime(2024, 1, 1) + dt.timedelta(hours=h) for h in (0, 1, 18, 36, 1000))
+    late = dt.datetime(2024, 1, 3, 1, 2, 3, 4)
+    column = Datetime(name, "2024-01-01", "2024-01-04", **common)
+    yield Kind(column, (*moments, late, *days[:3]))
+    column = Datetime(name, "2024-01-01", "2024-01-04", "hour", "Pacific/Auckland", **common)
     zoned = tuple(one.replace(tzinfo=dt.UTC) for one in moments)
-    yield Kind(column, (*moments[:2], *zoned))
+    yield Kind(column, (*moments[:3], *zoned[:3]))
     yield Kind(Time(name, "08:00", "18:00", "minute", **common), (dt.time(8), dt.time(12, 30)))
 
 
@@ -187,6 +189,26 @@ def kinds(name):
 
 
 @functools.cache
+def moment_columns(name):
+    """Return a strategy of columns of dates and times."""
+    return st.sampled_from([*moment_kinds(name), *moment_kinds(name, nullable=True)])
+
+
+@functools.cache
+def large_columns(name):
+    """Return a strategy of columns of integers that no double holds, with nulls among them."""
+    numbers = Integer(name, 2**60, 2**60 + 9, nullable=True)
+    values = ("9007199254740993", "9007199254740992", "other")
+    listed = Categorical(name, values, other="other", nullable=True)
+    return st.sampled_from(
+        [
+            Kind(numbers, (2**60, 2**60 + 1, 2**60 + 9, None)),
+            Kind(listed, (2**53, 2**53 + 1, None), Habits(flags=True)),
+        ]
+    )
+
+
+@functools.cache
 def labels():
     """Return a strategy of columns whose values are classes, each with the cuts of a number."""
     listed = [*listed_kinds("label"), *listed_kinds("label", nullable=True)]
@@ -220,11 +242,17 @@ class Scene:
         return (*self.rows, *self.more)
 
 
-forms = st.builds(Form, st.sampled_from(list(LIBRARIES)), st.integers(0, 999))
+# More of pandas, which has the most types.
+forms = st.builds(Form, st.sampled_from([*LIBRARIES, "pandas", "pandas"]), st.integers(0, 999))
 # Of pandas and of others in turn: types of what comes out are compared within a library.
 frame_forms = st.builds(
     Form, st.sampled_from([*LIBRARIES, *["pandas"] * len(LIBRARIES)]), st.integers(0, 999)
 )
+# What is rare otherwise: moments as objects of pandas, which mix most easily, and long integers.
+THEMES = [
+    (moment_columns, st.builds(Form, st.just("pandas"), st.integers(0, 999))),
+    (large_columns, forms),
+]
 IDS = (1, 2, 3, 40, "a", "007", 2.5, dt.date(2024, 1, 1), True, None, float("nan"))
 
 
@@ -232,7 +260,8 @@ IDS = (1, 2, 3, 40, "a", "007", 2.5, dt.date(2024, 1, 1), True, None, float("nan
 def scenes(draw, *, users=False, forms=forms, most=8):
     """Draw a scene."""
     label = draw(labels())
-    found = [draw(kinds(f"c{number}")) for number in range(draw(st.integers(1, 3)))]
+    columns, forms = draw(st.sampled_from([(kinds, forms)] * 4 + THEMES))
+    found = [draw(columns(f"c{number}")) for number in range(draw(st.integers(1, 3)))]
     cuts = None
     if label is not None:
         found.append(label[0])
@@ -246,7 +275,7 @@ def scenes(draw, *, users=False, forms=forms, most=8):
         one.cells if is_pure else some
         for one, some, is_pure in zip(found, cells, pure, strict=True)
     ]
-    rows = draw(st.lists(_row(own), min_size=2, max_size=most))
+    rows = draw(st.lists(_row(own), max_size=most))
     more = draw(st.lists(_row(cells), min_size=1, max_size=4 if users else 1))
     names, habits = schema.names, {one.column.name: one.habits for one in found}
     if users:
@@ -402,8 +431,8 @@ def moved(larger, smaller):
 def stored(scene, rows, form, folder):
     """Return rows in a form, and in which order they stand there."""
     order = shuffled(len(rows), form)
-    cells = zip(*(rows[place] for place in order), strict=True)
-    table = {name: list(column) for name, column in zip(scene.names, cells, strict=True)}
+    columns = [[rows[place][number] for place in order] for number in range(len(scene.names))]
+    table = dict(zip(scene.names, columns, strict=True))
     return store(table, form, folder, scene.habits), order
 
 

@@ -294,7 +294,9 @@ def _arrow_table(table, rng, habits, **options):
 
 def pandas_column(cells, rng, habits):
     """Return cells as a column of any type of pandas that holds them."""
-    makers = [lambda: pd.Series(_objects(cells, rng, habits), dtype=object)] * 3
+    if rng.random() < 0.4:
+        return pd.Series(_objects(cells, rng, habits), dtype=object)
+    makers = [lambda: pd.Series(list(cells), dtype=object)]
     if not habits.plain:
         makers.append(lambda: _categories(cells, rng, habits))
     known = [cell for cell in cells if not is_missing(cell)]

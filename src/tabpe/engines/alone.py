@@ -40,8 +40,6 @@ class LoneKeeper:
         array([3])
     """
 
-    is_part = False
-
     def __init__(self, source: Source, unit: Unit | None, resources: Resources) -> None:
         self._source, self._unit, self._resources = source, unit, resources
 
@@ -83,7 +81,7 @@ class LoneKeeper:
         if self._unit is None:
             return None
         rows = self._rows_of_users(self._unit)
-        return self._unit.users_of(rows, may_be_empty=self.is_part)
+        return self._unit.users_of(rows)
 
     def _rows_of_users(self, unit: Unit) -> Iterator[pa.Table]:
         return user_rows(self._source, unit.column, unit.names, strict=unit.strict)

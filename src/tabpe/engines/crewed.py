@@ -19,7 +19,7 @@ from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import ListAxis, Marginal
 from tabpe.engines.crew import Crew
 from tabpe.engines.questions import Cells, Contents, Marks, Polled, Question, Reading, Tabulated
-from tabpe.errors import DataError, TabpeError
+from tabpe.errors import TabpeError
 from tabpe.schema import Categorical, Temporal
 
 Whole = NDArray[np.int64]
@@ -172,8 +172,7 @@ class CrewHeld:
     def prepare(self, sight: Sight) -> None:
         """Have the rows taken in, as they are seen, for votes."""
         self._sight = sight
-        if not self.class_counts().any():
-            raise DataError("data: the table has no rows.")
+        self.class_counts()
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""

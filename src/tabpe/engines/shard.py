@@ -119,8 +119,6 @@ def without_words(error: Exception) -> TabpeError:
 class PartKeeper(LoneKeeper):
     """Counts in a part of a table, which may have no row."""
 
-    is_part = True
-
     def __init__(
         self, source: Source, unit: Unit | None, resources: Resources, place: Place
     ) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.errors import DataError
 from tabpe.io.canonical import find_missing, flat, hash_cells, hash_rows, mix_bits
 
 Whole = NDArray[np.int64]
@@ -65,7 +64,7 @@ class Unit:
         """What the seed makes of hashes."""
         return str(self.seed).encode()
 
-    def users_of(self, tables: Iterable[pa.Table], *, may_be_empty: bool = False) -> Users:
+    def users_of(self, tables: Iterable[pa.Table]) -> Users:
         """Return which rows count, and whose they are."""
         return bounded(
             tables,
@@ -73,7 +72,6 @@ class Unit:
             most=self.most,
             seed=self.seed,
             scale=self.scale,
-            may_be_empty=may_be_empty,
         )
 
 
@@ -84,7 +82,6 @@ def bounded(
     most: int,
     seed: int,
     scale: int,
-    may_be_empty: bool = False,
 ) -> Users:
     """Choose `most` rows of each user at random, or all if there are fewer.
 
@@ -103,7 +100,6 @@ def bounded(
         most: The most rows of a user that count.
         seed: Drives the choice.
         scale: How long the vector of a user is.
-        may_be_empty: Whether there may be no row, as in a part of a table.
 
     Example:
         >>> rows = pa.table({"id": ["a", "b", "a", "a"], "age": [31, 42, 32, 33]})
@@ -119,8 +115,6 @@ def bounded(
         without.append(find_missing(cells))
         contents.append(hash_rows(table, str(seed).encode()))
     known = ~np.concatenate(without)
-    if not (len(known) or may_be_empty):
-        raise DataError(f"column {column!r}: there is no row.")
     # Two ids with the same 64 bits would be one user: less than one chance in 2^64 for a pair.
     users, owners = np.unique(np.concatenate(ids)[known], return_inverse=True)
     chosen = _chosen(owners, np.concatenate(contents)[known], most)

@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe._arrow import attempt
-from tabpe.errors import DataError
 from tabpe.io.batches import Batch, regrouped
 from tabpe.io.canonical import nested_in
 from tabpe.io.dealing import dealt
@@ -89,8 +88,6 @@ class DatasetSource:
                 yield Batch(table, file, first if file else rows)
                 first += table.num_rows
                 rows += table.num_rows
-        if not rows and self.chosen is None:
-            raise DataError("data: the table has no rows.")
 
     def _fragments(self) -> list[Any]:
         """Return the files; Arrow does not tell those of a dataset that was filtered."""

@@ -39,8 +39,6 @@ def frame_table(data: Any) -> tuple[pa.Table, str]:
     frame = _eager(data)
     table = _to_arrow(frame)
     check_names(table.schema.names, where="data")
-    if table.num_rows == 0:
-        raise DataError("data: the table has no rows.")
     return table, str(frame.implementation.value)
 
 

@@ -101,8 +101,6 @@ class RaySource:
                 yield Batch(table, None, first)
                 first += table.num_rows
                 rows += table.num_rows
-        if not (rows or known):
-            raise DataError("data: the table has no rows.")
 
     def _read(self, block: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         table = attempt(lambda: block.select(wanted), KeyError)

@@ -159,14 +159,20 @@ def gathered(
         names: The columns.
         where: How errors call it.
         limits: The most to hold; None for what the environment says.
+
+    Raises:
+        DataError: If there is no row.
     """
-    if isinstance(source, FrameSource):
-        return canonical_table(source.table.select(list(names)))
     limits, kept, size = limits or Limits.of(), [], 0
-    for batch in source.batches(names):
-        size += batch.table.nbytes
-        limits.check("whole_bytes", size, where=where)
-        kept.append(batch.table)
+    if isinstance(source, FrameSource):
+        kept.append(canonical_table(source.table.select(list(names))))
+    else:
+        for batch in source.batches(names):
+            size += batch.table.nbytes
+            limits.check("whole_bytes", size, where=where)
+            kept.append(batch.table)
+    if not any(table.num_rows for table in kept):
+        raise DataError(f"{where}: the table has no rows.")
     return joined(kept)
 
 
@@ -232,7 +238,6 @@ class FileSource:
         nested: The columns that are lists or the like in some file.
         most_rows: The number of rows, or more.
         limits: The most to read of them.
-        is_part: Whether they are a part of a table, which may have no row.
     """
 
     where: str
@@ -241,7 +246,6 @@ class FileSource:
     nested: frozenset[str]
     most_rows: int
     limits: Limits
-    is_part: bool = False
 
     @classmethod
     def of(cls, path: str | Path, limits: Limits) -> FileSource:
@@ -265,7 +269,7 @@ class FileSource:
         return ARROW
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Read file after file. One without rows is fine beside others that have some."""
+        """Read file after file. One without rows is fine."""
         wanted = self.names if names is None else list(names)
         return self.limits.held(self._batches(wanted), where=self.where)
 
@@ -279,22 +283,17 @@ class FileSource:
                 self,
                 files=[piece for piece, _ in part],
                 most_rows=sum(size for _, size in part),
-                is_part=True,
             )
             for part in of_sizes
         ]
 
     def _batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
-        rows = 0
         for file, found in self.files:
             first = file.first_row
             for part in regrouped(self._read(file, found, wanted)):
                 table = _with_values(part, found).select(wanted)
                 yield Batch(table, str(file.path), first)
                 first += table.num_rows
-                rows += table.num_rows
-        if not (rows or self.is_part):
-            raise DataError(f"{self.where}: there is a header and no row below it.")
 
     def _read(
         self, file: TableFile, found: Found, wanted: Sequence[str]

@@ -113,21 +113,15 @@ class SparkSource:
             for table in regrouped(unfolded(carried)):
                 yield Batch(table.rename_columns(wanted), None, first)
                 first += table.num_rows
-        if not first:
-            raise DataError("data: the table has no rows.")
 
     def carried(self, names: Sequence[str] | None = None) -> Any:
         """Return an RDD of its rows, in the partitions of the frame: streams of Arrow as bytes.
 
-        Their columns are those of `names` in order, and have no names of their own.
-
-        Raises:
-            DataError: If there is not even a partition.
+        Their columns are those of `names` in order, and have no names of their own. There is at
+        least one partition.
         """
         rows = without_spark_words(lambda: self._carried(names))
-        if not rows.getNumPartitions():
-            raise DataError("data: the table has no rows.")
-        return rows
+        return rows if rows.getNumPartitions() else rows.context.parallelize([], 1)
 
     def _carried(self, names: Sequence[str] | None) -> Any:
         # By their places: Spark takes a dot in a name for a way into a column.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from asking import ASKED, ENCODER, SIGHT, UNIT, answers, plain, population, table
 from crews import cut_at_random, frames, near_keeper
 from tabpe.engines import LoneKeeper
-from tabpe.errors import DataError, TabpeError
+from tabpe.errors import TabpeError
 from tabpe.resources import Resources
 
 
@@ -31,10 +31,12 @@ def test_votes_before_rows_were_taken_in_are_refused():
         held.votes(population(0))
 
 
-def test_no_rows_at_all_are_refused():
+def test_no_rows_at_all_are_none_of_every_class():
     nothing = table(3, 0).slice(3)
-    with pytest.raises(DataError, match="the table has no rows"):
-        near_keeper(frames(nothing, nothing)).hold(ENCODER, 1 / 3).prepare(SIGHT)
+    held = near_keeper(frames(nothing, nothing)).hold(ENCODER, 1 / 3)
+    held.prepare(SIGHT)
+    assert not held.class_counts().any()
+    assert not any(votes.any() for votes in held.votes(population(0)))
 
 
 def test_rows_are_read_once_for_tables_and_votes():

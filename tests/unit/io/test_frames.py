@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.errors import DataError, ParameterError
-from tabpe.io import open_table
+from tabpe.io import open_source, open_table
 from tabpe.io.canonical import flat, hash_rows, read_texts
 from tabpe.io.frames import check_library, to_frame
 
@@ -190,10 +190,13 @@ def test_a_column_without_a_name_is_refused():
 
 @pytest.mark.parametrize(
     "frame",
-    [pd.DataFrame({"x": []}), pl.DataFrame({"x": []}), pa.table({"x": []}), pd.DataFrame()],
-    ids=["pandas", "polars", "arrow", "no column"],
+    [pd.DataFrame({"x": []}), pl.DataFrame({"x": []}), pa.table({"x": []})],
+    ids=["pandas", "polars", "arrow"],
 )
-def test_a_frame_without_rows_is_refused(frame):
+def test_a_frame_without_rows_can_be_counted_and_is_refused_as_a_whole(frame):
+    source = open_source(frame)
+    assert source.names == ["x"]
+    assert sum(batch.table.num_rows for batch in source.batches()) == 0
     with pytest.raises(DataError, match="the table has no rows"):
         open_table(frame)
 

@@ -83,7 +83,7 @@ def test_an_empty_file_is_refused(file, content):
 
 @pytest.mark.parametrize("content", ["a,b\n", "a,b", '"a","b"\r\n'])
 def test_a_header_without_rows_is_refused(file, content):
-    assert "a header and no row below" in refusal(file(content))
+    assert "the table has no rows" in refusal(file(content))
 
 
 @pytest.mark.parametrize(

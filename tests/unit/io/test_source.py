@@ -265,10 +265,12 @@ def test_a_file_without_rows_is_fine_beside_others(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
-def test_files_without_any_row_are_refused(tmp_path, ending):
+def test_files_may_have_no_row_at_all(tmp_path, ending):
     for name in "ab":
         write(tmp_path / f"{name}{ending}", TABLE.slice(0, 0))
-    assert "no row" in refusal(tmp_path)
+    source = open_source(tmp_path)
+    assert source.names == TABLE.column_names
+    assert sum(batch.table.num_rows for batch in source.batches()) == 0
 
 
 def test_a_file_without_a_header_is_refused_even_beside_others(tmp_path):
@@ -432,13 +434,13 @@ def test_a_dataset_without_files_counts_its_rows(tmp_path, dataset, small_batche
     assert [batch.first_row for batch in read] == [sum(lengths[:n]) for n in range(len(read))]
 
 
+def test_a_dataset_may_be_empty():
+    dataset = pyarrow.dataset.dataset(TABLE.slice(0, 0))
+    assert sum(len(batch.table) for batch in open_source(dataset).batches()) == 0
+
+
 @pytest.mark.parametrize(
-    "table",
-    [
-        TABLE.slice(0, 0),
-        TABLE.rename_columns(["age", "age"]),
-        TABLE.rename_columns(["age", " "]),
-    ],
+    "table", [TABLE.rename_columns(["age", "age"]), TABLE.rename_columns(["age", " "])]
 )
 def test_a_dataset_is_checked_like_a_frame(table):
     assert refusal(pyarrow.dataset.dataset(table)).startswith("data: ")

@@ -73,8 +73,6 @@ class SqlSource:
         for table in regrouped(self._read(wanted)):
             yield Batch(table, self._where, first)
             first += table.num_rows
-        if not first:
-            raise DataError(f"{self._where}: the table has no rows.")
 
     def _read(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         asked = self._watch.wanted(wanted)

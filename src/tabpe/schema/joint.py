@@ -129,7 +129,7 @@ def class_name(combination: Any) -> str:
 
 def _is_combination(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and all(
-        isinstance(value, (str, int, float)) for value in given
+        value is None or isinstance(value, (str, int, float)) for value in given
     )
 
 

@@ -57,6 +57,19 @@ def test_rare_combinations_are_merged_and_come_out(rows, preset):
         assert found.count(combination) / len(found) == pytest.approx(share, abs=0.06)
 
 
+def test_a_rare_combination_may_have_a_null(rows):
+    wards = [None if number < 4 else ward for number, ward in enumerate(rows["ward"].to_pylist())]
+    ward = dataclasses.replace(JOINT["ward"], nullable=True)
+    schema = dataclasses.replace(
+        JOINT, columns=tuple(ward if one.name == "ward" else one for one in JOINT.columns)
+    )
+    model = fake_fit(
+        rows.set_column(rows.column_names.index("ward"), "ward", [wards]), schema, **NOISY
+    )
+    assert any(None in one for one in model.schema_.label_rare)
+    assert Schema.from_dict(model.schema_.to_dict()) == model.schema_
+
+
 @BOTH
 def test_what_is_rare_is_bought_and_said(rows, preset):
     """Real noise takes one of them for a class of its own now and then, and never all of them."""

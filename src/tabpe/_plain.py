@@ -143,13 +143,13 @@ def _literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
     raise _wrong(where, given, f"one of {', '.join(map(str, options))}")
 
 
-def _is_plain(given: Any) -> bool:
+def is_plain(given: Any) -> bool:
     """Whether a value is one that a JSON file can hold, and hold again."""
     if isinstance(given, Mapping):
-        return all(map(is_whole_text, given)) and all(map(_is_plain, given.values()))
+        return all(map(is_whole_text, given)) and all(map(is_plain, given.values()))
     if isinstance(given, (list, tuple)):
-        return all(map(_is_plain, given))
-    return is_whole_text(given) or given is None or isinstance(given, (int, float))
+        return all(map(is_plain, given))
+    return is_whole_text(given) or given is None or isinstance(given, bool) or _is_number(given)
 
 
 def _is_number(given: Any) -> bool:
@@ -162,7 +162,7 @@ def _wrong(where: str, given: Any, expected: str) -> ArchiveError:
 
 
 _SCALARS: dict[Any, tuple[Callable[[Any], bool], str]] = {
-    Any: (_is_plain, "plain values"),
+    Any: (is_plain, "plain values"),
     bool: (lambda given: isinstance(given, bool), "true or false"),
     float: (_is_number, "a finite number"),
     int: (lambda given: type(given) is int, "a whole number"),

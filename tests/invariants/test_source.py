@@ -81,8 +81,10 @@ def test_only_the_table_of_noise_takes_random_bytes():
     }
     taking = {name for name, words in used.items() if words & {"urandom", "getrandom"}}
     assert taking == {"privacy/table.py"}
-    # The seed and the name of a run; the key of fingerprints; names of files that no one sees.
-    assert importing("secrets") == {"run_folder.py", "_home.py", "_atomic.py"}
+    # The seed and the name of a run; the key of fingerprints; names of files that no one sees; the
+    # token of a cluster.
+    others = {"run_folder.py", "_home.py", "_atomic.py", "engines/ray_cluster.py"}
+    assert importing("secrets") == others
 
 
 def test_the_table_of_noise_is_made_and_read_without_floating_point():

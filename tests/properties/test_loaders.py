@@ -157,6 +157,17 @@ def test_certificates_with_other_values(plain):
     assert Certificate.from_dict(json.loads(text)).to_json() == text
 
 
+@pytest.mark.parametrize("name", ["schema", "configuration"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, {5: 1}, "deep"])
+def test_what_json_can_not_hold_is_refused_in_a_certificate(name, value):
+    if value == "deep":
+        value = {}
+        for _ in range(5_000):
+            value = {"a": value}
+    with pytest.raises(ArchiveError, match=rf"certificate:? {name}"):
+        Certificate.from_dict(CERTIFICATE | {name: {"a": value}})
+
+
 @fuzz(200)
 @given(mutations(CERTIFICATE))
 def test_certificates_with_other_values_are_verified(plain):

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from tabpe import _validate
+from tabpe._plain import is_plain
 from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
 from tabpe.privacy.adjacency import Adjacency, Neighbours
 from tabpe.privacy.attachments import LedgerEntry, WrittenTable
@@ -97,8 +98,12 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ParameterError(f"{name}: expected a mapping.")
+    try:
+        fits = isinstance(value, Mapping) and is_plain(value)
+    except RecursionError:
+        fits = False
+    if not fits:
+        raise ParameterError(f"{name}: expected a mapping of names to plain values.")
     return dict(value)
 
 

@@ -18,7 +18,14 @@ from tabpe.conditions import meeting, nearest_to, warn_of_repeats
 from tabpe.encode import Encoder, Records
 from tabpe.encode.forms import ids_of
 from tabpe.encode.moments import written_columns
-from tabpe.errors import ArchiveError, NotFittedError, ParameterError, RuleError, TabpeError
+from tabpe.errors import (
+    ArchiveError,
+    DataError,
+    NotFittedError,
+    ParameterError,
+    RuleError,
+    TabpeError,
+)
 from tabpe.evolve.law import Law
 from tabpe.evolve.variation import smoothed
 from tabpe.io.canonical import canonical_table
@@ -261,6 +268,8 @@ class Fitted:
         """
         release = self._released()
         table, _ = frame_table(known)
+        if not table.num_rows:
+            raise DataError("known: the table has no rows.")
         return release.completed(canonical_table(table))
 
     @property

@@ -93,7 +93,7 @@ def test_what_is_not_a_table_is_refused(data):
 def test_a_failed_fit_leaves_the_model_unfitted(table):
     model = TabPE(**FAST)
     with pytest.raises(DataError):
-        model.fit(table.slice(0, 0), SCHEMA)
+        model.fit(table.select(["ill"]), SCHEMA)
     with pytest.raises(NotFittedError):
         model.sample()
 

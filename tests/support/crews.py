@@ -19,7 +19,8 @@ from tabpe.rows import Tally
 
 def cut_at_random(source, unit, shards, seed):
     """Return the rows of a table in parts, in any order; those of a user in the one of its id."""
-    table = pa.concat_tables([batch.table for batch in source.batches()])
+    empty = pa.table({name: pa.nulls(0) for name in source.names})
+    table = pa.concat_tables([batch.table for batch in source.batches()] or [empty])
     rng = np.random.default_rng(seed)
     table = table.take(rng.permutation(table.num_rows))
     where = (

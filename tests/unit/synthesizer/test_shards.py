@@ -74,6 +74,7 @@ def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
 
 
 @BOTH
+@pytest.mark.filterwarnings("ignore::tabpe.errors.ThinVotesWarning")
 def test_a_table_without_rows_gives_what_noise_gives(monkeypatch, preset):
     nothing, given = pa.table(columns(3)).slice(3), {"preset": preset}
     alone = everything(fake_fit(nothing, **given))

@@ -22,7 +22,7 @@ repeatable.install()
 
 # Folders whose tests share nothing: they are spread over the processes one by one. And those whose
 # files share a cluster, which takes longer to start than they take.
-SPREAD = ("browser", "cli", "crash", "docs", "invariants", "properties", "statistical")
+SPREAD = ("browser", "cli", "crash", "docs", "goldens", "invariants", "properties", "statistical")
 TOGETHER = ("cluster", "spark")
 
 

@@ -74,6 +74,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	$(BIN)/python bench/ablations.py
 	$(BIN)/python -m bench.voting
 	$(BIN)/python -m bench.strategies
+	$(BIN)/python -m bench.forms
 	$(BIN)/python -m bench.sharpness
 	$(BIN)/python -m bench.streaming
 	$(BIN)/python -m bench.warehouse

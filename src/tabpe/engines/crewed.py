@@ -172,7 +172,7 @@ class CrewHeld:
     def prepare(self, sight: Sight) -> None:
         """Have the rows taken in, as they are seen, for votes."""
         self._sight = sight
-        self.class_counts()
+        self.class_counts()  # shards take rows in when they are first asked
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""

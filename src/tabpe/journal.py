@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from tabpe.archive import Archive
-from tabpe.buying import Plain
 from tabpe.errors import ArchiveError, BudgetError, TabpeError
 from tabpe.measure import Measured
 from tabpe.measure.terms import charged
 from tabpe.privacy import Account
 from tabpe.privacy.transcript import Transcript
 from tabpe.run_folder import RunFolder, archive_of, measured_of
+
+Plain = dict[str, list[Any]]
 
 
 class Follower(Protocol):

@@ -25,7 +25,7 @@ from neighbours import (
     scenes,
     tried,
 )
-from tabpe.domain import kinds
+from tabpe.domain import raw
 from tabpe.encode import cells, moments
 from tabpe.engines import survey, users
 from tabpe.errors import DataError, TabpeError
@@ -142,7 +142,7 @@ def refuse_many_values(patch):
 def take_kinds_from_types(patch):
     def of(array, old=survey.kind_cells):
         whole = pa.types.is_integer(array.type)
-        return np.full(len(array), kinds.WHOLE) if whole else old(array)
+        return np.full(len(array), raw.WHOLE) if whole else old(array)
 
     patch.setattr(survey, "kind_cells", of)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.domain.bounds import Bins
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain.raw import Bins, Pieces
 from tabpe.engines import Survey
 from tabpe.engines.users import bounded
 from tabpe.io import open_source

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from tabpe.domain import categories
+from tabpe.domain import told
 from tabpe.engines import Survey
 from tabpe.engines.users import bounded
 from tabpe.io import open_source
@@ -62,7 +62,7 @@ def test_values_of_one_are_told_with_at_most_the_chance(neighbours):
 @each_relation
 def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
     """The bound that it comes from is a few times too safe: so a little less is still right."""
-    exact = categories.told_above
+    exact = told.told_above
     monkeypatch.setattr(
         measure,
         "told_above",
@@ -73,7 +73,7 @@ def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
 
 @each_relation
 def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
-    exact = categories.told_above
+    exact = told.told_above
     monkeypatch.setattr(
         measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 20 * chance, length)
     )

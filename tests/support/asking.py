@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Float, Integer, Schema
-from tabpe.domain.bounds import Bins
+from tabpe.domain.raw import Bins
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import Marginal, axis_of
 from tabpe.engines import Unit

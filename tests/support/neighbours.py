@@ -50,7 +50,7 @@ from tabpe import (
     Time,
     measure,
 )
-from tabpe.domain.bounds import Bins
+from tabpe.domain.raw import Bins
 from tabpe.encode import Encoder, Sight
 from tabpe.encode.axes import Marginal, axis_of, class_axis
 from tabpe.engines import LoneKeeper, Unit

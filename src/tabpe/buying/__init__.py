@@ -11,7 +11,6 @@ much noise, follows from the answers: such a run is accounted for as adaptive (`
 - `wanted`: what is wanted of a column, and the column that comes of it
 """
 
-from tabpe.buying.desk import Plain
 from tabpe.buying.purchase import (
     ASSUMED_PUBLIC,
     QUESTIONS,
@@ -25,7 +24,6 @@ __all__ = [
     "ASSUMED_PUBLIC",
     "QUESTIONS",
     "Bought",
-    "Plain",
     "buy_schema",
     "most_histograms",
     "planned_item",

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from tabpe.buying.wanted import Wanted, bounds_bought, read_as, span_of
 from tabpe.domain import bounds, kinds
-from tabpe.domain.categories import Rows, kept_of_declared, listed, told_above
+from tabpe.domain.categories import Rows, kept_of_declared, listed
 from tabpe.domain.cuts import CELLS, Line, cuts_of
 from tabpe.domain.evidence import MISLED, threshold
-from tabpe.domain.quantiles import Pieces, pieces_of, quantiles_of
+from tabpe.domain.quantiles import pieces_of, quantiles_of
+from tabpe.domain.raw import MAGNITUDES, Pieces
+from tabpe.domain.told import told_above
 from tabpe.engines import Surveyed
 from tabpe.errors import ParameterError, SchemaError
+from tabpe.journal import Plain
 from tabpe.measure import Terms
 from tabpe.measure import domain as measure
 from tabpe.privacy import BillItem, Neighbours
@@ -31,7 +34,6 @@ KIND_WEIGHT = 0.25
 _BELOW = 1 - 1e-12
 _NAMED = 8
 
-Plain = dict[str, list[Any]]
 Once = Callable[[str, Callable[[], Plain]], Plain]
 
 
@@ -194,7 +196,7 @@ class Desk:
             binned = self._counts(measure.BINS, measure.bins, asked)
             for name, span in wide.items():
                 ranges[name] = bounds.trimmed(span, binned[name], fine.sigma)
-        most = 2 * threshold(coarse.sigma, bounds.MAGNITUDES)
+        most = 2 * threshold(coarse.sigma, MAGNITUDES)
         self.notes.append(
             f"bounds bought for {_named(names)}: with a chance of {1 - MISLED:.1%} each, no power "
             f"of two beyond them holds more than {most:,.0f} {self._who}; what is outside counts "

@@ -16,41 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.domain.evidence import threshold
+from tabpe.domain.raw import LOWEST, MAGNITUDES, ZERO, Bins
 from tabpe.schema.whole import EXACT_INTEGERS
 
-# Powers of two that are told apart, on each side of zero. Smaller is zero, larger is the largest.
-LOWEST, HIGHEST = -32, 64
-_ZERO = HIGHEST - LOWEST
-MAGNITUDES = 2 * _ZERO + 1
 BINS = 32
 # Zero is taken into a range that ends this close to it, as a part of the range.
-CLOSE_TO_ZERO = 1 / 16
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Equal bins, in which a number outside of all counts nowhere.
-
-    Args:
-        low: Where the first begins.
-        width: How wide each is.
-        count: How many there are.
-
-    Example:
-        >>> Bins(0.0, 10.0, 5).cells(np.array([-1.0, 0.0, 49.0, 50.0, 51.0]))
-        array([-1,  0,  4,  4, -1])
-    """
-
-    low: float
-    width: float
-    count: int
-
-    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the bin of each number; -1 for none."""
-        places = np.floor((values - self.low) / self.width)
-        last = np.where(values == self.low + self.width * self.count, self.count - 1, places)
-        inside = (last >= 0) & (last < self.count)
-        return np.where(inside, last, -1).astype(np.int64)
+CLOSE_TOZERO = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -90,19 +61,6 @@ class Span:
         return Bins(self.low - step / 2, together * step, -(-values // together))
 
 
-def magnitude_cells(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the cell of each number, by its sign and power of two; the cells rise with numbers.
-
-    Example:
-        >>> magnitude_cells(np.array([-4.0, 0.0, 4.0, 7.9, 8.0])) - _ZERO
-        array([-35,   0,  35,  35,  36])
-    """
-    sizes = np.minimum(np.abs(values), 2.0 ** (HIGHEST - 1))
-    powers = np.frexp(sizes)[1].astype(np.int64) - 1
-    steps = np.where(sizes < 2.0**LOWEST, 0, powers - LOWEST + 1)
-    return _ZERO + np.where(values < 0, -steps, steps)
-
-
 def span_of(
     counts: NDArray[np.float64],
     sigma: float,
@@ -123,7 +81,7 @@ def span_of(
     seen = np.flatnonzero(counts > threshold(sigma, MAGNITUDES))
     if not len(seen):
         return None
-    first, last = (_edges(int(cell) - _ZERO, decimals) for cell in (seen[0], seen[-1]))
+    first, last = (_edges(int(cell) - ZERO, decimals) for cell in (seen[0], seen[-1]))
     step = 0.0 if decimals is None else 10.0**-decimals
     return Span(
         low=first[0] if low is None else low,
@@ -184,9 +142,9 @@ def _cut(counts: NDArray[np.float64], sigma: float, loose: float) -> int:
 
 
 def _with_zero(span: Span, low: float, high: float) -> tuple[float, float]:
-    if span.loose_low and 0 < low <= CLOSE_TO_ZERO * high:
+    if span.loose_low and 0 < low <= CLOSE_TOZERO * high:
         low = 0.0
-    if span.loose_high and 0 > high >= CLOSE_TO_ZERO * low:
+    if span.loose_high and 0 > high >= CLOSE_TOZERO * low:
         high = 0.0
     digits = span.decimals
     return (low, high) if digits is None else (round(low, digits), round(high, digits))

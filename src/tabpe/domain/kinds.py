@@ -8,16 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.domain.evidence import MISLED_BY_TYPE, threshold
+from tabpe.domain.raw import (
+    BINARY,
+    CLOCK,
+    DAY,
+    EMPTY,
+    KINDS,
+    MOMENT,
+    MOST_DIGITS,
+    OTHER,
+    WHOLE,
+    ZONED,
+)
 from tabpe.errors import SchemaError
 from tabpe.schema import Boolean, Categorical, Column, Date, Datetime, Float, Integer, Time
-
-# The cells of the histogram. BINARY holds true and false, and 0 and 1, which some systems take for
-# the same. An instant is a DAY if it is midnight. A number with d digits after the point counts in
-# WHOLE + d.
-EMPTY, OTHER, BINARY, DAY, MOMENT, ZONED, CLOCK, WHOLE = range(8)
-MOST_DIGITS = 6
-MORE_DIGITS = WHOLE + MOST_DIGITS + 1
-KINDS = MORE_DIGITS + 1
 
 
 @dataclass(frozen=True)

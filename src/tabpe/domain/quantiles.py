@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.domain.raw import Pieces
 from tabpe.encode.scales import scale_of
 from tabpe.errors import SchemaError
 from tabpe.schema import Float, Integer
@@ -29,30 +29,6 @@ FEWEST_PARTS = 4
 # A part should hold so many times the noise of all pieces.
 ABOVE_NOISE = 2.0
 _ROUNDS = 20
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """Pieces of a range; what is outside counts in the nearer end, as it will on the bound.
-
-    Args:
-        cuts: Where a new piece begins; one less than there are pieces.
-
-    Example:
-        >>> Pieces((1.0, 10.0)).cells(np.array([-5.0, 1.0, 20.0]))
-        array([0, 1, 2])
-    """
-
-    cuts: tuple[float, ...]
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.cuts) + 1
-
-    def cells(self, values: Floats) -> NDArray[np.int64]:
-        """Return the piece of each number."""
-        return np.searchsorted(np.array(self.cuts), values, side="right").astype(np.int64)
 
 
 def pieces_of(column: Integer | Float) -> Pieces:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.domain.bounds import Bins
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain.raw import Bins, Pieces
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import ListAxis, Marginal
 from tabpe.engines.crew import Crew

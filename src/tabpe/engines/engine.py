@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.domain.bounds import Bins
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain.raw import Bins, Pieces
 from tabpe.encode import Encoder, Records, Sight
 from tabpe.encode.axes import Marginal
 from tabpe.schema import Categorical, Temporal

@@ -20,11 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._arrow import CODE, is_text
-from tabpe.domain import kinds
-from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
-from tabpe.domain.categories import LONGEST_VALUE
-from tabpe.domain.kinds import KINDS
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain import raw
+from tabpe.domain.raw import KINDS, LONGEST_VALUE, MAGNITUDES, Bins, Pieces, magnitude_cells
 from tabpe.encode.moments import microseconds
 from tabpe.engines.users import Users, unit_vectors
 from tabpe.io import Source
@@ -212,7 +209,7 @@ def kind_cells(array: pa.Array) -> Whole:
     """Return the kind of each cell, as `tabpe.domain.kinds` numbers them.
 
     Example:
-        >>> kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - kinds.WHOLE
+        >>> kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - raw.WHOLE
         array([ 0,  2, -5, -6, -7, -6, -7])
     """
     array = flat(array)
@@ -220,7 +217,7 @@ def kind_cells(array: pa.Array) -> Whole:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         of_values = _kinds(encoded.dictionary)
         found = pc.take(pa.array(of_values), encoded.indices)
-        return np.asarray(pc.fill_null(found, kinds.EMPTY).to_numpy(zero_copy_only=False))
+        return np.asarray(pc.fill_null(found, raw.EMPTY).to_numpy(zero_copy_only=False))
     return _kinds(array)
 
 
@@ -233,11 +230,11 @@ def _kinds(array: pa.Array) -> Whole:
     midnight = pc.equal(_remainder(local, DAY), 0)
     return _chosen(
         [
-            (pa.array(find_missing(array)), kinds.EMPTY),
-            (midnight, kinds.DAY),
-            (pc.is_valid(local), kinds.MOMENT),
-            (pc.is_valid(zoned), kinds.ZONED),
-            (pc.is_valid(clock), kinds.CLOCK),
+            (pa.array(find_missing(array)), raw.EMPTY),
+            (midnight, raw.DAY),
+            (pc.is_valid(local), raw.MOMENT),
+            (pc.is_valid(zoned), raw.ZONED),
+            (pc.is_valid(clock), raw.CLOCK),
         ],
         otherwise=_number_kinds(_known_numbers(array)),
     )
@@ -254,12 +251,12 @@ def _known_numbers(array: pa.Array) -> NDArray[np.float64]:
 
 def _number_kinds(values: NDArray[np.float64]) -> Whole:
     """Return the kinds of numbers; NaN and infinity are none."""
-    cells = np.full(len(values), kinds.MORE_DIGITS, dtype=np.int64)
+    cells = np.full(len(values), raw.MORE_DIGITS, dtype=np.int64)
     finite = np.isfinite(values)
-    for digits in range(kinds.MOST_DIGITS, -1, -1):
-        cells[finite & (np.round(values, digits) == values)] = kinds.WHOLE + digits
-    cells[(values == 0) | (values == 1)] = kinds.BINARY
-    cells[~finite] = kinds.OTHER
+    for digits in range(raw.MOST_DIGITS, -1, -1):
+        cells[finite & (np.round(values, digits) == values)] = raw.WHOLE + digits
+    cells[(values == 0) | (values == 1)] = raw.BINARY
+    cells[~finite] = raw.OTHER
     return cells
 
 

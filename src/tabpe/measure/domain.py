@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.domain.bounds import Bins
-from tabpe.domain.categories import told_above
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain.raw import Bins, Pieces
+from tabpe.domain.told import told_above
 from tabpe.engines import Surveyed
 from tabpe.errors import TabpeError
 from tabpe.measure.terms import Terms, charged, noisy

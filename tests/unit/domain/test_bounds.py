@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.domain.bounds import BINS, MAGNITUDES, Bins, magnitude_cells, span_of, trimmed
+from tabpe.domain.bounds import BINS, span_of, trimmed
 from tabpe.domain.evidence import MISLED, threshold
+from tabpe.domain.raw import MAGNITUDES, Bins, magnitude_cells
 from tabpe.privacy import TableNoise
 
 

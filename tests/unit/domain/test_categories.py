@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from tabpe.domain.categories import Rows, listed, told_above
+from tabpe.domain.categories import Rows, listed
+from tabpe.domain.told import told_above
 from tabpe.errors import SchemaError
 from tabpe.schema import Categorical, Sketch
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tabpe.domain.cuts import CELLS, Line, cuts_of
-from tabpe.domain.quantiles import Pieces, rows_below
+from tabpe.domain.quantiles import rows_below
+from tabpe.domain.raw import Pieces
 from tabpe.schema import Float, Integer, Schema
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tabpe.domain.kinds import (
+from tabpe.domain.kinds import Reading, reading_of
+from tabpe.domain.raw import (
     BINARY,
     CLOCK,
     DAY,
@@ -14,8 +15,6 @@ from tabpe.domain.kinds import (
     OTHER,
     WHOLE,
     ZONED,
-    Reading,
-    reading_of,
 )
 from tabpe.errors import SchemaError
 from tabpe.privacy import TableNoise

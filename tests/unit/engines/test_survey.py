@@ -9,19 +9,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.domain.bounds import MAGNITUDES, Bins, magnitude_cells
-from tabpe.domain.categories import LONGEST_VALUE
-from tabpe.domain.kinds import (
+from tabpe.domain.raw import (
     BINARY,
     CLOCK,
     DAY,
     EMPTY,
     KINDS,
+    LONGEST_VALUE,
+    MAGNITUDES,
     MOMENT,
     MORE_DIGITS,
     OTHER,
     WHOLE,
     ZONED,
+    Bins,
+    magnitude_cells,
 )
 from tabpe.encode import Encoder
 from tabpe.engines import Survey

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tabpe.domain.bounds import Bins
-from tabpe.domain.categories import told_above
-from tabpe.domain.quantiles import Pieces
+from tabpe.domain.raw import Bins, Pieces
+from tabpe.domain.told import told_above
 from tabpe.errors import BudgetError, TabpeError
 from tabpe.measure import Terms
 from tabpe.measure import domain as measure

@@ -1,0 +1,85 @@
+"""Histograms of raw cells, for columns that are not declared: into which cell each value falls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A longer text is not looked at.
+LONGEST_VALUE = 200
+# Powers of two that are told apart, on each side of zero. Smaller is zero, larger is the largest.
+LOWEST, HIGHEST = -32, 64
+ZERO = HIGHEST - LOWEST
+MAGNITUDES = 2 * ZERO + 1
+# The cells of the histogram. BINARY holds true and false, and 0 and 1, which some systems take for
+# the same. An instant is a DAY if it is midnight. A number with d digits after the point counts in
+# WHOLE + d.
+EMPTY, OTHER, BINARY, DAY, MOMENT, ZONED, CLOCK, WHOLE = range(8)
+MOST_DIGITS = 6
+MORE_DIGITS = WHOLE + MOST_DIGITS + 1
+KINDS = MORE_DIGITS + 1
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Equal bins, in which a number outside of all counts nowhere.
+
+    Args:
+        low: Where the first begins.
+        width: How wide each is.
+        count: How many there are.
+
+    Example:
+        >>> Bins(0.0, 10.0, 5).cells(np.array([-1.0, 0.0, 49.0, 50.0, 51.0]))
+        array([-1,  0,  4,  4, -1])
+    """
+
+    low: float
+    width: float
+    count: int
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the bin of each number; -1 for none."""
+        places = np.floor((values - self.low) / self.width)
+        last = np.where(values == self.low + self.width * self.count, self.count - 1, places)
+        inside = (last >= 0) & (last < self.count)
+        return np.where(inside, last, -1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces of a range; what is outside counts in the nearer end, as it will on the bound.
+
+    Args:
+        cuts: Where a new piece begins; one less than there are pieces.
+
+    Example:
+        >>> Pieces((1.0, 10.0)).cells(np.array([-5.0, 1.0, 20.0]))
+        array([0, 1, 2])
+    """
+
+    cuts: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.cuts) + 1
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the piece of each number."""
+        return np.searchsorted(np.array(self.cuts), values, side="right").astype(np.int64)
+
+
+def magnitude_cells(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the cell of each number, by its sign and power of two; the cells rise with numbers.
+
+    Example:
+        >>> magnitude_cells(np.array([-4.0, 0.0, 4.0, 7.9, 8.0])) - ZERO
+        array([-35,   0,  35,  35,  36])
+    """
+    sizes = np.minimum(np.abs(values), 2.0 ** (HIGHEST - 1))
+    powers = np.frexp(sizes)[1].astype(np.int64) - 1
+    steps = np.where(sizes < 2.0**LOWEST, 0, powers - LOWEST + 1)
+    return ZERO + np.where(values < 0, -steps, steps)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 PATIENCE = 300
 
 _READER = """
-import resource, sys
+import os, resource, sys
 import pyarrow as pa, pyarrow.compute, pyarrow.csv, pyarrow.dataset, pyarrow.parquet
 from tabpe.errors import TabpeError
 from tabpe.io import open_source
@@ -31,9 +31,11 @@ try:
         rows += batch.table.num_rows
         largest = max(largest, batch.table.nbytes)
 except TabpeError as error:
-    print("refused", error)
+    print("refused", error, flush=True)
 else:
-    print("read", rows, largest)
+    print("read", rows, largest, flush=True)
+# A thread of Arrow that still reads ahead may find no memory while the process ends, and abort it.
+os._exit(0)
 """
 
 

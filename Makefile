@@ -12,7 +12,7 @@ PEERS := build/peers
 # For make bench and CI: name a build without CUDA, which would be several gigabytes.
 TORCH ?= torch==2.13.0
 # What an installation is built from.
-BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/_native/*.?pp)
+BUILD := pyproject.toml CMakeLists.txt $(wildcard src/tabpe/backends/native/*.?pp)
 
 .PHONY: help demo test coverage test-pure test-peers sanitize lint format bench lab wheel clean
 
@@ -40,12 +40,12 @@ coverage: COVERAGE := --cov --cov-report=term
 coverage: test
 
 test-pure: $(PURE)/.dev
-	$(PURE)/bin/python -c 'from tabpe import _native; assert _native.search is None'
+	$(PURE)/bin/python -c 'from tabpe.backends import native; assert native.search is None'
 	$(PURE)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 test-peers: $(PEERS)/.dev
-	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder tests/unit/metrics tests/unit/report \
-		tests/unit/io tests/unit/synthesizer/test_frames_in_and_out.py \
+	TABPE_EXPECT_PEERS=1 $(PEERS)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder tests/unit/evaluation/metrics tests/unit/evaluation/report \
+		tests/unit/io tests/unit/synthesizers/test_frames_in_and_out.py \
 		--ignore tests/unit/io/sql --ignore tests/unit/io/test_stores.py
 
 # The sanitizers come before all else that is loaded, and the C++ library with them: without it they
@@ -56,8 +56,8 @@ sanitize: $(SANITIZED)/.dev
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
 	$(SANITIZED)/bin/python -m pytest -p no:cacheprovider --capture=sys \
-		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/engines tests/unit/search \
-		tests/properties/test_native_sums.py tests/unit/evolve/test_fit.py
+		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/backends \
+		tests/properties/test_native_sums.py tests/unit/evolution/test_fit.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

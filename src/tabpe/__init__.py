@@ -14,24 +14,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tabpe.evolve import Evolution, Posterior
-from tabpe.io import SqlTable, draft_schema
-from tabpe.privacy import Adjacency, Certificate
-from tabpe.schema import (
-    Boolean,
-    Categorical,
-    Date,
-    Datetime,
-    Float,
-    Id,
-    Integer,
-    Schema,
-    Time,
-)
-from tabpe.synthesizer import TabPE
+from tabpe.accounting.certificate import Certificate
+from tabpe.accounting.neighboring import Adjacency
+from tabpe.evolution.config import Evolution, Posterior
+from tabpe.io.draft import draft_schema
+from tabpe.io.sql.table import SqlTable
+from tabpe.schema.columns import Boolean, Categorical, Float, Id, Integer
+from tabpe.schema.schema import Schema
+from tabpe.schema.temporal import Date, Datetime, Time
+from tabpe.synthesizers.tabpe import TabPE
 
 if TYPE_CHECKING:
-    from tabpe.report import Report, evaluate, evaluate_public
+    from tabpe.evaluation.report.evaluate import evaluate
+    from tabpe.evaluation.report.evaluate_public import evaluate_public
+    from tabpe.evaluation.report.report import Report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -61,7 +57,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the rooms of reports when one of their names is asked for, and not before."""
     if name in {"Report", "evaluate", "evaluate_public"}:
-        from tabpe import report
+        from tabpe.evaluation import report
 
         return getattr(report, name)
     raise AttributeError(f"module 'tabpe' has no attribute {name!r}")

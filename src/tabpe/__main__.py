@@ -1,5 +1,7 @@
 """`python -m tabpe`."""
 
+from __future__ import annotations
+
 from tabpe.cli import main
 
 if __name__ == "__main__":

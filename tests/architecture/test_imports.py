@@ -26,12 +26,12 @@ def test_importing_tabpe_loads_nothing_heavy():
 
 
 def test_the_command_line_loads_what_a_command_needs_and_no_more():
-    names = (*FRAMES, "scipy", "opendp", "dp_accounting", "jinja2", "ot", "tabpe.report")
+    names = (*FRAMES, "scipy", "opendp", "dp_accounting", "jinja2", "ot", "tabpe.evaluation.report")
     assert loaded_by("import tabpe.cli", names) == "[]"
 
 
 def test_drawing_noise_loads_no_frames_though_opendp_has_extras_for_them():
-    code = "from tabpe.privacy import OpenDPNoise; OpenDPNoise().draw(1, 1.0)"
+    code = "from tabpe.accounting import OpenDPNoise; OpenDPNoise().draw(1, 1.0)"
     assert loaded_by(code, (*FRAMES, "scipy")) == "[]"
 
 

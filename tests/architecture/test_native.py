@@ -4,17 +4,17 @@ import os
 
 import pytest
 
-from tabpe import _native
+from tabpe.backends import native
 
 
 @pytest.mark.skipif(
     os.environ.get("TABPE_EXPECT_NATIVE") != "1", reason="TABPE_EXPECT_NATIVE=1 is not set"
 )
 def test_the_native_votes_are_installed():
-    assert _native.search is not None, "tabpe was installed without its compiled part"
+    assert native.search is not None, "tabpe was installed without its compiled part"
 
 
 def test_the_portable_kernels_are_there_on_every_machine():
-    if _native.search is None:
+    if native.search is None:
         pytest.skip("the native votes are not installed")
-    assert _native.search.instruction_sets()[-1] == "portable"
+    assert native.search.instruction_sets()[-1] == "portable"

@@ -3,7 +3,7 @@
 import pytest
 
 import contents as made
-from tabpe.report.text import clean
+from tabpe.evaluation.report.text import clean
 
 
 @pytest.fixture

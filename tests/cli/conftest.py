@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabpe.cli.app import app
-from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
+from tabpe.io.example import hospital_schema, hospital_table
 
 ROWS = 400
 

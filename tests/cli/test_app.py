@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import tabpe as package
-from tabpe.datasets.hospital import pattern_holds
 from tabpe.io import read_table
+from tabpe.io.example import pattern_holds
 
 
 def test_version(tabpe):

@@ -10,7 +10,7 @@ import pytest
 
 from tabpe.cli import console
 from tabpe.errors import BudgetError
-from tabpe.synthesizer import TabPE
+from tabpe.synthesizers.tabpe import TabPE
 
 SECRET = "s3cr3t-cell"
 
@@ -345,7 +345,7 @@ def test_an_interrupt_is_one_line(synth, folder, monkeypatch):
 # Says when it is in the middle of a run, and stays there.
 LONG_RUN = """
 import signal, sys, time
-from tabpe import measure
+from tabpe import measurement as measure
 from tabpe.cli import main
 
 def votes(*_, **__):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.datasets import hospital_table
+from tabpe.io.example import hospital_table
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tabpe.evolve import PRESETS
+from tabpe.evolution import PRESETS
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from tabpe.privacy import BillItem
-from tabpe.privacy.ledger import Ledger
+from tabpe.accounting import BillItem
+from tabpe.accounting.ledger import Ledger
 
 BILL = [BillItem("class counts", 60.0, 1), BillItem("votes", 17.3, 15)]
 DIGEST = "ab12cd34" * 8

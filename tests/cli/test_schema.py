@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from tabpe.datasets import hospital_table
+from tabpe.io.example import hospital_table
 from tabpe.schema import Categorical, Schema
 
 ROWS = 400

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from tabpe.datasets import hospital_schema
+from tabpe.io.example import hospital_schema
 
 
 def test_it_writes_rows_and_a_certificate_and_says_so_in_three_lines(synth, folder):

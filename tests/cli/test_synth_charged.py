@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.privacy import Certificate
-from tabpe.privacy.ledger import Ledger
+from tabpe.accounting import Certificate
+from tabpe.accounting.ledger import Ledger
 
 NAMED = ("--ledger", "l.db", "--dataset", "patients")
 
@@ -123,9 +123,9 @@ def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
 def test_an_interrupted_run_goes_on_and_is_charged_once(
     synth, folder, ledger, monkeypatch, preset, rounds
 ):
-    from tabpe import measure
+    from tabpe import measurement
 
-    votes, asked = measure.votes, []
+    votes, asked = measurement.votes, []
 
     def interrupted(*words, **options):
         asked.append(1)
@@ -133,7 +133,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
             raise KeyboardInterrupt
         return votes(*words, **options)
 
-    monkeypatch.setattr(measure, "votes", interrupted)
+    monkeypatch.setattr(measurement, "votes", interrupted)
     command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
     first = synth(*command)
     assert first.exit_code == 2

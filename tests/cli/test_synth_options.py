@@ -5,8 +5,8 @@ import json
 import pytest
 from pyarrow import csv
 
-from tabpe.datasets import hospital_table
 from tabpe.io import table_writer
+from tabpe.io.example import hospital_table
 
 # Large enough to tell bounds and values under noise.
 ROWS = 4000

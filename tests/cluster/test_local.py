@@ -15,8 +15,8 @@ PATIENCE = 300
 STARTED = """
 import json, os, sys
 from sockets import is_loopback, listening
-from tabpe.engines import ray_cluster
-from tabpe.resources import Resources
+from tabpe.backends import ray as ray_cluster
+from tabpe._utils.resources import Resources
 
 before = dict(os.environ)
 if "imported" in sys.argv:

@@ -9,14 +9,14 @@ import pytest
 from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
 from hanging import Broken, Deadly
 from tabpe import Integer, Schema
-from tabpe.encode import Encoder
-from tabpe.engines import LoneKeeper, ray_crew
-from tabpe.engines.crewed import CrewKeeper
-from tabpe.engines.ray_crew import RayCrew
-from tabpe.engines.shard import spread
+from tabpe._utils.resources import Resources
+from tabpe.backends import LoneKeeper
+from tabpe.backends import ray as ray_crew
+from tabpe.backends.cluster import CrewKeeper, spread
+from tabpe.backends.ray import RayCrew
+from tabpe.encoding import Encoder
 from tabpe.errors import CellError, DataError, TabpeError
 from tabpe.io import open_source
-from tabpe.resources import Resources
 
 ALONE = Resources.of(n_jobs=1)
 TABLE = table(300, 5)

@@ -13,10 +13,10 @@ from planted import table
 from scene import Scene
 from searching import files_of, leaks
 from tabpe import TabPE
-from tabpe.engines.ray_crew import RayCrew
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.ledger import Ledger
+from tabpe.backends.ray import RayCrew
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError, TabpeError
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.ledger import Ledger
 
 RAY = {"engine": "ray", "n_jobs": 2}
 

@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 from tabpe import Posterior
-from tabpe.archive import Archive
+from tabpe._utils.serialization import Archive
+from tabpe.accounting import calibrate
+from tabpe.accounting.ledger import Ledger
 from tabpe.cli.app import app
-from tabpe.evolve.config import PRESETS
-from tabpe.privacy import calibrate
-from tabpe.privacy.ledger import Ledger
-from tabpe.run_folder import measured_of
+from tabpe.evolution.config import PRESETS
+from tabpe.measurement.checkpoint import measured_of
 
 ROUNDS = 15
 # What is on the bill, and how many measurements of it are on the disk in the end.

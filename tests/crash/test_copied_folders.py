@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import killed
-from tabpe.datasets.hospital import hospital_schema, hospital_table
+from tabpe.accounting.ledger import Ledger
 from tabpe.io import table_writer
-from tabpe.privacy.ledger import Ledger
+from tabpe.io.example import hospital_schema, hospital_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 

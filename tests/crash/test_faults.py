@@ -10,12 +10,12 @@ import pytest
 from facade import columns, fake_fit
 from faults import Faults
 from tabpe import Evolution
-from tabpe.archive import Archive
-from tabpe.charge import WatchedSource
+from tabpe._utils.serialization import Archive
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.ledger import Ledger
 from tabpe.errors import TabpeError
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.ledger import Ledger
-from tabpe.run_folder import measured_of
+from tabpe.measurement.checkpoint import measured_of
+from tabpe.measurement.reservation import WatchedSource
 
 TINY = {"preset": Evolution(rounds=1, sampling_rounds=1), "n_samples": 10}
 

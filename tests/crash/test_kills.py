@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.datasets.hospital import hospital_schema, hospital_table
 from tabpe.io import table_writer
+from tabpe.io.example import hospital_schema, hospital_table
 
 KILLS = {"paper": 60, "best": 30}
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 import ledger_worker
-from tabpe.privacy.ledger import Ledger
+from tabpe.accounting.ledger import Ledger
 
 RACES, RACERS = 25, 3
 KILLS, FILES = 60, 5

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tabpe.audit import AuditReport, Claim, Effort
 from tabpe.audit.bounds import ALARM
-from tabpe.audit.broken import BROKEN
+from tabpe.audit.systems import BROKEN
 from tabpe.cli import audit as command
 from tabpe.cli.app import app
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tabpe.cli.app import app
-from tabpe.datasets import hospital_schema, hospital_table
+from tabpe.io.example import hospital_schema, hospital_table
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "databases.md").read_text()
@@ -47,7 +47,7 @@ def test_the_code_runs(ward):
 
 
 def test_the_figures_are_those_of_the_result():
-    found = json.loads((ROOT / "bench" / "results" / "warehouse.json").read_text())
+    found = json.loads((ROOT / "lab" / "benchmarks" / "results" / "warehouse.json").read_text())
     text = " ".join(PAGE.split())
     assert found["identical_rows_with_fake_noise"]
     assert f"{found['runs']['PostgreSQL']['seconds']:.0f} s" in text

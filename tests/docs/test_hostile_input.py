@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tabpe import archive
-from tabpe.evolve.law import MOST_WORK
+from tabpe._utils import serialization
+from tabpe.evolution.constraint_repair import MOST_WORK
 from tabpe.io import Limits, files
 from tabpe.schema import files as schema_files
-from tabpe.schema import yaml12
-from tabpe.schema.rules.check import MOST_OPERATIONS
+from tabpe.schema import files as yaml12
+from tabpe.schema.constraints.check import MOST_OPERATIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "hostile-input.md").read_text()
 UNITS = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20}
@@ -36,5 +36,5 @@ def test_the_limits_that_can_not_be_set_are_there():
     assert f"| {yaml} | write JSON |" in PAGE
     assert f"| {MOST_OPERATIONS:,} | make rules shorter |" in PAGE
     assert f"| {MOST_WORK:,} | make rules simpler |" in PAGE
-    model = f"{in_words(archive.LARGEST_ARCHIVE)}; {in_words(archive.LARGEST_TEXT)}"
+    model = f"{in_words(serialization.LARGEST_ARCHIVE)}; {in_words(serialization.LARGEST_TEXT)}"
     assert f"| {model} | |" in PAGE

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tabpe.accounting.ledger import Ledger
 from tabpe.cli.app import app
-from tabpe.privacy.ledger import Ledger
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "ledger.md").read_text(encoding="utf-8")
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from tabpe import Evolution, Posterior, TabPE
 from tabpe.cli.app import app
-from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
+from tabpe.io.example import hospital_schema, hospital_table
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 

@@ -9,13 +9,13 @@ from statistics import mean
 import pytest
 from typer.testing import CliRunner
 
-from tabpe.bench.records import read_records
 from tabpe.cli.app import app
-from tabpe.datasets import hospital_schema, hospital_table
 from tabpe.io import table_writer
+from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema import Schema
+from tabpe_lab.records import read_records
 
-RESULTS = Path(__file__).parents[2] / "bench" / "results"
+RESULTS = Path(__file__).parents[2] / "lab" / "benchmarks" / "results"
 EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -77,7 +77,7 @@ def test_every_file_that_it_links_to_exists():
 
 
 def test_the_scores_are_those_of_the_committed_results():
-    path = Path(__file__).parents[2] / "bench" / "results" / "reproduce.json"
+    path = Path(__file__).parents[2] / "lab" / "benchmarks" / "results" / "reproduce.json"
     for result in json.loads(path.read_text())["results"]:
         assert result["mean"] >= result["target"]
         assert f"{result['mean']:.3f} ± {result['std']:.3f}" in README
@@ -116,7 +116,7 @@ SYSTEMS = ("tabpe", "faiss flat", "numpy GEMM", "torch topk")
 
 
 def test_the_speeds_are_those_of_the_committed_results():
-    path = Path(__file__).parents[2] / "bench" / "results" / "voting.json"
+    path = Path(__file__).parents[2] / "lab" / "benchmarks" / "results" / "voting.json"
     cases = json.loads(path.read_text())["cases"]
     for key, table in SPEEDS.items():
         passes = cases[key]["stages"]["R"]["passes"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "scale.md").read_text()
-RESULTS = json.loads((ROOT / "bench" / "results" / "cluster.json").read_text())
+RESULTS = json.loads((ROOT / "lab" / "benchmarks" / "results" / "cluster.json").read_text())
 COMPARED, KILLED = RESULTS["compared"], RESULTS["killed"]
 
 

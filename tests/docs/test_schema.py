@@ -10,11 +10,11 @@ import pyarrow as pa
 from output_types import expected_types, in_arrow, in_pandas, in_polars, types_of
 from ruled import broken
 from tabpe import Boolean, Categorical, Schema, TabPE
-from tabpe.encode import Encoder
-from tabpe.schema import Outline, yaml12
-from tabpe.schema.kinds import COLUMN_TYPES
-from tabpe.schema.scales import SCALES
-from tabpe.schema.times import RESOLUTIONS
+from tabpe.encoding import Encoder
+from tabpe.schema import Outline, files
+from tabpe.schema.columns import SCALES
+from tabpe.schema.files import COLUMN_TYPES
+from tabpe.schema.temporal import RESOLUTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
@@ -22,7 +22,7 @@ SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL
 
 def schemas(text):
     codes = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
-    return [Schema.from_dict(yaml12.load(code)) for code in codes]
+    return [Schema.from_dict(files.load(code)) for code in codes]
 
 
 def rows_of(section, table=0):
@@ -147,7 +147,7 @@ def test_the_types_of_libraries_are_told():
 def test_the_page_about_gaps_has_gaps():
     page = Path(__file__).parents[2] / "docs" / "how-to" / "private-schema.md"
     (code,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    outline = Outline.from_dict(yaml12.load(code))
+    outline = Outline.from_dict(files.load(code))
     gaps = ["age.max", "ward.values", "weight.type", "pay.quantiles", "town.values"]
     assert list(outline.missing) == [
         *(*gaps, "born.min", "born.max", "dinner.min", "dinner.max"),

@@ -15,8 +15,8 @@ import pytest
 
 from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
-from tabpe.encode import Encoder
-from tabpe.engines import LocalEngine, StreamEngine, Tables
+from tabpe.backends import LocalEngine, StreamEngine, Tables
+from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import batches
 
@@ -270,9 +270,9 @@ def test_errors_of_streaming_tell_no_size(problem, preset, monkeypatch, tmp_path
     pq.write_table(pa.table(columns() | {"ward": ["heart"] * sum(COUNTS)}), tmp_path / "t.parquet")
     machine = {"engine": "stream", "preset": preset}
     if problem == "gone":
-        monkeypatch.setattr("tabpe.engines.spill.tempfile.tempdir", str(tmp_path / "gone"))
+        monkeypatch.setattr("tabpe.backends.local.tempfile.tempdir", str(tmp_path / "gone"))
     elif problem == "full":
-        monkeypatch.setattr("tabpe.engines.spill.SpillFile._block", full)
+        monkeypatch.setattr("tabpe.backends.local.SpillFile._block", full)
     else:
         machine["spill"] = False
         counting = Tables if preset == "best" else StreamEngine

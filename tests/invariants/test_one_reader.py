@@ -21,12 +21,12 @@ import pytest
 
 from scripted import Script
 from tabpe import Boolean, Categorical, Evolution, Float, Integer, Schema, TabPE
-from tabpe.archive import Archive
+from tabpe._utils.serialization import Archive
+from tabpe.accounting import Neighbours
 from tabpe.errors import NotPrivateWarning
-from tabpe.evolve import Posterior, posterior
-from tabpe.evolve.config import PAIRS, VOTES_OR_TABLES
+from tabpe.evolution import Posterior, posterior
+from tabpe.evolution.config import PAIRS, VOTES_OR_TABLES
 from tabpe.io import batches
-from tabpe.privacy import Neighbours
 
 SMALL = Posterior(rounds=3, pool=300, sweeps=3, last_sweeps=5)
 BY_RANK = Evolution(rounds=4, sampling_rounds=1, votes=2, tables=0.2, by_rank=0.5, tilt=1.0)

@@ -20,16 +20,16 @@ import pytest
 from planted import SCHEMA, WARDS, table
 from searching import files_of
 from spoilt import SPOILT, quoting, spoil
-from tabpe.archive import Archive
-from tabpe.charge import Charge
+from tabpe._utils.serialization import Archive
+from tabpe.accounting import Adjacency, Neighbours, TableNoise
+from tabpe.accounting.ledger import Ledger
+from tabpe.encoding.encoded_rows import contents, fingerprint
 from tabpe.errors import DataError, TabpeError
-from tabpe.evolve import loop, posterior
-from tabpe.evolve.config import PAIRS
+from tabpe.evolution import posterior, private_evolution
+from tabpe.evolution.config import PAIRS
 from tabpe.io import open_source
-from tabpe.privacy import Adjacency, Neighbours, TableNoise
-from tabpe.privacy.ledger import Ledger
-from tabpe.rows import contents, fingerprint
-from tabpe.run_folder import measured_of
+from tabpe.measurement.checkpoint import measured_of
+from tabpe.measurement.reservation import Charge
 from tabpe.schema import Schema
 
 BOTH = pytest.mark.parametrize("scene", ["best", "paper"], indirect=True)
@@ -204,7 +204,7 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
 def break_in_round(number, fail, patch):
     """Let the search fail in some round, whatever the strategy."""
     # Both classes select once a round, and all of a pool is fitted at once.
-    for strategy, name, times in ((loop, "select", 2), (posterior, "fitted", 1)):
+    for strategy, name, times in ((private_evolution, "select", 2), (posterior, "fitted", 1)):
         honest = getattr(strategy, name)
         patch.setattr(strategy, name, failing(honest, times * number, fail))
 
@@ -216,12 +216,12 @@ def failing(honest, call, fail):
 
 
 PLACES = {
-    "engine": "tabpe.engines.LocalEngine.votes",
-    "tables": "tabpe.engines.Tables.counts",
-    "noise": "tabpe.privacy.table.TableNoise.draw",
-    "encoder": "tabpe.encode.Encoder.encode",
+    "engine": "tabpe.backends.LocalEngine.votes",
+    "tables": "tabpe.backends.Tables.counts",
+    "noise": "tabpe.accounting.noise_table.TableNoise.draw",
+    "encoder": "tabpe.encoding.Encoder.encode",
     "search": None,
-    "certificate": "tabpe.pipeline.certify",
+    "certificate": "tabpe.synthesizers.pipeline.certify",
     "output": "tabpe.cli.synth.table_writer",
 }
 PAPER = [("paper", place) for place in PLACES if place != "tables"]
@@ -258,7 +258,7 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
 
 
 @pytest.mark.parametrize(
-    "target", ["tabpe.engines.Tables.counts", "tabpe.privacy.OpenDPNoise.draw"]
+    "target", ["tabpe.backends.Tables.counts", "tabpe.accounting.OpenDPNoise.draw"]
 )
 def test_an_appraisal_that_runs_out_of_memory_hides_sizes(scene, monkeypatch, target):
     monkeypatch.setattr(target, quoting(MemoryError))

@@ -12,13 +12,13 @@ import pytest
 
 from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, VOTES, Witness, table
 from searching import leaks
-from tabpe.appraise import purchase
-from tabpe.archive import Archive
-from tabpe.engines import LocalEngine
+from tabpe._utils.serialization import Archive
+from tabpe.backends import LocalEngine
+from tabpe.encoding.encoded_rows import EncodedRows
 from tabpe.errors import DataError
-from tabpe.evolve import loop, posterior
-from tabpe.rows import EncodedRows
-from tabpe.run_folder import archive_of
+from tabpe.evaluation.private_metrics import measure
+from tabpe.evolution import posterior, private_evolution
+from tabpe.measurement.checkpoint import archive_of
 
 
 def telling(tell):
@@ -37,13 +37,13 @@ def history_with_exact_totals(scene, patch):
     def telling_record(honest):
         return lambda *given: honest(*given) | {"votes": sum(scene.witness.exact[-1])}
 
-    for strategy in (loop, posterior):
+    for strategy in (private_evolution, posterior):
         patch.setattr(strategy, "_record", telling_record(strategy._record))
     scene.fit(table())
 
 
 def certificate_with_the_number_of_rows(scene, patch):
-    patch.setattr("tabpe.certify._notes", lambda *_: (f"made of {ROWS:,} rows",))
+    patch.setattr("tabpe.synthesizers.certify._notes", lambda *_: (f"made of {ROWS:,} rows",))
     assert scene.synth() == 0
 
 
@@ -72,7 +72,7 @@ def folder_with_exact_votes(scene, patch):
         exact = np.array(scene.witness.exact[-1], dtype=np.uint16)
         return Archive(honest.text, honest.arrays | {"exact": exact})
 
-    patch.setattr("tabpe.journal.archive_of", archive)
+    patch.setattr("tabpe.measurement.checkpoint.archive_of", archive)
     scene.fit(table(), run_dir="run")
 
 
@@ -80,7 +80,7 @@ def without_noise(patch):
     def draw(self, size, sigma):
         return np.zeros(size, dtype=np.int64)
 
-    patch.setattr("tabpe.privacy.table.TableNoise.draw", draw)
+    patch.setattr("tabpe.accounting.noise_table.TableNoise.draw", draw)
 
 
 def no_noise_in_the_folder(scene, patch):
@@ -94,27 +94,27 @@ def no_noise_in_the_history(scene, patch):
 
 
 def no_noise_in_a_purchase(scene, patch):
-    patch.setattr("tabpe.measure.domain.noisy", lambda exact, item, terms: exact)
+    patch.setattr("tabpe.measurement.raw_columns.noisy", lambda exact, item, terms: exact)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
 
 
 def purchase_that_tells_all_values(scene, patch):
-    patch.setattr("tabpe.measure.domain.told_above", lambda *_: -1e9)
+    patch.setattr("tabpe.measurement.raw_columns.told_above", lambda *_: -1e9)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"])
 
 
 def no_noise_in_an_appraisal(scene, patch):
-    patch.setattr("tabpe.measure.tables.noisy", lambda exact, item, terms: exact)
+    patch.setattr("tabpe.measurement.marginals.noisy", lambda exact, item, terms: exact)
     scene.appraise(table())
 
 
 def exact_counts_in_an_appraisal(scene, patch):
-    honest = purchase._notes
+    honest = measure._notes
 
     def notes(*given):
         return (*honest(*given), f"cells: {scene.witness.exact[-1]}")
 
-    patch.setattr(purchase, "_notes", notes)
+    patch.setattr(measure, "_notes", notes)
     scene.appraise(table())
 
 
@@ -128,7 +128,7 @@ def page_with_a_cell(scene, patch):
 
 
 def public_page(scene, patch, told):
-    patch.setattr("tabpe.report.public.versions", told)
+    patch.setattr("tabpe.evaluation.report.evaluate_public.versions", told)
     assert scene.synth() == 0
     words = ("evaluate", scene.private / "table.csv", "out.csv", "--public", "--epsilon", 1)
     assert scene.tabpe(*words, "-o", "page.html", "--json", "page.json") == 0
@@ -156,14 +156,14 @@ def file_of_rows_with_a_name(scene, patch):
     def named(**given):
         return tempfile.NamedTemporaryFile(**given, delete=False)
 
-    patch.setattr("tabpe.engines.spill.tempfile.TemporaryFile", named)
+    patch.setattr("tabpe.backends.local.tempfile.TemporaryFile", named)
     assert scene.synth("--engine", "stream") == 0
 
 
 def fingerprint_without_a_key(scene, patch):
     content = (scene.private / "table.csv").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    patch.setattr("tabpe.pipeline.fingerprint", lambda *_: digest)
+    patch.setattr("tabpe.synthesizers.pipeline.fingerprint", lambda *_: digest)
     assert scene.synth("--run-dir", "run") == 0
 
 
@@ -173,7 +173,7 @@ def cell_in_the_ledger(scene, patch):
 
 def cells_in_parquet(scene, patch):
     sample = table().select(SCHEMA.names)
-    patch.setattr("tabpe.release.Release.sample", lambda self, *_, **__: sample)
+    patch.setattr("tabpe.synthesizers.base.Release.sample", lambda self, *_, **__: sample)
     assert scene.synth("-o", "out.parquet") == 0
 
 

@@ -15,7 +15,7 @@ import pytest
 from planted import PERSON, RARE, made_up, table
 from spoilt import SPOILT, quoting, spoil
 from tabpe import draft_schema
-from tabpe.privacy.ledger import Ledger
+from tabpe.accounting.ledger import Ledger
 
 LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
 BUDGET = ("--epsilon", 2, "--delta", 1e-6, "--ledger", "ledger.db")
@@ -147,14 +147,14 @@ def test_a_refused_budget_reads_nothing(scene):
 
 # Where it fails, and what the ledger says then: only what has read nothing is given back.
 PLACES = {
-    "plan": ("tabpe.appraise.appraisal.plan_of", []),
-    "engine": ("tabpe.appraise.purchase.Tables", ["refunded"]),
-    "counts": ("tabpe.engines.Tables.counts", ["refunded"]),
-    "cells": ("tabpe.encode.Marginal.cells", ["reserved"]),
-    "rows": ("tabpe.rows.EncodedRows._encoded", ["reserved"]),
-    "noise": ("tabpe.privacy.OpenDPNoise.draw", ["reserved"]),
-    "findings": ("tabpe.appraise.appraisal.findings", ["spent"]),
-    "page": ("tabpe.report.html.page", ["spent"]),
+    "plan": ("tabpe.evaluation.private_metrics.measure.plan_of", []),
+    "engine": ("tabpe.evaluation.private_metrics.measure.Tables", ["refunded"]),
+    "counts": ("tabpe.backends.Tables.counts", ["refunded"]),
+    "cells": ("tabpe.encoding.Marginal.cells", ["reserved"]),
+    "rows": ("tabpe.encoding.encoded_rows.EncodedRows._encoded", ["reserved"]),
+    "noise": ("tabpe.accounting.OpenDPNoise.draw", ["reserved"]),
+    "findings": ("tabpe.evaluation.private_metrics.measure.findings", ["spent"]),
+    "page": ("tabpe.evaluation.report.html.page", ["spent"]),
 }
 KINDS = {MemoryError: 1, RuntimeError: 1, KeyError: 1, KeyboardInterrupt: 2}
 

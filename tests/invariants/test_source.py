@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tabpe
-from tabpe.audit.broken import NarrowNoise, ReusedNoise, VotesTwice
-from tabpe.privacy import FakeNoise, NoiseSource
+from tabpe.accounting import FakeNoise, NoiseSource
+from tabpe.audit.systems import NarrowNoise, ReusedNoise, VotesTwice
 
 ROOT = Path(tabpe.__file__).parent
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
@@ -103,7 +103,7 @@ def test_the_table_of_noise_is_made_and_read_without_floating_point():
 
 def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
     """But for the audit, which makes one for rows of its own; a broken one asks another."""
-    outside = {name for name in importing("tabpe.engines") if not name.startswith("engines/")}
+    outside = {name for name in importing("tabpe.backends") if not name.startswith("engines/")}
     audit = {f"audit/{name}.py" for name in ("system", "channel", "columns", "broken", "storage")}
     buying = {"buying/desk.py", "buying/purchase.py"}
     rooms = {"ground.py", "making.py", "pipeline.py", "appraise/purchase.py"}
@@ -112,7 +112,7 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
 
 
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
-    assert importing("tabpe.audit.broken") == {"audit/run.py"}
+    assert importing("tabpe.audit.systems") == {"audit/run.py"}
     assert not any(hasattr(tabpe, kind.__name__) for kind in (VotesTwice, NarrowNoise, ReusedNoise))
     assert not NarrowNoise.private
     assert not ReusedNoise.private

@@ -19,13 +19,13 @@ from pyarrow import csv
 from facade import QUICK
 from neighbours import csv_bytes
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
-from tabpe.datasets import hospital_schema, hospital_table
-from tabpe.encode import Encoder
-from tabpe.engines import LoneKeeper, Unit
+from tabpe._utils.resources import Resources
+from tabpe.accounting import FakeNoise
+from tabpe.backends import LoneKeeper, Unit
+from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import open_source
-from tabpe.privacy import FakeNoise
-from tabpe.resources import Resources
+from tabpe.io.example import hospital_schema, hospital_table
 
 PEOPLE, ROWS, MOST = 100, 6, 2
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from exact_losses import exact_delta
-from tabpe.privacy import (
+from tabpe.accounting import (
     ROWS,
     Adjacency,
     BillItem,
@@ -17,7 +17,7 @@ from tabpe.privacy import (
     composed_epsilon,
     epsilon_of,
 )
-from tabpe.privacy.accounting import gaussian_mu
+from tabpe.accounting.pld import gaussian_mu
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 logarithmic = st.floats(math.log(0.05), math.log(12)).map(math.exp)

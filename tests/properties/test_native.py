@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from awkward import NUMBERS, Question, examples, questions, table, with_copies
-from tabpe import _native
-from tabpe.encode import Records
-from tabpe.engines.votes import Segment, count_votes
-from tabpe.search import nearest, reference
-from tabpe.search.nearest import NativeIndex
-from tabpe.search.reference import NumpyIndex
+from tabpe.backends import native, nearest
+from tabpe.backends import nearest as reference
+from tabpe.backends.counting import Segment, count_votes
+from tabpe.backends.nearest import NativeIndex, NumpyIndex
+from tabpe.encoding import Records
 
-search = _native.search
+search = native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")
 
 KERNELS = ("prune", "filter", "dense", "holes", "automatic")
@@ -29,7 +28,7 @@ def expected(question):
 
 def answers(question, variant, jobs=1, cuts=()):
     """The answer of one kernel, with the rows in one piece or in several."""
-    index = nearest.index(question.candidates, question.weight).index
+    index = nearest.build_index(question.candidates, question.weight).index
     asked = NativeIndex(index, len(question.candidates), jobs, *variant)
     pieces = np.split(np.arange(len(question.rows)), sorted(cuts))
     found = [asked.nearest(question.rows.take(piece), question.k) for piece in pieces]
@@ -150,7 +149,7 @@ def test_an_order_has_every_row_once(question):
 @examples(200)
 def test_the_first_equal_row_is_the_lowest_that_is_equal_bit_by_bit(question):
     first = nearest.first_equals(question.rows)
-    assert first.tolist() == reference.first_equals(question.rows).tolist()
+    assert first.tolist() == reference.first_equal_rows(question.rows).tolist()
     seen = {}
     bits = [
         (numbers.tobytes(), codes.tobytes())
@@ -219,6 +218,6 @@ def test_votes_add_up_over_segments(question, data):
 def test_votes_of_equal_candidates_go_to_the_first(question):
     twice = Records.concat([question.candidates, question.candidates])
     votes = class_votes([Segment(0, question.rows)], twice, question.weight)
-    first = reference.first_equals(twice)
+    first = reference.first_equal_rows(twice)
     assert votes[first != np.arange(len(twice))].sum() == 0
     assert votes.sum() == len(question.rows)

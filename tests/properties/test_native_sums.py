@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from awkward import examples
-from tabpe import _native
-from tabpe.evolve.fit import Counted, fitted, scale, scatter
+from tabpe.backends import native
+from tabpe.evolution.evidence import Counted, fitted, scale, scatter
 
-search = _native.search
+search = native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")
 
 SCALES = {
@@ -36,7 +36,7 @@ def tables(draw):
 
 def in_numpy(function, *arguments, **options):
     with pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
-        patch.setattr(_native, "search", None)
+        patch.setattr(native, "search", None)
         return function(*arguments, **options)
 
 

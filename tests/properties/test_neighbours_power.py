@@ -25,12 +25,12 @@ from neighbours import (
     scenes,
     tried,
 )
-from tabpe.domain import raw
-from tabpe.encode import cells, moments
-from tabpe.engines import survey, users
+from tabpe.backends import raw_columns, users
+from tabpe.encoding import cells, raw_cells
+from tabpe.encoding import cells as moments
 from tabpe.errors import DataError, TabpeError
 from tabpe.io import canonical, frames, source
-from tabpe.release import Release
+from tabpe.synthesizers.base import Release
 
 CHECKS = {
     "rows": (assert_rows, scenes(), {}),
@@ -136,15 +136,15 @@ def refuse_many_values(patch):
             raise DataError("too many values")
         return values.known.setdefault(value, len(values.known))
 
-    patch.setattr(survey._Values, "_number", number)
+    patch.setattr(raw_columns._Values, "_number", number)
 
 
 def take_kinds_from_types(patch):
-    def of(array, old=survey.kind_cells):
+    def of(array, old=raw_columns.kind_cells):
         whole = pa.types.is_integer(array.type)
-        return np.full(len(array), raw.WHOLE) if whole else old(array)
+        return np.full(len(array), raw_cells.WHOLE) if whole else old(array)
 
-    patch.setattr(survey, "kind_cells", of)
+    patch.setattr(raw_columns, "kind_cells", of)
 
 
 def unify_the_types_of_files(patch):
@@ -178,7 +178,7 @@ def take_nan_for_a_value(patch):
     def missing(array, old=canonical.find_missing):
         return np.zeros(len(array), bool) if pa.types.is_floating(array.type) else old(array)
 
-    for module in (canonical, survey, cells):
+    for module in (canonical, raw_columns, cells):
         patch.setattr(module, "find_missing", missing)
 
 

@@ -5,11 +5,11 @@ import math
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tabpe.evolve import Evolution
-from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
-from tabpe.privacy.accounting import gaussian_mu
-from tabpe.privacy.plan import items_for
-from tabpe.privacy.recount import recounted_epsilon
+from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
+from tabpe.accounting.calibration import items_for
+from tabpe.accounting.pld import gaussian_mu
+from tabpe.accounting.recount import recounted_epsilon
+from tabpe.evolution import Evolution
 
 
 @given(

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact_losses import exact_delta
-from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours, calibrate, composed_epsilon
-from tabpe.privacy.recount import recounted_epsilon
+from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours, calibrate, composed_epsilon
+from tabpe.accounting.recount import recounted_epsilon
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 sigmas = st.floats(math.log(0.3), math.log(8)).map(math.exp)

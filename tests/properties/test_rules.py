@@ -7,14 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ruled import SCHEMA, holds
-from tabpe.encode import Encoder, Records
-from tabpe.encode.faces import faces_of
+from tabpe.encoding import Encoder, Records
+from tabpe.encoding.column_codec import faces_of
 from tabpe.errors import RuleError
-from tabpe.evolve.law import Law
-from tabpe.evolve.random import random_records
-from tabpe.evolve.truth import Board, truth
-from tabpe.schema.rules.meaning import opposite
-from tabpe.schema.rules.parser import parsed
+from tabpe.evolution.constraint_repair import Board, Law, truth
+from tabpe.evolution.variation import random_records
+from tabpe.schema.constraints.check import opposite
+from tabpe.schema.constraints.parser import parsed
 
 SIGNS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
 NUMBERS = st.one_of(

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tabpe.encode import Encoder, Records, Sight
-from tabpe.engines import LocalEngine, StreamEngine
-from tabpe.engines.users import bounded
+from tabpe.accounting.neighboring import FIXED_POINT
+from tabpe.backends import LocalEngine, StreamEngine
+from tabpe.backends.users import bounded
+from tabpe.encoding import Encoder, Records, Sight
 from tabpe.errors import DataError
-from tabpe.privacy.adjacency import FIXED_POINT
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 CLASSES, MOST_ROWS = 3, 3

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.domain.raw import Bins, Pieces
-from tabpe.engines import Survey
-from tabpe.engines.users import bounded
+from tabpe.backends import Survey
+from tabpe.backends.users import bounded
+from tabpe.encoding.raw_cells import Bins, Pieces
 from tabpe.io import open_source
 from tabpe.schema import Categorical, Date
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appraised import SCHEMA
-from tabpe.encode import Encoder, Marginal
-from tabpe.encode.axes import PredictedAxis, RightAxis, axis_of, class_axis
-from tabpe.engines import Tables
-from tabpe.engines.users import bounded
-from tabpe.evolve.bins import bins_of, pairs_of
+from tabpe.backends import Tables
+from tabpe.backends.users import bounded
+from tabpe.encoding import Encoder, Marginal
+from tabpe.encoding.marginals import PredictedAxis, RightAxis, axis_of, class_axis
+from tabpe.evolution.marginal_prior import bins_of, pairs_of
 
 LENGTH, MOST_ROWS = 2**14, 3
 ENCODER = Encoder(SCHEMA)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact_losses import adaptive_delta
+from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours
+from tabpe.accounting.ledger import Budget, Entry, Ledger
+from tabpe.accounting.ledger.composition import entries_epsilon
+from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.errors import ParameterError
-from tabpe.privacy import ROWS, Adjacency, BillItem, Neighbours
-from tabpe.privacy.bill import EXPONENTIAL
-from tabpe.privacy.ledger import Budget, Entry, Ledger
-from tabpe.privacy.ledger.composition import spent_epsilon
 
 BUDGETS = [Budget("d", 1.0, 1e-6), Budget("d", 1.0, 1e-9, Adjacency.REPLACE_ONE)]
 CHOICE = BillItem("choices", 20.0, 3, mechanism=EXPONENTIAL)
@@ -37,11 +37,11 @@ def runs(draw):
 )
 @settings(deadline=None, max_examples=40)
 def test_totals_are_never_below_a_part_and_do_not_depend_on_the_order(entries, more, budget, data):
-    total = spent_epsilon([*entries, more], budget)
+    total = entries_epsilon([*entries, more], budget)
     for part in (entries, [more], *([one] for one in entries)):
-        assert spent_epsilon(part, budget) <= total
+        assert entries_epsilon(part, budget) <= total
     mixed = data.draw(st.permutations([*entries, more]))
-    assert spent_epsilon(mixed, budget) == pytest.approx(total, rel=1e-9)
+    assert entries_epsilon(mixed, budget) == pytest.approx(total, rel=1e-9)
 
 
 @given(
@@ -58,7 +58,7 @@ def test_less_noise_or_a_larger_limit_never_costs_less(entries, one, factor, bud
     less = dataclasses.replace(item, sigma=item.sigma / factor)
     limit = None if one.limit is None else one.limit * factor
     worse = dataclasses.replace(one, bill=(less,), limit=limit)
-    assert spent_epsilon([*entries, one], budget) <= spent_epsilon([*entries, worse], budget)
+    assert entries_epsilon([*entries, one], budget) <= entries_epsilon([*entries, worse], budget)
 
 
 @given(sigma=st.floats(0.8, 3), rest=st.floats(0.8, 3), within=st.booleans())
@@ -77,7 +77,7 @@ def test_an_enemy_within_a_limit_and_beside_it_stays_within_the_total(sigma, res
         entries = [Entry("1", "d", first, ROWS), Entry("2", "d", option, ROWS)]
         if within:
             entries = [Entry("1", "d", (*first, *option), ROWS, adaptive=True, limit=loss)]
-        totals.append(spent_epsilon(entries, budget))
+        totals.append(entries_epsilon(entries, budget))
     assert adaptive_delta(sigma, options, max(totals)) <= budget.delta
 
 

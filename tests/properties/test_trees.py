@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tabpe.measure.trees import Growth, grown
+from tabpe.measurement.privtree import Growth, grown
 
 ANY = 10**6
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from facade import FAST, SCHEMA
 from losing import DeadlyPolled
 from tabpe import TabPE
-from tabpe.engines import crewed
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.ledger import Ledger
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.ledger import Ledger
+from tabpe.backends import cluster
 
 # So many candidates that they are more than one piece of what Spark sends encrypted.
 MANY = {"n_samples": 5_000}
 
 
 def main(address, folder):
-    crewed.Polled = partial(DeadlyPolled, folder=str(folder))
+    cluster.Polled = partial(DeadlyPolled, folder=str(folder))
     charged = {"ledger": folder / "ledger.db", "dataset": "people"}
     where = {"engine": "spark", "address": address, "n_jobs": 2}
     model = TabPE(**(FAST | MANY | charged | where), noise=FakeNoise(1))

@@ -11,13 +11,15 @@ import pytest
 from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
 from hanging import Broken
 from tabpe import Integer, Schema
-from tabpe.encode import Encoder, Sight
-from tabpe.engines import LoneKeeper, spark_cluster, spark_crew
-from tabpe.engines.spark_cluster import spark_keeper
+from tabpe._utils.resources import Resources
+from tabpe.backends import LoneKeeper
+from tabpe.backends import spark as spark_cluster
+from tabpe.backends import spark as spark_crew
+from tabpe.backends.spark import spark_keeper
+from tabpe.encoding import Encoder, Sight
 from tabpe.errors import CellError, DataError, ParameterError, TabpeError
 from tabpe.io import open_source
-from tabpe.io.spark_tables import is_spark_frame
-from tabpe.resources import Resources
+from tabpe.io.clusters import is_spark_frame
 
 ALONE = Resources.of(n_jobs=1)
 TABLE = table(300, 5)

@@ -4,9 +4,9 @@ import pytest
 
 from facade import BOUGHT, QUICK, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
 from tabpe import TabPE
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.ledger import Ledger
 from tabpe.errors import NotPrivateWarning, ParameterError, TabpeError
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.ledger import Ledger
 
 TABLE = of_people(900)
 KINDS = {

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from tabpe import Datetime, Schema
-from tabpe.encode import Encoder
+from tabpe.encoding import Encoder
+from tabpe.encoding.encoded_rows import contents
 from tabpe.errors import DataError
 from tabpe.io import Limits, open_source
+from tabpe.io.clusters import SparkSource
 from tabpe.io.frames import to_frame
-from tabpe.io.spark_tables import SparkSource
-from tabpe.rows import contents
 
 PLAIN = {
     "boolean": "bool",

@@ -10,8 +10,8 @@ import pytest
 
 from facade import fake_fit, of_people
 from standalone import environment, standalone
+from tabpe.accounting.ledger import Ledger
 from tabpe.errors import ThinVotesWarning
-from tabpe.privacy.ledger import Ledger
 
 PROGRAM = Path(__file__).with_name("lose_executor.py")
 

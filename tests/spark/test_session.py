@@ -39,8 +39,8 @@ def test_without_java_it_is_asked_for(installed, monkeypatch):
 STARTED = """
 import json, os
 from sockets import is_loopback, listening
-from tabpe.engines.spark_session import joined_context
-from tabpe.resources import Resources
+from tabpe.backends.spark import joined_context
+from tabpe._utils.resources import Resources
 
 context, leave = joined_context(Resources.of(n_jobs=1))
 assert context.parallelize(range(5), 2).map(lambda one: one + 1).sum() == 15

@@ -14,20 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tabpe.accounting import TableNoise, calibrate
 from tabpe.audit import Effort
+from tabpe.audit.attacks import FITTED, Channel, Columns, Edges, Game, Places
 from tabpe.audit.bounds import Errors, by_gaussian_errors
-from tabpe.audit.broken import BROKEN, BROKEN_AT_THE_TILL, BROKEN_FOR_USERS
-from tabpe.audit.canaries import Edges, Places
-from tabpe.audit.channel import Channel
-from tabpe.audit.columns import Columns
-from tabpe.audit.game import FITTED, Game
 from tabpe.audit.report import Claim
-from tabpe.audit.system import SHIPPED
-from tabpe.privacy import TableNoise, calibrate
+from tabpe.audit.systems import BROKEN, BROKEN_AT_THE_TILL, BROKEN_FOR_USERS, SHIPPED
 
 SYSTEMS = {system.name: system for system in (*BROKEN, *BROKEN_AT_THE_TILL, *BROKEN_FOR_USERS)}
 EPSILONS = (1.0, 4.0, 10.0)
-FIGURES = Path(__file__).parents[2] / "bench" / "results" / "audit.json"
+FIGURES = Path(__file__).parents[2] / "lab" / "benchmarks" / "results" / "audit.json"
 each_epsilon = pytest.mark.parametrize("epsilon", EPSILONS)
 
 
@@ -112,7 +108,7 @@ def test_noise_that_repeats_is_seen_by_the_test_of_repetition_alone():
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_bounds_from_the_data_are_noticed(epsilon):
-    """It takes hundreds of thousands of guesses at epsilon 10, which `bench/audit.py` makes."""
+    """It takes hundreds of thousands of guesses at epsilon 10, as `benchmarks/audit.py` makes."""
     claim = Claim(epsilon, 1e-5)
     assert refuting(Edges().audit(SYSTEMS["bounds from data"], claim)) == {"bounds"}
     assert refuting(Edges().audit(SHIPPED, claim)) == set()

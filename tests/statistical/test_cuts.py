@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from keepers import keeper_of
-from tabpe.budget import schema_price
-from tabpe.buying import buy_schema
-from tabpe.privacy import Account, Neighbours, OpenDPNoise
-from tabpe.request import Request
+from tabpe.accounting import Account, Neighbours, OpenDPNoise
 from tabpe.schema import Outline
+from tabpe.schema_inference import buy_schema
+from tabpe.synthesizers.budget import schema_price
+from tabpe.synthesizers.options import Request
 
 SIZE, RUNS = 5000, 20
 REQUEST = Request(

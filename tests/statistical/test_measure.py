@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from tabpe import measure
-from tabpe.encode import Marginal, Records
-from tabpe.encode.axes import ListAxis
-from tabpe.evolve.config import COLUMNS
-from tabpe.measure import Terms
-from tabpe.privacy import ROWS, Account, BillItem, Neighbours, OpenDPNoise
+from tabpe import measurement
+from tabpe.accounting import ROWS, Account, BillItem, Neighbours, OpenDPNoise
+from tabpe.encoding import Marginal, Records
+from tabpe.encoding.marginals import ListAxis
+from tabpe.evolution.config import COLUMNS
+from tabpe.measurement import Terms
 
 SIGMA = 3.3
 COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
@@ -58,7 +58,8 @@ def added_to_votes(sigma, times=1):
     account = agreed("votes", sigma, times)
     engine = KnownEngine(COUNTS)
     return [
-        np.concatenate(measure.votes(engine, population, account, OpenDPNoise()).values) - COUNTS
+        np.concatenate(measurement.votes(engine, population, account, OpenDPNoise()).values)
+        - COUNTS
         for _ in range(times)
     ]
 
@@ -68,7 +69,7 @@ def added_to_soft_votes(sigma, neighbours=ROWS):
     population = [candidates(20_000)]
     account, engine = agreed("votes, round 2", sigma, 4), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measure.votes(
+    measured = measurement.votes(
         engine, population, account, OpenDPNoise(), each=4, name="votes, round 2"
     )
     assert account.spent == account.agreed == (measured.item,)
@@ -79,7 +80,7 @@ def added_to_repeated_votes(sigma, repeats, neighbours=ROWS):
     """Two votes of each row, asked for several times: the sum of all answers, less the counts."""
     account, engine = agreed("votes", sigma, 2 * repeats), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measure.votes(
+    measured = measurement.votes(
         engine, [candidates(20_000)], account, OpenDPNoise(), each=2, repeats=repeats
     )
     assert account.spent == account.agreed == (measured.item,)
@@ -94,21 +95,21 @@ def added_to_columns(sigma, neighbours=ROWS):
     account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
     terms = Terms(account, OpenDPNoise(), neighbours)
-    measured = measure.measured_marginals(engine, [*shapes, by_class], terms, COLUMNS)
+    measured = measurement.measured_marginals(engine, [*shapes, by_class], terms, COLUMNS)
     assert account.spent == account.agreed == (measured.item,)
     return np.concatenate(measured.values) - COUNTS
 
 
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
-    measured = measure.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
+    measured = measurement.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
     return measured.values[0] - COUNTS
 
 
 def added_to_row_counts(sigma, times):
     account = agreed("row count", sigma, times)
     engine, noise = KnownEngine(COUNTS[:3]), OpenDPNoise()
-    drawn = [measure.row_count(engine, account, noise).values[0][0] for _ in range(times)]
+    drawn = [measurement.row_count(engine, account, noise).values[0][0] for _ in range(times)]
     return np.array(drawn) - COUNTS[:3].sum()
 
 
@@ -117,7 +118,7 @@ MARGINALS = [Marginal((ListAxis("x", 0, tuple(range(100))),) * 2)] * 2
 
 def added_to_marginals(sigma):
     terms = Terms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROWS)
-    found = measure.marginals(KnownEngine(COUNTS), MARGINALS, terms)
+    found = measurement.marginals(KnownEngine(COUNTS), MARGINALS, terms)
     return np.concatenate([counts.ravel() for counts in found]).astype(np.int64) - COUNTS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tabpe import Boolean, Evolution, Integer, Schema, TabPE
-from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
 
 SIGMAS = [0.6, 1.904, 14.0587]
 each_sigma = pytest.mark.parametrize("sigma", SIGMAS)
@@ -92,7 +92,7 @@ def test_seeded_generators_do_not_seed_the_noise(source):
 
 
 def drawn_by_other_processes(code, times=1):
-    script = "from tabpe.privacy import OpenDPNoise, TableNoise\n" + code
+    script = "from tabpe.accounting import OpenDPNoise, TableNoise\n" + code
     outputs = [
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600

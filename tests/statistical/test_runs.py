@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from tabpe import Boolean, Integer, Schema, TabPE
-from tabpe.evolve import Posterior
-from tabpe.privacy import Neighbours, OpenDPNoise
+from tabpe.accounting import Neighbours, OpenDPNoise
+from tabpe.evolution import Posterior
 
 ALARM = 1e-8
 WIDTH = 40

@@ -5,13 +5,12 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from tabpe.domain import told
-from tabpe.engines import Survey
-from tabpe.engines.users import bounded
+from tabpe.accounting import ROWS, Account, BillItem, Neighbours, TableNoise
+from tabpe.backends import Survey
+from tabpe.backends.users import bounded
 from tabpe.io import open_source
-from tabpe.measure import Terms
-from tabpe.measure import domain as measure
-from tabpe.privacy import ROWS, Account, BillItem, Neighbours, TableNoise
+from tabpe.measurement import Terms, raw_columns
+from tabpe.measurement import raw_columns as measure
 
 CHANCE = 0.02
 SIGMA = 6.0
@@ -56,25 +55,25 @@ each_relation = pytest.mark.parametrize("neighbours", [ROWS, Neighbours(max_rows
 
 @each_relation
 def test_values_of_one_are_told_with_at_most_the_chance(neighbours):
-    assert not alarms(told(neighbours))
+    assert not alarms(raw_columns(neighbours))
 
 
 @each_relation
 def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
     """The bound that it comes from is a few times too safe: so a little less is still right."""
-    exact = told.told_above
+    exact = raw_columns.told_above
     monkeypatch.setattr(
         measure,
         "told_above",
         lambda sigma, chance, length=1: int(0.65 * exact(sigma, chance, length)),
     )
-    assert alarms(told(neighbours))
+    assert alarms(raw_columns(neighbours))
 
 
 @each_relation
 def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
-    exact = told.told_above
+    exact = raw_columns.told_above
     monkeypatch.setattr(
         measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 20 * chance, length)
     )
-    assert alarms(told(neighbours))
+    assert alarms(raw_columns(neighbours))

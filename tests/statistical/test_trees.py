@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from tabpe.encode.axes import ListAxis
-from tabpe.measure import Terms
-from tabpe.measure.trees import TREES, Growth, trees
-from tabpe.privacy import ROWS, Account, BillItem, OpenDPNoise
-from tabpe.privacy.bill import EXPONENTIAL
+from tabpe.accounting import ROWS, Account, BillItem, OpenDPNoise
+from tabpe.accounting.spend import EXPONENTIAL
+from tabpe.encoding.marginals import ListAxis
+from tabpe.measurement import Terms
+from tabpe.measurement.privtree import TREES, Growth, trees
 
 TIMES = 4_000
 SIGMA = 20.0

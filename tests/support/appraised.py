@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from tabpe.privacy import FakeNoise
+from tabpe.accounting import FakeNoise
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(

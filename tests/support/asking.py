@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Float, Integer, Schema
-from tabpe.domain.raw import Bins
-from tabpe.encode import Encoder, Records, Sight
-from tabpe.encode.axes import Marginal, axis_of
-from tabpe.engines import Unit
+from tabpe.backends import Unit
+from tabpe.encoding import Encoder, Records, Sight
+from tabpe.encoding.marginals import Marginal, axis_of
+from tabpe.encoding.raw_cells import Bins
 
 SCHEMA = Schema(
     (

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tabpe.encode import Records
+from tabpe.encoding import Records
 
 SMALLEST = 2.0**-149
 ULP = 2.0**-23

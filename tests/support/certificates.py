@@ -2,7 +2,7 @@
 
 import math
 
-from tabpe.privacy import (
+from tabpe.accounting import (
     ROWS,
     Adjacency,
     BillItem,
@@ -14,10 +14,9 @@ from tabpe.privacy import (
     WrittenTable,
     composed_epsilon,
 )
-from tabpe.privacy.concentrated import GAUSSIAN_DP, ZCDP, epsilon_of_loss, loss_within
-from tabpe.privacy.delta import RowCount
-from tabpe.privacy.plan import Part, items_for
-from tabpe.privacy.slack import delta_slack, exact_delta
+from tabpe.accounting.calibration import Part, items_for
+from tabpe.accounting.delta import RowCount, delta_slack, exact_delta
+from tabpe.accounting.zcdp_filter import GAUSSIAN_DP, ZCDP, epsilon_of_loss, loss_within
 from tabpe.schema import Categorical, Float, Integer, Schema, Source
 
 SCHEMA = Schema(
@@ -46,7 +45,7 @@ def honest(
     filtered=None,
     strict=False,
 ):
-    """A certificate as `tabpe.certify` would write it."""
+    """A certificate as `tabpe.synthesizers.certify` would write it."""
     bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
     slack = delta_slack(noise.slack, 16, epsilon, neighbours)
     delta = rows.calibration_delta if rows else 1e-6

@@ -6,18 +6,17 @@ import itertools
 import numpy as np
 
 from certificates import SCHEMA, honest
-from tabpe.appraise import Bought
-from tabpe.metrics.association import Association
-from tabpe.metrics.closeness import Closeness
-from tabpe.metrics.columns import ColumnView, Shape
-from tabpe.metrics.order import Order
-from tabpe.metrics.projection import Projection
-from tabpe.metrics.representation import Representation
-from tabpe.metrics.scores import ColumnScore, PairScore, Quality
-from tabpe.metrics.utility import LearnerScore, Utility
-from tabpe.metrics.wasserstein import KWay
-from tabpe.report.contents import Contents
-from tabpe.verify.report import OK, Check, Verification
+from tabpe.evaluation.metrics.associations import Association
+from tabpe.evaluation.metrics.closeness import Closeness
+from tabpe.evaluation.metrics.columns import ColumnView, Shape
+from tabpe.evaluation.metrics.correlation_order import Order
+from tabpe.evaluation.metrics.distances import KWay
+from tabpe.evaluation.metrics.embedding import Projection, Representation
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, PairScore, Quality
+from tabpe.evaluation.metrics.utility import LearnerScore, Utility
+from tabpe.evaluation.private_metrics import Bought
+from tabpe.evaluation.report.contents import Contents
+from tabpe.verification.verify import OK, Check, Verification
 
 NUMBERS = ("age", "bmi", "blood pressure", "days in hospital", "temperature", "weight")
 CATEGORIES = ("ward", "sex", "insurance", "smoker", "admission", "outcome")

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from tabpe.metrics.view import views
+from tabpe.evaluation.table_arrays import views
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 AGE, SIZE, ILL = Integer("age", 0, 100), Float("size", 0.0, 2.0), Boolean("ill")

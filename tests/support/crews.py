@@ -4,17 +4,15 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Schema
-from tabpe.encode import Encoder
-from tabpe.engines import LocalEngine
-from tabpe.engines.alone import LoneHeld
-from tabpe.engines.crew import NearCrew
-from tabpe.engines.crewed import CrewKeeper
-from tabpe.engines.questions import Desk, Polled, Reading
-from tabpe.engines.shard import Shard, shards_in, shards_of
+from tabpe._utils.resources import Resources
+from tabpe.backends import LocalEngine
+from tabpe.backends.cluster import CrewKeeper, NearCrew, Shard, shards_in, shards_of
+from tabpe.backends.local import LoneHeld
+from tabpe.backends.queries import Desk, Polled, Reading
+from tabpe.encoding import Encoder
+from tabpe.encoding.encoded_rows import Tally
 from tabpe.io import open_table
 from tabpe.io.source import FrameSource
-from tabpe.resources import Resources
-from tabpe.rows import Tally
 
 
 def cut_at_random(source, unit, shards, seed):

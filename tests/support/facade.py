@@ -7,20 +7,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from tabpe import (
-    Boolean,
-    Categorical,
-    Evolution,
-    Float,
-    Integer,
-    Posterior,
-    Schema,
-    TabPE,
-)
-from tabpe.errors import (
-    NotPrivateWarning,
-)
-from tabpe.privacy import FakeNoise
+from tabpe import Boolean, Categorical, Evolution, Float, Integer, Posterior, Schema, TabPE
+from tabpe.accounting import FakeNoise
+from tabpe.errors import NotPrivateWarning
 
 SCHEMA = Schema(
     (

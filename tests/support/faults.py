@@ -9,10 +9,15 @@ import os
 import sqlite3
 import sys
 
-from tabpe import _atomic
-from tabpe.privacy.ledger import file
+from tabpe._utils import files
+from tabpe.accounting.ledger import file
 
-WATCHED = ("tabpe._atomic", "tabpe.run_folder", "tabpe.privacy.ledger.file", "tabpe._home")
+WATCHED = (
+    "tabpe._utils.files",
+    "tabpe.measurement.checkpoint",
+    "tabpe.accounting.ledger.file",
+    "tabpe._utils.files",
+)
 CALLS = {os: ("open", "write", "fsync", "link", "replace", "unlink", "fdopen"), fcntl: ("flock",)}
 # What has an effect that lasts: it may also fail after it had it.
 LASTING = ("write", "link", "replace", "COMMIT")
@@ -37,7 +42,7 @@ class Faults:
         for module, names in CALLS.items():
             for name in names:
                 patch.setattr(module, name, self._failing(name, getattr(module, name)))
-        patch.setattr(_atomic._Draft, "fill", self._failing("fill", _atomic._Draft.fill))
+        patch.setattr(files._Draft, "fill", self._failing("fill", files._Draft.fill))
         patch.setattr(file.sqlite3, "connect", self._connecting(sqlite3.connect))
 
     def _is_next(self, name):

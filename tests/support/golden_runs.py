@@ -12,20 +12,10 @@ import warnings
 import numpy as np
 import pyarrow as pa
 
-from tabpe import (
-    Boolean,
-    Categorical,
-    Date,
-    Evolution,
-    Float,
-    Integer,
-    Posterior,
-    Schema,
-    TabPE,
-)
-from tabpe.appraise import appraise
+from tabpe import Boolean, Categorical, Date, Evolution, Float, Integer, Posterior, Schema, TabPE
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import METHODS, Baseline
-from tabpe.privacy import FakeNoise
+from tabpe.evaluation.private_metrics import appraise
 
 COLUMNS = (
     Integer("age", 0, 99),

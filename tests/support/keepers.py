@@ -1,8 +1,8 @@
 """Keepers of tables, for tests that choose by themselves whose the rows are."""
 
-from tabpe.engines import LoneKeeper
+from tabpe._utils.resources import Resources
+from tabpe.backends import LoneKeeper
 from tabpe.io import open_source
-from tabpe.resources import Resources
 
 
 def keeper_of(data, users=None):

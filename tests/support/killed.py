@@ -13,8 +13,8 @@ import pytest
 from planted import Witness
 from scene import SMALL
 from tabpe.cli.app import app
-from tabpe.evolve import loop, posterior
-from tabpe.evolve.config import PRESETS
+from tabpe.evolution import posterior, private_evolution
+from tabpe.evolution.config import PRESETS
 
 ROUND = 5
 
@@ -35,7 +35,7 @@ def main(file, *words):
     witness, patch = Witness(), pytest.MonkeyPatch()
     witness.install(patch)
     patch.setitem(PRESETS, "best", SMALL)
-    for strategy in (loop, posterior):
+    for strategy in (private_evolution, posterior):
         patch.setattr(strategy, "_record", deadly(strategy._record, witness, file))
     app(list(words))
 

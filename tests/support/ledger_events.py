@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 
-from tabpe.privacy.ledger.chain import canonical
+from tabpe.accounting.ledger.events import canonical
 
 RESERVED = {
     "entry": "e",

@@ -11,9 +11,9 @@ import os
 import sys
 from pathlib import Path
 
+from tabpe.accounting.ledger import Ledger
+from tabpe.accounting.spend import BillItem
 from tabpe.errors import BudgetError
-from tabpe.privacy.bill import BillItem
-from tabpe.privacy.ledger import Ledger
 
 BILL = (BillItem("votes", 17.0, 15),)
 MORE = (BillItem("class counts", 60.0, 1),)

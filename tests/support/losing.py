@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabpe.engines.questions import Polled
+from tabpe.backends.queries import Polled
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from adultlike import two_way_error
 from tabpe.baselines import Baseline, Independent, Method
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 AGE, SIZE, ILL = Integer("age", 0, 100), Float("size", 0.0, 2.0), Boolean("ill")
 WARD = Categorical("ward", ("heart", "eye", "skin"))

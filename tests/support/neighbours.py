@@ -2,8 +2,8 @@
 
 A `Scene` is a schema, some rows, and one row or user more. `assert_rows`, `assert_users`,
 `assert_release` and `assert_purchase` store the tables of a scene in forms of their own
-(`storage`) and compare what is measured of them, through `tabpe.measure` without noise, and what
-is released.
+(`storage`) and compare what is measured of them, through `tabpe.measurement` without noise, and
+what is released.
 """
 
 import contextlib
@@ -48,24 +48,22 @@ from tabpe import (
     Schema,
     TabPE,
     Time,
-    measure,
+    measurement,
 )
-from tabpe.domain.raw import Bins
-from tabpe.encode import Encoder, Sight
-from tabpe.encode.axes import Marginal, axis_of, class_axis
-from tabpe.engines import LoneKeeper, Unit
-from tabpe.engines.crew import NearCrew
-from tabpe.engines.crewed import CrewKeeper
-from tabpe.engines.shard import shards_in, shards_of, spread
+from tabpe._utils.resources import Resources
+from tabpe.accounting import Account, BillItem, FakeNoise, Neighbours
+from tabpe.backends import LoneKeeper, Unit
+from tabpe.backends.cluster import CrewKeeper, NearCrew, shards_in, shards_of, spread
+from tabpe.encoding import Encoder, Sight
+from tabpe.encoding.encoded_rows import fingerprint
+from tabpe.encoding.marginals import Marginal, axis_of, class_axis
+from tabpe.encoding.raw_cells import Bins
 from tabpe.errors import TabpeError
-from tabpe.evolve.random import random_records
+from tabpe.evolution.variation import random_records
 from tabpe.io import draft_schema, opened_source
-from tabpe.io.write import table_writer
-from tabpe.measure import Terms, domain, histograms
-from tabpe.measure.tables import MARGINALS
-from tabpe.privacy import Account, BillItem, FakeNoise, Neighbours
-from tabpe.resources import Resources
-from tabpe.rows import fingerprint
+from tabpe.io.writers import table_writer
+from tabpe.measurement import Terms, histograms, raw_columns
+from tabpe.measurement.marginals import MARGINALS
 from tabpe.schema import Temporal
 
 # How many examples each property takes; together they are the CI's.
@@ -364,17 +362,17 @@ def _surveyed(keeper, schema, terms):
     yield "rows", Counter({0: int(counted.values[0][0])})
     scale = terms.neighbours.scale
     for question, ask in {
-        "kinds": lambda: domain.kinds(plain, names, terms),
-        "magnitudes": lambda: domain.magnitudes(survey, names, terms),
-        "bins": lambda: domain.bins(survey, dict.fromkeys(names, Bins(-2.0, 3.0, 16)), terms),
+        "kinds": lambda: raw_columns.kinds(plain, names, terms),
+        "magnitudes": lambda: raw_columns.magnitudes(survey, names, terms),
+        "bins": lambda: raw_columns.bins(survey, dict.fromkeys(names, Bins(-2.0, 3.0, 16)), terms),
     }.items():
         _agree(terms, _ITEMS[question], len(names))
         for name, counts in ask().items():
             yield f"{question} of {name}", _counter(counts * scale)
     listed = {c.name: c for c in schema.columns if isinstance(c, Categorical)}
     if listed:
-        _agree(terms, domain.COMMON, len(listed))
-        for name, counts in domain.listed(survey, listed, terms).items():
+        _agree(terms, raw_columns.COMMON, len(listed))
+        for name, counts in raw_columns.listed(survey, listed, terms).items():
             yield f"listed of {name}", _counter(counts * scale)
     # Without a threshold: no noise is added here, so nothing may be left out.
     kinds = {n: (int, float) if _has_flags(schema[n]) else (str, int, float) for n in names}
@@ -383,7 +381,11 @@ def _surveyed(keeper, schema, terms):
         yield f"values of {name}", Counter(counts)
 
 
-_ITEMS = {"kinds": domain.KINDS, "magnitudes": domain.MAGNITUDES, "bins": domain.BINS}
+_ITEMS = {
+    "kinds": raw_columns.KINDS,
+    "magnitudes": raw_columns.MAGNITUDES,
+    "bins": raw_columns.BINS,
+}
 
 
 def _has_flags(column):
@@ -396,7 +398,7 @@ def _tabled(tables, encoder, terms):
     asked = [Marginal((axis,)) for axis in axes]
     asked += [Marginal((class_axis(encoder), axes[0])), Marginal(tuple(axes[:2]))]
     _agree(terms, MARGINALS, len(asked))
-    found = measure.measured_marginals(tables, asked, terms)
+    found = measurement.measured_marginals(tables, asked, terms)
     for marginal, counts in zip(asked, found.values, strict=True):
         yield f"table of {'+'.join(marginal.names)}", _counter(counts)
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from tabpe import Boolean, Categorical, Float, Integer, Schema, measure
-from tabpe.encode import Encoder, Warp
-from tabpe.engines import LocalEngine, StreamEngine, Survey, Tables
-from tabpe.engines.crewed import CrewKeeper
-from tabpe.journal import Journal
-from tabpe.measure import Measured
+from tabpe import Boolean, Categorical, Float, Integer, Schema, measurement
+from tabpe.backends import LocalEngine, StreamEngine, Survey, Tables
+from tabpe.backends.cluster import CrewKeeper
+from tabpe.encoding import Encoder, Warp
+from tabpe.measurement import Measured
+from tabpe.measurement.checkpoint import Journal
 
 RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
 # Long enough that no part of a random decimal is the same.
@@ -140,7 +140,7 @@ class Witness:
         self._listen(monkeypatch, CrewKeeper, "ask", self._hear_exact)
         for name in ("once", "answered"):
             self._listen(monkeypatch, Journal, name, self._hear_noisy)
-        self._listen(monkeypatch, measure, "marginals", self._hear_noisy)
+        self._listen(monkeypatch, measurement, "marginals", self._hear_noisy)
         spread = Warp.of
 
         def watched(warp, rows):

@@ -21,13 +21,13 @@ import zlib
 import numpy as np
 from hypothesis.internal.conjecture import providers
 
-from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
 
 REAL = (
     "tests/statistical/",
     "tests/unit/audit/",
-    "tests/unit/privacy/",
-    *(f"tests/{folder}/test_audit.py" for folder in ("bench", "cli", "docs")),
+    "tests/unit/accounting/",
+    *(f"{folder}/test_audit.py" for folder in ("lab/tests/commands", "tests/cli", "tests/docs")),
 )
 _inside = []
 

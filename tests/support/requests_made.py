@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
-from tabpe import measure
-from tabpe.budget import count_items
-from tabpe.privacy import ROWS, Account, Adjacency, FakeNoise, Neighbours
-from tabpe.request import Request, counts_to_buy, establish_facts
+from tabpe import measurement
+from tabpe.accounting import ROWS, Account, Adjacency, FakeNoise, Neighbours
+from tabpe.synthesizers.budget import count_items
+from tabpe.synthesizers.options import Request, counts_to_buy, establish_facts
 
 REPLACED = Neighbours(Adjacency.REPLACE_ONE)
 USERS = Neighbours(max_rows=10)
@@ -50,8 +50,8 @@ def established(classes=3, noise=None, **changes):
         account.agree(item)
     source = noise or FakeNoise(strength=0)
     buy = {
-        "class counts": lambda: measure.class_counts(engine, classes, account, source),
-        "row count": lambda: measure.row_count(engine, account, source),
+        "class counts": lambda: measurement.class_counts(engine, classes, account, source),
+        "row count": lambda: measurement.row_count(engine, account, source),
     }
     bought = {name: buy[name]() for name in counts_to_buy(request, classes)}
     return establish_facts(request, bought), account, engine

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Datetime, Float, Integer, Schema, Time
-from tabpe.schema.rules import tree
-from tabpe.schema.rules.parser import parsed
+from tabpe.schema.constraints import parser
+from tabpe.schema.constraints.parser import parsed
 
 COLUMNS = (
     Date("admission", "2020-01-01", "2020-12-31"),
@@ -89,35 +89,35 @@ def broken(rows, schema=SCHEMA):
 def holds(node, row, schema):  # noqa: PLR0911
     """Whether a rule holds in a row: True, False or None."""
     match node:
-        case tree.Named(name):
+        case parser.Named(name):
             return row[name]
-        case tree.Not(part):
+        case parser.Not(part):
             found = holds(part, row, schema)
             return None if found is None else not found
-        case tree.Every(parts):
+        case parser.Every(parts):
             return _all([holds(part, row, schema) for part in parts])
-        case tree.Either(parts):
+        case parser.Either(parts):
             return _any([holds(part, row, schema) for part in parts])
-        case tree.If(condition, then, otherwise):
+        case parser.If(condition, then, otherwise):
             asked = holds(condition, row, schema)
             no = None if asked is None else not asked
             first = _any([no, holds(then, row, schema)])
             if otherwise is None:
                 return first
             return _all([first, _any([asked, holds(otherwise, row, schema)])])
-        case tree.Missing(column, negated):
+        case parser.Missing(column, negated):
             return (row[column.name] is None) ^ negated
     return _atom(node, row, schema)
 
 
 def _atom(node, row, schema):
-    if isinstance(node, tree.Comparison):
+    if isinstance(node, parser.Comparison):
         return _compared(node, row, schema)
     if any(row[column.name] is None for column in node.columns):
         return None
     met = any(
         all(
-            _compared(tree.Comparison("==", column, value), row, schema)
+            _compared(parser.Comparison("==", column, value), row, schema)
             for column, value in zip(node.columns, option, strict=True)
         )
         for option in node.options
@@ -130,7 +130,7 @@ def _compared(node, row, schema):
     if left is None or right is None:
         return None
     column = next(
-        (schema[side.name] for side in (node.left, node.right) if isinstance(side, tree.Named)),
+        (schema[side.name] for side in (node.left, node.right) if isinstance(side, parser.Named)),
         None,
     )
     if isinstance(column, Categorical) and isinstance(left, str) and node.sign not in ("==", "!="):
@@ -152,11 +152,11 @@ def _compared(node, row, schema):
 
 def _value(term, row):  # noqa: PLR0911
     match term:
-        case tree.Named(name):
+        case parser.Named(name):
             return _exact(row[name])
-        case tree.Literal(value):
+        case parser.Literal(value):
             return _exact(value)
-        case tree.Negative(inside):
+        case parser.Negative(inside):
             found = _value(inside, row)
             return None if found is None else -found
     left, right = _value(term.left, row), _value(term.right, row)

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from planted import SCHEMA, Witness, digests, made_up, pieces, table
 from searching import chain_of, files_of, leaks
 from tabpe import Posterior, TabPE
-from tabpe.appraise import appraise
+from tabpe.accounting import OpenDPNoise
 from tabpe.cli.app import app
-from tabpe.evolve.config import PRESETS
-from tabpe.privacy import OpenDPNoise
+from tabpe.evaluation.private_metrics import appraise
+from tabpe.evolution.config import PRESETS
 
 SMALL = Posterior(candidates=330, pool=2000)
 QUICK = {"epsilon": 1, "delta": 1e-6, "n_samples": 300, "noise": "table", "random_state": 0}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabpe.engines import LocalEngine, StreamEngine, Tables
-from tabpe.privacy import Account
+from tabpe.accounting import Account
+from tabpe.backends import LocalEngine, StreamEngine, Tables
 
 ANSWERS = {
     LocalEngine: ("row_count", "class_counts", "votes"),

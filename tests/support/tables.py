@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Float, Schema
-from tabpe.metrics.view import views
+from tabpe.evaluation.table_arrays import views
 
 
 def view_of(schema, *tables):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from repeatable import noise_of
+from tabpe.accounting import OpenDPNoise, TableNoise
 from tabpe.errors import ParameterError
-from tabpe.privacy import OpenDPNoise, TableNoise
 
 SCORES = np.zeros(1000, np.int64)
 each_source = pytest.mark.parametrize("source", [OpenDPNoise(), TableNoise()])

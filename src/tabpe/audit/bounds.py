@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.privacy.accounting import gaussian_delta
+from tabpe.accounting.pld import gaussian_delta
 
 # The chance of a false alarm of a finding: of canaries, and of the many findings from scores. Those
 # of a whole audit add up to less than one in a million.
@@ -113,7 +113,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the epsilon at `delta` of a Gaussian mechanism of parameter `mu`.
 
     Example:
-        >>> from tabpe.privacy.accounting import gaussian_mu
+        >>> from tabpe.accounting.pld import gaussian_mu
         >>> round(gaussian_epsilon(gaussian_mu(2.0, 1e-5), 1e-5), 6)
         2.0
     """

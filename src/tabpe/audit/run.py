@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from tabpe.audit.broken import (
+from tabpe.accounting import OpenDPNoise, TableNoise
+from tabpe.accounting.pld import check_promise
+from tabpe.audit.attacks import FITTED, Channel, Columns, Edges, Game, Places
+from tabpe.audit.report import AuditReport, Claim, Finding
+from tabpe.audit.storage_forms import Storage
+from tabpe.audit.systems import (
     BROKEN,
     BROKEN_AT_THE_TILL,
     BROKEN_FOR_USERS,
     BROKEN_IN_STORAGE,
+    SHIPPED,
+    System,
 )
-from tabpe.audit.canaries import Edges, Places
-from tabpe.audit.channel import Channel
-from tabpe.audit.columns import Columns
-from tabpe.audit.game import FITTED, Game
-from tabpe.audit.report import AuditReport, Claim, Finding
-from tabpe.audit.storage import Storage
-from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
-from tabpe.privacy import OpenDPNoise, TableNoise
-from tabpe.privacy.accounting import check_promise
 
 # Below, a table of noise does not serve. Above, there is so little noise that it is often 0, and
 # correlations and the reading of discrete noise as Gaussian are no longer to be trusted.

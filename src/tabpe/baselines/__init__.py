@@ -11,10 +11,9 @@
 """
 
 from tabpe.baselines.aim import AIM
-from tabpe.baselines.face import Baseline
+from tabpe.baselines.base import Baseline, Method
 from tabpe.baselines.gem import GEM
 from tabpe.baselines.independent import Independent
-from tabpe.baselines.method import Method
 from tabpe.baselines.mst import MST
 from tabpe.baselines.privgsd import PrivGSD
 from tabpe.baselines.privmrf import PrivMRF

@@ -19,12 +19,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabpe import _validate
-from tabpe.baselines.desk import Desk
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part, sigma_for
 from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model, model_megabytes
+from tabpe.baselines.graphical_model import INFERENCE, Measured, Model, fit_model, model_megabytes
+from tabpe.baselines.session import Desk
 from tabpe.errors import CapacityError
-from tabpe.privacy.plan import Part, sigma_for
 
 # Which part of a round goes to its measurement.
 _MEASURING = 0.9
@@ -61,9 +61,9 @@ class AIM:
 
     def __post_init__(self) -> None:
         for name in ("degree", "max_marginal_size", "max_iterations", "round_iterations"):
-            _validate.whole(name, getattr(self, name), least=1)
-        _validate.real("max_model_size", self.max_model_size, above=0)
-        _validate.one_of("inference", self.inference, list(INFERENCE))
+            validation.whole(name, getattr(self, name), least=1)
+        validation.real("max_model_size", self.max_model_size, above=0)
+        validation.one_of("inference", self.inference, list(INFERENCE))
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return no plan: noise follows answers."""

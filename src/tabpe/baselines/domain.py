@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encode import Encoder, Records
-from tabpe.encode.axes import Axis, ListAxis, Marginal, NumberAxis
+from tabpe.encoding import Encoder, Records
+from tabpe.encoding.marginals import Axis, ListAxis, Marginal, NumberAxis
 from tabpe.errors import TabpeError
 
 Clique = tuple[int, ...]

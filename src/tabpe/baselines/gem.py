@@ -1,5 +1,21 @@
 """GEM: a generator network that is fitted to the marginals that it gets most wrong.
 
+Relaxed rows: each is a product of distributions, one over the values of each attribute.
+
+A row of a table is the special case in which every distribution has all of its mass on one value.
+A marginal of relaxed rows is the average of products of probabilities: it is smooth in them, so
+that rows can be moved towards a measured marginal along a gradient. All functions here are about
+public arrays.
+
+A network from fixed noise to relaxed rows, and how it is moved towards measured cells.
+
+The network of GEM (Liu, Vietri and Wu 2021): two residual blocks, each a linear map, a
+normalisation over the points and a rectifier whose output stands beside its input; then a linear
+map, and a softmax for each attribute. The noise is drawn once, so that the network is a way to
+write down a fixed number of relaxed rows that all depend on one another.
+
+How a generator is fitted to the marginals that were measured, and averaged over rounds.
+
 Liu, Vietri and Wu, "Iterative Methods for Private Synthetic Data" (2021). Each round chooses the
 marginal of the workload that the model gets most wrong, measures it, and fits the network to the
 cells of all measured marginals whose error stands out. The workload is all marginals of one degree,
@@ -17,21 +33,352 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import _validate
-from tabpe.baselines import relaxed
-from tabpe.baselines.desk import Desk
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part
+from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.generator import Generator
-from tabpe.baselines.relaxed import Layout
-from tabpe.baselines.training import Answers, Average, Training
+from tabpe.baselines.session import Desk
 from tabpe.errors import CapacityError
-from tabpe.privacy.plan import EXPONENTIAL, Part
+
+Probabilities = Sequence[Any]
+"""For each attribute an array of points x values, of numpy or of jax; each row adds to one."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the values of all attributes lie when they stand side by side in one array.
+
+    Args:
+        sizes: The number of values of each attribute.
+
+    Example:
+        >>> layout = Layout((2, 3))
+        >>> layout.starts, layout.width
+        ((0, 2), 5)
+        >>> layout.cells((0, 1)).tolist()
+        [[0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4]]
+    """
+
+    sizes: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """The number of values of all attributes together."""
+        return sum(self.sizes)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The place of the first value of each attribute."""
+        return tuple(np.cumsum((0, *self.sizes))[:-1].tolist())
+
+    def split(self, together: Any) -> list[Any]:
+        """Return the part of each attribute of an array that has all of them side by side."""
+        places = zip(self.starts, self.sizes, strict=True)
+        return [together[:, start : start + size] for start, size in places]
+
+    def cells(self, clique: Sequence[int]) -> NDArray[np.int64]:
+        """Return, for each cell of a marginal, the places of the values that make it up."""
+        sides = np.indices([self.sizes[place] for place in clique]).reshape(len(clique), -1)
+        starts = np.array([self.starts[place] for place in clique], dtype=np.int64)
+        return np.ascontiguousarray(sides.T + starts)
+
+
+def marginal(parts: Probabilities, clique: Sequence[int]) -> Any:
+    """Return the share of the mass of relaxed rows in each cell of a marginal.
+
+    Args:
+        parts: The relaxed rows.
+        clique: The places of one or more attributes.
+
+    Returns:
+        The shares in one long array, counted through the last attribute first.
+
+    Example:
+        >>> parts = one_hot(np.array([[0, 2], [1, 2]]), (2, 3))
+        >>> marginal(parts, (0, 1)).reshape(2, 3)
+        array([[0. , 0. , 0.5],
+               [0. , 0. , 0.5]], dtype=float32)
+    """
+    *rest, last = (parts[place] for place in clique)
+    points = len(last)
+    if not rest:
+        return last.sum(0) / points
+    head = rest[0]
+    for part in rest[1:]:
+        head = (head[:, :, None] * part[:, None, :]).reshape(points, -1)
+    return (head.T @ last).reshape(-1) / points
+
+
+def one_hot(codes: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.float32]]:
+    """Return rows as relaxed rows that have all mass on one value of each attribute.
+
+    Example:
+        >>> one_hot(np.array([[1]]), (3,))
+        [array([[0., 1., 0.]], dtype=float32)]
+    """
+    return [np.eye(size, dtype=np.float32)[codes[:, j]] for j, size in enumerate(sizes)]
+
+
+def drawn(
+    parts: Probabilities, points: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return a row drawn from each of the relaxed rows at the given places.
+
+    Args:
+        parts: The relaxed rows.
+        points: Which of them a row is drawn from; one may occur several times.
+        rng: Source of randomness.
+
+    Example:
+        >>> parts = one_hot(np.array([[0, 2], [1, 1]]), (2, 3))
+        >>> drawn(parts, np.array([1, 1, 0]), np.random.default_rng(0))
+        array([[1, 1],
+               [1, 1],
+               [0, 2]])
+    """
+    codes = np.empty((len(points), len(parts)), dtype=np.int64)
+    for place, part in enumerate(parts):
+        upto = np.cumsum(np.asarray(part, dtype=np.float64)[points], axis=1)
+        # Below its largest sum, which rounding may leave a little under one: so a value is found.
+        height = rng.random(len(points)) * upto[:, -1]
+        codes[:, place] = (upto <= height[:, None]).sum(axis=1)
+    return codes
+
+
+def in_turn(points: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `size` places of relaxed rows, in random order, each used as often as the others.
+
+    Example:
+        >>> np.bincount(in_turn(3, 7, np.random.default_rng(0))).max()
+        np.int64(3)
+    """
+    rounds = [rng.permutation(points) for _ in range(math.ceil(size / points))]
+    return np.concatenate([*rounds, np.empty(0, dtype=np.int64)])[:size]
+
+
+Weights = Any
+_FLAT = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """The shape of a network, and the noise that goes in.
+
+    Args:
+        layout: The attributes of the relaxed rows that come out.
+        noise: A row of noise for each of them.
+        hidden: Width of each of the two blocks.
+    """
+
+    layout: Layout
+    noise: NDArray[np.float32]
+    hidden: int
+
+    def started(self, rng: np.random.Generator) -> Weights:
+        """Return random weights; the relaxed rows that they make are far from each other."""
+        width, weights = self.noise.shape[1], []
+        for made in (self.hidden, self.hidden, self.layout.width):
+            linear = rng.normal(0.0, width**-0.5, (width, made)).astype(np.float32)
+            gain, shift = np.ones(made, np.float32), np.zeros(made, np.float32)
+            weights.append((linear, gain, shift))
+            width += made
+        return weights
+
+    def relaxed(self, weights: Weights) -> Any:
+        """Return the relaxed rows, with all attributes side by side."""
+        import jax
+        import jax.numpy as jnp
+
+        *blocks, last = weights
+        flow = jnp.asarray(self.noise)
+        for linear, gain, shift in blocks:
+            made = flow @ linear
+            spread = jnp.sqrt(made.var(0) + _FLAT)
+            made = jax.nn.relu((made - made.mean(0)) / spread * gain + shift)
+            flow = jnp.concatenate([made, flow], axis=1)
+        linear, _, shift = last
+        logits = self.layout.split(flow @ linear + shift)
+        return jnp.concatenate([jax.nn.softmax(part, axis=1) for part in logits], axis=1)
+
+
+Step = Callable[[Weights, Any, Any, Any, Any], tuple[Weights, Any, Any]]
+
+
+def stepper(generator: Generator, rate: float, steps: int) -> tuple[Step, Callable[..., Any]]:
+    """Return a step of Adam towards measured cells, and what starts its state.
+
+    The rate falls along a cosine, from `rate` to nothing after `steps` steps. A step takes weights,
+    state, cells (`Layout.cells`), the share of rows wanted in each, and what each counts in the
+    loss, which is the mean absolute error of the cells that count. It returns weights, state and
+    the relaxed rows of the weights that it was given, which it has anyway. Cells are padded to a
+    fixed number, so that it is compiled once.
+
+    Args:
+        generator: The network.
+        rate: The first rate of learning.
+        steps: After how many steps the rate is nothing.
+    """
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    optimiser = optax.adam(optax.cosine_decay_schedule(rate, steps))
+
+    def loss(weights: Weights, cells: Any, wanted: Any, counts: Any) -> Any:
+        rows = generator.relaxed(weights)
+        found = rows[:, cells].prod(-1).mean(0)
+        return (jnp.abs(found - wanted) * counts).sum() / counts.sum(), rows
+
+    @jax.jit
+    def step(weights: Weights, state: Any, cells: Any, wanted: Any, counts: Any) -> Any:
+        slope, rows = jax.grad(loss, has_aux=True)(weights, cells, wanted, counts)
+        moves, state = optimiser.update(slope, state)
+        return optax.apply_updates(weights, moves), state, rows
+
+    return step, optimiser.init
+
+
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What was measured: the share of all rows in each cell of some marginals of one degree.
+
+    Args:
+        layout: The attributes.
+        cliques: The attributes of each marginal.
+        shares: The shares in the cells of each.
+
+    Example:
+        >>> answers = Answers(Layout((2, 2))).joined((0,), np.array([0.25, 0.75]))
+        >>> rows = relaxed.one_hot(np.array([[0, 0], [1, 1]]), (2, 2))
+        >>> answers.errors(rows).tolist()
+        [0.25, 0.25]
+    """
+
+    layout: Layout
+    cliques: tuple[tuple[int, ...], ...] = ()
+    shares: tuple[Shares, ...] = ()
+
+    def joined(self, clique: Sequence[int], shares: Shares) -> Answers:
+        """Return these answers and one more."""
+        return Answers(self.layout, (*self.cliques, tuple(clique)), (*self.shares, shares))
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """All cells, as places of the values that make them up."""
+        return np.concatenate([self.layout.cells(clique) for clique in self.cliques])
+
+    @cached_property
+    def wanted(self) -> Shares:
+        """The share of all rows in each of the cells."""
+        return np.concatenate(self.shares)
+
+    def errors(self, rows: Probabilities) -> Shares:
+        """Return how far the share of relaxed rows in each cell is from what was measured."""
+        found = np.concatenate([marginal(rows, clique) for clique in self.cliques])
+        return np.abs(found - self.wanted)
+
+    def worst(self, rows: Probabilities, above: float, most: int) -> NDArray[np.int64]:
+        """Return the cells whose errors are not below `above`: the `most` largest of them."""
+        errors = self.errors(rows)
+        places = np.flatnonzero(errors >= above)
+        if len(places) <= most:
+            return places
+        return places[np.argpartition(errors[places], -most)[-most:]]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A network and how it learns.
+
+    Args:
+        generator: The network.
+        rate: The first rate of learning.
+        steps: The most steps of a fit.
+        most: The most cells that a step looks at.
+    """
+
+    generator: Generator
+    rate: float
+    steps: int
+    most: int
+
+    @cached_property
+    def _compiled(self) -> tuple[Step, Any, Any]:
+        import jax
+
+        step, start = stepper(self.generator, self.rate, self.steps)
+        return step, start, jax.jit(self.generator.relaxed)
+
+    def rows(self, weights: Weights) -> list[NDArray[np.float32]]:
+        """Return the relaxed rows that the network makes with these weights."""
+        made = self._compiled[2]
+        return self.generator.layout.split(np.asarray(made(weights)))
+
+    def fitted(self, weights: Weights, answers: Answers, above: float) -> Weights:
+        """Return the weights after they were fitted to answers, as long as errors stand out.
+
+        Args:
+            weights: What to start from.
+            answers: What to fit to.
+            above: Errors below it are left alone.
+        """
+        step, start, _ = self._compiled
+        state, rows = start(weights), self.rows(weights)
+        for _ in range(self.steps):
+            worst = answers.worst(rows, above, self.most)
+            if not len(worst):
+                break
+            weights, state, made = step(weights, state, *self._padded(answers, worst))
+            rows = self.generator.layout.split(np.asarray(made))
+        return weights
+
+    def _padded(self, answers: Answers, worst: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+        """Return cells, what is wanted, and what counts, always of the same shapes."""
+        places = np.resize(worst, self.most)
+        counts = (np.arange(self.most) < len(worst)).astype(np.float32)
+        return answers.cells[places], answers.wanted[places].astype(np.float32), counts
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """A moving average of weights.
+
+    Args:
+        smoothing: How much of it stays when weights join; less at first, when few have joined.
+        weights: The average.
+        joined_by: How many weights it is of.
+
+    Example:
+        >>> average = Average(0.9).joined([np.array(1.0)]).joined([np.array(2.0)])
+        >>> float(average.weights[0])
+        1.5
+    """
+
+    smoothing: float
+    weights: Weights = None
+    joined_by: int = 0
+
+    def joined(self, weights: Weights) -> Average:
+        """Return the average with these weights."""
+        import jax
+
+        if not self.joined_by:
+            return Average(self.smoothing, weights, 1)
+        stays = min(self.smoothing, self.joined_by / (self.joined_by + 1))
+        mixed = jax.tree.map(lambda a, b: stays * a + (1 - stays) * b, self.weights, weights)
+        return Average(self.smoothing, mixed, self.joined_by + 1)
+
 
 CHOICES = "choices of marginals"
 MARGINALS = "marginals"
@@ -79,8 +426,8 @@ class GEM:
             "hidden",
             "worst",
         ):
-            _validate.whole(name, getattr(self, name), least=1)
-        _validate.real("rate", self.rate, above=0)
+            validation.whole(name, getattr(self, name), least=1)
+        validation.real("rate", self.rate, above=0)
 
     def rounds(self, attributes: int) -> int:
         """Return the number of rounds."""
@@ -110,8 +457,8 @@ class GEM:
             weights = training.fitted(weights, answers, above=level / 2)
             if done >= rounds // 2:
                 average = average.joined(weights)
-        points = relaxed.in_turn(self.points, size, desk.rng)
-        return desk.rows_of(relaxed.drawn(training.rows(average.weights), points, desk.rng))
+        points = in_turn(self.points, size, desk.rng)
+        return desk.rows_of(drawn(training.rows(average.weights), points, desk.rng))
 
     def _workload(self, domain: Domain) -> list[Clique]:
         degree = min(self.degree, len(domain.sizes))
@@ -130,13 +477,9 @@ class GEM:
         return Training(generator, self.rate, self.steps, self.worst)
 
 
-def _guesses(
-    rows: relaxed.Probabilities, cliques: list[Clique], desk: Desk
-) -> list[NDArray[np.float64]]:
+def _guesses(rows: Probabilities, cliques: list[Clique], desk: Desk) -> list[NDArray[np.float64]]:
     """Return the counts that relaxed rows would have in marginals if they were as many rows."""
-    shares = [
-        relaxed.marginal(rows, clique).reshape(desk.domain.shape(clique)) for clique in cliques
-    ]
+    shares = [marginal(rows, clique).reshape(desk.domain.shape(clique)) for clique in cliques]
     return [desk.rows * share.astype(np.float64) for share in shares]
 
 

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.baselines.desk import Desk
+from tabpe.accounting.calibration import Part
 from tabpe.baselines.domain import Floats, Rows
-from tabpe.privacy.plan import Part
+from tabpe.baselines.session import Desk
 
 ONE_WAYS = "one-ways"
 

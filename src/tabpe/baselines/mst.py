@@ -4,7 +4,7 @@ Attributes are measured one by one, and cells that the noise hides are merged. T
 that attributes by themselves explain worst, as long as they make no circle: in the end a spanning
 tree. They are measured, and rows are drawn from the graphical model of all that. One-ways, choices
 and pairs take a third of the budget each. As published, but for the bins that columns of numbers
-come in (`tabpe.baselines.bins`).
+come in (`tabpe.baselines.base`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import _validate
-from tabpe.baselines.desk import Desk
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part
+from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
-from tabpe.baselines.markov import INFERENCE, Measured, Model, fit_model
-from tabpe.encode import Records
-from tabpe.encode.axes import Axis
-from tabpe.privacy.plan import EXPONENTIAL, Part
+from tabpe.baselines.graphical_model import INFERENCE, Measured, Model, fit_model
+from tabpe.baselines.session import Desk
+from tabpe.encoding import Records
+from tabpe.encoding.marginals import Axis
 
 ONE_WAYS, CHOICES, PAIRS = "one-ways", "choices", "pairs"
 
@@ -49,9 +50,9 @@ class MST:
     binned: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _validate.whole("iterations", self.iterations, least=1)
-        _validate.real("hidden_below", self.hidden_below, above=0, least=True)
-        _validate.one_of("inference", self.inference, list(INFERENCE))
+        validation.whole("iterations", self.iterations, least=1)
+        validation.real("hidden_below", self.hidden_below, above=0, least=True)
+        validation.one_of("inference", self.inference, list(INFERENCE))
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan: all attributes, and the choice and the pair of each edge of a tree."""

@@ -28,11 +28,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import _validate
-from tabpe.baselines.desk import Desk
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
+from tabpe.baselines.session import Desk
 from tabpe.errors import CapacityError
-from tabpe.privacy.plan import Part
 
 MARGINALS = "marginals"
 _TOGETHER = 32  # generations in a group
@@ -72,9 +72,9 @@ class PrivGSD:
 
     def __post_init__(self) -> None:
         for name in ("degree", "mutations", "generations", "table_rows", "max_cells"):
-            _validate.whole(name, getattr(self, name), least=1)
-        _validate.whole("crossovers", self.crossovers, least=0)
-        _validate.real("tolerance", self.tolerance, above=0, least=True)
+            validation.whole(name, getattr(self, name), least=1)
+        validation.whole("crossovers", self.crossovers, least=0)
+        validation.real("tolerance", self.tolerance, above=0, least=True)
 
     def parts(self, attributes: int) -> tuple[Part, ...]:
         """Return the plan: one part, with all marginals of the degree."""

@@ -1,5 +1,28 @@
 """PrivSyn: many small marginals that agree, and rows that follow them (Zhang et al., 2021).
 
+Noisy tables of counts that overlap, made to agree: PrivSyn's post-processing.
+
+Two marginals that share attributes say the same thing twice, each with noise of its own. The better
+estimate is the average of both, weighted by how much noise each has in it; and a count below zero
+is noise for certain.
+
+Which pairs of attributes are worth their noise: PrivSyn's DenseMarg.
+
+A pair that is measured costs noise, a pair that is not costs what its attributes depend on each
+other. Both are numbers of rows (L1), so they can be weighed against each other.
+
+How much pairs of attributes depend on each other, asked of the private rows.
+
+Dependence is the distance (L1, in rows) of the counts of a pair from what they would be if its
+attributes were independent. That is estimated from noisy 1-way marginals, so it is public when the
+distance is asked for, and a row more or less changes the distance by at most 1.
+
+Rows that follow given marginals: the Gradually Update Method of PrivSyn.
+
+A table starts with columns independent of each other. Then it is held against one marginal after
+the other: rows of cells that are too full make room for rows of cells that are too empty. No step
+goes all the way, because what is right for one marginal is wrong for another.
+
 Of all pairs of attributes those are measured whose dependence is worth the noise. Pairs that form
 small cliques are measured as one. What was measured is made consistent, and rows are moved until
 they follow it. No model stands between marginals and rows, so there is no limit to how they may
@@ -19,21 +42,462 @@ What differs from the published method:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tabpe import _validate
-from tabpe.baselines.consistency import consistent
-from tabpe.baselines.dense import dense_pairs, merged, split_loss
-from tabpe.baselines.dependence import measured, measured_singles, pair_dependence
-from tabpe.baselines.desk import Desk
-from tabpe.baselines.domain import Clique, Rows
-from tabpe.baselines.gum import Target, gradually_update, independent_rows
-from tabpe.baselines.markov import Measured
-from tabpe.privacy.plan import Part, sigma_for
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part, sigma_for
+from tabpe.baselines.domain import Clique, Codes, Floats, Rows
+from tabpe.baselines.graphical_model import Measured
+from tabpe.baselines.session import Desk
+
+# In rows: what is this little below zero counts as zero.
+_HARDLY = 0.01
+
+
+def consistent(tables: Sequence[Measured], *, rounds: int = 501) -> list[Floats]:
+    """Return the counts of tables that agree where they overlap, none below zero.
+
+    Agreement and counts above zero disturb each other, so they are made in turns, until both hold
+    to a hundredth of a row or the rounds are over. The last word has the sign.
+
+    Args:
+        tables: Noisy counts of the same rows.
+        rounds: The most turns.
+
+    Example:
+        >>> by_age = Measured((0,), np.array([6.0, 4.0]), sigma=1.0)
+        >>> by_both = Measured((0, 1), np.array([[3.0, 5.0], [1.0, 1.0]]), sigma=1.0)
+        >>> alone, both = consistent([by_age, by_both])
+        >>> bool(np.allclose(alone, both.sum(axis=1))), round(float(alone.sum()), 6)
+        (True, 10.0)
+    """
+    overlaps = _overlaps(tables)
+    counts = [table.counts.astype(np.float64) for table in tables]
+    for _ in range(rounds):
+        for overlap in overlaps:
+            overlap.agree(counts)
+        if all(float(some.min()) >= -_HARDLY for some in counts):
+            break
+        counts = [norm_sub(some, max(float(some.sum()), 1.0)) for some in counts]
+    return [np.maximum(some, 0.0) for some in counts]
+
+
+def norm_sub(counts: Floats, total: float) -> Floats:
+    """Return the closest counts (in squares) that are at least zero and have a sum.
+
+    The same number is taken from every count, and what falls below zero is zero.
+
+    Args:
+        counts: Noisy counts.
+        total: What they should add up to, above zero.
+
+    Example:
+        >>> norm_sub(np.array([5.0, 3.0, -2.0]), total=6.0)
+        array([4., 2., 0.])
+    """
+    falling = np.sort(counts, axis=None)[::-1]
+    taken = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
+    last = int(np.flatnonzero(falling > taken)[-1])
+    closest: Floats = np.maximum(counts - taken[last], 0.0)
+    return closest
+
+
+def shared_parts(cliques: Sequence[Clique]) -> list[Clique]:
+    """Return what any of the cliques have in common, smaller parts first.
+
+    With every two parts their own common part is among them. So tables that agree on the parts
+    before still do after they are made to agree on the next.
+
+    Example:
+        >>> shared_parts([(0, 1), (1, 2), (1,)])
+        [(), (1,)]
+    """
+    closed: set[frozenset[int]] = {frozenset()}
+    sets = [frozenset(clique) for clique in cliques]
+    for one in sets:
+        closed |= {one & part for part in closed} | {one}
+    common = [part for part in closed if sum(part <= one for one in sets) > 1 or not part]
+    return sorted((tuple(sorted(part)) for part in common), key=lambda part: (len(part), part))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """How one table takes part in an overlap: the axes summed away, and how many cells they are."""
+
+    table: int
+    axes: tuple[int, ...]
+    spread: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class _Overlap:
+    """Attributes that several tables have in common."""
+
+    sides: tuple[_Side, ...]
+
+    def agree(self, counts: list[Floats]) -> None:
+        """Move all tables to the average of what they say about the common attributes."""
+        said = [counts[side.table].sum(axis=side.axes) for side in self.sides]
+        whole = sum(side.weight for side in self.sides)
+        average = sum(
+            (side.weight / whole) * one for side, one in zip(self.sides, said, strict=True)
+        )
+        for side, one in zip(self.sides, said, strict=True):
+            counts[side.table] = counts[side.table] + np.expand_dims(
+                (average - one) / side.spread, side.axes
+            )
+
+
+def _overlaps(tables: Sequence[Measured]) -> list[_Overlap]:
+    """Return the overlaps of tables in the order in which they can be made to agree."""
+    parts = shared_parts([table.clique for table in tables])
+    return [
+        _Overlap(
+            tuple(
+                _side(place, table, part)
+                for place, table in enumerate(tables)
+                if set(part) <= set(table.clique)
+            )
+        )
+        for part in parts
+    ]
+
+
+def _side(place: int, table: Measured, part: Clique) -> _Side:
+    """Return how a table takes part; a sum of many noisy cells weighs little."""
+    axes = tuple(axis for axis, one in enumerate(table.clique) if one not in part)
+    spread = math.prod(table.counts.shape[axis] for axis in axes)
+    return _Side(place, axes, spread, 1.0 / (spread * table.sigma**2))
+
+
+# Of cliques of one size: more are not looked through, nor are larger ones.
+_MOST_CLIQUES = 100_000
+
+
+def split_loss(cells: Sequence[int], loss: float) -> Floats:
+    """Return the part of a loss for each table that makes their noise the least in all.
+
+    A table of c cells with loss l has noise of c * sqrt(2 / (pi * l)) rows (L1, expected). With a
+    fixed sum of losses the sum of that is least for losses proportional to c^(2/3).
+
+    Args:
+        cells: Number of cells of each table.
+        loss: What there is for all of them (twice the rho of zero-concentrated privacy).
+
+    Example:
+        >>> split_loss([8, 64], loss=1.0)
+        array([0.2, 0.8])
+    """
+    weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
+    losses: Floats = weights * (loss / weights.sum())
+    return losses
+
+
+def noise_in_rows(cells: Sequence[int], loss: float) -> float:
+    """Return the L1 noise to be expected on all tables, if the loss is split as is best.
+
+    Example:
+        >>> round(noise_in_rows([8, 64], loss=1.0), 3)
+        71.365
+    """
+    weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
+    return float(weights.sum() ** 1.5 * math.sqrt(2 / (math.pi * loss)))
+
+
+def dense_pairs(dependence: Floats, cells: Sequence[int], loss: float) -> list[int]:
+    """Return the places of the pairs to measure, in the order in which they were chosen.
+
+    One pair after the other is chosen, each the one that leaves the least error in all, as long as
+    there is one that lessens it.
+
+    Args:
+        dependence: How far each pair is from independent, in rows (L1), noisy.
+        cells: Number of cells of each pair.
+        loss: What there is to measure the chosen ones.
+
+    Example:
+        >>> dense_pairs(np.array([900.0, 5.0, 800.0]), cells=[16, 4, 16], loss=0.1)
+        [0, 2]
+    """
+    weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
+    price = math.sqrt(2 / (math.pi * loss))
+    spent, chosen, open_ = 0.0, [], np.ones(len(weights), dtype=bool)
+    while open_.any():
+        gain = dependence - price * ((spent + weights) ** 1.5 - spent**1.5)
+        best = int(np.argmax(np.where(open_, gain, -np.inf)))
+        if gain[best] <= 0:
+            break
+        chosen.append(best)
+        spent += weights[best]
+        open_[best] = False
+    return chosen
+
+
+def merged(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
+    """Return cliques that hold all pairs: small triangles and larger cliques as one table each.
+
+    The largest come first. One is taken if it has few cells and at most two attributes in common
+    with those taken before; pairs that are in none stay as they are.
+
+    Args:
+        pairs: The chosen pairs.
+        sizes: Number of values of each attribute.
+        most_cells: The most cells of a table of three attributes or more.
+
+    Example:
+        >>> merged([(0, 1), (0, 2), (1, 2), (2, 3)], [2, 2, 2, 2], most_cells=100)
+        [(0, 1, 2), (2, 3)]
+    """
+    left = list(pairs)
+    taken: list[Clique] = []
+    covered: set[int] = set()
+    for clique in sorted(_cliques(left, sizes, most_cells), key=len, reverse=True):
+        if len(covered & set(clique)) <= 2:  # noqa: PLR2004
+            taken.append(clique)
+            covered |= set(clique)
+    return taken + [pair for pair in left if not any(set(pair) <= set(one) for one in taken)]
+
+
+def _cliques(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
+    """Return the cliques of three attributes and more of the graph of pairs that are small."""
+    later: dict[int, set[int]] = {}
+    for one, other in pairs:
+        later.setdefault(min(one, other), set()).add(max(one, other))
+    found: list[Clique] = []
+    level: list[Clique] = sorted((one, two) for one, others in later.items() for two in others)
+    while level and len(level) <= _MOST_CLIQUES:
+        level = [
+            (*clique, new)
+            for clique in level
+            for new in sorted(set.intersection(*(later.get(one, set()) for one in clique)))
+            if math.prod(sizes[one] for one in clique) * sizes[new] <= most_cells
+        ]
+        found += level
+    return found
+
+
+# Of one pair, and of all pairs that are asked about at once.
+_MOST_CELLS = 10_000_000
+
+
+def measured_singles(desk: Desk, loss: float) -> list[Measured]:
+    """Return the noisy counts of every attribute by itself, for a loss in all."""
+    cliques = [(place,) for place in range(desk.domain.attributes)]
+    return measured(desk, "1-way marginals", cliques, sigma_for(loss, len(cliques)))
+
+
+def measured(desk: Desk, part: str, cliques: Sequence[Clique], sigma: float) -> list[Measured]:
+    """Return the noisy counts of some marginals, with what was asked for."""
+    counts = desk.marginals(part, cliques, sigma=sigma)
+    return [Measured(clique, some, sigma) for clique, some in zip(cliques, counts, strict=True)]
+
+
+def pair_dependence(desk: Desk, singles: Sequence[Measured], loss: float) -> dict[Clique, float]:
+    """Return the noisy dependence of all pairs, in rows, for a loss in all.
+
+    Attributes with one value depend on nothing, and a pair of very many cells is never worth its
+    noise: nothing is asked about them.
+
+    Args:
+        desk: The way to the private rows.
+        singles: Noisy counts of every attribute, in their order.
+        loss: What the answers may cost.
+    """
+    rows = max(desk.rows, 1.0)
+    alone = [norm_sub(one.counts, rows) for one in singles]
+    pairs = _worth_asking(desk)
+    found: dict[Clique, float] = {}
+    for block in _blocks(pairs, desk):
+        apart = [np.outer(alone[one], alone[other]) / rows for one, other in block]
+        sigma = sigma_for(loss, len(pairs))
+        distances = desk.distances("dependence of pairs", block, apart, sigma=sigma)
+        found |= zip(block, distances.tolist(), strict=True)
+    return found
+
+
+def _worth_asking(desk: Desk) -> list[Clique]:
+    varied = [place for place, size in enumerate(desk.domain.sizes) if size > 1]
+    pairs = itertools.combinations(varied, 2)
+    return [pair for pair in pairs if desk.domain.cells(pair) <= _MOST_CELLS]
+
+
+def _blocks(pairs: Sequence[Clique], desk: Desk) -> Iterator[list[Clique]]:
+    """Return pairs in blocks whose estimates fit into memory together."""
+    block: list[Clique] = []
+    cells = 0
+    for pair in pairs:
+        more = desk.domain.cells(pair)
+        if block and cells + more > _MOST_CELLS:
+            yield block
+            block, cells = [], 0
+        block.append(pair)
+        cells += more
+    if block:
+        yield block
+
+
+Whole = NDArray[np.int64]
+# The pace falls by this factor every so many rounds.
+_SLOWER, _EVERY = 0.84, 20
+# Of the new rows of a cell, this share are copies of whole rows that are in it. The others are rows
+# from elsewhere that take over the values of the cell: they keep the table rich.
+_COPIED = 0.5
+_HALVINGS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A marginal that rows should have.
+
+    Args:
+        clique: The attributes, ascending.
+        shares: The share of each cell, one axis for each attribute; one in all.
+    """
+
+    clique: Clique
+    shares: Floats
+
+    def cells(self, codes: Codes) -> Whole:
+        """Return the cell of each row."""
+        columns = tuple(codes[:, place] for place in self.clique)
+        found: Whole = np.ravel_multi_index(columns, self.shares.shape).astype(np.int64)
+        return found
+
+    def missed(self, codes: Codes) -> float:
+        """Return how far rows are from it (L1, of shares)."""
+        counts = np.bincount(self.cells(codes), minlength=self.shares.size)
+        return float(np.abs(counts / len(codes) - self.shares.ravel()).sum())
+
+
+def independent_rows(shares: Sequence[Floats], size: int, rng: np.random.Generator) -> Codes:
+    """Return rows whose columns have the given shares and nothing to do with each other.
+
+    Args:
+        shares: The share of each value, for each attribute.
+        size: Number of rows.
+        rng: Puts each column in an order of its own.
+
+    Example:
+        >>> rows = independent_rows([np.array([0.5, 0.5])], 10, np.random.default_rng(0))
+        >>> np.bincount(rows[:, 0])
+        array([5, 5])
+    """
+    columns = [
+        rng.permutation(np.repeat(np.arange(len(one)), whole_parts(one, size, rng)))
+        for one in shares
+    ]
+    return np.column_stack(columns).astype(np.int64)
+
+
+def gradually_update(
+    codes: Codes, targets: Sequence[Target], *, rounds: int, rng: np.random.Generator
+) -> Codes:
+    """Return rows moved towards all targets; in each round, first to those that are missed most.
+
+    Args:
+        codes: The rows to begin with; they stay as they are.
+        targets: What the rows should look like.
+        rounds: How often each target has its turn.
+        rng: Decides which rows move.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> rows = np.column_stack([np.arange(100) % 2, rng.integers(2, size=100)])
+        >>> same = Target((0, 1), np.array([[0.5, 0.0], [0.0, 0.5]]))
+        >>> moved = gradually_update(rows, [same], rounds=20, rng=rng)
+        >>> same.missed(rows) > 0.5, same.missed(moved) < 0.05
+        (True, True)
+    """
+    codes = codes.copy()
+    for turn in range(rounds if len(codes) else 0):
+        pace = _SLOWER ** (turn // _EVERY)
+        for target in sorted(targets, key=lambda one: one.missed(codes), reverse=True):
+            _move(codes, target, pace, rng)
+    return codes
+
+
+def whole_parts(amounts: Floats, total: int, rng: np.random.Generator) -> Whole:
+    """Return whole numbers in proportion to amounts: each rounded up or down, fair on average.
+
+    Args:
+        amounts: At least zero each; not all zero unless `total` is.
+        total: What they should add up to.
+        rng: Decides which are rounded up.
+
+    Example:
+        >>> whole_parts(np.array([1.0, 3.0]), 8, np.random.default_rng(0))
+        array([2, 6])
+    """
+    if total == 0:
+        return np.zeros(len(amounts), dtype=np.int64)
+    ends = np.cumsum(amounts)
+    # The last end is the total itself, whatever floating point says.
+    marks = np.append(0.0, np.minimum(ends * (total / ends[-1]), total))
+    marks[1:][ends == ends[-1]] = total
+    return np.diff(np.floor(marks + rng.random())).astype(np.int64)
+
+
+def _move(codes: Codes, target: Target, pace: float, rng: np.random.Generator) -> None:
+    """Move rows, in place, from cells that are too full to cells that are too empty."""
+    cells = target.cells(codes)
+    now = np.bincount(cells, minlength=target.shares.size)
+    more, fewer = _changes(now, target.shares.ravel() * len(codes), pace, rng)
+    order = _by_cell(cells, rng)
+    starts = np.cumsum(now) - now
+    rank = np.arange(len(codes)) - starts[cells[order]]
+    freed = order[rank < fewer[cells[order]]]
+    wanted = rng.permutation(np.repeat(np.arange(len(more)), more))[: len(freed)]
+    copy = (now[wanted] > 0) & (rng.random(len(wanted)) < _COPIED)
+    twins = wanted[copy]
+    donors = order[starts[twins] + (rng.random(len(twins)) * now[twins]).astype(np.int64)]
+    codes[freed[copy]] = codes[donors]
+    values = np.unravel_index(wanted[~copy], target.shares.shape)
+    for place, column in zip(target.clique, values, strict=True):
+        codes[freed[~copy], place] = column
+
+
+def _changes(
+    now: Whole, wanted: Floats, pace: float, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
+    """Return how many rows each cell gets and how many it gives, the same number in all.
+
+    A cell grows by at most `pace` times what it has; an empty one, by that part of what it should
+    have. A cell that gives, gives at most a share of what it has that is the same for all.
+    """
+    lack = np.maximum(wanted - now, 0.0)
+    gets = np.where(now > 0, np.minimum(lack, pace * now), pace * lack)
+    spare = np.maximum(now - wanted, 0.0)
+    gives = _up_to(spare, now, float(gets.sum()))
+    total = int(min(gets.sum(), gives.sum()) + rng.random())
+    total = min(total, int(spare.sum()))
+    return whole_parts(gets, total, rng), np.minimum(whole_parts(gives, total, rng), now)
+
+
+def _up_to(spare: Floats, now: Whole, total: float) -> Floats:
+    """Return what is given, `total` in all: at most what is spare, and one share of all cells."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        enough = np.minimum(spare, share * now).sum() >= total
+        low, high = (low, share) if enough else (share, high)
+    given: Floats = np.minimum(spare, high * now)
+    return given
+
+
+def _by_cell(cells: Whole, rng: np.random.Generator) -> Whole:
+    """Return the places of rows, sorted by cell and within a cell in random order."""
+    shuffled = rng.permutation(len(cells))
+    # Of small integers a stable sort takes linear time.
+    small = cells[shuffled].astype(np.min_scalar_type(int(cells.max())))
+    return shuffled[np.argsort(small, kind="stable")]
+
 
 # Parts of the loss: for 1-way marginals and for the dependence of pairs. The rest is for marginals.
 _SINGLES, _DEPENDENCE = 0.1, 0.1
@@ -63,7 +527,7 @@ class PrivSyn:
 
     def __post_init__(self) -> None:
         for name in ("consistency_rounds", "update_rounds", "most_cells"):
-            _validate.whole(name, getattr(self, name), least=1)
+            validation.whole(name, getattr(self, name), least=1)
 
     def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""

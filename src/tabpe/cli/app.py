@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import audit, bench, demo, evaluate, ledger, schema, synth, verify
+from tabpe.cli import audit, demo, evaluate, ledger, schema, synth, verify
 
 HELP = """\
 Turn a table that must not leave the building into a synthetic one that may.
@@ -35,7 +35,6 @@ app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

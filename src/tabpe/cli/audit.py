@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from tabpe import _atomic
+from tabpe._utils import files as _atomic
+from tabpe._utils.progress import step_line
 from tabpe.audit import AuditReport, audit_broken
 from tabpe.audit import audit as audit_shipped
 from tabpe.cli.console import check_free, reported, say
-from tabpe.progress import step_line
 
 REFUTED = 1
 

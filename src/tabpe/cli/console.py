@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
-from tabpe import _atomic
-from tabpe._paths import check_apart, check_output
+from tabpe._utils import files
+from tabpe._utils.files import check_apart, check_output
 from tabpe.errors import (
     NoBudgetWarning,
     NotPrivateWarning,
@@ -33,7 +33,7 @@ def reported() -> Iterator[None]:
     The message of an unforeseen error may quote a cell of the table, so only its type and place
     are shown. Set TABPE_DEBUG=1 to see all of it.
     """
-    with warnings.catch_warnings(), _atomic.watched() as written:
+    with warnings.catch_warnings(), files.watched() as written:
         warnings.simplefilter("ignore")
         for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)

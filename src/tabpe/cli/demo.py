@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from tabpe import _atomic
-from tabpe._paths import check_local
+from tabpe._utils import files
+from tabpe._utils.files import check_local
+from tabpe.accounting import Certificate
 from tabpe.cli import evaluate, synth
 from tabpe.cli.console import reported, say
-from tabpe.datasets.hospital import hospital_schema, hospital_table, pattern_holds
 from tabpe.errors import OutputError
 from tabpe.io import read_table, table_writer
-from tabpe.privacy import Certificate
+from tabpe.io.example import hospital_schema, hospital_table, pattern_holds
 
 ROWS, UNSEEN_ROWS = 20_000, 5_000
 
@@ -31,8 +31,8 @@ def demo(
         output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
         real = hospital_table(ROWS)
         _make(folder)
-        _atomic.write(private, table_writer(real, private))
-        _atomic.write(unseen, table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
+        files.write(private, table_writer(real, private))
+        files.write(unseen, table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
         hospital_schema().save(schema_file, comment="What is public about the made-up table.")
         say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
         say("public", f"{schema_file}: what everybody may know about them")
@@ -42,7 +42,7 @@ def demo(
     with reported():
         _compare(real, output)
         readable = folder / "certificate.txt"
-        _atomic.write_text(readable, f"{_certificate(output)}\n")
+        files.write_text(readable, f"{_certificate(output)}\n")
     evaluate.evaluate(str(private), str(output), page, test=str(unseen), run=saved, force=True)
     say("next", f"open {page} in a browser")
     say("", f"tabpe verify {synth.certificate_path(output)} {output}")

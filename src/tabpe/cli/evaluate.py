@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tabpe import _atomic
+from tabpe._utils import files
 from tabpe.cli.console import check_free, reported, say
-from tabpe.cli.data import PasswordEnv, Query, Table, data_of, files_behind
-from tabpe.cli.options import Force, Quiet
+from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, data_of, files_behind
 from tabpe.cli.synth import certificate_path
 from tabpe.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
-    from tabpe.report import Report
+    from tabpe.evaluation.report import Report
+
 
 PUBLIC, MEASURES = "A report that may be released", "What is measured"
 _NARROWEST, _WIDEST = 30, 80
@@ -141,8 +141,8 @@ def evaluate(
     The page holds statistics of the real rows and must not be released. One with --public may: REAL
     is not read then (it may be '-'), or, with --epsilon, under differential privacy alone.
     """
-    from tabpe.report import evaluate as evaluated
-    from tabpe.report import evaluate_public
+    from tabpe.evaluation.report import evaluate as evaluated
+    from tabpe.evaluation.report import evaluate_public
 
     with reported():
         began = time.perf_counter()
@@ -225,15 +225,15 @@ def _refuse_unless(option: str, **options: Any) -> None:
 
 
 def _write(report: Report, output: Path, json_file: Path | None) -> None:
-    contents = {output: _atomic.text_filler(report.to_html())}
+    contents = {output: files.text_filler(report.to_html())}
     if json_file is not None:
-        contents[json_file] = _atomic.text_filler(report.to_json())
-    _atomic.write_together(contents)
+        contents[json_file] = files.text_filler(report.to_json())
+    files.write_together(contents)
 
 
 def _warn(report: Report) -> None:
     """Say aloud, whatever else is silent, that a certificate or a page is not to be relied on."""
-    from tabpe.report.standing import doubts, failures
+    from tabpe.evaluation.report.guarantee import doubts, failures
 
     failed, doubted = failures(report.contents), doubts(report.contents)
     if failed:

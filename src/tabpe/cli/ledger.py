@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from tabpe import _atomic
+from tabpe._utils import files
+from tabpe.accounting.certificate import round_up
+from tabpe.accounting.ledger import Entry, Ledger, Status
+from tabpe.accounting.ledger.events import digest_of
 from tabpe.cli.console import check_free, reported, say
 from tabpe.errors import LedgerError
-from tabpe.privacy.guarantee import round_up
-from tabpe.privacy.ledger import Entry, Ledger, Status
-from tabpe.privacy.ledger.entries import digest_of
 
 app = typer.Typer(help="Keep count of what runs on a data set have spent.", no_args_is_help=True)
 
@@ -108,7 +108,7 @@ def export(
             typer.echo(text)
             return
         check_free(output, force=force, inputs=[opened.path])
-        _atomic.write_text(output, text + "\n")
+        files.write_text(output, text + "\n")
         say("wrote", str(output))
 
 

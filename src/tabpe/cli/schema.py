@@ -12,16 +12,16 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from tabpe._addresses import without_secrets
+from tabpe._utils.files import without_secrets
 from tabpe.cli.console import check_free, reported, say
-from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
-from tabpe.encode import Encoder
-from tabpe.encode.forms import misfits_of
+from tabpe.cli.options import Data, PasswordEnv, Query, Table, data_of, files_behind
+from tabpe.encoding import Encoder
+from tabpe.encoding.cells import misfits_of
 from tabpe.io import draft_schema, opened_source
 from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Temporal
-from tabpe.schema.editor import json_schema
 from tabpe.schema.files import write
-from tabpe.schema.foreign import FORMATS, imported
+from tabpe.schema.importers import FORMATS, imported
+from tabpe.schema.json_schema import json_schema
 
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
 
@@ -132,7 +132,7 @@ def check(
 def _check_rules(schema: Schema) -> None:
     if not schema.rules:
         return
-    from tabpe.evolve.law import Law
+    from tabpe.evolution.constraint_repair import Law
 
     Law.of(Encoder(schema))
     say("rules", f"{len(schema.rules)}, which rows of every class can obey")

@@ -10,15 +10,17 @@ from typing import BinaryIO, Literal
 
 import pyarrow as pa
 
-from tabpe import _atomic, _validate
-from tabpe._paths import open_regular
+from tabpe._utils import files, validation
+from tabpe._utils.files import open_regular
+from tabpe.accounting import Certificate, WrittenTable
+from tabpe.accounting.certificate import round_up
 from tabpe.cli.console import check_free, reported, say
-from tabpe.cli.data import Data, PasswordEnv, Query, Table, data_of, files_behind
 from tabpe.cli.options import (
     Address,
     Adjacent,
     ClassFloor,
     ClassShare,
+    Data,
     Dataset,
     Delta,
     Drop,
@@ -35,9 +37,11 @@ from tabpe.cli.options import (
     Noise,
     NoSpill,
     Output,
+    PasswordEnv,
     Preset,
     PrivateSchema,
     PublicRows,
+    Query,
     Quiet,
     RequireBudget,
     Rows,
@@ -48,14 +52,15 @@ from tabpe.cli.options import (
     Seed,
     SpillFolder,
     Strict,
+    Table,
     Unit,
+    data_of,
+    files_behind,
 )
-from tabpe.encode.moments import written_columns
+from tabpe.encoding.cells import written_columns
 from tabpe.errors import OutputError, ParameterError
-from tabpe.io.write import check_suffix, table_writer
-from tabpe.privacy import Certificate, WrittenTable
-from tabpe.privacy.guarantee import round_up
-from tabpe.synthesizer import TabPE
+from tabpe.io.writers import check_suffix, table_writer
+from tabpe.synthesizers.tabpe import TabPE
 
 
 def synth(
@@ -115,7 +120,7 @@ def synth(
         else:
             check_free(*written, force=force, inputs=inputs)
         _check_schema(schema, private=private_schema)
-        _validate.optional(_validate.whole, "rows", rows, least=1)
+        validation.optional(validation.whole, "rows", rows, least=1)
         started = time.perf_counter()
         if not quiet:
             _say_resumed(run_dir)
@@ -214,9 +219,7 @@ def _write(
         file.write(certificate.for_file(told[0]).to_json().encode())
 
     fill = table_writer(table, output, escape_formulas=escape_formulas)
-    _atomic.write_together(
-        {output: _atomic.measured(fill, tell), certificate_path(output): certify}
-    )
+    files.write_together({output: files.measured(fill, tell), certificate_path(output): certify})
 
 
 def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:

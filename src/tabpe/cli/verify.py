@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from tabpe.cli.console import reported
-from tabpe.verify import Verification
-from tabpe.verify import verify as verified
+from tabpe.verification import Verification
+from tabpe.verification import verify as verified
 
 _WIDTH = 80
 

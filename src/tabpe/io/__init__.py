@@ -18,12 +18,11 @@
 - `draft`: a first schema from a table, every field marked as taken from the data
 """
 
-from tabpe.io.batches import Batch
+from tabpe.io.batches import Batch, Limits
 from tabpe.io.draft import draft_schema
-from tabpe.io.limits import Limits
 from tabpe.io.source import Source, open_source, open_table, opened_source, read_table
-from tabpe.io.sql import SqlTable
-from tabpe.io.write import table_writer
+from tabpe.io.sql.table import SqlTable
+from tabpe.io.writers import table_writer
 
 __all__ = [
     "Batch",

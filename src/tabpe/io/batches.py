@@ -1,18 +1,37 @@
-"""Batches: the part of a table that is in memory at a time."""
+"""Batches of a table, limits of its size, and faults named without cells.
+
+Batches: the part of a table that is in memory at a time.
+
+How large a table may be: generous for tables, and the end of what unfolds without end.
+
+Errors name the limit and never what was found: how many rows there are is private.
+
+What is wrong with a file, said without a cell of it.
+
+The words of Arrow and of Python about a file often quote it. So a failure is dropped whole where
+it happens, and an error of our own is raised outside of any `except`: nothing stands behind it.
+
+Pieces of different sizes, dealt out in order, as evenly as that goes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import csv
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import is_text
-from tabpe.errors import CellError, DataError
+from tabpe._utils import validation
+from tabpe._utils.arrays import is_text
+from tabpe.errors import HEADER, CellError, DataError
 from tabpe.io.canonical import canonical_table
 
 ROWS_A_BATCH = 2**18
@@ -95,3 +114,161 @@ def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch,
         for start in range(0, batch.num_rows, step):
             piece = batch.slice(start, step)
             yield piece, piece.nbytes + each_row * piece.num_rows
+
+
+_PREFIX = "TABPE_MAX_"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most of everything that is read from files.
+
+    Each can be set for a process by a variable of its environment, such as `TABPE_MAX_ROWS`.
+
+    Args:
+        bytes: Bytes of a table, unfolded.
+        whole_bytes: The same of a table that is in memory as a whole, to draft a schema.
+        rows: Rows of a table.
+        columns: Columns of a table.
+        page_bytes: Bytes of the pages of a Parquet file that have to be in memory at the same time.
+        cell_bytes: Bytes of one cell of text, in a column that is read.
+        files: Files that a folder or a pattern stands for.
+
+    Example:
+        >>> Limits().columns
+        10000
+        >>> Limits.of({"TABPE_MAX_ROWS": "1000000"}).rows
+        1000000
+    """
+
+    bytes: int = 2**40
+    whole_bytes: int = 2**34
+    rows: int = 10**10
+    columns: int = 10_000
+    page_bytes: int = 2**30
+    cell_bytes: int = 2**17
+    files: int = 100_000
+
+    def __post_init__(self) -> None:
+        for name, value in dataclasses.asdict(self).items():
+            validation.whole(name, value, least=1)
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str] | None = None) -> Limits:
+        """Return the limits that the environment sets, and the usual ones for all others."""
+        given = os.environ if environment is None else environment
+        names = {field.name: _variable(field.name) for field in dataclasses.fields(cls)}
+        return cls(
+            **{name: _count(key, given[key]) for name, key in names.items() if given.get(key)}
+        )
+
+    def check(self, name: str, found: int, *, where: str) -> None:
+        """Refuse what is above the limit of that name.
+
+        Example:
+            >>> Limits(columns=2).check("columns", 3, where="visits.csv")
+            Traceback (most recent call last):
+            tabpe.errors.DataError: visits.csv: more than 2 columns; TABPE_MAX_COLUMNS allows more.
+        """
+        most = getattr(self, name)
+        if found > most:
+            does, what = ("unfolds to ", "bytes") if "bytes" in name else ("", name)
+            what += " at once" if name == "page_bytes" else ""
+            raise DataError(
+                f"{where}: {does}more than {most:,} {what}; {_variable(name)} allows more."
+            )
+
+    def held(self, batches: Iterator[Batch], *, where: str) -> Iterator[Batch]:
+        """Yield batches of one table as long as they are within the limits together."""
+        rows = size = 0
+        for batch in batches:
+            rows, size = rows + batch.table.num_rows, size + batch.table.nbytes
+            self.check("rows", rows, where=batch.file or where)
+            self.check("bytes", size, where=batch.file or where)
+            yield batch
+
+    def check_cells(self, batch: pa.RecordBatch, *, where: str) -> None:
+        """Refuse a cell that is too long, by its column."""
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if longest_text(column) > self.cell_bytes:
+                raise DataError(
+                    f"{where}: column {name!r} holds a cell of more than {self.cell_bytes:,} "
+                    f"bytes: shorten it or drop the column; {_variable('cell_bytes')} allows more."
+                )
+
+
+def _variable(name: str) -> str:
+    return f"{_PREFIX}{name.upper()}"
+
+
+def _count(variable: str, text: str) -> int:
+    return validation.whole(variable, int(text) if text.isdecimal() else text, least=1)
+
+
+T = TypeVar("T")
+UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
+
+
+def tried(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
+    """Return what `call` reads from `path`.
+
+    Args:
+        path: The file, to name in errors.
+        call: What reads it.
+        fault: Says what is wrong with the file after `call` failed.
+
+    Raises:
+        DataError: If `call` fails, in our own words.
+    """
+    problem = None
+    try:
+        return call()
+    except OSError as error:
+        problem = f"can not read ({error.strerror or 'damaged file'})."
+    except pa.ArrowMemoryError:
+        problem = "does not fit into memory."
+    except (pa.ArrowException, *UNREADABLE):
+        pass
+    raise DataError(f"{path}: {problem or fault()}")
+
+
+def each(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T]:
+    """Yield what `items` reads from `path`, each under `tried`."""
+    while (item := tried(path, lambda: next(items, None), fault)) is not None:
+        yield item
+
+
+def check_names(names: list[str], *, where: str) -> None:
+    """Refuse columns without a name and names that stand twice.
+
+    Privacy: of a file without a header, these are cells. They are told by their places.
+    """
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if not name.strip():
+            raise DataError(f"{where}: column {place} has no name: {HEADER}")
+        if name in seen:
+            places = f"columns {seen[name]} and {place}"
+            raise DataError(f"{where}: {places} have the same name: {HEADER}")
+        seen[name] = place
+
+
+def dealt(pieces: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
+    """Return neighbouring pieces in at most so many groups, about even in size.
+
+    Args:
+        pieces: The pieces.
+        sizes: How large each is.
+        most: How many groups to make at most; none is empty.
+
+    Example:
+        >>> dealt("abcd", [1, 1, 1, 4], 2)
+        [['a', 'b', 'c'], ['d']]
+    """
+    ends = np.cumsum([0, *(size + 1 for size in sizes)])  # What is empty takes its place too.
+    middles = (ends[1:] + ends[:-1]) / 2
+    groups = np.minimum((middles * most / max(ends[-1], 1)).astype(int), most - 1)
+    found: dict[int, list[T]] = {}
+    for piece, group in zip(pieces, groups.tolist(), strict=True):
+        found.setdefault(group, []).append(piece)
+    return list(found.values())

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import attempt, is_text
+from tabpe._utils.arrays import attempt, is_text
 from tabpe.errors import DataError
 
 Keys = NDArray[np.uint64]

@@ -1,4 +1,8 @@
-"""A first schema from a table.
+"""Draft a first schema from a table.
+
+Columns of dates and times, read off the cells of a table for a first schema.
+
+A first schema from a table.
 
 Reading a domain off the data is not private. So every column of a draft is marked as taken from
 the data, until a person has put in its place what is publicly known.
@@ -7,6 +11,7 @@ the data, until a person has put in its place what is publicly known.
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +20,83 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._arrow import CODE, NUMBER, is_text
+from tabpe._utils.arrays import CODE, NUMBER, is_text
 from tabpe.errors import DataError, SchemaError, column_hint
-from tabpe.io.canonical import EXACT_INTEGERS, find_missing, flat, read_numbers, read_texts
-from tabpe.io.moments import drafted_moments
+from tabpe.io.canonical import (
+    DAY,
+    EXACT_INTEGERS,
+    find_missing,
+    flat,
+    read_instants,
+    read_numbers,
+    read_texts,
+    read_times,
+)
 from tabpe.io.source import gathered, opened_source, title_of
-from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Source
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Date,
+    Datetime,
+    Float,
+    Integer,
+    Schema,
+    Source,
+    Temporal,
+    Time,
+)
+from tabpe.schema.temporal import RESOLUTIONS
+
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+
+
+def drafted_moments(name: str, array: pa.Array) -> Temporal | None:
+    """Return the column of cells that are all dates, instants or times; None if they are not.
+
+    Args:
+        name: Name of the column.
+        array: Its cells; none is missing.
+
+    Example:
+        >>> drafted_moments("seen", pa.array(["2024-03-31", "2024-01-01"])).min
+        datetime.date(2024, 1, 1)
+        >>> drafted_moments("ward", pa.array(["eye"])) is None
+        True
+    """
+    for zone, read in ((None, False), ("UTC", True)):
+        ticks = read_instants(array, zoned=read)
+        if not ticks.null_count:
+            return _instants(name, ticks.to_numpy(), zone)
+    clock = read_times(array)
+    if clock.null_count:
+        return None
+    low, high = (_moment(tick).time() for tick in _ends(clock.to_numpy()))
+    return Time(name, low, high, _resolution(clock.to_numpy(), "hour"), source=Source.DATA)
+
+
+def _instants(name: str, ticks: NDArray[np.int64], zone: str | None) -> Date | Datetime:
+    low, high = map(_moment, _ends(ticks))
+    if zone is None and not np.any(ticks % DAY):
+        return Date(name, low.date(), high.date(), source=Source.DATA)
+    resolution = _resolution(ticks, "day")
+    return Datetime(name, low, high, resolution, zone, source=Source.DATA)
+
+
+def _ends(ticks: NDArray[np.int64]) -> tuple[int, int]:
+    return int(ticks.min()), int(ticks.max())
+
+
+def _moment(tick: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=tick)
+
+
+def _resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
+    """Return the coarsest resolution of which all cells are whole numbers."""
+    names = list(RESOLUTIONS)
+    known = names[: names.index(coarsest) + 1]
+    return [name for name in known if not np.any(ticks % RESOLUTIONS[name])][-1]
+
 
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100

@@ -13,14 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabpe import _validate
-from tabpe._arrow import attempt
+from tabpe._utils import validation
+from tabpe._utils.arrays import attempt
 from tabpe.errors import DataError
+from tabpe.io.batches import check_names
 from tabpe.io.canonical import EXACT_INTEGERS, text_of
-from tabpe.io.faults import check_names
 
 if TYPE_CHECKING:
     import narwhals as nw
+
 
 ARROW, PANDAS, POLARS, SPARK = "pyarrow", "pandas", "polars", "pyspark"
 # What pandas says of a column of objects that are all of one type, which Arrow has as well.
@@ -65,7 +66,7 @@ def to_frame(table: pa.Table, library: str, *, nullable: frozenset[str] = frozen
     if library == PANDAS:
         return _to_pandas(table, nullable)
     if library == SPARK:
-        from tabpe.io.spark_tables import spark_frame
+        from tabpe.io.clusters import spark_frame
 
         return spark_frame(table)
     import narwhals as nw
@@ -80,7 +81,7 @@ def check_library(given: Any) -> str:
         return str(given)
     import narwhals as nw
 
-    return _validate.one_of("library", given, [kind.value for kind in nw.Implementation])
+    return validation.one_of("library", given, [kind.value for kind in nw.Implementation])
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:

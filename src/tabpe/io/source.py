@@ -1,7 +1,11 @@
-"""Tables to be read batch by batch, as often as needed.
+"""Tables that are read batch by batch, as often as needed.
+
+Tables to be read batch by batch, as often as needed.
 
 A source knows its columns and about how large it is, and reads its rows anew each time it is
 asked. What is in memory is one batch, whatever the size of the table.
+
+Parts of a table, to be read apart: each row is in one of them.
 """
 
 from __future__ import annotations
@@ -13,27 +17,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from tabpe._addresses import DATABASES, STORES, scheme_of, without_secrets
+from tabpe._utils.files import DATABASES, STORES, scheme_of, without_secrets
 from tabpe.errors import DataError
 from tabpe.io import batches
-from tabpe.io.batches import Batch, regrouped
+from tabpe.io.batches import Batch, Limits, check_names, dealt, regrouped, tried
 from tabpe.io.canonical import canonical_table, joined, nested_in
-from tabpe.io.datasets import DatasetSource
-from tabpe.io.dealing import dealt
-from tabpe.io.faults import check_names, tried
-from tabpe.io.files import TableFile, file_of
-from tabpe.io.folders import Found, find_files
+from tabpe.io.clusters import RaySource, SparkSource, is_spark_frame
+from tabpe.io.files import Found, TableFile, file_of, find_files
 from tabpe.io.frames import ARROW, frame_table
-from tabpe.io.limits import Limits
-from tabpe.io.ray_tables import RaySource
-from tabpe.io.spark_tables import SparkSource, is_spark_frame
 from tabpe.io.sql import SqlTable, open_sql
-from tabpe.io.sql.duck import is_relation, open_relation
-from tabpe.io.stores import local_path, open_store
+from tabpe.io.sql.drivers import is_relation, open_relation
+from tabpe.io.stores import DatasetSource, local_path, open_store
 
 
 class Source(Protocol):
@@ -336,3 +334,28 @@ def _open_path(path: str | Path, limits: Limits) -> Source:
     if scheme == "file":
         return FileSource.of(local_path(str(path)), limits)
     return open_store(str(path), limits) if scheme in STORES else FileSource.of(path, limits)
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """A table that can be cut."""
+
+    def parts(self, most: int) -> Sequence[Source]:
+        """Return at most so many parts, about even in size; a part may have no row."""
+        ...
+
+
+def parts_of(source: Source, most: int) -> list[Source]:
+    """Return a table in parts, about even in size; as a whole if it can not be cut.
+
+    Args:
+        source: The table.
+        most: How many parts to make at most.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.io import open_source
+        >>> [part.most_rows for part in parts_of(open_source(pa.table({"age": range(7)})), 3)]
+        [2, 2, 3]
+    """
+    return list(source.parts(most)) if isinstance(source, Divisible) else [source]

@@ -11,12 +11,10 @@
 - `files`: YAML and JSON in and out; `yaml12`: how the YAML of such files is read
 """
 
-from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
-from tabpe.schema.keys import Id
-from tabpe.schema.outline import Outline
-from tabpe.schema.sketch import Sketch
-from tabpe.schema.table import Schema
-from tabpe.schema.times import Date, Datetime, Temporal, Time
+from tabpe.schema.columns import Boolean, Categorical, Column, Float, Id, Integer, Source
+from tabpe.schema.partial import Outline, Sketch
+from tabpe.schema.schema import Schema
+from tabpe.schema.temporal import Date, Datetime, Temporal, Time
 
 __all__ = [
     "Boolean",

@@ -1,22 +1,174 @@
 """Column types: frozen values that say which cells a column may hold.
 
+How far whole numbers may reach: a float tells 2^53 of them apart, counted from the smallest.
+
+Scales of numbers: what a column of numbers may declare about how its values are spread.
+
+A scale says where values are near to each other: two amounts that differ by 10 are alike at 100,000
+and are not at 20. It is public, as all that is declared.
+
 Everything in them is taken to be public. A field that was read off the data instead is marked
 by `source=Source.DATA`, one that was bought with a part of the budget by `source=Source.BOUGHT`.
 The certificate repeats the marks.
+
+`Id`: a column that tells rows apart and says nothing about them.
 """
 
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tabpe._validate import is_whole_text
+from tabpe._utils.validation import is_whole_text
 from tabpe.errors import SchemaError, shown
-from tabpe.schema.scales import LINEAR, kept_quantiles, scale_fault, with_scale
-from tabpe.schema.whole import is_whole, reach_fault
+
+EXACT_INTEGERS = 2**53
+_LEAST, _LARGEST = -(2**63), 2**64 - 1
+_INSTEAD = "id if it tells rows apart, categorical for codes, float for amounts"
+
+
+def is_whole(given: Any) -> bool:
+    """Whether something is a whole number of 64 bits, with or without a sign.
+
+    Example:
+        >>> is_whole(2**64 - 1), is_whole(2**64), is_whole(True)
+        (True, False, False)
+    """
+    return isinstance(given, int) and not isinstance(given, bool) and _LEAST <= given <= _LARGEST
+
+
+def reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
+    """Return which bound is too far out, what it is and what is expected; None if both are fine.
+
+    Example:
+        >>> reach_fault(2**60, 2**60 + 9) is None, reach_fault(0, 2**60)[0]
+        (True, 'max')
+    """
+    name, farthest = ("min", low) if abs(low) > abs(high) else ("max", high)
+    if abs(farthest) <= EXACT_INTEGERS or high - low <= EXACT_INTEGERS:
+        return None
+    then = f"a whole number within +-2**53, or bounds at most 2**53 apart; or write {_INSTEAD}"
+    return name, farthest, then
+
+
+LINEAR, LOG, QUANTILE = SCALES = "linear", "log", "quantile"
+FEWEST_QUANTILES = 4
+MOST_QUANTILES = 257
+# On a bent scale neighbours on the grid must stay apart in a float, and come back exactly.
+MOST_BENT_STEPS = 2**40
+
+_LEAST_SCALED = 1e-300
+
+Fault = tuple[str, Any, str]
+
+
+def scale_fault(column: Integer | Float, *, bought: bool) -> Fault | None:
+    """Return which field does not fit, what it is and what is expected; None if all is well.
+
+    Args:
+        column: A number, with a list of quantiles that are numbers, or none.
+        bought: Whether the quantiles were bought: where most rows have one value, they are few.
+
+    Example:
+        >>> from tabpe.schema import Integer
+        >>> Integer("pay", 0, 9000, scale="logarithm")
+        Traceback (most recent call last):
+        tabpe.errors.SchemaError: column 'pay': scale='logarithm': expected linear, log or quantile.
+    """
+    allowed = _allowed_scale(column)
+    if allowed is not None:
+        return "scale", column.scale, allowed
+    if column.scale != QUANTILE:
+        return None if column.quantiles is None else _without_use(column.quantiles)
+    if column.quantiles is None:
+        then = "values from min to max that cut rows into equal parts, or buy them"
+        return "quantiles", None, f"{then} (docs/how-to/private-schema.md)"
+    return _quantiles_fault(column, column.quantiles, bought=bought)
+
+
+def kept_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
+    """Return quantiles as a column keeps them; None if they are no list of such numbers.
+
+    Example:
+        >>> kept_quantiles([0, 10.5, 90], whole=False)
+        (0.0, 10.5, 90.0)
+        >>> kept_quantiles([0, 10.5, 90], whole=True) is None
+        True
+    """
+    if not isinstance(given, (list, tuple)):
+        return None
+    values = [value.item() if hasattr(value, "item") else value for value in given]
+    for value in values:
+        fits = isinstance(value, int if whole else (int, float))
+        if isinstance(value, bool) or not fits or not math.isfinite(value):
+            return None
+    return tuple(values) if whole else tuple(float(value) for value in values)
+
+
+def with_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the plain values of a number with its scale, if it is not the usual one.
+
+    Example:
+        >>> with_scale("log", {"name": "pay", "source": "public"})
+        {'name': 'pay', 'scale': 'log', 'source': 'public'}
+    """
+    if scale == LINEAR:
+        return plain
+    after = ("quantiles", "source", "bought")
+    early = {key: value for key, value in plain.items() if key not in after}
+    return {**early, "scale": scale, **{key: plain[key] for key in after if key in plain}}
+
+
+def _allowed_scale(column: Integer | Float) -> str | None:
+    """Return which scale is expected; None if that of the column will do."""
+    if column.scale not in SCALES:
+        return "linear, log or quantile"
+    if column.scale == LINEAR:
+        return None
+    if column.steps > MOST_BENT_STEPS:
+        return "linear for more than 2**40 steps; or narrower bounds"
+    if _is_large(column):
+        return "linear for whole numbers beyond 2**53"
+    if column.scale == LOG and not _has_logs(float(column.min), float(column.max)):
+        return "linear for bounds whose ratio is beyond 1e300"
+    return None
+
+
+def _has_logs(low: float, high: float) -> bool:
+    """Whether a float holds the ratio of the bounds, or that of the larger to the unit."""
+    near, far = sorted((abs(low), abs(high)))
+    if low <= 0 <= high:
+        return far == 0 or far > _LEAST_SCALED
+    return near > far * _LEAST_SCALED
+
+
+def _is_large(column: Integer | Float) -> bool:
+    return isinstance(column.min, int) and max(-column.min, column.max) > EXACT_INTEGERS
+
+
+def _without_use(quantiles: tuple[float, ...]) -> Fault:
+    return "quantiles", list(quantiles), "none, or scale: quantile"
+
+
+def _quantiles_fault(
+    column: Integer | Float, quantiles: tuple[float, ...], *, bought: bool
+) -> Fault | None:
+    given, digits = list(quantiles), column.decimals
+    rising = all(low < high for low, high in itertools.pairwise(quantiles))
+    if not rising or not quantiles or (quantiles[0], quantiles[-1]) != (column.min, column.max):
+        return "quantiles", given, f"rising numbers from min={column.min!r} to max={column.max!r}"
+    if len(quantiles) > MOST_QUANTILES:
+        return "quantiles", given, f"at most {MOST_QUANTILES} of them"
+    if len(quantiles) < FEWEST_QUANTILES and not bought:
+        return "quantiles", given, "at least two between min and max; or scale: linear"
+    if digits is not None and any(round(value, digits) != value for value in quantiles):
+        return "quantiles", given, f"at most {digits} decimals, as declared"
+    return None
+
 
 Value = str | int | float
 MOST_DECIMALS = 12
@@ -433,3 +585,37 @@ def _refuse_duplicates(column: Categorical, values: tuple[Any, ...]) -> None:
         if value in seen:
             raise SchemaError(f"column {column.name!r}: values lists {shown(value)} twice.")
         seen.add(value)
+
+
+@dataclass(frozen=True)
+class Id(Column):
+    """A column of ids, such as numbers of patients: never read, and made up anew.
+
+    Synthetic rows are numbered from `first` on, so no id occurs twice. The column of the private
+    table is not read at all, and need not be there.
+
+    Args:
+        name: Name of the column.
+        prefix: What stands before each number; without it ids are whole numbers.
+        first: The first number.
+
+    Example:
+        >>> Id("patient", prefix="P").to_dict()
+        {'name': 'patient', 'type': 'id', 'prefix': 'P', 'first': 1, 'source': 'public'}
+    """
+
+    prefix: str | None = None
+    first: int = 1
+
+    type_name: ClassVar[str] = "id"
+    domain_fields: ClassVar[tuple[str, ...]] = ("prefix", "first")
+    invalid_rules: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nullable:
+            raise wrong(self, "nullable", self.nullable, "none: an id is made up for every row")
+        if self.prefix is not None and not is_whole_text(self.prefix):
+            raise wrong(self, "prefix", self.prefix, "a text, such as 'P'")
+        if type(self.first) is not int or not 0 <= self.first < EXACT_INTEGERS:
+            raise wrong(self, "first", self.first, "a whole number from 0 on")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tabpe.accounting.pld import gaussian_delta, gaussian_mu
+from tabpe.audit.attacks import DELTA as DELTA_OF_ONE_RUN
 from tabpe.audit.bounds import (
     ALARM,
     Errors,
@@ -14,8 +16,6 @@ from tabpe.audit.bounds import (
     gaussian_epsilon,
     guesses_needed,
 )
-from tabpe.audit.canaries import DELTA as DELTA_OF_ONE_RUN
-from tabpe.privacy.accounting import gaussian_delta, gaussian_mu
 
 DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 4.0, 10.0)

@@ -3,28 +3,26 @@
 import numpy as np
 import pytest
 
-from tabpe.audit import Effort, audit, audit_broken, storage
+from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting.neighboring import FIXED_POINT
+from tabpe.audit import Effort, audit, audit_broken, storage_forms
+from tabpe.audit.attacks import FITTED, LINE, Channel, Columns, Edges, Game, Places
 from tabpe.audit.bounds import ALARM, SCORES_ALARM
-from tabpe.audit.broken import (
+from tabpe.audit.report import Claim, Distance
+from tabpe.audit.storage_forms import Storage
+from tabpe.audit.systems import (
     BROKEN,
     BROKEN_AT_THE_TILL,
     BROKEN_FOR_USERS,
     BROKEN_IN_STORAGE,
+    SHIPPED,
     NarrowNoise,
     ReusedNoise,
+    System,
 )
-from tabpe.audit.canaries import Edges, Places
-from tabpe.audit.channel import LINE, Channel
-from tabpe.audit.columns import Columns
-from tabpe.audit.game import FITTED, Game
-from tabpe.audit.report import Claim, Distance
-from tabpe.audit.storage import Storage
-from tabpe.audit.system import SHIPPED, System
 from tabpe.errors import ParameterError
-from tabpe.evolve import Evolution
+from tabpe.evolution import Evolution
 from tabpe.io import open_table
-from tabpe.privacy import FakeNoise, OpenDPNoise, TableNoise
-from tabpe.privacy.adjacency import FIXED_POINT
 
 FEW = Effort(
     Channel(2**10, 3),
@@ -159,10 +157,10 @@ def test_storage_forms_show_nothing_of_what_is_shipped_and_all_of_what_is_broken
 
 def test_every_storage_form_holds_every_odd_cell(tmp_path):
     """Each as it is: read again, it is one row more of the same columns."""
-    table = storage._table(np.random.default_rng(0), 5)
-    for form in storage._forms():
-        for name, cell in storage.ODD:
-            data = form(storage._with(table, 1, name, cell), tmp_path)
+    table = storage_forms._table(np.random.default_rng(0), 5)
+    for form in storage_forms._forms():
+        for name, cell in storage_forms.ODD:
+            data = form(storage_forms._with(table, 1, name, cell), tmp_path)
             rows, _ = open_table(data)
             assert rows.num_rows == 6
             assert set(rows.column_names) == set(table)

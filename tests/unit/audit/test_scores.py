@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from tabpe.accounting.pld import gaussian_mu
+from tabpe.audit.attacks import likeness, shown
 from tabpe.audit.bounds import ALARM
 from tabpe.audit.report import Claim
-from tabpe.audit.scores import likeness, shown
-from tabpe.privacy.accounting import gaussian_mu
 
 CLAIM = Claim(1.0, 1e-5)
 SIZE = 100_000

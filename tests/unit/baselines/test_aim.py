@@ -11,12 +11,12 @@ import pytest
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, survives
 from tabpe import Boolean, Categorical, Schema
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines import aim as module
 from tabpe.baselines.aim import AIM, Round, fitting, workload
 from tabpe.errors import CapacityError
-from tabpe.privacy import FakeNoise
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 needs_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 

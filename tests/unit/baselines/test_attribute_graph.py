@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tabpe.baselines.attribute_graph import (
+from tabpe.baselines.privmrf import (
     Limits,
     attribute_graph,
     candidates,

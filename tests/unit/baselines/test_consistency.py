@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.baselines.consistency import consistent, norm_sub, shared_parts
-from tabpe.baselines.markov import Measured
+from tabpe.baselines.graphical_model import Measured
+from tabpe.baselines.privsyn import consistent, norm_sub, shared_parts
 
 SIZES = (3, 4, 2, 5)
 CLIQUES = [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (0, 1, 3), (1, 2, 3)]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tabpe.baselines import dense
-from tabpe.baselines.dense import dense_pairs, merged, noise_in_rows, split_loss
+from tabpe.baselines import privsyn
+from tabpe.baselines.privsyn import dense_pairs, merged, noise_in_rows, split_loss
 
 
 def noise(cells, losses):
@@ -86,7 +86,7 @@ def test_cliques_with_much_in_common_are_not_both_taken():
 
 
 def test_a_dense_graph_of_many_attributes_does_not_explode(monkeypatch):
-    monkeypatch.setattr(dense, "_MOST_CLIQUES", 1000)
+    monkeypatch.setattr(privsyn, "_MOST_CLIQUES", 1000)
     pairs = list(itertools.combinations(range(30), 2))
     cliques = merged(pairs, [2] * 30, most_cells=10**9)
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}

@@ -5,10 +5,10 @@ import pytest
 
 from adultlike import adult_like
 from method_corners import fitted
-from tabpe.baselines import dependence
-from tabpe.baselines.dependence import measured_singles, pair_dependence
+from tabpe.accounting import FakeNoise
+from tabpe.baselines import privsyn
 from tabpe.baselines.independent import Independent
-from tabpe.privacy import FakeNoise
+from tabpe.baselines.privsyn import measured_singles, pair_dependence
 from tabpe.schema import Boolean, Categorical, Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")
@@ -61,14 +61,14 @@ def test_every_pair_that_varies_is_charged_once():
 def test_blocks_change_nothing(monkeypatch):
     table, schema = adult_like(500)
     whole = asked(table, schema)
-    monkeypatch.setattr(dependence, "_MOST_CELLS", 150)
+    monkeypatch.setattr(privsyn, "_MOST_CELLS", 150)
     parts = asked(table, schema)
     assert parts == whole
     assert parts[1]["dependence of pairs"].times == 21
 
 
 def test_pairs_of_very_many_cells_are_left_out(monkeypatch):
-    monkeypatch.setattr(dependence, "_MOST_CELLS", 3)
+    monkeypatch.setattr(privsyn, "_MOST_CELLS", 3)
     found, bill = asked()
     assert found == {}
     assert "dependence of pairs" not in bill

@@ -12,6 +12,8 @@ import pytest
 
 from adultlike import adult_like
 from tabpe import Boolean, Categorical, Float, Integer, Schema
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.calibration import Part, sigma_for
 from tabpe.baselines import METHODS, Baseline, Independent
 from tabpe.errors import (
     BudgetError,
@@ -20,9 +22,7 @@ from tabpe.errors import (
     NotPrivateWarning,
     ParameterError,
 )
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.plan import Part, sigma_for
-from tabpe.verify import verify
+from tabpe.verification import verify
 
 TABLE, SCHEMA = adult_like(2000)
 

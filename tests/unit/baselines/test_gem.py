@@ -9,13 +9,13 @@ import pytest
 
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, survives
+from tabpe.accounting import FakeNoise
+from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.gem import CHOICES, GEM, MARGINALS
 from tabpe.errors import CapacityError, ParameterError
-from tabpe.privacy import FakeNoise
-from tabpe.privacy.bill import EXPONENTIAL
 from tabpe.schema import Categorical, Schema
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 pytest.importorskip("jax")
 pytest.importorskip("optax")

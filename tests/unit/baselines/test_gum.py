@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.baselines.gum import Target, gradually_update, independent_rows, whole_parts
+from tabpe.baselines.privsyn import Target, gradually_update, independent_rows, whole_parts
 
 SIZES = (3, 4, 2)
 

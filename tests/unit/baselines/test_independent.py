@@ -5,10 +5,10 @@ import pytest
 
 from adultlike import adult_like
 from method_corners import CORNERS
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.independent import drawn
-from tabpe.privacy import FakeNoise
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 RNG = np.random.default_rng(0)
 

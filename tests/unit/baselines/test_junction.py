@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tabpe.baselines.junction import Forest
+from tabpe.baselines.junction_tree import Forest
 
 SIZES = (3, 2, 4, 2, 3)
 CLIQUES = ((0, 1), (1, 2, 3), (4,))

@@ -8,8 +8,15 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from tabpe.baselines.compiled import loaded
-from tabpe.baselines.markov import INFERENCE, Measured, Model, combined, fit_model, model_megabytes
+from tabpe.baselines.graphical_model import (
+    INFERENCE,
+    Measured,
+    Model,
+    combined,
+    fit_model,
+    loaded,
+    model_megabytes,
+)
 from tabpe.errors import ParameterError
 
 needs_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")

@@ -7,12 +7,12 @@ import pytest
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, survives
 from tabpe import Boolean, Categorical, Schema
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.mst import MST, MergedAxis, merged_cells, merged_counts, widened
-from tabpe.encode import Records
-from tabpe.encode.axes import ListAxis
-from tabpe.privacy import FakeNoise
-from tabpe.verify import verify_plain
+from tabpe.encoding import Records
+from tabpe.encoding.marginals import ListAxis
+from tabpe.verification import verify_plain
 
 RNG = np.random.default_rng(0)
 

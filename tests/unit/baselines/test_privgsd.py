@@ -7,13 +7,13 @@ import pytest
 
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, fitted
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import Independent
 from tabpe.baselines.domain import Domain
 from tabpe.baselines.privgsd import PrivGSD, Search
-from tabpe.encode.axes import ListAxis
+from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import CapacityError, ParameterError
-from tabpe.privacy import FakeNoise
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 QUICK = PrivGSD(generations=400, table_rows=200)
 SIZES = 3, 1, 4, 2

@@ -7,8 +7,8 @@ import pytest
 
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, against_independent, fitted, keeps_its_promise, survives
+from tabpe.accounting import FakeNoise
 from tabpe.baselines.privsyn import PrivSyn
-from tabpe.privacy import FakeNoise
 
 QUICK = PrivSyn(update_rounds=20)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tabpe.baselines import projection as module
-from tabpe.baselines import relaxed
-from tabpe.baselines.projection import Points, Rates, Wanted, moved
-from tabpe.baselines.relaxed import Layout
+from tabpe.baselines import gem
+from tabpe.baselines import rappp as module
+from tabpe.baselines.gem import Layout
+from tabpe.baselines.rappp import Points, Rates, Wanted, moved
 
 pytest.importorskip("jax")
 LAYOUT = Layout((2, 3, 1))
@@ -39,7 +39,7 @@ def below_half(shares):
 def test_points_learn_a_marginal_while_numbers_stay():
     points, wanted = started(), nothing().with_marginal((0, 1), PAIR)
     after = moved(points, wanted, LISTS)
-    found = relaxed.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
+    found = gem.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.02)
     assert np.array_equal(after.numbers, points.numbers)
 
@@ -77,7 +77,7 @@ def test_what_was_measured_before_is_not_forgotten():
     points = moved(started(), wanted, LISTS)
     more = wanted.with_halfspace(0, np.array([1.0, 0.0, 0.5]), 0, np.array([0.4, 0.1]))
     after = moved(points, more, NUMBERS)
-    found = relaxed.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
+    found = gem.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.03)
     assert share_below(after, 0.5, 0) == pytest.approx(0.4, abs=0.04)
 

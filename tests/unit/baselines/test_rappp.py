@@ -6,12 +6,12 @@ import pytest
 
 from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, survives
+from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines.rappp import CHOICES, HALFSPACE_CHOICES, HALFSPACES, MARGINALS, RAPpp
 from tabpe.errors import CapacityError, ParameterError
-from tabpe.privacy import FakeNoise
 from tabpe.schema import Boolean, Float, Integer, Schema
-from tabpe.verify import verify_plain
+from tabpe.verification import verify_plain
 
 pytest.importorskip("jax")
 pytestmark = pytest.mark.filterwarnings("ignore:noise:tabpe.errors.NotPrivateWarning")

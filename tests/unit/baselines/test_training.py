@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.baselines.generator import Generator
-from tabpe.baselines.relaxed import Layout
-from tabpe.baselines.training import Answers, Average, Training
+from tabpe.baselines.gem import Answers, Average, Generator, Layout, Training
 
 pytest.importorskip("jax")
 pytest.importorskip("optax")

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from tabpe.baselines.triangulation import junction_cells, junction_tree
+from tabpe.baselines.junction_tree import junction_cells, junction_tree
 
 needs_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 
@@ -38,7 +38,7 @@ def test_it_is_a_junction_tree(seed):
 
 @needs_mbi
 def test_models_are_not_larger_than_those_of_mbi():
-    from tabpe.baselines.compiled import loaded
+    from tabpe.baselines.graphical_model import loaded
 
     with loaded() as mbi:
         domain = mbi.Domain(range(len(SIZES)), SIZES)

@@ -12,7 +12,7 @@ import pytest
 
 from bounded import read_bounded
 from tabpe.errors import DataError
-from tabpe.io import Limits, open_source, parquet
+from tabpe.io import Limits, files, open_source
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 
@@ -119,7 +119,7 @@ def test_batches_are_small_whatever_the_encoding_and_hold_the_same_rows(
     tmp_path, monkeypatch, encoding, compression, version
 ):
     most = 2**15
-    monkeypatch.setattr(parquet, "_BYTES_AT_ONCE", most)
+    monkeypatch.setattr(files, "_BYTES_AT_ONCE", most)
     rng = np.random.default_rng(20)
     lengths = rng.integers(0, 40, 3000) + 900 * (rng.random(3000) < 0.1)
     texts = [None if not length else f"{length % 7}" * length for length in lengths]
@@ -127,7 +127,7 @@ def test_batches_are_small_whatever_the_encoding_and_hold_the_same_rows(
     path = tmp_path / "t.parquet"
     options = ENCODINGS[encoding] | {"data_page_size": 2000, "data_page_version": version}
     pq.write_table(table, path, compression=compression, row_group_size=1700, **options)
-    with parquet.ParquetTable(pa.OSFile(str(path)), "t", Limits()) as file:
+    with files.ParquetTable(pa.OSFile(str(path)), "t", Limits()) as file:
         batches = list(file.batches(["a", "b"]))
     assert pa.Table.from_batches(batches).equals(table.select(["a", "b"]))
     # Arrow's batches have offsets, and its buffers are rounded up.

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.io import batches, open_source
-from tabpe.io.dealing import dealt
-from tabpe.io.parts import parts_of
+from tabpe.io.batches import dealt
+from tabpe.io.source import parts_of
 
 ROWS = 100
 TABLE = pa.table({"age": list(range(ROWS)), "ward": ["eye", "lung"] * (ROWS // 2)})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe import _atomic as atomic
+from tabpe._utils import files as atomic
 from tabpe.errors import OutputError
 from tabpe.io import read_table, table_writer
 

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tabpe.cli.app import app
-from tabpe.datasets import hospital_schema
 from tabpe.errors import SchemaError
+from tabpe.io.example import hospital_schema
 from tabpe.schema import Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
-from tabpe.schema.editor import json_schema
+from tabpe.schema.json_schema import json_schema
 
 RICH = Schema(
     (

@@ -338,7 +338,7 @@ def test_an_anchor_that_nobody_uses_does_no_harm(tmp_path):
 
 
 def test_more_entries_than_a_schema_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabpe.schema.yaml12.MOST_ENTRIES", 4)
+    monkeypatch.setattr("tabpe.schema.files.MOST_ENTRIES", 4)
     (tmp_path / "s.yaml").write_text("columns: [a, b, c]")
     with pytest.raises(SchemaError, match="more than 4 entries: write JSON"):
         Schema.load(tmp_path / "s.yaml")

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from tabpe.cli.app import app
 from tabpe.errors import ParameterError, SchemaError
-from tabpe.schema import Outline, Schema
-from tabpe.schema.foreign import FORMATS, frictionless, imported, smartnoise
+from tabpe.schema import Outline, Schema, importers
+from tabpe.schema.importers import FORMATS, imported
 
 SDV = {
     "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
@@ -217,8 +217,8 @@ def test_nullability_is_taken_over_where_it_is_said():
         {"name": "pay", "type": "number", "constraints": {"required": True}},
         {"name": "ill", "type": "boolean"},
     ]
-    found = frictionless.read({"fields": fields}).columns
+    found = importers.read_frictionless({"fields": fields}).columns
     assert [column.get("nullable") for column in found] == [True, None, None]
     visits = {"age": {"type": "int", "nullable": True}, "pay": {"type": "float", "nullable": False}}
-    found = smartnoise.read({"": {"clinic": {"visits": visits}}}).columns
+    found = importers.read_smartnoise({"": {"clinic": {"visits": visits}}}).columns
     assert [column.get("nullable") for column in found] == [True, None]

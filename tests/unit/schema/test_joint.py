@@ -5,8 +5,8 @@ import pytest
 from tabpe import Boolean, Categorical, Integer, Schema
 from tabpe.errors import SchemaError
 from tabpe.schema import Date, Outline
-from tabpe.schema.editor import json_schema
-from tabpe.schema.joint import MOST_COMBINATIONS
+from tabpe.schema.json_schema import json_schema
+from tabpe.schema.schema import MOST_COMBINATIONS
 
 WARD = Categorical("ward", ("heart", "lung", "skin"))
 COLUMNS = (Integer("age", 0, 100), WARD, Boolean("ill"))

@@ -5,16 +5,7 @@ import json
 import pytest
 
 from tabpe.errors import SchemaError
-from tabpe.schema import (
-    Boolean,
-    Categorical,
-    Float,
-    Integer,
-    Outline,
-    Schema,
-    Sketch,
-    Source,
-)
+from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch, Source
 
 TABLE = ["age", "bmi", "ward", "ill"]
 WHOLE = Schema(

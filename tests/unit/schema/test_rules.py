@@ -6,23 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe import (
-    Boolean,
-    Categorical,
-    Date,
-    Datetime,
-    Float,
-    Id,
-    Integer,
-    Schema,
-    Time,
-)
+from tabpe import Boolean, Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 from tabpe.errors import SchemaError
 from tabpe.schema import Outline
-from tabpe.schema.ruled import ruled
-from tabpe.schema.rules import tree
-from tabpe.schema.rules.parser import DEEPEST, MOST_SIGNS, parsed
-from tabpe.schema.rules.words import LONGEST
+from tabpe.schema.constraints import parser
+from tabpe.schema.constraints.parser import DEEPEST, LONGEST, MOST_SIGNS, parsed
+from tabpe.schema.partial import ruled
 
 COLUMNS = (
     Id("patient"),
@@ -109,7 +98,7 @@ def test_a_rule_is_kept_as_it_was_written(rule):
 @pytest.mark.parametrize("rule", GOOD)
 def test_what_is_written_is_parsed_as_the_same(rule):
     found = parsed(rule)
-    assert parsed(tree.written(found)) == found
+    assert parsed(parser.written(found)) == found
 
 
 @pytest.mark.parametrize("rule", BAD)
@@ -211,28 +200,28 @@ def test_any_text_is_a_rule_or_a_schema_error(text):
         Schema(COLUMNS, rules=[text])
 
 
-NAMES = st.sampled_from(["a", "in", "body mass", "x`y", "é", "_1"]).map(tree.Named)
+NAMES = st.sampled_from(["a", "in", "body mass", "x`y", "é", "_1"]).map(parser.Named)
 LITERALS = st.one_of(
     st.integers(0, 2**53),
     st.floats(0, 1e300).filter(lambda value: not value.is_integer()),
     st.text(max_size=5),
     st.booleans(),
-).map(tree.Literal)
+).map(parser.Literal)
 TERMS = st.recursive(
     st.one_of(NAMES, LITERALS),
     lambda inside: st.one_of(
-        st.builds(tree.Negative, inside),
-        st.builds(tree.Arithmetic, st.sampled_from("+-*/"), inside, inside),
+        st.builds(parser.Negative, inside),
+        st.builds(parser.Arithmetic, st.sampled_from("+-*/"), inside, inside),
     ),
     max_leaves=6,
 )
 ATOMS = st.one_of(
     NAMES,
-    st.builds(tree.Missing, NAMES, st.booleans()),
-    st.builds(tree.Comparison, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), TERMS, TERMS),
+    st.builds(parser.Missing, NAMES, st.booleans()),
+    st.builds(parser.Comparison, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), TERMS, TERMS),
     st.integers(1, 3).flatmap(
         lambda width: st.builds(
-            tree.Among,
+            parser.Among,
             st.tuples(*[NAMES] * width),
             st.lists(st.tuples(*[LITERALS] * width), min_size=1, max_size=3).map(tuple),
             st.booleans(),
@@ -242,10 +231,10 @@ ATOMS = st.one_of(
 TREES = st.recursive(
     ATOMS,
     lambda inside: st.one_of(
-        st.builds(tree.Not, inside),
-        st.builds(tree.Every, st.lists(inside, min_size=2, max_size=3).map(tuple)),
-        st.builds(tree.Either, st.lists(inside, min_size=2, max_size=3).map(tuple)),
-        st.builds(tree.If, inside, inside, st.none() | inside),
+        st.builds(parser.Not, inside),
+        st.builds(parser.Every, st.lists(inside, min_size=2, max_size=3).map(tuple)),
+        st.builds(parser.Either, st.lists(inside, min_size=2, max_size=3).map(tuple)),
+        st.builds(parser.If, inside, inside, st.none() | inside),
     ),
     max_leaves=6,
 )
@@ -254,7 +243,7 @@ TREES = st.recursive(
 @given(TREES)
 @settings(max_examples=300, deadline=None)
 def test_a_tree_is_written_and_parsed_back(found):
-    assert parsed(tree.written(found)) == found
+    assert parsed(parser.written(found)) == found
 
 
 def test_a_schema_with_gaps_keeps_rules_about_what_is_declared():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.encode.scales import scale_of
+from tabpe.encoding.scales import scale_of
 from tabpe.errors import SchemaError
 from tabpe.schema import Float, Integer, Outline, Schema, Source
 

@@ -1,21 +1,404 @@
-"""`SqlSource`: the rows of a database as batches."""
+"""`SqlSource`: the rows of a database as batches, the same each time.
+
+What a database refused, said without its words.
+
+A driver quotes what it was given: the address with the password, the query, the cell that it
+could not read. So a failure is dropped whole where it happens. What is kept of it is the class of
+the error and its SQLSTATE, five letters that the SQL standard lists.
+
+Questions to a database that Ctrl-C ends, however long the database takes.
+
+While a driver waits for its database, Python hears no signal. So the driver waits on a thread of
+its own, and the thread that hears signals tells the database to stop.
+
+`Reader`: what a database is to a source, whichever it is.
+
+The same rows in the same order, each time that they are read, or an error.
+
+A database promises no order. But whose the rows are is found out on one way through the table and
+used on another, row by row; and the accounting is about one table. So the columns that are read
+first are read again on every later way, and must then be what they were.
+
+`SqlSource`: the rows of a database as batches.
+
+The text of questions to a database: a single SELECT of named columns.
+
+Names are quoted, never pasted. A query is checked to be one statement that reads, and stands in
+brackets, where SQL allows nothing else.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tabpe.errors import DataError
-from tabpe.io.batches import Batch, regrouped
-from tabpe.io.faults import check_names
+from tabpe._utils.arrays import is_text
+from tabpe.errors import DataError, ParameterError, TabpeError
+from tabpe.io.batches import Batch, Limits, check_names, regrouped
 from tabpe.io.frames import ARROW
-from tabpe.io.limits import Limits
-from tabpe.io.sql.faults import asked_each
-from tabpe.io.sql.interrupts import interruptible, interruptible_each
-from tabpe.io.sql.reader import Reader
-from tabpe.io.sql.steady import Watch
+
+T = TypeVar("T")
+_STATE = re.compile(r"[0-9A-Z]{5}")
+
+# What a state means, the longest beginning first.
+_MEANINGS = {
+    "28": "user or password was refused: see --password-env, PGPASSWORD or ~/.pgpass",
+    "3D000": "there is no such database",
+    "3F000": "there is no such schema in the database",
+    "42P01": "there is no such table: names are taken letter by letter, also large and small ones",
+    "42703": "there is no such column",
+    "42501": "the user may not read it: ask for the right to SELECT",
+    "38004": "it reads a file or an address beside itself, which is switched off: copy those rows "
+    "into a table of it, or open it yourself and give the connection",
+    "42601": "the query is not one that this database understands",
+    "25006": "the query would write, and is only allowed to read",
+    "25P02": "an earlier question failed: open it again",
+    "53200": "it takes more memory, or room on the disk, than it is given: write the rows that it "
+    "selects into a table, or open it yourself and give the connection",
+    "53300": "it has too many connections: try again later",
+    "57014": "the query took too long, or was cancelled",
+    "57P": "the server was shut down",
+    "08": "the server can not be reached, or the connection was lost",
+    "22": "a cell can not be read as the query says: correct the query",
+    "HYT": "the query took too long",
+}
+# SQLite has codes of its own, and DuckDB classes.
+_STATES = {
+    "SQLITE_CANTOPEN": "08001",
+    "SQLITE_READONLY": "25006",
+    "CatalogException": "42P01",
+    "BinderException": "42703",
+    "ParserException": "42601",
+    "ConversionException": "22000",
+    "PermissionException": "38004",
+    "OutOfMemoryException": "53200",
+}
+# Some say it in English, and give no state.
+_WORDS = {"no such table": "42P01", "read-only transaction": "25006"}
+_WORDS_OF_CONNECTING = {
+    "password authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "no pg_hba.conf entry": "28000",
+    "does not exist": "3D000",
+    "too many": "53300",
+}
+_UNKNOWN = "the database refused, went away, or has a cell that can not be read as the query says"
+
+
+def asked(where: str, call: Callable[[], T]) -> T:
+    """Return what `call` gets from a database.
+
+    Privacy: of a failure nothing is kept but its class and its SQLSTATE.
+
+    Args:
+        where: The table, to name in errors.
+        call: What asks the database.
+
+    Raises:
+        DataError: If `call` fails, in our own words.
+    """
+    try:
+        return call()
+    except (TabpeError, MemoryError, StopIteration):
+        raise
+    except Exception as error:
+        problem = _told(error)
+    raise DataError(f"{where}: {problem}.")
+
+
+def asked_each(where: str, items: Iterator[T]) -> Iterator[T]:
+    """Yield what `items` gets from a database, each under `asked`."""
+    while (item := asked(where, lambda: next(items, None))) is not None:
+        yield item
+
+
+def reached(where: str, call: Callable[[], T]) -> T:
+    """Return what `call` connects to; what fails without a state was not reached."""
+    try:
+        return call()
+    except (TabpeError, MemoryError):
+        raise
+    except Exception as error:
+        state = _state(error) or _state_in(error, _WORDS_OF_CONNECTING) or "08001"
+        problem = _meaning(state) or "the database can not be opened"
+    raise DataError(f"{where}: {problem}.")
+
+
+def _told(error: Exception) -> str:
+    """Return what may be said of an error: whether it is known, its class and its state."""
+    state, name = _state(error) or _state_in(error, _WORDS), type(_cause(error)).__name__
+    detail = name if state is None else f"{name}, SQLSTATE {state}"
+    return f"{_meaning(state) or _UNKNOWN} ({detail})"
+
+
+def _state(error: Exception) -> str | None:
+    """Return the SQLSTATE of an error, by whichever name a driver has it."""
+    cause = _cause(error)
+    for name in ("sqlstate", "pgcode"):
+        state = getattr(cause, name, None)
+        if isinstance(state, str) and _STATE.fullmatch(state):
+            return state
+    return _STATES.get(getattr(cause, "sqlite_errorname", None) or type(cause).__name__)
+
+
+def _cause(error: Any) -> Any:
+    """Return the error of the driver that SQLAlchemy wraps."""
+    return getattr(error, "orig", None) or error
+
+
+def _meaning(state: str | None) -> str | None:
+    if state is None:
+        return None
+    begins = [known for known in _MEANINGS if state.startswith(known)]
+    return _MEANINGS[max(begins, key=len)] if begins else None
+
+
+def _state_in(error: Exception, words: Mapping[str, str]) -> str | None:
+    """Return the state that the message of an error tells; of the message nothing is kept."""
+    message = str(error)
+    return next((state for known, state in words.items() if known in message), None)
+
+
+# How many seconds a database gets to stop, and how often signals are heard meanwhile: a signal
+# does not end a wait on every system, nor after every driver.
+_PATIENCE = 10.0
+_LISTENING = 0.2
+
+
+def interruptible(call: Callable[[], T], cancel: Callable[[], object] | None) -> T:
+    """Return what `call` gets from a database, as `interruptible_each` does.
+
+    Example:
+        >>> interruptible(lambda: 5, lambda: None)
+        5
+    """
+    (answer,) = interruptible_each((ask() for ask in (call,)), cancel)
+    return answer
+
+
+def interruptible_each(items: Iterator[T], cancel: Callable[[], object] | None) -> Iterator[T]:
+    """Yield what `items` gets from a database; on Ctrl-C, stop the database and give up.
+
+    Args:
+        items: What asks the database, each time that an item is asked for.
+        cancel: What stops the database, from another thread; None if the driver is to be used by
+            the thread that opened it.
+    """
+    if cancel is None or threading.current_thread() is not threading.main_thread():
+        yield from items
+        return
+    asking = _Asking(items)
+    try:
+        while (item := asking.next()) is not None:
+            yield item
+    except KeyboardInterrupt:
+        with suppress(Exception):
+            cancel()
+        raise
+    finally:
+        asking.end()
+
+
+class _Asking(Generic[T]):
+    """A thread that gets items, one whenever it is asked for one."""
+
+    def __init__(self, items: Iterator[T]) -> None:
+        self._items = items
+        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+        self._ended: SimpleQueue[bool] = SimpleQueue()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def next(self) -> T | None:
+        """Return the next item; None after the last one."""
+        self._wanted.put(True)  # noqa: FBT003
+        while True:
+            with suppress(Empty):
+                item, error = self._answers.get(timeout=_LISTENING)
+                break
+        if error is not None:
+            raise error
+        return item
+
+    def end(self) -> None:
+        """Let go of what gets items, as soon as it is done with the one that it is at."""
+        self._wanted.put(False)  # noqa: FBT003
+        with suppress(Empty):
+            self._ended.get(timeout=_PATIENCE)
+
+    def _run(self) -> None:
+        while self._wanted.get():
+            try:
+                self._answers.put((next(self._items, None), None))
+            except BaseException as error:
+                self._answers.put((None, error))
+        with suppress(Exception):
+            getattr(self._items, "close", lambda: None)()
+        self._ended.put(True)  # noqa: FBT003
+
+
+# Kinds of columns that rows can be made of.
+_PLAIN: tuple[Callable[[pa.DataType], bool], ...] = (
+    is_text,
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_time,
+    pa.types.is_null,
+)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The columns that a table or a query has.
+
+    Args:
+        schema: Their names and types, as batches have them.
+        refused: What the database calls the types of those that can not be read.
+    """
+
+    schema: pa.Schema
+    refused: Mapping[str, str]
+
+
+class Reader(Protocol):
+    """A table or a query of a database that is open."""
+
+    @property
+    def offer(self) -> Offer:
+        """Its columns, known without a look at a row."""
+        ...
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Ask for some columns of all rows, in batches; nothing else leaves the database."""
+        ...
+
+    @property
+    def cancel(self) -> Callable[[], object] | None:
+        """What stops the database from another thread; None if only one thread may use it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        ...
+
+
+def offer_of(schema: pa.Schema, refused: Mapping[str, str] | None = None) -> Offer:
+    """Return columns as they are; those of a type that is not plain can not be read."""
+    unread = {field.name: str(field.type) for field in schema if not is_plain(field.type)}
+    return Offer(schema.remove_metadata(), {**unread, **(refused or {})})
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether a cell of that type is one value: text, a truth, a number or a moment."""
+    if pa.types.is_dictionary(kind):
+        return is_plain(kind.value_type)
+    return any(is_one(kind) for is_one in _PLAIN)
+
+
+class Watch:
+    """Remembers a digest of the columns that were read first. Private.
+
+    Args:
+        where: The table, to name in errors.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._names: tuple[str, ...] = ()
+        self._digest: bytes | None = None
+
+    def wanted(self, names: Sequence[str]) -> list[str]:
+        """Return the columns to read if `names` are asked for."""
+        return [*names, *(name for name in self._names if name not in names)]
+
+    def watched(
+        self, batches: Iterable[pa.RecordBatch], names: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the columns `names` of batches, which are refused if they are not as before.
+
+        Privacy: a user's rows are bounded by their place in the table. Another order would let more
+        of them count than the promise allows.
+
+        Raises:
+            DataError: After the last batch, if rows changed, or their order.
+        """
+        seen = self._names if self._digest is not None else tuple(names)
+        digests = {name: _Digest() for name in seen}
+        for batch in batches:
+            for name in seen:
+                digests[name].add(batch.column(name))
+            yield batch.select(list(names))
+        self._check(seen, b"".join(digests[name].value for name in seen))
+
+    def _check(self, names: tuple[str, ...], digest: bytes) -> None:
+        if self._digest is not None and digest != self._digest:
+            raise DataError(
+                f"{self._where}: the rows changed, or their order, while they were read: keep the "
+                f"table as it is during a run, and end a query with ORDER BY."
+            )
+        self._names, self._digest = names, digest
+
+
+class _Digest:
+    """A digest of a column that does not depend on where its batches end."""
+
+    def __init__(self) -> None:
+        self._lengths, self._cells = hashlib.blake2b(), hashlib.blake2b()
+
+    def add(self, column: pa.Array) -> None:
+        plain = _plain(column)
+        if not is_text(plain.type):
+            present = pc.is_valid(plain).cast(pa.int8())
+            self._lengths.update(_bytes(present))
+            self._cells.update(_bytes(pc.fill_null(plain, 0)))
+            return
+        # No cell is as long as one that is missing.
+        self._lengths.update(_bytes(pc.fill_null(pc.binary_length(plain), -1).cast(pa.int64())))
+        self._cells.update(_letters(plain.drop_null()))
+
+    @property
+    def value(self) -> bytes:
+        return self._lengths.digest() + self._cells.digest()
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column as text or as numbers, without a loss."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(column.dictionary_decode())
+    if is_text(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_temporal(kind):
+        return column.view(pa.int64() if kind.bit_width == 64 else pa.int32())  # noqa: PLR2004
+    return column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
+
+
+def _letters(text: pa.Array) -> memoryview:
+    """Return all cells of text, one after the other."""
+    _, offsets, letters = text.buffers()
+    if not len(text) or letters is None:
+        return memoryview(b"")
+    places = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return memoryview(letters)[int(places[0]) : int(places[-1])]
+
+
+def _bytes(numbers: pa.Array) -> bytes:
+    return bytes(numbers.to_numpy(zero_copy_only=False).tobytes())
 
 
 class SqlSource:
@@ -90,3 +473,136 @@ class SqlSource:
                     f"{self._where}: column {name!r} is of type {kind}: leave it out, or cast it "
                     f"in a query: expected text, numbers, truths, dates or times."
                 )
+
+
+# What stands in quotes or in a comment is no part of the grammar.
+_OPAQUE = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/""",
+    re.DOTALL,
+)
+_READS = ("select", "with", "values", "table", "from")
+_NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+
+
+def quoted(name: str, mark: str = '"') -> str:
+    """Return a name as an identifier of SQL, whatever is in it.
+
+    Example:
+        >>> print(quoted('visits"; DROP TABLE visits; --'))
+        "visits""; DROP TABLE visits; --"
+    """
+    if "\x00" in name:
+        raise ParameterError(f"table: {name!r}: no name in a database has NUL in it.")
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
+
+
+def table_name(given: Any) -> tuple[str, ...]:
+    """Return the parts of the name of a table: itself, and where it is, first.
+
+    Example:
+        >>> table_name("ward.visits"), table_name('ward."visits.2024"'), table_name(["a.b"])
+        (('ward', 'visits'), ('ward', 'visits.2024'), ('a.b',))
+    """
+    if isinstance(given, str):
+        parts = _split(given)
+    else:
+        parts = tuple(given) if isinstance(given, Sequence) else ()
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise ParameterError(
+            f"table={given!r}: expected a name such as visits or ward.visits; put a part with a "
+            f"dot in double quotes."
+        )
+    return parts
+
+
+def _split(name: str) -> tuple[str, ...]:
+    parts, place = [], 0
+    while found := _NAME.match(name, place):
+        parts.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        place = found.end()
+        if place == len(name):
+            return tuple(parts)
+        if name[place] != ".":
+            break
+        place += 1
+    return ()
+
+
+def checked_query(given: Any) -> str:
+    """Return a query that is one statement and reads.
+
+    This is a first look, to refuse what is clearly something else. Databases are opened to be read
+    only, where they can be.
+
+    Raises:
+        ParameterError: If it is not text, or not one SELECT.
+
+    Example:
+        >>> checked_query("SELECT age FROM visits WHERE ward = 'a;b' ;")
+        "SELECT age FROM visits WHERE ward = 'a;b'"
+    """
+    if not isinstance(given, str):
+        raise ParameterError(f"query: {type(given).__name__} is none: expected the text of one.")
+    query = given.strip().rstrip(";").strip()
+    bare = _OPAQUE.sub(" ", query)
+    first = re.match(r"[\s(]*(\w*)", bare)
+    if first is None or first[1].lower() not in _READS or ";" in bare or "\x00" in query:
+        raise ParameterError("query: expected a single SELECT.")
+    if not _is_closed(bare):
+        raise ParameterError("query: a bracket, a quotation mark or a comment is left open.")
+    return query
+
+
+def _is_closed(bare: str) -> bool:
+    """Whether brackets are closed in order, so that a query can not end the ones around it."""
+    depth = 0
+    for letter in bare:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth < 0:
+            return False
+    return depth == 0 and not any(mark in bare for mark in ("'", '"', "`", "/*"))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A table, or a query, that columns are selected from.
+
+    Args:
+        name: The parts of the name of a table; none for a query.
+        query: A query that was checked; None for a table.
+        mark: What this database quotes names with.
+        after: What this database needs to hear after the name of a table.
+
+    Example:
+        >>> print(Selection(("ward", "visits")).select(["age", "sex"]))
+        SELECT "age", "sex" FROM "ward"."visits"
+    """
+
+    name: tuple[str, ...] = ()
+    query: str | None = None
+    mark: str = '"'
+    after: str = ""
+
+    @property
+    def title(self) -> str:
+        """How errors call it."""
+        return "query" if self.query is not None else ".".join(self.name)
+
+    @property
+    def table(self) -> str:
+        """The table with its name quoted; a query in brackets, on lines of its own."""
+        if self.query is not None:
+            return f"(\n{self.query}\n) tabpe_rows"
+        return ".".join(quoted(part, self.mark) for part in self.name) + self.after
+
+    def select(self, names: Sequence[str]) -> str:
+        """Return the question for some of its columns."""
+        return self.select_terms([quoted(name, self.mark) for name in names])
+
+    def select_terms(self, terms: Sequence[str]) -> str:
+        """Return the question for terms of SQL that name its columns."""
+        return f"SELECT {', '.join(terms)} FROM {self.table}"  # noqa: S608 - names are quoted
+
+    def select_none(self) -> str:
+        """Return the question for all columns and no row."""
+        return f"{self.select_terms(['*'])} WHERE 1 = 0"

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from tabpe._addresses import DATABASES, scheme_of, without_secrets
+from tabpe._utils.files import DATABASES, scheme_of, without_secrets
 from tabpe.errors import DataError, ParameterError, did_you_mean, shown
-from tabpe.io.limits import Limits
-from tabpe.io.sql.reader import Reader
-from tabpe.io.sql.source import SqlSource
-from tabpe.io.sql.statements import Selection, checked_query, table_name
+from tabpe.io.batches import Limits
+from tabpe.io.sql.source import Reader, Selection, SqlSource, checked_query, table_name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -124,20 +122,20 @@ def open_sql(table: SqlTable, limits: Limits | None = None) -> SqlSource:
 
 
 def _reader(table: SqlTable) -> Reader:
-    from tabpe.io.sql import adbc, cells, duck, postgres
+    from tabpe.io.sql import drivers
 
     selection, where = table.selection, table.where
     if isinstance(table.database, str):
         scheme = scheme_of(table.database)
         if scheme == "sqlite":
-            return cells.open_sqlite(_path(table.database), selection, where)
+            return drivers.open_sqlite(_path(table.database), selection, where)
         if scheme == "duckdb":
-            return duck.open_file(_path(table.database), selection, where)
-        return postgres.open_address(table.address, selection, where)
+            return drivers.open_file(_path(table.database), selection, where)
+        return drivers.open_address(table.address, selection, where)
     kinds: tuple[Callable[..., Reader | None], ...] = (
-        duck.reader_of,
-        adbc.reader_of,
-        cells.reader_of,
+        drivers.read_duckdb,
+        drivers.read_adbc,
+        drivers.read_connection,
     )
     for reader_of in kinds:
         reader = reader_of(table.database, selection, where)

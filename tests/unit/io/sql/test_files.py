@@ -17,7 +17,7 @@ from facade import BOUGHT, FAST, SCHEMA, columns, fake_fit
 from tabpe import SqlTable, TabPE, draft_schema, evaluate
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import Limits, open_source, opened_source
-from tabpe.io.sql.cells import text_of
+from tabpe.io.canonical import text_of
 
 KINDS = ["sqlite", "duckdb"]
 

@@ -166,7 +166,7 @@ def test_a_file_of_duckdb_reads_no_variable(tmp_path, monkeypatch):
         base.execute("CREATE VIEW v AS SELECT name FROM relation")
         base.execute("DROP TABLE relation")
     frame = duckdb.sql(f"SELECT '{SECRET}' AS name")
-    monkeypatch.setattr(sys.modules["tabpe.io.sql.duck"], "relation", frame, raising=False)
+    monkeypatch.setattr(sys.modules["tabpe.io.sql.drivers"], "relation", frame, raising=False)
     with pytest.raises(DataError, match="no such table"):
         read(SqlTable(f"duckdb:///{tmp_path}/t.duckdb", "v"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from facade import SCHEMA, fake_fit
 from tabpe import Date, Schema, SqlTable, TabPE, draft_schema
-from tabpe.encode import Encoder
+from tabpe.encoding import Encoder
 from tabpe.errors import DataError
 from tabpe.io import opened_source
 from tabpe.io.canonical import read_numbers

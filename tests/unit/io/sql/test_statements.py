@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.errors import ParameterError
-from tabpe.io.sql.statements import Selection, checked_query, quoted, table_name
+from tabpe.io.sql.source import Selection, checked_query, quoted, table_name
 
 NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1)
 

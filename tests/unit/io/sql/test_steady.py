@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.errors import DataError
-from tabpe.io.sql.steady import Watch
+from tabpe.io.sql.source import Watch
 
 COLUMNS = {
     "id": pa.array([1, 2, None, 4]),

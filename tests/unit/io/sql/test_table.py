@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from tabpe import Integer, Schema, SqlTable, TabPE
-from tabpe._addresses import has_password, without_secrets
+from tabpe._utils.files import has_password, without_secrets
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import open_source
 

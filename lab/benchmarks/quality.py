@@ -1,0 +1,198 @@
+"""The scores of SDMetrics: how much faster than that package's own report, on Adult.
+
+    python -m benchmarks.quality [--repeats 5] [--out benchmarks/results/quality.json]
+
+The train part of UCI's Adult is the real table, the test part the synthetic one. Both sides start
+from tables in memory, a data frame there and an Arrow table here, and give all scores of
+`QualityReport`. They are compared with each other in the same run: with the thresholds that are the
+default, which leave most pairs without a score and score no correlation on Adult; and without any,
+so that every pair has one. SDMetrics takes a sample of tables above 50,000 rows; these are smaller,
+so that it looks at all rows too. Reads the data from $TABPE_DATA, or else from ../shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+import tabpe
+from benchmarks.reproduce import DATA, ROOT
+from tabpe.evaluation.metrics.sdmetrics import (
+    ASSOCIATION_THRESHOLD,
+    CORRELATION_THRESHOLD,
+    Quality,
+    quality,
+)
+from tabpe.evaluation.table_arrays import View, views
+from tabpe.schema import Float, Integer
+
+LARGEST_DIFFERENCE = 1e-6
+LEAST_RATIO = 5.0
+PROPERTIES = {"Column Shapes": ("Column",), "Column Pair Trends": ("Column 1", "Column 2")}
+
+Limits = tuple[float, float]
+Scores = dict[str, dict[tuple[str, ...], float]]
+SETTINGS: dict[str, Limits] = {
+    "default thresholds": (CORRELATION_THRESHOLD, ASSOCIATION_THRESHOLD),
+    "every pair": (0.0, 0.0),
+}
+
+
+def parts() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The parts of the published split; a question mark is a value like any other."""
+    whole = pd.read_csv(DATA / "adult.csv.gz", na_filter=False)
+    train, test = (whole[whole["split"] == part] for part in ("train", "test"))
+    return tuple(part.drop(columns="split").reset_index(drop=True) for part in (train, test))
+
+
+def rival(real: pd.DataFrame, synthetic: pd.DataFrame, schema: tabpe.Schema, limits: Limits) -> Any:
+    """Return SDMetrics' report of the two."""
+    from sdmetrics.reports import QualityReport
+
+    kinds = {
+        column.name: "numerical" if isinstance(column, (Integer, Float)) else "categorical"
+        for column in schema.columns
+    }
+    columns = {name: {"sdtype": kind} for name, kind in kinds.items()}
+    report = QualityReport()
+    report.real_correlation_threshold, report.real_association_threshold = limits
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metadata = {"tables": {"adult": {"columns": columns}}}
+        report.generate({"adult": real}, {"adult": synthetic}, metadata, verbose=False)
+    return report
+
+
+def scores_of(report: Any) -> Scores:
+    """Return SDMetrics' scores by metric, those that there are."""
+    found: Scores = {}
+    for name, keys in PROPERTIES.items():
+        for row in report.get_details(name).to_dict("records"):
+            if not math.isnan(row["Score"]):
+                columns = tuple(row[key] for key in keys)
+                found.setdefault(row["Metric"], {})[columns] = row["Score"]
+    shapes, trends = report.get_properties()["Score"]
+    found["means"] = {("shapes",): shapes, ("trends",): trends, ("overall",): report.get_score()}
+    return found
+
+
+def scores_here(found: Quality) -> Scores:
+    """Return the same of ours."""
+    scores: Scores = {}
+    columns = [((score.column,), score) for score in found.columns]
+    for names, score in (*columns, *((pair.columns, pair) for pair in found.pairs)):
+        if not math.isnan(score.score):
+            scores.setdefault(score.metric, {})[names] = score.score
+    shapes, trends = found.column_shapes, found.column_pair_trends
+    scores["means"] = {("shapes",): shapes, ("trends",): trends, ("overall",): found.overall}
+    return scores
+
+
+def compared(ours: Scores, theirs: Scores) -> dict[str, Any]:
+    """Return by metric how many scores there are and by how much they differ at most."""
+    if {m: set(s) for m, s in ours.items()} != {m: set(s) for m, s in theirs.items()}:
+        raise SystemExit("a score is there on one side alone")
+    largest = {
+        metric: max(abs(score - theirs[metric][columns]) for columns, score in scores.items())
+        for metric, scores in ours.items()
+    }
+    if max(largest.values()) > LARGEST_DIFFERENCE:
+        raise SystemExit(f"scores differ by more than {LARGEST_DIFFERENCE}: {largest}")
+    return {
+        metric: {"scores": len(ours[metric]), "largest_difference": float(difference)}
+        for metric, difference in largest.items()
+    }
+
+
+def fastest(calls: Sequence[Callable[[], Any]], repeats: int) -> list[tuple[Any, float]]:
+    """Return what each call gives and the shortest time it took; they take turns."""
+    results: list[Any] = [None] * len(calls)
+    times = [math.inf] * len(calls)
+    for _ in range(repeats):
+        for place, call in enumerate(calls):
+            start = time.perf_counter()
+            results[place] = call()
+            times[place] = min(times[place], time.perf_counter() - start)
+    return list(zip(results, times, strict=True))
+
+
+def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[str, Any]:
+    """Time both sides with the same thresholds, and compare what they give."""
+    schema = tabpe.draft_schema(frames[0])
+    tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in frames]
+    both = views(schema, tables)
+    correlation, association = limits
+
+    def scored(real: View, synthetic: View) -> Quality:
+        return quality(
+            real,
+            synthetic,
+            correlation_threshold=correlation,
+            association_threshold=association,
+        )
+
+    (report, theirs), (found, ours), (_, alone) = fastest(
+        [
+            lambda: rival(*frames, schema, limits),
+            lambda: scored(*views(schema, tables)),
+            lambda: scored(*both),
+        ],
+        repeats,
+    )
+    return {
+        "thresholds": {"correlation": correlation, "association": association},
+        "seconds": {
+            "sdmetrics": round(theirs, 3),
+            "tabpe": round(ours, 4),
+            "tabpe, scores alone": round(alone, 4),
+        },
+        "ratio": round(theirs / ours, 1),
+        "agreement": compared(scores_here(found), scores_of(report)),
+        "overall": round(found.overall, 6),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/quality.json")
+    arguments = parser.parse_args()
+    frames = parts()
+    results = {}
+    for name, limits in SETTINGS.items():
+        result = results[name] = raced(frames, limits, arguments.repeats)
+        verdict = "ok" if result["ratio"] >= LEAST_RATIO else "BELOW"
+        print(f"{name}: ratio {result['ratio']}   at least {LEAST_RATIO} {verdict}")
+        print(f"  seconds {result['seconds']}")
+        for metric, agreement in result["agreement"].items():
+            print(f"  {metric:<22} {agreement}", flush=True)
+    record = {
+        "command": "python -m benchmarks.quality",
+        "tabpe": tabpe.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "versions": {name: version(name) for name in ("sdmetrics", "numpy", "pandas", "scipy")},
+        "data": "Adult, train part against test part",
+        "rows": [len(frame) for frame in frames],
+        "columns": len(frames[0].columns),
+        "least_ratio": LEAST_RATIO,
+        "agree_within": LARGEST_DIFFERENCE,
+        "results": results,
+    }
+    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,385 @@
+"""`tabpe-lab`: run experiments, and show their tables and figures.
+
+`tabpe-lab table` and `tabpe-lab figure`: what experiments found.
+
+`tabpe-lab`: experiments on public data.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from tabpe.cli.console import INTERRUPTED, check_free, reported, say
+from tabpe.errors import ParameterError, did_you_mean
+
+if TYPE_CHECKING:
+    from rich.console import OverflowMethod
+
+    from tabpe_lab.exhibits import FigureEntry, TableEntry
+    from tabpe_lab.experiment import Experiment
+    from tabpe_lab.grid import Run
+    from tabpe_lab.page import Standing
+    from tabpe_lab.records import Record
+    from tabpe_lab.runner import Outlook, Plan
+
+
+if TYPE_CHECKING:
+    Entry = TypeVar("Entry", TableEntry, FigureEntry)
+
+
+ExperimentFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
+]
+ShownVariant = Annotated[
+    str | None, typer.Option("--variant", help="'quick', 'small' or 'full'; 'full' if left out.")
+]
+Results = Annotated[
+    Path, typer.Option("--results", help="The folder that 'tabpe-lab run' writes to.")
+]
+Format = Annotated[str, typer.Option("--format", help="'terminal', 'markdown' or 'latex'.")]
+Name = Annotated[str | None, typer.Option("--name", help="One of several, by its name.")]
+Paper = Annotated[
+    bool, typer.Option("--paper", help="Put the paper's numbers beside ours, where it has them.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="The picture: .svg or .png; a folder for several."),
+]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
+FOLDER = Path("lab/results")
+
+
+def table(
+    file: ExperimentFile,
+    variant: ShownVariant = None,
+    form: Format = "terminal",
+    name: Name = None,
+    results: Results = FOLDER,
+    paper: Paper = False,
+) -> None:
+    """Show the tables of an experiment: means over seeds, the best in bold, the second underlined.
+
+    A run that was not made yet, did not fit or failed is shown as such.
+    """
+    with reported():
+        from rich.console import Console
+
+        from tabpe._utils import validation
+        from tabpe_lab import tables
+        from tabpe_lab.exhibits import tables_of
+        from tabpe_lab.tables import table_of
+
+        validation.one_of("format", form, tables.FORMATS)
+        for experiment, stands in _experiments(file, variant, results):
+            entries = tables_of(experiment.tables, where=experiment.name)
+            for entry in _chosen(entries, name, "tables"):
+                made = table_of(entry, stands.records, beside_paper=paper)
+                if form == "terminal":
+                    tables.show(made, Console())
+                else:
+                    typer.echo(getattr(tables, form)(made))
+
+
+def figure(
+    file: ExperimentFile,
+    variant: ShownVariant = None,
+    output: Output = None,
+    name: Name = None,
+    results: Results = FOLDER,
+    force: Force = False,
+) -> None:
+    """Draw the figures of an experiment.
+
+    Without --output they go to the folder 'figures' beside the results, over those of before.
+    """
+    with reported():
+        from tabpe_lab.exhibits import NothingDoneError, figures_of
+        from tabpe_lab.figures import save_figure
+        from tabpe_lab.page import depths_of
+
+        wanted = [
+            (experiment, stands, entry)
+            for experiment, stands in _experiments(file, variant, results)
+            for entry in _chosen(figures_of(experiment.figures, where=experiment.name), name)
+        ]
+        paths = [_path(output, results, each, entry) for each, _, entry in wanted]
+        if output is not None:
+            _check_output(output, [entry.name for *_, entry in wanted])
+            check_free(*paths, force=force, inputs=[file])
+        for (experiment, stands, entry), path in zip(wanted, paths, strict=True):
+            depths = depths_of(experiment, entry, results)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                save_figure(entry, stands.records, path, folder=results, depths=depths)
+            except NothingDoneError as error:
+                if len(wanted) == 1:
+                    raise
+                typer.echo(f"note: {experiment.name}: {error}", err=True)
+            else:
+                say("wrote", str(path))
+
+
+def _experiments(
+    file: Path, variant: str | None, results: Path
+) -> Iterator[tuple[Experiment, Standing]]:
+    from tabpe_lab.exhibits import read_suite
+    from tabpe_lab.page import standing
+
+    for experiment in read_suite(file, variant).experiments:
+        stands = standing(experiment, results)
+        if stands.others:
+            typer.echo(
+                f"note: {experiment.name}: left out {stands.others} of the records: the file does "
+                f"not name their runs any more.",
+                err=True,
+            )
+        yield experiment, stands
+
+
+def _chosen(entries: Sequence[Entry], name: str | None, kind: str = "figures") -> Sequence[Entry]:
+    if not entries:
+        raise ParameterError(f"{kind}: the file asks for none; see lab/experiments/*.yaml for how.")
+    if name is None:
+        return entries
+    found = [entry for entry in entries if entry.name == name]
+    if not found:
+        hint = did_you_mean(name, [entry.name for entry in entries])
+        raise ParameterError(f"name={name!r}: none of the {kind}: {hint}")
+    return found
+
+
+def _path(output: Path | None, results: Path, experiment: Experiment, entry: FigureEntry) -> Path:
+    if output is not None and output.suffix:
+        return output
+    folder = results / "figures" if output is None else output
+    return folder / f"{experiment.name}.{experiment.variant}.{entry.name}.svg"
+
+
+def _check_output(output: Path, names: Sequence[str]) -> None:
+    if output.suffix and len(names) > 1:
+        raise ParameterError(
+            f"output={str(output)!r}: there are {len(names)} figures ({', '.join(names)}): choose "
+            f"one with --name, or give a folder."
+        )
+
+
+FAILED = 1
+BESIDE = 36  # what a bar shows beside the run that it is at
+RESULTS = Path("lab/results")
+
+app = typer.Typer(
+    help="Run experiments on public data, and show what came of them.", no_args_is_help=True
+)
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
+]
+Variant = Annotated[
+    str | None, typer.Option("--variant", help="Such as 'quick'; 'full' if left out.")
+]
+Folder = Annotated[Path, typer.Option("--results", help="The folder of the results.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", help="Runs at once; cores are divided among them.")
+]
+Again = Annotated[bool, typer.Option("--again", help="Make runs that are done once more.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Only runs whose line holds this text. May be repeated."),
+]
+Listed = Annotated[bool, typer.Option("--list", help="Say what would be run, and run nothing.")]
+Parquet = Annotated[bool, typer.Option("--parquet", help="Write the results as Parquet too.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+@app.command("run")
+def run(
+    file: File,
+    variant: Variant = None,
+    folder: Folder = RESULTS,
+    jobs: Jobs = 1,
+    again: Again = False,
+    only: Only = None,
+    listed: Listed = False,
+    parquet: Parquet = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the runs of an experiment that are not made yet.
+
+    Each has a process of its own, with limits of time and memory. Results are kept as runs end:
+    after an interruption the same command goes on. For figures of time leave --jobs at 1.
+
+    Exit codes: 0 all runs are done or did not fit, 1 a run failed, 2 wrong use or interrupted.
+    """
+    with reported():
+        from tabpe_lab.exhibits import read_suite
+        from tabpe_lab.runner import plan_of
+
+        plan = plan_of(read_suite(file, variant), folder, again=again, only=only or ())
+        if listed:
+            _list(plan)
+            return
+        made = _carried_out(plan, jobs, quiet=quiet)
+        if parquet:
+            _export(plan)
+        if not quiet:
+            _summarise(plan, made)
+        if any(record.status == "failed" for record in made):
+            raise typer.Exit(FAILED)
+
+
+app.command("table")(table)
+app.command("figure")(figure)
+
+
+def _list(plan: Plan) -> None:
+    for each in plan.todo:
+        typer.echo(str(each))
+    say("to do", f"{len(plan.todo)} of {len(plan.todo) + len(plan.known)} runs")
+
+
+def _carried_out(plan: Plan, jobs: int, *, quiet: bool) -> list[Record]:
+    from tabpe_lab.runner import Outlook, carry_out
+
+    outlook = Outlook(plan.todo, plan.known, jobs)
+    ended: list[Record] = []
+    try:
+        with _shown(len(plan.todo), outlook, quiet=quiet) as (on_begin, on_end):
+
+            def end(each: Run, record: Record) -> None:
+                ended.append(record)
+                on_end(each, record)
+
+            return carry_out(plan, jobs=jobs, on_begin=on_begin, on_end=end)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"error: interrupted; {len(ended)} of {len(plan.todo)} runs were made and are kept. "
+            f"The same command goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+Shown = tuple[Callable[["Run"], None], Callable[["Run", "Record"], None]]
+
+
+@contextmanager
+def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
+    """Show each run as it ends; in a terminal also what is going on, and the time left."""
+    if quiet or not sys.stderr.isatty():
+        yield _plainly(total, outlook, quiet=quiet)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """The time left, as it is now."""
+
+        def render(self, task: Task) -> Text:  # noqa: ARG002
+            return Text(_left(outlook))
+
+    console = Console(stderr=True, highlight=False)
+    room = max(20, console.width - BESIDE)
+    with Progress(
+        BarColumn(bar_width=10),
+        TextColumn("{task.completed}/{task.total}"),
+        Left(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=total)
+
+        def begin(each: Run) -> None:
+            outlook.begin(each)
+            bar.update(task, description=shorten(str(each), room, placeholder=" .."))
+
+        def end(each: Run, record: Record) -> None:
+            outlook.end(each)
+            short = record.status == "done"  # a reason is shown whole
+            how: OverflowMethod = "ellipsis" if short else "fold"
+            console.print(_line(each, record), markup=False, no_wrap=short, overflow=how)
+            bar.update(task, advance=1)
+
+        yield begin, end
+
+
+def _plainly(total: int, outlook: Outlook, *, quiet: bool) -> Shown:
+    """Return what prints a line for each run, with its number and the time left."""
+    count = 0
+
+    def end(each: Run, record: Record) -> None:
+        nonlocal count
+        count += 1
+        outlook.end(each)
+        if not quiet:
+            left = f" ({_left(outlook)})" if count < total else ""
+            typer.echo(f"{count}/{total} {_line(each, record)}{left}", err=True)
+
+    return outlook.begin, end
+
+
+def _left(outlook: Outlook) -> str:
+    from tabpe_lab.runner import in_words
+
+    left = outlook.left
+    return "" if left is None else f"{in_words(left)} left"
+
+
+def _line(each: Run, record: Record) -> str:
+    from tabpe_lab.runner import in_words
+
+    if record.status != "done":
+        return f"{record.status}: {each}: {record.reason}"
+    took = "" if record.seconds is None else f" in {in_words(record.seconds)}"
+    metric = next(iter(record.metrics), None)
+    told = "" if metric is None else f", {metric} {record.metrics[metric]:.3f}"
+    return f"done{took}{told}: {each}"
+
+
+def _export(plan: Plan) -> None:
+    from tabpe_lab.records import read_records, results_path, to_parquet
+
+    for experiment in plan.suite.experiments:
+        path = results_path(experiment.name, experiment.variant, plan.folder)
+        records = read_records(path)
+        if records:
+            to_parquet(records, path.with_suffix(".parquet"))
+
+
+def _summarise(plan: Plan, made: Sequence[Record]) -> None:
+    """Say what is done, what did not fit and what failed, with reasons."""
+    from tabpe_lab.records import results_path
+
+    every = [*plan.known, *made]
+    before = f", {len(plan.known)} of them before" if plan.known else ""
+    say("ended", f"{len(every)} runs{before}")
+    say("done", str(sum(record.status == "done" for record in every)))
+    for status in ("did not fit", "failed"):
+        _say_reasons(status, [record for record in every if record.status == status])
+    for experiment in plan.suite.experiments:
+        path = results_path(experiment.name, experiment.variant, plan.folder)
+        say("results", str(path))
+
+
+def _say_reasons(status: str, records: Sequence[Record]) -> None:
+    if not records:
+        return
+    say(status, str(len(records)))
+    for (name, data, reason), count in Counter(
+        (record.called, record.data, record.reason) for record in records
+    ).items():
+        typer.echo(f"  {name} on {data}" + (f", {count} runs" if count > 1 else "") + f": {reason}")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,241 @@
+"""The data sets of the paper by name: `load` and `names`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from tabpe._utils import validation
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe.schema import Schema
+from tabpe_lab.datasets import recorded, simulated
+from tabpe_lab.datasets.dataset import AUTHORS, Dataset, Order, Parts, split
+
+_UCI = "CC BY 4.0 (UCI)"
+_OURS = "none needed: drawn by tabpe"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a data set is made.
+
+    Args:
+        title: What people call it.
+        order: As in `Dataset`.
+        source: As in `Dataset`.
+        licence: As in `Dataset`.
+        schema: Gives what is public about it.
+        table: Gives all rows.
+        parts: Gives the parts that it is published in; None if it is not.
+        split: What these are, in words.
+        seed: Seed of its usual split otherwise.
+        options: What can be chosen, with what is chosen usually; both functions above take it.
+    """
+
+    title: str
+    order: Order
+    source: str
+    licence: str
+    schema: Callable[..., Schema]
+    table: Callable[..., pa.Table]
+    parts: Callable[[], Parts] | None = None
+    split: str = ""
+    seed: int = 0
+    options: dict[str, int] = field(default_factory=dict)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all data sets.
+
+    Example:
+        >>> names()[:4]
+        ('xor', 'scm-tree', 'scm-nn', 'scm-rff')
+    """
+    return tuple(_ENTRIES)
+
+
+def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset:
+    """Return a data set of the paper, with its public schema and its split.
+
+    Files are looked for in the folder that `TABPE_DATA` names, in `../shared/data`, and in the
+    cache of this user; what is in none of them is downloaded from its public source.
+
+    Args:
+        name: One of `names()`.
+        split_seed: Seed of a split of all rows by 70, 15 and 15 percent; None for the split of the
+            paper's authors where it is known, else for one with seed 0.
+        options: Of simulated data: `rows`; of `xor` also `features`.
+
+    Raises:
+        ParameterError: If there is no such data set or option.
+        DataError: If a file is nowhere and can not be downloaded, or is not what it should be.
+
+    Example:
+        >>> data = load("xor", features=3)
+        >>> data.train.num_rows, data.validation.num_rows, data.test.num_rows
+        (35000, 7500, 7500)
+        >>> data.split
+        '70/15/15, stratified, seed 0'
+    """
+    entry = _ENTRIES[validation.one_of("name", name, names())]
+    chosen = _chosen(name, entry, options)
+    seed = validation.optional(validation.whole, "split_seed", split_seed, least=0)
+    schema = entry.schema(**{key: chosen[key] for key in chosen if key != "rows"})
+    parts, words = _parts(entry, str(schema.label), seed, chosen)
+    return Dataset(
+        name=name,
+        title=entry.title.format(**chosen),
+        schema=schema,
+        train=parts.train,
+        validation=parts.validation,
+        test=parts.test,
+        order=entry.order,
+        source=entry.source,
+        licence=entry.licence,
+        split=words,
+    )
+
+
+def _chosen(name: str, entry: Entry, options: dict[str, Any]) -> dict[str, int]:
+    for key, value in options.items():
+        if key not in entry.options:
+            known = did_you_mean(key, entry.options) if entry.options else "it has no options."
+            raise ParameterError(f"{key}={value!r} is no option of data set {name!r}: {known}")
+        validation.whole(key, value, least=_LEAST[key])
+    return {**entry.options, **options}
+
+
+def _parts(entry: Entry, label: str, seed: int | None, chosen: dict[str, int]) -> tuple[Parts, str]:
+    if seed is None and entry.parts is not None:
+        return entry.parts(), entry.split
+    used = entry.seed if seed is None else seed
+    whose = ", as the paper's authors cut it" if used == AUTHORS == entry.seed else ""
+    words = f"70/15/15, stratified, seed {used}{whose}"
+    return split(entry.table(**chosen), label, used), words
+
+
+def _simulated(prior: str, words: str) -> Entry:
+    return Entry(
+        title=f"SCM, {words} prior",
+        order="simulated",
+        source="structural causal model in the manner of TabPFN's prior",
+        licence=_OURS,
+        schema=simulated.scm_schema,
+        table=partial(simulated.scm_table, prior),
+        options={"rows": 50_000},
+    )
+
+
+def _monk(problem: int) -> Entry:
+    return Entry(
+        title=f"MONK's problem {problem}",
+        order="high",
+        source="UCI 70, MONK's problems, training and test rows together",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "monk"),
+        table=partial(recorded.monk, problem),
+    )
+
+
+# Fewer rows might not have two of each class in each part, of which the split needs both.
+_LEAST = {"features": 1, "rows": 40}
+_ENTRIES = {
+    "xor": Entry(
+        title="XOR of {features} features",
+        order="simulated",
+        source="the draw of the paper's authors (tabpe_lab.datasets.simulated)",
+        licence=_OURS,
+        schema=simulated.xor_schema,
+        table=simulated.xor_table,
+        options={"features": 5, "rows": 50_000},
+    ),
+    "scm-tree": _simulated("tree", "tree"),
+    "scm-nn": _simulated("nn", "neural network"),
+    "scm-rff": _simulated("rff", "random Fourier features"),
+    "regions": Entry(
+        title="Regions of 20 classes",
+        order="simulated",
+        source="nearest of 60 points, in a structural causal model (tabpe_lab.datasets.simulated)",
+        licence=_OURS,
+        schema=simulated.regions_schema,
+        table=simulated.regions_table,
+    ),
+    "artificial-characters": Entry(
+        title="Artificial Characters",
+        order="high",
+        source="OpenML 1459, in the parts of the paper's authors",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "artificial-characters"),
+        table=recorded.artificial_characters,
+        parts=recorded.artificial_characters_parts,
+        split="the files of the paper's authors, 70/15/15",
+    ),
+    "person-activity": Entry(
+        title="Person Activity (49,458 rows)",
+        order="high",
+        source="OpenML 1483, validation and test rows of the paper's authors together",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "person-activity"),
+        table=recorded.person_activity,
+    ),
+    "adult": Entry(
+        title="Adult",
+        order="low",
+        source="UCI 2, without the test rows that lack an answer",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "adult"),
+        table=recorded.adult,
+        seed=AUTHORS,
+    ),
+    "breast-cancer": Entry(
+        title="Breast Cancer Wisconsin (diagnostic)",
+        order="low",
+        source="UCI 17, as it comes with scikit-learn",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "breast-cancer"),
+        table=recorded.breast_cancer,
+        seed=AUTHORS,
+    ),
+    "insurance": Entry(
+        title="Medical insurance: charges above 20,000",
+        order="high",
+        source="Medical Cost Personal, from the book Machine Learning with R",
+        licence="Open Database License",
+        schema=partial(recorded.schema_of, "insurance"),
+        table=recorded.insurance,
+    ),
+    "monk": _monk(2),
+    "monk-1": _monk(1),
+    "monk-2": _monk(2),
+    "monk-3": _monk(3),
+    "walking-activity": Entry(
+        title="Walking Activity",
+        order="high",
+        source="UCI 286, User Identification From Walking Activity",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "walking-activity"),
+        table=recorded.walking_activity,
+    ),
+    "mnist": Entry(
+        title="MNIST, 14x14",
+        order="high",
+        source="MNIST, means of two by two pixels",
+        licence="CC BY-SA 3.0",
+        schema=recorded.mnist_schema,
+        table=recorded.mnist,
+        parts=recorded.mnist_parts,
+        split="the usual 10,000 test images; 10,000 of the training images, stratified, seed 0",
+    ),
+    "bank": Entry(
+        title="Bank Marketing",
+        order="low",
+        source="UCI 222, bank-full",
+        licence=_UCI,
+        schema=partial(recorded.schema_of, "bank"),
+        table=recorded.bank,
+    ),
+}

@@ -1,0 +1,198 @@
+"""Where files of data sets are found, and how they are downloaded.
+
+Files from the public sources of data sets, checked before they are kept.
+
+What comes from a source is converted to the form in which the loaders read it, and its content
+must have a known SHA-256: a source that has changed, or that somebody else answers for, is refused.
+Nothing is downloaded but data sets that are asked for by name.
+
+Where the files of data sets are looked for: given, shared, in the cache, else downloaded.
+
+1. the folder that the variable `TABPE_DATA` names
+2. `../shared/data` beside the working folder, and beside a checkout of the source
+3. the cache in the data folder of the user, to which downloads go
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from tabpe._utils import files
+from tabpe._utils.arrays import attempt
+from tabpe.errors import DataError, OutputError
+from tabpe.io import read_table
+from tabpe.schema import Categorical, Column, Integer, Schema
+
+SECONDS = 60.0
+Opener = Callable[[str], BinaryIO]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A file as it is kept.
+
+    Args:
+        file: Its bytes.
+        content: What is in it, before it is packed: packing differs between versions.
+    """
+
+    file: bytes
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file that can be made of what others publish.
+
+    Args:
+        urls: Where the parts are.
+        convert: Makes the file of the parts.
+        sha256: SHA-256 of its content.
+        most: Bytes that each part has at most.
+    """
+
+    urls: tuple[str, ...]
+    convert: Callable[[Sequence[bytes]], Converted]
+    sha256: str
+    most: int = 64 * 2**20
+
+
+def download(remote: Remote, path: Path, *, opener: Opener | None = None) -> Path:
+    """Make a file of its remote parts, whole or not at all.
+
+    Args:
+        remote: Where the parts are and what becomes of them.
+        path: Where the file goes; its folder is made.
+        opener: Opens a URL; None for the network.
+
+    Raises:
+        DataError: If a part can not be had, is too large, or is not what it was.
+    """
+    parts = [_fetched(url, remote.most, opener or opened) for url in remote.urls]
+    converted = _converted(remote, parts)
+    if hashlib.sha256(converted.content).hexdigest() != remote.sha256:
+        raise DataError(f"{remote.urls[0]}: the content has changed since it was last looked at.")
+    files.make_private_folder(path.parent)
+    files.write(path, files.filler(converted.file))
+    return path
+
+
+def opened(url: str) -> BinaryIO:
+    """Open a URL over the network."""
+    if not url.startswith("https://"):
+        raise DataError(f"{url}: expected a URL that begins with https.")
+    answer: BinaryIO = urllib.request.urlopen(url, timeout=SECONDS)  # noqa: S310 - https, see above
+    return answer
+
+
+def _fetched(url: str, most: int, opener: Opener) -> bytes:
+    try:
+        with opener(url) as answer:
+            content = answer.read(most + 1)
+    except OSError as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(f"{url}: {reason}.") from None
+    if len(content) > most:
+        raise DataError(f"{url}: larger than {most:,} bytes.")
+    return content
+
+
+def _converted(remote: Remote, parts: Sequence[bytes]) -> Converted:
+    try:
+        return remote.convert(parts)
+    except Exception as error:  # whatever is wrong with it, it is not what it was
+        kind = type(error).__name__
+    raise DataError(f"{remote.urls[0]}: not the kind of file that it was ({kind}).")
+
+
+VARIABLE = "TABPE_DATA"
+_SHARED = Path("shared", "data")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a data set.
+
+    Args:
+        name: Its name in a data folder.
+        remote: From where it can be downloaded.
+    """
+
+    name: str
+    remote: Remote
+
+    def found(self) -> Path:
+        """Return where the file is, after a download if it is nowhere.
+
+        Raises:
+            DataError: If it is nowhere and can not be downloaded.
+        """
+        here = self.here()
+        if here is not None:
+            return here
+        try:
+            return download(self.remote, _cache() / self.name)
+        except (DataError, OutputError) as error:
+            reason = str(error).rstrip(".")
+        raise DataError(self._missing(reason))
+
+    def here(self) -> Path | None:
+        """Return where on this machine the file is; None if it is nowhere."""
+        paths = (folder / self.name for folder in _folders())
+        return next((path for path in paths if path.is_file()), None)
+
+    def _missing(self, reason: str) -> str:
+        places = ", ".join(str(folder) for folder in _folders())
+        return (
+            f"{self.name}: not in {places}, and it can not be downloaded ({reason}). Where there "
+            f"is a network, load the data set once and copy the file from the cache, or make it of "
+            f"{' and '.join(self.remote.urls)} as docs/how-to/data-sets.md says; then set "
+            f"{VARIABLE} to its folder."
+        )
+
+
+def read(file: DataFile, schema: Schema) -> pa.Table:
+    """Return the columns of a file that a schema declares, with the types that it declares."""
+    path = file.found()
+    table = read_table(path)
+    lacking = [name for name in schema.names if name not in table.column_names]
+    if lacking:
+        raise DataError(f"{path}: no column {', '.join(map(repr, lacking))}: another file?")
+    return pa.table({column.name: _typed(path, table, column) for column in schema.columns})
+
+
+def _typed(path: Path, table: pa.Table, column: Column) -> pa.ChunkedArray:
+    cells = table[column.name]
+    typed = attempt(lambda: cells.cast(_kind(column)))
+    if typed is None:
+        raise DataError(f"{path}: column {column.name!r} is not of type {column.type_name}.")
+    return typed
+
+
+def _kind(column: Column) -> pa.DataType:
+    if isinstance(column, Categorical):
+        return pa.string() if isinstance(column.values[0], str) else pa.int64()
+    return pa.int64() if isinstance(column, Integer) else pa.float64()
+
+
+def _folders() -> Iterator[Path]:
+    given = os.environ.get(VARIABLE)
+    if given:
+        yield Path(given)
+    yield Path.cwd().parent / _SHARED
+    checkout = Path(__file__).resolve().parents[4]
+    if (checkout / "pyproject.toml").is_file() and checkout != Path.cwd():
+        yield checkout.parent / _SHARED
+    yield _cache()
+
+
+def _cache() -> Path:
+    return files.data_folder() / "datasets"

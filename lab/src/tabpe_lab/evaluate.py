@@ -1,0 +1,258 @@
+"""Measures of synthetic rows, the same for all methods.
+
+A small network for pictures: two convolutions and one layer that is fully connected.
+
+Needs torch, which is imported where it is used.
+
+Which sets of columns and which real rows are compared depends on the data alone. Distances are from
+the training rows; predictors are tested on the test rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.errors import ParameterError
+from tabpe.evaluation.metrics.distances import KWay, total_variation, wasserstein
+from tabpe.evaluation.metrics.embedding import representation
+from tabpe.evaluation.metrics.predictors import answered, lacking, predicted, together
+from tabpe.evaluation.metrics.utility import scores_of
+from tabpe.evaluation.table_arrays import Examples, View, class_examples, examples, views
+from tabpe_lab.experiment import CNN, OVERLAP, UTILITY, Evaluation
+from tabpe_lab.task import Task
+
+EPOCHS, BATCH, RATE = 60, 32, 2e-3
+MOST_STEPS = 4000  # of which many rows need fewer than 60 times all of them
+CHANNELS = 16, 32
+
+
+class SmallCNN:
+    """A classifier of square pictures in grey, with the manners of scikit-learn.
+
+    Args:
+        side: Pixels on a side; a row has its square.
+        seed: Seed of the first weights and of the order of rows.
+    """
+
+    def __init__(self, side: int, seed: int) -> None:
+        self.side = side
+        self.seed = seed
+
+    def fit(self, features: NDArray[Any], target: NDArray[np.int64]) -> Self:
+        """Learn from rows of pixels between 0 and 1."""
+        import torch
+
+        self.classes_, codes = np.unique(target, return_inverse=True)
+        with torch.random.fork_rng(), _one_thread():
+            torch.manual_seed(self.seed)
+            self._network = _network(self.side, len(self.classes_))
+            _train(self._network, self._pictures(features), torch.from_numpy(codes))
+        return self
+
+    def predict_proba(self, features: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the probability of each class that was learned."""
+        import torch
+
+        self._network.eval()
+        with torch.no_grad(), _one_thread():
+            chances = torch.softmax(self._network(self._pictures(features)), dim=1)
+        return chances.numpy().astype(np.float64)
+
+    def _pictures(self, features: NDArray[Any]) -> Any:
+        import torch
+
+        shaped = np.asarray(features, dtype=np.float32).reshape(-1, 1, self.side, self.side)
+        return torch.from_numpy(np.ascontiguousarray(shaped))
+
+
+def predicted_by_cnn(train: Examples, test: Examples, *, seed: int = 0) -> NDArray[np.float64]:
+    """Return a row of probabilities for each test row, as `predicted` does.
+
+    Raises:
+        ParameterError: If rows are no square pictures, or the label is a number.
+    """
+    side = math.isqrt(len(train.features))
+    if side * side != len(train.features) or train.classes is None:
+        raise ParameterError(
+            f"learners='cnn': rows of {len(train.features)} features: expected square pictures and "
+            f"classes."
+        )
+    return answered(
+        lambda _, __: SmallCNN(side, seed), train, test, random_state=seed, threads=None
+    )
+
+
+def _network(side: int, classes: int) -> Any:
+    from torch import nn
+
+    first, second = CHANNELS
+    return nn.Sequential(
+        nn.Conv2d(1, first, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(first, second, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.25),
+        nn.Linear(second * (side // 4) ** 2, classes),
+    )
+
+
+def _train(network: Any, pictures: Any, truth: Any) -> None:
+    import torch
+
+    optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
+    batches = math.ceil(len(pictures) / BATCH)
+    epochs = max(1, min(EPOCHS, MOST_STEPS // batches))
+    decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * batches)
+    network.train()
+    for _ in range(epochs):
+        order: Any = torch.randperm(len(pictures))
+        for batch in order.split(BATCH):
+            optimiser.zero_grad()
+            answer = network(pictures[batch])
+            loss: Any = torch.nn.functional.cross_entropy(answer, truth[batch])
+            loss.backward()
+            optimiser.step()
+            decay.step()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Use one thread: batches are so small that several wait for each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+NAMES = {"accuracy": "accuracy", "macro F1": "macro_f1", "AUC": "auc", "R2": "r2"}
+LEADING = ("accuracy", "R2")
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What was found.
+
+    Args:
+        metrics: By name; one that this data does not define is left out.
+        notes: How it was found.
+    """
+
+    metrics: dict[str, float]
+    notes: dict[str, Any]
+
+
+def measured(
+    task: Task, synthetic: pa.Table, metrics: Sequence[str], evaluation: Evaluation
+) -> Measures:
+    """Return measures of synthetic rows.
+
+    Args:
+        task: The real rows.
+        synthetic: The synthetic rows.
+        metrics: Which, by their names in `tabpe_lab.experiment`.
+        evaluation: How.
+    """
+    started = time.perf_counter()
+    held_out = pa.concat_tables([task.validation, task.test], promote_options="default")
+    tables = [task.train, task.validation, held_out, synthetic]
+    train, validation, both, made = views(task.schema, tables)
+    found: dict[str, float] = {}
+    notes: dict[str, Any] = {}
+    if set(metrics) & set(UTILITY) and task.schema.label is not None:
+        scores, told = _utility(made, validation, both, evaluation)
+        found |= {k: v for k, v in scores.items() if k.removeprefix("validation_") in metrics}
+        notes |= told
+    for kind, measure in (("wd", _wasserstein), ("tv", _variation)):
+        orders = [int(name.partition("-")[0]) for name in metrics if name.endswith(f"-{kind}")]
+        if orders:
+            far = measure(train, made, orders, evaluation)
+            found |= {f"{each.order}-{kind}": each.distance for each in far}
+            notes[kind] = _sizes(far)
+    if set(metrics) & set(OVERLAP):
+        overlap = representation(train, made, rows=evaluation.overlap_rows, random_state=_SEED)
+        found |= {name: getattr(overlap, name) for name in OVERLAP if name in metrics}
+        notes["overlap"] = {"encoder": overlap.encoder, "rows": list(overlap.rows)}
+    notes["seconds"] = round(time.perf_counter() - started, 3)
+    return Measures(found, notes)
+
+
+def _utility(
+    made: View, validation: View, both: View, evaluation: Evaluation
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the scores of the learner that is best on the validation rows."""
+    train = _labelled(made).sampled(evaluation.learner_rows, np.random.default_rng(_SEED))
+    held_out, first = _labelled(both), len(_labelled(validation))
+    if not len(train):
+        raise ParameterError("no synthetic row has a label: nothing can be learned from them.")
+    chosen, told = held_out.take(np.arange(first)), held_out.take(np.arange(first, len(held_out)))
+    names = evaluation.learners
+    answers = together([partial(_predicted, name, train, held_out) for name in names])
+    by_validation = [scores_of(answer[:first], chosen) if first else {} for answer in answers]
+    best = int(np.argmax([_leading(scores) for scores in by_validation]))
+    scores = scores_of(answers[best][first:], told)
+    found = {NAMES[name]: score for name, score in scores.items()}
+    found |= {f"validation_{NAMES[name]}": score for name, score in by_validation[best].items()}
+    notes = {"learner": names[best], "learner_rows": len(train), "test_rows": len(told)}
+    return found, notes
+
+
+def _labelled(view: View) -> Examples:
+    label = str(view.schema.label)
+    return class_examples(view, label) or examples(view, label)
+
+
+def _predicted(name: str, train: Examples, test: Examples) -> NDArray[np.float64]:
+    if name == CNN:
+        return predicted_by_cnn(train, test, seed=_SEED)
+    reason = lacking(name, train)
+    if reason is not None:
+        raise ParameterError(f"learners={name!r}: {reason}")
+    return predicted(name, train, test, random_state=_SEED)
+
+
+def _leading(scores: dict[str, float]) -> float:
+    return next((scores[name] for name in LEADING if name in scores), 0.0)
+
+
+def _wasserstein(
+    train: View, made: View, orders: Sequence[int], evaluation: Evaluation
+) -> tuple[KWay, ...]:
+    return wasserstein(
+        train,
+        made,
+        orders,
+        rows=evaluation.rows,
+        subsets=evaluation.subsets,
+        random_state=_SEED,
+    )
+
+
+def _variation(
+    train: View, made: View, orders: Sequence[int], evaluation: Evaluation
+) -> tuple[KWay, ...]:
+    return total_variation(train, made, orders, subsets=evaluation.subsets, random_state=_SEED)
+
+
+def _sizes(found: Sequence[KWay]) -> dict[str, Any]:
+    return {
+        "rows": list(found[0].rows) if found else [],
+        "subsets": {str(each.order): each.measured for each in found},
+    }

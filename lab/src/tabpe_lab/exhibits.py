@@ -1,0 +1,638 @@
+"""What an experiment shows: the entries of `tables` and `figures` in its file, strictly read.
+
+What runs are told apart by: fields of a record by name, and what people call their values.
+
+What tables and figures know of a measure: its title, which way is better, how it is written.
+
+    tables:
+      - name: utility
+        title: Utility and fidelity at epsilon 1
+        rows: [data, method]
+        metrics: [accuracy, 5-wd]
+        paper: high-order-real
+        where: {epsilon: 1}
+    figures:
+      - {name: budgets, title: Accuracy by budget, kind: lines, x: epsilon, y: [accuracy],
+         by: method, panel: data, log: [x]}
+
+`where` keeps the runs whose field has a value, or one of a list of values. `against: AIM` in a
+table tells how much every method differs from that one, seed by seed.
+
+Experiment files: YAML, read strictly. What does not fit is refused by file and key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from tabpe._utils import serialization, validation
+from tabpe._utils.files import open_regular
+from tabpe.errors import ArchiveError, ParameterError, did_you_mean, shown
+from tabpe_lab.experiment import OTHERS, Evaluation, Experiment, Limits, Suite
+from tabpe_lab.records import Record
+
+REAL = "real"
+PLAIN = ("data", "case", "method", "epsilon", "rows", "seed", "round")
+TRAIN_ROWS = "train_rows"
+NESTED = ("settings", "data_options")
+
+METHODS = {
+    "real": "Real rows",
+    "tabpe": "Tab-PE",
+    "independent": "Independent",
+    "mst": "MST",
+    "aim": "AIM",
+    "privsyn": "PrivSyn",
+    "privmrf": "PrivMRF",
+    "gem": "GEM",
+    "rap++": "RAP++",
+    "privgsd": "PrivGSD",
+}
+DATA = {
+    "xor": "XOR",
+    "scm-tree": "Tree",
+    "scm-nn": "Neural network",
+    "scm-rff": "Fourier features",
+    "regions": "Regions",
+    "mnist": "MNIST",
+}
+SETTINGS = {
+    "n_samples": "synthetic rows N",
+    "rounds": "rounds T",
+    "sampling_rounds": "sampling rounds",
+    "mutation_init": "initial mutation rate",
+    "gamma": "decay factor gamma",
+    "category_weight": "category weight lambda",
+    "variations": "variations m",
+    "features": "features d",
+    "degree": "degree",
+    "case": "data",
+}
+
+
+def check_field(name: str) -> str:
+    """Return the name of a field if records have it.
+
+    Raises:
+        ParameterError: If they do not.
+
+    Example:
+        >>> check_field("settings.degree")
+        'settings.degree'
+        >>> check_field("metod")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: 'metod': no field of a run: did you mean 'method'?
+    """
+    head, dot, key = name.partition(".")
+    if name in PLAIN or (head in NESTED and dot and key):
+        return name
+    known = (*PLAIN, *(f"{head}.NAME" for head in NESTED))
+    raise ParameterError(f"{name!r}: no field of a run: {did_you_mean(name, known)}")
+
+
+def value_of(record: Record, field: str) -> Any:
+    """Return the value of a field; None if the record has none.
+
+    Example:
+        >>> record = Record("a", "full", "0f", "xor", "aim", "aim", 0, "seed", "done",
+        ...                 settings={"degree": 3})
+        >>> value_of(record, "settings.degree"), value_of(record, "data")
+        (3, 'xor')
+    """
+    if field == "case":
+        return case_of(record.data, record.data_options)
+    head, _, key = field.partition(".")
+    if key:
+        found: dict[str, Any] = getattr(record, head)
+        return found.get(key)
+    return getattr(record, "called" if field == "method" else field)
+
+
+def case_of(data: str, options: Mapping[str, Any]) -> str:
+    """Return what people call a data set with its options.
+
+    Example:
+        >>> case_of("xor", {"features": 3, "train_rows": 4000}), case_of("adult", {})
+        ('XOR, 3 features', 'Adult')
+    """
+    told = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
+    return ", ".join([label_of("data", data), *told])
+
+
+def label_of(field: str, value: Any) -> str:
+    """Return what people call a value of a field.
+
+    Example:
+        >>> label_of("data", "artificial-characters"), label_of("method", "aim")
+        ('Artificial Characters', 'AIM')
+        >>> label_of("settings.n_samples", 10000), label_of("settings.gamma", 0.2)
+        ('10,000', '0.2')
+    """
+    if field == "data":
+        return DATA.get(value) or str(value).replace("-", " ").title()
+    if field == "method":
+        return METHODS.get(value, str(value))
+    if value is None:
+        return "default" if field.startswith("settings.") else "none"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def labels_of(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
+    """Return what people call the values of several fields.
+
+    Example:
+        >>> labels_of(("adult", "aim"), ("data", "method"))
+        ('Adult', 'AIM')
+    """
+    return tuple(label_of(name, value) for name, value in zip(fields, key, strict=True))
+
+
+def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
+    """Whether values of fields are of real rows, which are not private.
+
+    Example:
+        >>> is_real(("adult", "real"), ("data", "method"))
+        True
+    """
+    return any(name == "method" and value == REAL for name, value in zip(fields, key, strict=True))
+
+
+def title_of(field: str) -> str:
+    """Return what people call a field.
+
+    Example:
+        >>> title_of("settings.rounds"), title_of("epsilon")
+        ('rounds T', 'epsilon')
+    """
+    name = field.rpartition(".")[2]
+    return SETTINGS.get(name, name.replace("_", " "))
+
+
+def ordered(values: Iterable[Any]) -> list[Any]:
+    """Return distinct values: numbers by size, anything else as it came first.
+
+    Example:
+        >>> ordered([3, 1, 3]), ordered(["b", "a"])
+        ([1, 3], ['b', 'a'])
+    """
+    distinct = list(dict.fromkeys(values))
+    if all(isinstance(value, (int, float)) for value in distinct):
+        return sorted(distinct)
+    return distinct
+
+
+Better = Literal["higher", "lower", "neither"]
+_KWAY_PARTS = re.compile(r"^([1-9][0-9]?)-(wd|tv)$")
+_VALIDATION = "validation_"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a number of a record is shown.
+
+    Args:
+        name: Its key in `Record.metrics`, or a field of a record such as `seconds`.
+        title: What people call it.
+        better: Which way is better.
+        percent: Whether a share is shown in per cent.
+        decimals: Digits after the point.
+        unit: What the number counts, if that is to be said on an axis.
+
+    Example:
+        >>> measure("accuracy").written(0.4938), measure("5-wd").written(0.1581)
+        ('49.38', '0.158')
+    """
+
+    name: str
+    title: str
+    better: Better
+    percent: bool = False
+    decimals: int = 3
+    unit: str = ""
+
+    @property
+    def scale(self) -> float:
+        """What a value is multiplied by to be shown."""
+        return 100.0 if self.percent else 1.0
+
+    @property
+    def arrow(self) -> str:
+        """Which way is better, as a sign."""
+        return {"higher": "↑", "lower": "↓", "neither": ""}[self.better]
+
+    def written(self, value: float) -> str:
+        """Return a value as it is shown, without its unit."""
+        return f"{self.scale * value:.{self.decimals}f}"
+
+    def of(self, record: Record) -> float | None:
+        """Return the value of a record; None if it has none."""
+        found = record.metrics.get(self.name)
+        if found is None and self.name in _FIELDS:
+            found = getattr(record, self.name)
+        return None if found is None else float(found)
+
+
+def measure(name: str) -> Measure:
+    """Return the measure of that name.
+
+    Raises:
+        ParameterError: If there is none.
+
+    Example:
+        >>> measure("2-wd").title, measure("validation_accuracy").title
+        ('2-WD', 'Validation accuracy')
+        >>> measure("acuracy")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: 'acuracy': no measure: did you mean 'accuracy'?
+    """
+    plain = name.removeprefix(_VALIDATION)
+    if plain in _SHARES:
+        title = _SHARES[plain] if plain == name else _validation(_SHARES[plain])
+        return Measure(name, title, "higher", percent=True, decimals=2)
+    if match := _KWAY_PARTS.match(name):
+        return Measure(name, f"{match[1]}-{match[2].upper()}", "lower")
+    if name in _FIELDS:
+        return _FIELDS[name]
+    known = (*_SHARES, "1-wd", "2-tv", *_FIELDS, "validation_accuracy")
+    raise ParameterError(f"{name!r}: no measure: {did_you_mean(name, known)}")
+
+
+def _validation(title: str) -> str:
+    return f"Validation {title if title.isupper() else title[0].lower() + title[1:]}"
+
+
+_SHARES = {
+    "accuracy": "Accuracy",
+    "macro_f1": "Macro F1",
+    "auc": "AUC",
+    "r2": "R2",
+    "precision": "Precision",
+    "recall": "Recall",
+    "density": "Density",
+    "coverage": "Coverage",
+}
+_FIELDS = {
+    "seconds": Measure("seconds", "Time", "lower", decimals=1, unit="s"),
+    "peak_megabytes": Measure("peak_megabytes", "Memory", "lower", decimals=0, unit="MB"),
+    "synthetic_rows": Measure("synthetic_rows", "Synthetic rows", "neither", decimals=0),
+    "rows": Measure("rows", "Rows", "neither", decimals=0),
+    "certified_epsilon": Measure("certified_epsilon", "Certified epsilon", "neither"),
+}
+
+
+AXES = ("x", "y")
+CASES = ("data", "case")
+NEEDS = {
+    "lines": ("x", "y", "by"),
+    "bars": ("y", "by"),
+    "scatter": ("x", "y", "by"),
+    "search": ("axes", "y"),
+    "ranking": ("x", "y"),
+    "schedules": ("by",),
+    "progress": ("y", "by"),
+    "rounds": (),
+    "images": ("by",),
+    "order": (),
+}
+_NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
+T = TypeVar("T", "TableEntry", "FigureEntry")
+
+
+class NothingDoneError(ParameterError):
+    """No run is done that a figure could show."""
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A table of an experiment.
+
+    Args:
+        name: Its name in the experiment.
+        title: What it shows, in a line.
+        metrics: Its columns.
+        rows: Fields of runs that rows are told apart by. Runs are ranked among those that differ
+            in the last one alone.
+        against: The method that all others are compared with, as tables call it; see
+            `tabpe_lab.tables`. Empty for none.
+        paper: The label of the table of the paper that it remakes, if the paper has numbers.
+        where: Which runs it is about.
+    """
+
+    name: str
+    title: str
+    metrics: tuple[str, ...]
+    rows: tuple[str, ...] = ("data", "method")
+    against: str = ""
+    paper: str = ""
+    where: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_each("metrics", self.metrics, measure, some=True)
+        _check_each("rows", self.rows, check_field, some=True)
+        _check_each("where", tuple(self.where), check_field)
+        if self.against and self.rows[-1] != "method":
+            raise ParameterError("rows: expected method as the last one: against compares methods.")
+
+    @property
+    def over_data(self) -> bool:
+        """Whether means are over data sets: methods are compared, and rows name no data."""
+        return bool(self.against) and not set(self.rows) & set(CASES)
+
+
+@dataclass(frozen=True)
+class FigureEntry:
+    """A figure of an experiment.
+
+    Args:
+        name: Its name in the experiment.
+        title: What it shows, in a line.
+        kind: `lines`, `bars`, `scatter` (a marker for each setting), `search` (a line through each
+            setting and its result), `ranking` (how settings rank at each x), `schedules` (mutation
+            rates by round), `progress` (measures of single rounds), `rounds` (rows of single
+            rounds), `images` (rows as pictures), `order` (accuracy by depth of trees).
+        x: The field or measure on the horizontal axis.
+        y: Measures on the vertical axis; a panel for each.
+        by: The field whose values are series.
+        panel: The field whose values are panels; empty for one.
+        axes: The fields that the lines of `search` go through.
+        log: Which axes are logarithmic; shares in per cent never are.
+        chance: The value of guessing, drawn as a line.
+        where: Which runs it is about.
+    """
+
+    name: str
+    title: str
+    kind: str
+    x: str = ""
+    y: tuple[str, ...] = ()
+    by: str = ""
+    panel: str = ""
+    axes: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+    chance: float | None = None
+    where: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        validation.one_of("kind", self.kind, list(NEEDS))
+        for key in NEEDS[self.kind]:
+            if not getattr(self, key):
+                raise ParameterError(f"{key}: missing: a figure of kind {self.kind!r} needs it.")
+        _check_each("y", self.y, measure)
+        _check_each("axes", self.axes, check_field)
+        _check_each("where", tuple(self.where), check_field)
+        for key in ("by", "panel"):
+            _check_each(key, (getattr(self, key) or "data",), check_field)
+        if self.x:
+            _check_each("x", (self.x,), measure if self.kind == "scatter" else check_field)
+        for axis in self.log:
+            validation.one_of("log", axis, AXES)
+
+
+def tables_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[TableEntry, ...]:
+    """Return the tables that an experiment names.
+
+    Raises:
+        ParameterError: If an entry is no table; names the entry and the key.
+
+    Example:
+        >>> tables_of([{"name": "a", "title": "A", "metrics": ["acc"]}], where="a.yaml")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: a.yaml: tables[0]: metrics: 'acc': no measure: did you mean...
+    """
+    return _entries(TableEntry, entries, f"{where}: tables")
+
+
+def figures_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[FigureEntry, ...]:
+    """Return the figures that an experiment names.
+
+    Raises:
+        ParameterError: If an entry is no figure; names the entry and the key.
+    """
+    return _entries(FigureEntry, entries, f"{where}: figures")
+
+
+def keep_records(records: Iterable[Record], where: Mapping[str, Any]) -> list[Record]:
+    """Return the records whose fields have the wanted values; real rows have every budget."""
+    return [record for record in records if all(_fits(record, *pair) for pair in where.items())]
+
+
+def _fits(record: Record, name: str, wanted: Any) -> bool:
+    value = value_of(record, name)
+    if name == "epsilon" and value is None:
+        return True
+    return value in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
+
+
+def _entries(kind: type[T], entries: Sequence[Mapping[str, Any]], where: str) -> tuple[T, ...]:
+    found = tuple(_entry(kind, entry, f"{where}[{n}]") for n, entry in enumerate(entries))
+    names = [entry.name for entry in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"{where}: two are named {name!r}: name each differently.")
+    return found
+
+
+def _entry(kind: type[T], plain: Mapping[str, Any], where: str) -> T:
+    known = tuple(kind.__dataclass_fields__)
+    for key in plain:
+        if key not in known:
+            hint = did_you_mean(str(key), known)
+            raise ParameterError(f"{where}: unknown key {shown(key)}: {hint}")
+    try:
+        return serialization.read(kind, plain, where=where)
+    except ArchiveError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.match(name):
+        raise ParameterError(f"name={shown(name)}: expected small letters, digits and -.")
+
+
+def _check_each(
+    key: str, names: Sequence[str], check: Callable[[str], Any], *, some: bool = False
+) -> None:
+    if some and not names:
+        raise ParameterError(f"{key}: empty: expected at least one.")
+    for name in names:
+        try:
+            check(name)
+        except ParameterError as error:
+            raise ParameterError(f"{key}: {error}") from None
+
+
+Item = TypeVar("Item")
+LARGEST = 2**20
+_KEYS = tuple(name for name in Experiment.__dataclass_fields__ if name != "variant")
+
+
+def read_suite(path: Path, variant: str | None = None) -> Suite:
+    """Return the experiments that a file names: its own, or those of the files it includes.
+
+    Args:
+        path: An experiment file, or one with the keys `name`, `include` and `variant`.
+        variant: The variant to take; None for `full`, or for the one that a suite names.
+
+    Raises:
+        ParameterError: If a file can not be read; names the file and the key.
+    """
+    plain = _mapping(path)
+    if "include" not in plain:
+        experiment = experiment_of(plain, variant or "full", where=str(path))
+        return Suite(experiment.name, (experiment,))
+    _refuse_unknown(str(path), plain, ("name", "title", "include", "variant"))
+    named = _read(_Include, plain, str(path))
+    chosen = variant or named.variant
+    files = [path.parent / file for file in named.include]
+    return Suite(
+        named.name,
+        tuple(experiment_of(_mapping(file), chosen, where=str(file)) for file in files),
+    )
+
+
+def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Experiment:
+    """Return the experiment that plain values stand for.
+
+    Args:
+        plain: What an experiment file holds.
+        variant: Which variant of it.
+        where: What to call it in errors.
+
+    Example:
+        >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "methods": ["real"],
+        ...          "metrics": ["accuracy"], "variants": {"quick": {"seeds": 1}}}
+        >>> experiment_of(plain, "quick", where="a.yaml").seeds
+        (0,)
+        >>> experiment_of(plain | {"epsilon": 1}, "quick", where="a.yaml")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: a.yaml: unknown key 'epsilon': did you mean 'epsilons'?
+    """
+    _refuse_unknown(where, plain, (*_KEYS, "variants"))
+    variants = _variants(plain, where)
+    if variant not in variants:
+        hint = did_you_mean(variant, variants)
+        raise ParameterError(f"{where}: variants: there is none named {variant!r}: {hint}")
+    merged = {**plain, **variants[variant], "variant": variant}
+    merged.pop("variants", None)
+    for key, entry_of in _ENTRIES.items():
+        if isinstance(merged.get(key), list):
+            merged[key] = [
+                entry_of(entry, f"{where}: {key}[{place}]")
+                for place, entry in enumerate(merged[key])
+            ]
+    seeds = merged.get("seeds")
+    if type(seeds) is int:
+        merged["seeds"] = list(range(seeds))
+    for key, kind in (("limits", Limits), ("evaluate", Evaluation)):
+        if isinstance(merged.get(key), Mapping):
+            _refuse_unknown(f"{where}: {key}", merged[key], tuple(kind.__dataclass_fields__))
+    experiment = _read(Experiment, merged, where)
+    _check_choices(experiment, _names([plain, *variants.values()], where), where)
+    return experiment
+
+
+def _variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+    """Return what each variant replaces."""
+    given = plain.get("variants") or {"full": {}}
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{where}: variants={shown(given)}: expected a mapping by name.")
+    found = {str(name): changes or {} for name, changes in given.items()}
+    for name, changes in found.items():
+        if not isinstance(changes, Mapping):
+            raise ParameterError(f"{where}: variants.{name}={shown(changes)}: expected a mapping.")
+        _refuse_unknown(f"{where}: variants.{name}", changes, _KEYS)
+    return found
+
+
+def _names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
+    """Return the data of all variants: what is meant for one is no mistake in another."""
+    entries = [entry for part in parts for entry in part.get("data", ())]
+    return sorted({_named(entry, f"{where}: data")[0] for entry in entries})
+
+
+def _check_choices(experiment: Experiment, data: Sequence[str], where: str) -> None:
+    """Refuse a method, a setting or a split that is meant for data that no variant has."""
+    if isinstance(experiment.split, Mapping):
+        _check_data(experiment.split, data, f"{where}: split")
+    for method in experiment.methods:
+        choices: dict[str, Iterable[Any]] = {"on": method.on or ()}
+        choices |= {k: v for k, v in method.settings.items() if isinstance(v, Mapping)}
+        for setting, names in choices.items():
+            _check_data(names, data, f"{where}: methods: {method.name}: {setting}")
+
+
+def _check_data(names: Iterable[Any], data: Sequence[str], where: str) -> None:
+    for name in names:
+        if name not in (*data, OTHERS):
+            hint = did_you_mean(str(name), data)
+            raise ParameterError(f"{where}: there is no data {shown(name)}: {hint}")
+
+
+def _data_entry(entry: Any, where: str) -> dict[str, Any]:
+    name, options = _named(entry, where)
+    return {"name": name, "options": options}
+
+
+def _method_entry(entry: Any, where: str) -> dict[str, Any]:
+    name, settings = _named(entry, where)
+    called, on = settings.pop("as", None), settings.pop("on", None)
+    return {"name": name, "settings": settings, "called": called, "on": on}
+
+
+_ENTRIES = {"data": _data_entry, "methods": _method_entry}
+
+
+def _named(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the settings of an entry: a name, or one name with a mapping."""
+    if isinstance(entry, str):
+        return entry, {}
+    if isinstance(entry, Mapping) and len(entry) == 1:
+        ((name, settings),) = entry.items()
+        if isinstance(name, str) and isinstance(settings or {}, Mapping):
+            return name, dict(settings or {})
+    raise ParameterError(f"{where}={shown(entry)}: expected a name, or name: {{setting: value}}.")
+
+
+@dataclass(frozen=True)
+class _Include:
+    name: str
+    include: tuple[str, ...]
+    variant: str = "full"
+
+
+def _read(kind: type[Item], plain: Mapping[str, Any], where: str) -> Item:
+    try:
+        return serialization.read(kind, plain, where="")
+    except ArchiveError as error:
+        raise ParameterError(f"{where}: {str(error).lstrip('.: ')}") from None
+
+
+def _refuse_unknown(where: str, given: Mapping[Any, Any], known: tuple[str, ...]) -> None:
+    for key in given:
+        if key not in known:
+            hint = did_you_mean(str(key), known)
+            raise ParameterError(f"{where}: unknown key {shown(key)}: {hint}")
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    from tabpe.schema import files as yaml12
+
+    with open_regular(path, ParameterError) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ParameterError(f"{path}: larger than {LARGEST:,} bytes: not an experiment.")
+    try:
+        plain = yaml12.load(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{path}: not a readable experiment ({error}).") from None
+    if not isinstance(plain, Mapping):
+        raise ParameterError(f"{path}: not an experiment: expected a mapping with the key name.")
+    return dict(plain)

@@ -1,0 +1,226 @@
+"""What an experiment file says.
+
+    name: characters
+    title: Artificial Characters at epsilon 1
+    paper: Table 1, left
+    data: [artificial-characters, {xor: {features: [2, 3]}}]
+    methods: [real, {tabpe: {n_samples: {artificial-characters: 1000, others: 2000}}},
+              {aim: {as: AIM (order 3), degree: 3, on: [artificial-characters]}}]
+    epsilons: [1.0]
+    seeds: 3
+    metrics: [accuracy, macro_f1, auc, 1-wd, 2-wd]
+    variants: {full: {}, quick: {seeds: 1}}
+
+In options and settings a list is a grid over its entries. Text such as `features + 1` in a setting
+follows an option of the data. A mapping in a setting chooses by the
+data; where it names neither the data nor `others`, the setting is left as it is. A variant replaces
+whole keys. `tabpe_lab.exhibits` reads such files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tabpe._utils import validation
+from tabpe.errors import ParameterError, shown
+from tabpe.evaluation.metrics.predictors import learner_names
+
+UTILITY = ("accuracy", "macro_f1", "auc", "r2")
+OVERLAP = ("precision", "recall", "density", "coverage")
+OTHERS = "others"
+CNN = "cnn"
+KEPT = ("rows", "rounds")
+_KWAY = re.compile(r"^[1-9][0-9]?-(wd|tv)$")
+SPLITS = ("authors", "seed")
+_WORD = "[a-z0-9][a-z0-9_-]*"
+_NAME = re.compile(f"^({_WORD}/)?{_WORD}$")
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set of the grid.
+
+    Args:
+        name: Its name in `tabpe_lab.datasets`.
+        options: What its loader takes beside the name and the split; a list is a grid.
+            `train_rows` takes that many of the training rows.
+    """
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the grid.
+
+    Args:
+        name: `real`, `tabpe` or a name of `tabpe.baselines.METHODS`.
+        settings: Its settings: a value, a list for a grid, or a mapping by the name of the data.
+        called: What tables and figures call it; None for its name.
+        on: The data sets that it runs on; None for all.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    called: str | None = None
+    on: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may take of the machine before it is said not to fit.
+
+    Args:
+        seconds: Time for fitting and sampling together.
+        gigabytes: Memory of the process and all that it starts.
+    """
+
+    seconds: float = 3600.0
+    gigabytes: float = 8.0
+
+    def __post_init__(self) -> None:
+        validation.real("seconds", self.seconds, above=0)
+        validation.real("gigabytes", self.gigabytes, above=0)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How synthetic rows are measured; the same for all methods of an experiment.
+
+    Args:
+        learners: Predictors, of `tabpe.evaluation.metrics.predictors`, or `cnn` for pictures. Of
+            several, the one that is best on the validation rows is asked about the test rows.
+        learner_rows: Rows that a predictor is trained on at most.
+        rows: Rows of each table that k-way distances compare.
+        subsets: Sets of columns for each k.
+        overlap_rows: Rows of each table that precision and recall compare.
+        kept_rows: Rows that are kept to be drawn, for each table that is.
+    """
+
+    learners: tuple[str, ...] = ("gradient boosting",)
+    learner_rows: int = 20_000
+    rows: int = 1000
+    subsets: int = 24
+    overlap_rows: int = 2000
+    kept_rows: int = 2000
+
+    def __post_init__(self) -> None:
+        for name in ("learner_rows", "rows", "subsets", "overlap_rows", "kept_rows"):
+            validation.whole(name, getattr(self, name), least=1)
+        if not self.learners:
+            raise ParameterError("learners=(): expected at least one.")
+        for name in self.learners:
+            validation.one_of("learners", name, [*learner_names(), CNN])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment, in one variant.
+
+    Args:
+        name: Its name, which results are filed under; `folder/name` if its file is in a folder.
+        variant: The name of the variant.
+        title: What it shows, in a line.
+        paper: What of the paper it remakes.
+        data: The data sets.
+        methods: The methods.
+        epsilons: The budgets; `real` has none.
+        delta: The delta of all runs; None for 1 / (n ln n) with n training rows.
+        seeds: Each seeds a run, and with `split: seed` the split of the data too.
+        split: `authors` for the split that the data comes with, `seed` for one by the seed; or a
+            mapping by the name of the data.
+        metrics: What is measured: `accuracy`, `macro_f1`, `auc`, `r2`, `1-wd` .., `1-tv` ..,
+            `precision`, `recall`, `density`, `coverage`.
+        limits: What a run may take.
+        evaluate: How it is measured.
+        keep: What is kept beside the record: `rows` (synthetic rows), `rounds` (rows and metrics of
+            single rounds; `tabpe` alone).
+        rounds_kept: Which rounds, from 0 for the random rows that all begins with.
+        tables: What `tabpe-lab table` makes of it.
+        figures: What `tabpe-lab figure` makes of it.
+    """
+
+    name: str
+    variant: str
+    title: str
+    data: tuple[Data, ...]
+    methods: tuple[Method, ...]
+    metrics: tuple[str, ...]
+    paper: str = ""
+    epsilons: tuple[float, ...] = (1.0,)
+    delta: float | None = None
+    seeds: tuple[int, ...] = (0, 1, 2)
+    split: Literal["authors", "seed"] | dict[str, Any] = "authors"
+    limits: Limits = field(default_factory=Limits)
+    evaluate: Evaluation = field(default_factory=Evaluation)
+    keep: tuple[str, ...] = ()
+    rounds_kept: tuple[int, ...] = ()
+    tables: tuple[dict[str, Any], ...] = ()
+    figures: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.match(self.name):
+            raise ParameterError(
+                f"name={shown(self.name)}: expected small letters, digits, - and _, after a folder "
+                f"and / if there is one: it names files."
+            )
+        for name in ("data", "methods", "epsilons", "seeds", "metrics"):
+            if not getattr(self, name):
+                raise ParameterError(f"{name}: empty: expected at least one.")
+        for epsilon in self.epsilons:
+            validation.real("epsilons", epsilon, above=0)
+        for seed in self.seeds:
+            validation.whole("seeds", seed, least=0)
+        for data in self.data:
+            validation.one_of("split", self.split_of(data.name), SPLITS)
+        validation.optional(validation.real, "delta", self.delta, above=0, below=1)
+        for metric in self.metrics:
+            check_metric(metric)
+        for kept in self.keep:
+            validation.one_of("keep", kept, KEPT)
+
+    def split_of(self, data: str) -> Any:
+        """Return how a data set is split."""
+        return chosen(self.split, data) or SPLITS[0]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Experiments to be run together.
+
+    Args:
+        name: The name of the suite, or of its only experiment.
+        experiments: The experiments, each in one variant.
+    """
+
+    name: str
+    experiments: tuple[Experiment, ...]
+
+
+def chosen(value: Any, data: str) -> Any:
+    """Return what a mapping by the name of the data says; any other value as it is.
+
+    Example:
+        >>> chosen({"adult": 2000, "others": 0.1}, "bank"), chosen(5, "bank"), chosen({}, "bank")
+        (0.1, 5, None)
+    """
+    return value.get(data, value.get(OTHERS)) if isinstance(value, Mapping) else value
+
+
+def check_metric(name: str) -> str:
+    """Return the name of a metric if there is one.
+
+    Example:
+        >>> check_metric("5-wd")
+        '5-wd'
+        >>> check_metric("acuracy")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: metrics='acuracy': did you mean 'accuracy'?
+    """
+    if _KWAY.match(name):
+        return name
+    return validation.one_of("metrics", name, [*UTILITY, "1-wd", "2-tv", *OVERLAP])

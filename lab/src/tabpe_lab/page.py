@@ -1,0 +1,257 @@
+"""A page of results: what is made from records stands between marks, what people write around it.
+
+Where an experiment stands: a record for every run that its file names, made or not.
+
+    <!-- made: table high-order full utility -->
+    (a table, as Markdown)
+    <!-- end -->
+
+A block is one of `runs EXPERIMENT VARIANT`, `table EXPERIMENT VARIANT NAME` and `figure EXPERIMENT
+VARIANT NAME`. Remaking the page changes what is between the marks alone, and adds a section for
+each experiment that has results and is not on the page yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe_lab.exhibits import FigureEntry, case_of, figures_of, read_suite, tables_of
+from tabpe_lab.experiment import Experiment
+from tabpe_lab.figures import DEPTHS, read_depths, save_figure, write_depths
+from tabpe_lab.grid import REAL, Run, runs_of
+from tabpe_lab.records import FOLDER, Record, Status, read_records, record_of, results_path
+from tabpe_lab.runner import in_words
+from tabpe_lab.summary import DID_NOT_FIT, DONE, FAILED, NOT_RUN
+from tabpe_lab.tables import markdown, table_of
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where an experiment stands.
+
+    Args:
+        records: A record for every run that the file names, in the order of data and methods
+            there; those that were not made have the status `not run`.
+        others: How many records are of runs that the file does not name any more.
+    """
+
+    records: tuple[Record, ...]
+    others: int = 0
+
+
+def standing(experiment: Experiment, folder: Path = FOLDER) -> Standing:
+    """Return where an experiment stands.
+
+    Args:
+        experiment: The experiment, in one variant.
+        folder: Where its results are.
+    """
+    made = {
+        record.key: record
+        for record in read_records(results_path(experiment.name, experiment.variant, folder))
+    }
+    runs = sorted(runs_of(experiment), key=_place_in(experiment))
+    records = tuple(made.get(run.key) or record_of(run, cast(Status, NOT_RUN)) for run in runs)
+    named = {run.key for run in runs}
+    return Standing(records, sum(key not in named for key in made))
+
+
+def depths_of(
+    experiment: Experiment, entry: FigureEntry, folder: Path = FOLDER
+) -> Mapping[str, Mapping[int, float]] | None:
+    """Return what a figure of kind `order` shows: accuracy by depth of trees for each data set.
+
+    It is measured when it is asked for first, and kept beside the records.
+    """
+    if entry.kind != DEPTHS:
+        return None
+    path = results_path(experiment.name, experiment.variant, folder).with_suffix(".depths.json")
+    found = read_depths(path)
+    for run in runs_of(experiment):
+        name = case_of(run.data, run.data_options)
+        if run.method == REAL and name not in found:
+            found[name] = _accuracy_by_depth(run)
+            write_depths(path, found)
+    return found
+
+
+def _accuracy_by_depth(run: Run) -> dict[int, float]:
+    from tabpe.evaluation.metrics.correlation_order import order
+    from tabpe.evaluation.table_arrays import views
+    from tabpe_lab.task import task_of
+
+    task = task_of(run)
+    found = order(*views(task.schema, [task.train, task.test]))
+    if found is None:
+        return {}
+    return dict(zip(found.depths, (round(each, 6) for each in found.accuracy), strict=True))
+
+
+def _place_in(experiment: Experiment) -> Any:
+    """Return the place of a run in the order of the file: data, then methods, then seeds."""
+    data = {entry.name: place for place, entry in reversed(list(enumerate(experiment.data)))}
+    methods = {
+        entry.called or entry.name: place
+        for place, entry in reversed(list(enumerate(experiment.methods)))
+    }
+    return lambda run: (data[run.data], methods[run.called], run.seed)
+
+
+T = TypeVar("T")
+KINDS = ("runs", "table", "figure")
+REMARKS = "Remarks: none yet."
+_BLOCK = re.compile(r"<!-- made: ([^>]*?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a page takes its results from.
+
+    Args:
+        experiments: The folder of experiment files, named as the experiments; those of a
+            `folder/name` in that folder.
+        names: The experiments, in the order that new sections take.
+        results: The folder of the records.
+        pictures: The folder that figures are written to.
+        link: How the page names that folder.
+    """
+
+    experiments: Path
+    names: Sequence[str]
+    results: Path
+    pictures: Path
+    link: str = "pictures"
+
+
+def remade(text: str, sources: Sources) -> str:
+    """Return a page with all blocks made anew, and sections for results that it lacks.
+
+    Raises:
+        ParameterError: If a block asks for what there is not; names the block.
+    """
+    known = [match.split()[1:3] for match in _BLOCK.findall(text)]
+    missing = [pair for pair in with_results(sources) if list(pair) not in known]
+    whole = "\n\n".join([text.rstrip(), *(_section(*pair, sources) for pair in missing)]) + "\n"
+    return filled(whole, lambda block: _made(block, sources))
+
+
+def filled(text: str, make: Callable[[str], str]) -> str:
+    r"""Return a text with what is between marks made anew.
+
+    Example:
+        >>> page = "Ours:\n<!-- made: table a full b -->\nold\n<!-- end -->\nRemark.\n"
+        >>> print(filled(page, lambda block: f"[{block}]"), end="")
+        Ours:
+        <!-- made: table a full b -->
+        <BLANKLINE>
+        [table a full b]
+        <BLANKLINE>
+        <!-- end -->
+        Remark.
+    """
+
+    def anew(match: re.Match[str]) -> str:
+        return f"<!-- made: {match[1]} -->\n\n{make(match[1]).strip()}\n\n<!-- end -->"
+
+    return _BLOCK.sub(anew, text)
+
+
+def with_results(sources: Sources) -> list[tuple[str, str]]:
+    """Return the experiments that have results, each in the variant that says most."""
+    found = []
+    for name in sources.names:
+        for variant in ("full", "small", "quick"):
+            if results_path(name, variant, sources.results).exists():
+                found.append((name, variant))
+                break
+    return found
+
+
+def runs_line(experiment: Experiment, stands: Standing) -> str:
+    """Say which command made the runs, how they ended, and on what."""
+    counts: Counter[str] = Counter(record.status for record in stands.records)
+    ended = [
+        f"{counts[status]} {status}"
+        for status in (DONE, DID_NOT_FIT, FAILED, NOT_RUN)
+        if counts[status]
+    ]
+    done = [record for record in stands.records if record.status == DONE]
+    command = f"tabpe-lab run lab/experiments/{experiment.name}.yaml --variant {experiment.variant}"
+    took = in_words(sum(record.seconds or 0.0 for record in done))
+    lines = [
+        f"Remakes: {experiment.paper}." if experiment.paper else "",
+        f"`{command}`: {len(stands.records)} runs, {', '.join(ended)}; "
+        f"{took} of fitting and sampling.",
+        _machines(done),
+    ]
+    return "  \n".join(line for line in lines if line)
+
+
+def _machines(records: Iterable[Record]) -> str:
+    told = dict.fromkeys(
+        f"{run.machine['threads']} threads of {run.machine.get('processor', 'a processor')}"
+        for run in records
+        if "threads" in run.machine
+    )
+    return f"On {'; '.join(told)}." if told else ""
+
+
+def _section(name: str, variant: str, sources: Sources) -> str:
+    experiment = _experiment(name, variant, sources)
+    blocks = [f"runs {name} {variant}"]
+    blocks += [f"table {name} {variant} {entry['name']}" for entry in experiment.tables]
+    blocks += [f"figure {name} {variant} {entry['name']}" for entry in experiment.figures]
+    parts = [f"<!-- made: {block} -->\n<!-- end -->" for block in blocks]
+    return "\n\n".join([f"## {experiment.title}", *parts, REMARKS])
+
+
+def _made(block: str, sources: Sources) -> str:
+    kind, name, variant, *entry = _words(block)
+    experiment = _experiment(name, variant, sources)
+    stands = standing(experiment, sources.results)
+    if kind == "runs":
+        return runs_line(experiment, stands)
+    if kind == "table":
+        wanted = _named(tables_of(experiment.tables, where=name), entry[0], block)
+        if not any(record.status == DONE for record in stands.records):
+            return f"{wanted.title}: no run is done yet."
+        return markdown(table_of(wanted, stands.records, beside_paper=True))
+    figure = _named(figures_of(experiment.figures, where=name), entry[0], block)
+    file = f"{name.replace('/', '-')}-{figure.name}.svg"
+    sources.pictures.mkdir(parents=True, exist_ok=True)
+    save_figure(
+        figure,
+        stands.records,
+        sources.pictures / file,
+        folder=sources.results,
+        depths=depths_of(experiment, figure, sources.results),
+    )
+    return f"![{figure.title}]({sources.link}/{file})"
+
+
+def _words(block: str) -> Sequence[str]:
+    words = block.split()
+    if not words or words[0] not in KINDS or len(words) != (3 if words[0] == "runs" else 4):
+        raise ParameterError(
+            f"block {block!r}: expected 'runs EXPERIMENT VARIANT', or 'table' or 'figure' with "
+            f"EXPERIMENT VARIANT NAME."
+        )
+    return words
+
+
+def _experiment(name: str, variant: str, sources: Sources) -> Experiment:
+    (experiment,) = read_suite(sources.experiments / f"{name}.yaml", variant).experiments
+    return experiment
+
+
+def _named(entries: Sequence[T], name: str, block: str) -> T:
+    found = {getattr(entry, "name", ""): entry for entry in entries}
+    if name not in found:
+        raise ParameterError(f"block {block!r}: {did_you_mean(name, found)}")
+    return found[name]

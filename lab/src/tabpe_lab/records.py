@@ -1,0 +1,220 @@
+"""What is kept of a run: one line of JSON each, appended as runs end.
+
+Results of an experiment are in `<folder>/<name>.<variant>.jsonl`. A run that was made again has two
+lines with the same key; the last one counts. What is too large for a line is beside it, in
+`<folder>/<name>.<variant>/<key>.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tabpe._utils import files, serialization
+from tabpe.errors import ArchiveError, OutputError
+from tabpe_lab.grid import Run
+
+FOLDER = Path("lab/results")
+Status = Literal["done", "did not fit", "failed"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run.
+
+    Args:
+        experiment: The name of the experiment.
+        variant: Its variant.
+        key: Digest of all that defines the run.
+        data: The name of the data set.
+        data_options: What its loader was given.
+        method: The name of the method.
+        called: What tables call it.
+        settings: The settings of the method that the experiment names, this run's values.
+        epsilon: The budget; None for `real`.
+        delta: The delta that was asked for; None if the run ended before it was known.
+        seed: The seed of the run.
+        split: `authors` or `seed`.
+        status: How it ended.
+        reason: Why it did not fit or failed; empty if it is done.
+        limits: What it might take: `seconds`, `gigabytes`.
+        seconds: Fitting and sampling, by a clock in its process; None if it did not end.
+        peak_megabytes: The most memory that the process and its children held.
+        rows: Training rows.
+        synthetic_rows: Synthetic rows.
+        certified_epsilon: What the certificate says; None for `real`.
+        metrics: By name. One that this data does not define is left out. `validation_accuracy` and
+            the like are of the validation rows; the others of the test rows.
+        evaluation: How it was measured: sizes, learner that was chosen, rows compared, seconds.
+        versions: Of the packages that matter.
+        machine: Processor, cores, memory, threads that the run was given.
+        made: When it ended, UTC.
+        extra: The name of the file beside, if there is one.
+    """
+
+    experiment: str
+    variant: str
+    key: str
+    data: str
+    method: str
+    called: str
+    seed: int
+    split: str
+    status: Status
+    data_options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    epsilon: float | None = None
+    delta: float | None = None
+    reason: str = ""
+    limits: dict[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    peak_megabytes: float | None = None
+    rows: int | None = None
+    synthetic_rows: int | None = None
+    certified_epsilon: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, Any] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+    made: str = ""
+    extra: str | None = None
+
+    def to_line(self) -> str:
+        """Return the record as one line of JSON, without its end.
+
+        Example:
+            >>> record = Record("a", "quick", "0f", "hospital", "real", "real", 0, "seed", "done")
+            >>> of_line(record.to_line(), where="a line") == record
+            True
+        """
+        plain = asdict(self)
+        plain["metrics"] = {k: v for k, v in self.metrics.items() if math.isfinite(v)}
+        return json.dumps(plain, allow_nan=False, ensure_ascii=False)
+
+
+def record_of(run: Run, status: Status) -> Record:
+    """Return what is known of a run before it was made."""
+    return Record(
+        experiment=run.experiment,
+        variant=run.variant,
+        key=run.key,
+        data=run.data,
+        method=run.method,
+        called=run.called,
+        seed=run.seed,
+        split=run.split,
+        status=status,
+        data_options=run.data_options,
+        settings=run.settings,
+        epsilon=run.epsilon,
+    )
+
+
+def of_line(line: str, *, where: str) -> Record:
+    """Return the record that a line stands for.
+
+    Raises:
+        ArchiveError: If it is none; names the place.
+    """
+    try:
+        plain = serialization.strict_json(line)
+    except (ValueError, RecursionError) as error:
+        raise ArchiveError(f"{where}: not a record ({error}).") from None
+    return serialization.read(Record, plain, where=where)
+
+
+def results_path(experiment: str, variant: str, folder: Path = FOLDER) -> Path:
+    """Return the file that holds the results of an experiment.
+
+    Example:
+        >>> results_path("xor", "quick").name
+        'xor.quick.jsonl'
+    """
+    return folder / f"{experiment}.{variant}.jsonl"
+
+
+def extra_path(record: Record, folder: Path = FOLDER) -> Path | None:
+    """Return the file with what is kept beside a record, if there is one."""
+    beside = results_path(record.experiment, record.variant, folder).with_suffix("")
+    return None if record.extra is None else beside / record.extra
+
+
+def read_records(path: Path) -> list[Record]:
+    """Return the records of a file, the last of each key, in the order of their first lines.
+
+    A file that is not there has none. A last line without an end is of a run that was cut off while
+    it was written, and is left out.
+
+    Raises:
+        ArchiveError: If a line can not be read; names the file and the line.
+    """
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    found: dict[str, Record] = {}
+    for place, line in enumerate(lines, start=1):
+        record = of_line(line, where=f"{path}: line {place}")
+        found[record.key] = record
+    return list(found.values())
+
+
+def append(path: Path, record: Record) -> None:
+    """Add a record to a file in one write that reaches the disk.
+
+    Raises:
+        OutputError: If it can not be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _mend(path)
+        with path.open("ab", buffering=0) as file:
+            file.write(f"{record.to_line()}\n".encode())
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+def write_extra(path: Path, content: Mapping[str, Any]) -> None:
+    """Write what is kept beside a record."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_text(path, json.dumps(content, allow_nan=False) + "\n")
+
+
+def to_parquet(records: Iterable[Record], path: Path) -> None:
+    """Write records as a table: one row each, metrics as columns, what is nested as JSON."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [_flat(record) for record in records]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = pa.table({name: [row.get(name) for row in rows] for name in names})
+
+    def fill(file: Any) -> None:
+        pq.write_table(table, file)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, fill)
+
+
+def _flat(record: Record) -> dict[str, Any]:
+    plain = asdict(record)
+    metrics: dict[str, Any] = plain.pop("metrics")
+    nested = {
+        name: json.dumps(value) for name, value in plain.items() if isinstance(value, Mapping)
+    }
+    return {**plain, **nested, **metrics}
+
+
+def _mend(path: Path) -> None:
+    """Cut off a last line that has no end: the run that it is of will be made again."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)

@@ -1,0 +1,646 @@
+"""From runs to a table: means over seeds, ranked, with notes on what they are of.
+
+Parts of a table, before it is written in any format.
+
+Methods against one of them: beside each mean of a table, by how much it differs.
+
+    tables:
+      - {name: gain, title: Gain, rows: [case, method], metrics: [accuracy, 1-wd], against: Paper}
+      - {name: overall, title: Over all data, rows: [method], metrics: [accuracy], against: Paper}
+
+Where rows name no data, means are over data sets: each counts once, whatever its seeds, and the
+interval tells how the difference varies from data set to data set.
+
+What stands below a table: what its numbers are of, and what was chosen or left out.
+
+Tables as text: for a terminal, as Markdown and as LaTeX. What they say is escaped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe_lab.exhibits import (
+    METHODS,
+    REAL,
+    Measure,
+    TableEntry,
+    is_real,
+    keep_records,
+    label_of,
+    labels_of,
+    measure,
+    ordered,
+    title_of,
+    value_of,
+)
+from tabpe_lab.records import Record
+from tabpe_lab.summary import (
+    CONFIDENCE,
+    DID_NOT_FIT,
+    DONE,
+    FAILED,
+    Difference,
+    Key,
+    Printed,
+    Spread,
+    Summary,
+    by_factor,
+    grouped,
+    paired,
+    printed,
+    summaries,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+
+Mark = Literal["plain", "best", "second", "bound", "words"]
+NOTHING = "-"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what it says, and how it stands among the others of its column.
+
+    Args:
+        text: What it says.
+        mark: `best`, `second`, `bound` for what is not ranked, `words` for what is no number.
+    """
+
+    text: str
+    mark: Mark = "plain"
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column.
+
+    Args:
+        title: The name of a measure.
+        arrow: Which way is better.
+        beside: Whether it belongs to the column before it.
+    """
+
+    title: str
+    arrow: str = ""
+    beside: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.arrow}".rstrip()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: what it is about, and its cells."""
+
+    heads: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, before it is written in any format.
+
+    Args:
+        title: What it shows.
+        heads: Titles of the columns that say what a row is about.
+        columns: Heads of the other columns.
+        rows: The rows; those that differ in their last head alone are ranked together.
+        notes: What the numbers are of.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+Cells = dict[Key, Cell]
+EACH_BY_ITSELF = f"each of {CONFIDENCE:.0%} by itself, whatever their number"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs, by what a table tells apart and by their data.
+
+    Args:
+        entry: What the table holds.
+        groups: The runs; the first part of a key is the data, where the rows name none.
+
+    Example:
+        >>> entry = TableEntry("a", "A", ("accuracy",), rows=("case", "method"), against="Paper")
+        >>> Comparison.of(entry, []).found
+        {}
+    """
+
+    entry: TableEntry
+    groups: Mapping[Key, Sequence[Record]]
+
+    @classmethod
+    def of(cls, entry: TableEntry, records: Sequence[Record]) -> Comparison:
+        """Return the comparison that a table asks for.
+
+        Raises:
+            ParameterError: If no run is of the method that the others are compared with.
+        """
+        known = dict.fromkeys(record.called for record in records)
+        if records and entry.against not in known:
+            hint = did_you_mean(entry.against, known)
+            raise ParameterError(f"{entry.name}: against={entry.against!r}: no such method: {hint}")
+        fields = _fields(entry)
+        return cls(entry, grouped(records, lambda run: tuple(value_of(run, f) for f in fields)))
+
+    @property
+    def found(self) -> dict[Key, Summary]:
+        """What is shown of the runs in each place."""
+        runs = [run for group in self.groups.values() for run in group]
+        found = summaries(runs, _fields(self.entry), self.entry.metrics, where=self.entry.name)
+        if not self.entry.over_data:
+            return found
+        return {key: _over_data([found[each] for each in keys]) for key, keys in self._places()}
+
+    def columns(self, shown: Measure) -> list[tuple[Column, Cells]]:
+        """Return what stands beside the means of a measure."""
+        apart = f"against {label_of('method', self.entry.against)}"
+        if not self.entry.over_data:
+            cells = {key: _cell(self._difference(key, shown), shown) for key in self.groups}
+            return [(Column(apart, beside=True), cells)]
+        means: Cells = {}
+        counts: Cells = {}
+        for key, keys in self._places():
+            each = [found for one in keys if (found := self._difference(one, shown))]
+            over = Difference.of([one.mean for one in each]) if each else None
+            means[key], counts[key] = _cell(over, shown), _counted(each, shown)
+        return [
+            (Column(apart, beside=True), means),
+            (Column("better / worse / data", beside=True), counts),
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the numbers beside are of."""
+        against = label_of("method", self.entry.against)
+        kinds = dict.fromkeys(by_factor(measure(name)) for name in self.entry.metrics)
+        how = " or ".join("as a factor" if factor else "in points" for factor in kinds)
+        if not self.entry.over_data:
+            told = f"Against {against}: seed by seed, {how}, with Student's interval for the mean"
+            return (f"{told}, {EACH_BY_ITSELF}.",)
+        told = f"Against {against}: the mean over data sets of their mean differences, {how}"
+        better = (
+            "Better and worse: data sets whose own interval over seeds leaves out no difference"
+        )
+        return (f"{told}, with Student's interval over data sets.", f"{better}, {EACH_BY_ITSELF}.")
+
+    def _places(self) -> list[tuple[Key, list[Key]]]:
+        places: dict[Key, list[Key]] = {}
+        for key in self.groups:
+            places.setdefault(key[1:], []).append(key)
+        return list(places.items())
+
+    def _difference(self, key: Key, shown: Measure) -> Difference | None:
+        """Return by how much the runs in one place differ; None for those compared with."""
+        other = (*key[:-1], self.entry.against)
+        if key == other or other not in self.groups:
+            return None
+        return paired(self.groups[key], self.groups[other], shown)
+
+
+def _fields(entry: TableEntry) -> tuple[str, ...]:
+    return ("case", *entry.rows) if entry.over_data else entry.rows
+
+
+def _over_data(summaries_: Sequence[Summary]) -> Summary:
+    """Return the mean over data sets, each of which counts once."""
+    done = [each for each in summaries_ if each.outcome == DONE]
+    if not done:
+        return summaries_[0]
+    names = dict.fromkeys(name for each in done for name in each.values)
+    values = {
+        name: Spread(Spread.of([e.values[name].mean for e in done if name in e.values]).mean)
+        for name in names
+    }
+    return Summary(DONE, values, seeds=min(each.seeds for each in done))
+
+
+def _cell(found: Difference | None, shown: Measure) -> Cell:
+    return Cell(NOTHING, "words") if found is None else Cell(told(found, shown))
+
+
+def told(found: Difference, shown: Measure) -> str:
+    """Return a difference as text: in points, or as a factor.
+
+    Example:
+        >>> told(Difference(0.052, 0.041, 0.063, 5), measure("accuracy"))
+        '+5.20 (+4.10 to +6.30)'
+        >>> told(Difference(math.log(0.5)), measure("1-wd"))
+        'x 0.50'
+    """
+
+    def written(value: float) -> str:
+        return f"{math.exp(value):.2f}" if by_factor(shown) else f"{shown.scale * value:+.2f}"
+
+    sign = "x " if by_factor(shown) else ""
+    interval = ""
+    if found.low is not None and found.high is not None:
+        interval = f" ({written(found.low)} to {written(found.high)})"
+    return f"{sign}{written(found.mean)}{interval}"
+
+
+def _counted(found: Sequence[Difference], shown: Measure) -> Cell:
+    """Return on how many data sets a method is better, and on how many worse."""
+    if not found:
+        return Cell(NOTHING, "words")
+    up, down = (sum(each.sign == sign for each in found) for sign in (1, -1))
+    better, worse = (down, up) if shown.better == "lower" else (up, down)
+    return Cell(f"{better} / {worse} / {len(found)}")
+
+
+QUICK = "quick"
+BOUND = f"{METHODS[REAL]}: trained on the real rows, not private, not ranked."
+CUT = "Variant quick: few rows and cheap settings, not to be compared with others."
+PRINTED = "The paper's numbers are as printed there, of three splits."
+
+
+def notes_of(
+    entry: TableEntry,
+    found: Mapping[Key, Summary],
+    records: Sequence[Record],
+    *,
+    beside_paper: bool = False,
+) -> tuple[str, ...]:
+    """Return the notes of a table.
+
+    Args:
+        entry: What the table holds.
+        found: What is shown, by the values of its rows.
+        records: The runs that it is of.
+        beside_paper: Whether the numbers of the paper stand beside ours.
+    """
+    return (
+        _seeds(entry, found, records),
+        *([BOUND] if any(is_real(key, entry.rows) for key in found) else []),
+        *_choices(entry, found),
+        *_endings(entry, found),
+        *([CUT] if any(run.variant == QUICK for run in records) else []),
+        *([PRINTED] if beside_paper else []),
+    )
+
+
+def _seeds(entry: TableEntry, found: Mapping[Key, Summary], records: Sequence[Record]) -> str:
+    done = {key: summary.seeds for key, summary in found.items() if summary.outcome == DONE}
+    if not done:
+        return "No run is done yet."
+    usual = max(done.values())
+    epsilons = sorted({run.epsilon for run in records if run.epsilon is not None})
+    budget = f" at epsilon {epsilons[0]:g}" if len(epsilons) == 1 else ""
+    many = f"Means of {usual} seeds with the standard deviation of a sample"
+    if entry.over_data:
+        many = f"Means over data sets, of {usual} seeds each{',' if budget else ''}"
+    fewer = [f"{_named(key, entry)}: {count}" for key, count in done.items() if count < usual]
+    note = f"{many if usual > 1 else 'Of one seed'}{budget}."
+    return note + (f" Fewer seeds: {'; '.join(fewer)}." if fewer else "")
+
+
+def _choices(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
+    """Say which settings were taken, by what."""
+    chosen: dict[str, list[str]] = {}
+    for key, summary in found.items():
+        if summary.chosen_by and summary.chosen:
+            place = f"{_named(key, entry)}: {summary.chosen}"
+            chosen.setdefault(summary.chosen_by, []).append(place)
+    return [
+        f"Best setting of each method by {_low(measure(rule).title)}: {'; '.join(places)}."
+        for rule, places in chosen.items()
+    ]
+
+
+def _endings(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
+    """Say why runs did not fit or failed, where no other run stands in their place."""
+    ended: dict[str, list[str]] = {}
+    for key, summary in found.items():
+        for reason in summary.reasons if summary.outcome in {DID_NOT_FIT, FAILED} else ():
+            ended.setdefault(f"{summary.outcome}: {reason}", []).append(_named(key, entry))
+    return [f"{'; '.join(places)}: {how.rstrip('.')}." for how, places in ended.items()]
+
+
+def _named(key: Key, entry: TableEntry) -> str:
+    return ", ".join(labels_of(key, entry.rows))
+
+
+def _low(title: str) -> str:
+    return title if title.isupper() else title[0].lower() + title[1:]
+
+
+def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool = False) -> Table:
+    """Return a table of runs.
+
+    Args:
+        entry: What it shall hold.
+        records: The runs, those that are planned and were not made among them.
+        beside_paper: Whether the numbers of the paper stand beside ours.
+    """
+    wanted = keep_records(records, entry.where)
+    compared = Comparison.of(entry, wanted) if entry.against else None
+    found = _in_order(
+        compared.found
+        if compared
+        else summaries(wanted, entry.rows, entry.metrics, where=entry.name)
+    )
+    paper = printed(entry.paper) if beside_paper and entry.paper else None
+    columns: list[tuple[Column, dict[Key, Cell]]] = []
+    for name in _measured(entry, found):
+        columns.append(_ours(measure(name), found, entry.rows, is_first=not columns))
+        if compared:
+            columns += compared.columns(measure(name))
+        if paper is not None:
+            columns.append(_theirs(measure(name), found, entry.rows, paper))
+    return Table(
+        title=entry.title,
+        heads=tuple(title_of(name).capitalize() for name in entry.rows),
+        columns=tuple(column for column, _ in columns),
+        rows=tuple(
+            Row(labels_of(key, entry.rows), tuple(cells[key] for _, cells in columns))
+            for key in found
+        ),
+        notes=(
+            *notes_of(entry, found, wanted, beside_paper=paper is not None),
+            *(compared.notes if compared else ()),
+        ),
+    )
+
+
+def ranked(values: Mapping[Key, float], better: str) -> dict[Key, Mark]:
+    """Return which values are best and second; equal ones share their mark.
+
+    Example:
+        >>> ranked({("a",): 0.5, ("b",): 0.5, ("c",): 0.4}, "higher")
+        {('a',): 'best', ('b',): 'best', ('c',): 'second'}
+    """
+    if better == "neither":
+        return dict.fromkeys(values, "plain")
+    order = sorted(set(values.values()), reverse=better == "higher")
+    marks: dict[float, Mark] = dict(zip(order, ("best", "second"), strict=False))
+    return {key: marks.get(value, "plain") for key, value in values.items()}
+
+
+def written(spread: Spread, shown: Measure) -> str:
+    """Return a mean and its spread as text.
+
+    Example:
+        >>> written(Spread(0.4938, 0.0046, 3), measure("accuracy"))
+        '49.38 ± 0.46'
+        >>> written(Spread(12.34), measure("seconds"))
+        '12.3'
+    """
+    mean = shown.written(spread.mean)
+    return mean if spread.std is None else f"{mean} ± {shown.written(spread.std)}"
+
+
+def _in_order(found: Mapping[Key, Summary]) -> dict[Key, Summary]:
+    """Return what was found as it came, what belongs together after each other, sizes rising."""
+    order: dict[Key, list[Key]] = {}
+    for key in found:
+        order.setdefault(key[:-1], []).append(key)
+    return {
+        (*rest, last): found[*rest, last]
+        for rest, group in order.items()
+        for last in ordered(key[-1] for key in group)
+    }
+
+
+def _measured(entry: TableEntry, found: Mapping[Key, Summary]) -> Sequence[str]:
+    """Return the measures that any run has; all of them while none is done."""
+    known = {name for summary in found.values() for name in summary.values}
+    return [name for name in entry.metrics if name in known] or entry.metrics
+
+
+def _ours(
+    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], *, is_first: bool
+) -> tuple[Column, dict[Key, Cell]]:
+    """Return the column of a measure. How runs ended is said in the first one alone."""
+    title = f"{shown.title} ({shown.unit})" if shown.unit else shown.title
+    cells: dict[Key, Cell] = {}
+    for key, summary in found.items():
+        spread = summary.values.get(shown.name)
+        if spread is not None:
+            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
+        else:
+            cells[key] = Cell(_ending(summary) if is_first else NOTHING, "words")
+    return Column(title, shown.arrow), cells | _marked(cells, shown)
+
+
+def _marked(cells: Mapping[Key, Cell], shown: Measure) -> dict[Key, Cell]:
+    """Return the cells that rank first or second among their peers."""
+    peers: dict[Key, dict[Key, float]] = {}
+    for key, cell in cells.items():
+        if cell.mark == "plain":
+            # As shown: what the table can not tell apart shares a rank.
+            peers.setdefault(key[:-1], {})[key] = float(cell.text.partition(" ")[0])
+    return {
+        key: replace(cells[key], mark=mark)
+        for group in peers.values()
+        if len(group) > 1
+        for key, mark in ranked(group, shown.better).items()
+    }
+
+
+def _ending(summary: Summary) -> str:
+    if summary.outcome == DONE:
+        return NOTHING
+    return f"{summary.outcome} ({summary.limit})" if summary.limit else summary.outcome
+
+
+def _theirs(
+    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], paper: Printed
+) -> tuple[Column, dict[Key, Cell]]:
+    """Return the column of the paper's numbers, which are not ranked again."""
+    cells = {key: Cell(NOTHING, "words") for key in found}
+    for key in found:
+        spread = paper.value(key, shown.name)
+        if spread is not None:
+            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
+    return Column("paper", beside=True), cells
+
+
+FORMATS = ("terminal", "markdown", "latex")
+_STYLES = {"best": "bold", "second": "underline", "bound": "italic", "words": "dim"}
+_MARKDOWN = {"best": "**{}**", "second": "<u>{}</u>", "bound": "*{}*"}
+_LATEX = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "bound": r"\textit{{{}}}"}
+_LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+} | {sign: f"\\{sign}" for sign in "&%$#_{}"}
+_LATEX_ANY = re.compile("|".join(map(re.escape, _LATEX_SIGNS)))
+_MARKDOWN_ANY = re.compile(r"([\\|*_<>`\[\]])")
+
+
+def markdown(table: Table, *, title: bool = True) -> str:
+    r"""Return a table as Markdown.
+
+    Example:
+        >>> from tabpe_lab.tables import Column
+        >>> rows = (Row(("a|b",), (Cell("1.00", "best"),)), Row(("c",), (Cell("0.50", "second"),)))
+        >>> print(markdown(Table("T", ("Method",), (Column("AUC", "↑"),), rows, ())), end="")
+        **T**
+        <BLANKLINE>
+        | Method | AUC ↑ |
+        |---|---:|
+        | a\|b | **1.00** |
+        | c | <u>0.50</u> |
+    """
+    heads = [*map(_plain_markdown, table.heads), *(str(column) for column in table.columns)]
+    lines = [f"**{_plain_markdown(table.title)}**", ""] if title else []
+    lines += [f"| {' | '.join(heads)} |"]
+    lines += ["|" + "---|" * len(table.heads) + "---:|" * len(table.columns)]
+    for heads_shown, row in _sparse(table.rows):
+        cells = [_marked_text(cell, _MARKDOWN, _plain_markdown) for cell in row.cells]
+        lines.append(f"| {' | '.join([*map(_plain_markdown, heads_shown), *cells])} |")
+    lines += ["", *(f"{_plain_markdown(note)}  " for note in table.notes)] if table.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def latex(table: Table) -> str:
+    r"""Return a table as LaTeX, for the package booktabs.
+
+    Example:
+        >>> from tabpe_lab.tables import Column
+        >>> rows = (Row(("a_b",), (Cell("1.00 ± 0.10", "best"),)),)
+        >>> text = latex(Table("50%", ("Method",), (Column("AUC", "↑"),), rows, ()))
+        >>> "a\\_b & \\textbf{1.00 $\\pm$ 0.10}" in text
+        True
+    """
+    letters = "l" * len(table.heads) + "r" * len(table.columns)
+    heads = [*table.heads, *(str(column) for column in table.columns)]
+    lines = [r"\begin{table}", r"  \centering", rf"  \begin{{tabular}}{{{letters}}}"]
+    lines += [r"    \toprule", f"    {' & '.join(map(_plain_latex, heads))} \\\\", r"    \midrule"]
+    for place, (heads_shown, row) in enumerate(_sparse(table.rows)):
+        if place and len(heads_shown) > 1 and heads_shown[0]:
+            lines.append(r"    \midrule")
+        cells = [_marked_text(cell, _LATEX, _plain_latex) for cell in row.cells]
+        lines.append(f"    {' & '.join([*map(_plain_latex, heads_shown), *cells])} \\\\")
+    caption = " ".join((f"{table.title}.", *table.notes))
+    lines += [r"    \bottomrule", r"  \end{tabular}", rf"  \caption{{{_plain_latex(caption)}}}"]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def show(table: Table, console: Console) -> None:
+    """Print a table in a terminal; columns that are too many for its width go below the first.
+
+    Args:
+        table: The table.
+        console: Where to; its width decides.
+    """
+    from rich.text import Text
+
+    console.print(Text(table.title, style="bold"))
+    for block in _blocks(table, console):
+        console.print(_rich(table, block))
+        console.print()
+    for note in table.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _blocks(table: Table, console: Console) -> Iterator[list[int]]:
+    """Yield places of columns, as many at a time as the terminal is wide."""
+    from rich.measure import Measurement
+
+    options = console.options.update(max_width=10_000)
+    block: list[int] = []
+    for together in _together(table):
+        grown = _rich(table, [*block, *together])
+        if block and Measurement.get(console, options, grown).maximum > console.width:
+            yield block
+            block = []
+        block += together
+    yield block
+
+
+def _together(table: Table) -> list[list[int]]:
+    """Return places of columns that are not to be parted."""
+    found: list[list[int]] = []
+    for place, column in enumerate(table.columns):
+        if column.beside:
+            found[-1].append(place)
+        else:
+            found.append([place])
+    return found
+
+
+def _rich(table: Table, places: Sequence[int]) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for head in table.heads:
+        drawn.add_column(Text(head))
+    for place in places:
+        drawn.add_column(Text(str(table.columns[place])), justify="right", no_wrap=True)
+    sparse = list(_sparse(table.rows))
+    starts = [place for place, (heads, _) in enumerate(sparse) if heads[0]]
+    stacked = _stacked([heads for heads, _ in sparse])
+    for place, (_, row) in enumerate(sparse):
+        cells = (_styled(row.cells[column]) for column in places)
+        is_last = len(table.heads) > 1 and place + 1 in starts
+        drawn.add_row(*map(Text, stacked[place]), *cells, end_section=is_last)
+    return drawn
+
+
+def _stacked(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return heads whose first one goes on in the empty places below it, to be narrow."""
+    found: list[tuple[str, ...]] = []
+    words: list[str] = []
+    for place, heads in enumerate(rows):
+        if heads[0]:
+            below = itertools.takewhile(lambda later: not later[0], rows[place + 1 :])
+            words = heads[0].split()
+            if len(words) > 1 + sum(1 for _ in below):
+                words = [heads[0]]
+        found.append((words.pop(0) if words else "", *heads[1:]))
+    return found
+
+
+def _styled(cell: Cell) -> Text:
+    from rich.text import Text
+
+    return Text(cell.text, style=_STYLES.get(cell.mark, ""))
+
+
+def _sparse(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], Row]]:
+    """Yield rows with their heads, where a head that stands above already is left out."""
+    before: tuple[str, ...] = ()
+    for row in rows:
+        same = 0
+        while same < len(row.heads) - 1 and row.heads[: same + 1] == before[: same + 1]:
+            same += 1
+        yield ("",) * same + row.heads[same:], row
+        before = row.heads
+
+
+def _marked_text(cell: Cell, marks: dict[str, str], escape: Callable[[str], str]) -> str:
+    return marks.get(cell.mark, "{}").format(escape(cell.text))
+
+
+def _plain_markdown(text: str) -> str:
+    return _MARKDOWN_ANY.sub(r"\\\1", text)
+
+
+def _plain_latex(text: str) -> str:
+    return _LATEX_ANY.sub(lambda match: _LATEX_SIGNS[match[0]], text)

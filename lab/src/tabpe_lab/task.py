@@ -1,0 +1,118 @@
+"""The data of a run: what a method is given, and what its rows are measured by."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe._utils import validation as _validate
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe.io.example import hospital_schema, hospital_table
+from tabpe.schema import Schema
+from tabpe_lab.datasets import Dataset, load, names
+from tabpe_lab.datasets.dataset import split
+from tabpe_lab.grid import Run
+
+TRAIN_ROWS, HOSPITAL = "train_rows", "hospital"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A data set, split.
+
+    Args:
+        schema: What is public about it.
+        train: The rows that are taken to be private.
+        validation: Rows to choose by.
+        test: Rows to measure by.
+        shares: The share of each class in the training rows.
+        delta: The delta of the promise.
+    """
+
+    schema: Schema
+    train: pa.Table
+    validation: pa.Table
+    test: pa.Table
+    shares: Mapping[Any, float]
+    delta: float
+
+
+def task_of(run: Run) -> Task:
+    """Load the data of a run.
+
+    Raises:
+        ParameterError: If an option is not known.
+        DataError: If the data is not there.
+    """
+    options = dict(run.data_options)
+    wanted = options.pop(TRAIN_ROWS, None)
+    found = _load(run.data, split_seed=run.seed if run.split == "seed" else None, **options)
+    if wanted is not None:
+        few = _fewer(found.train, _validate.whole(TRAIN_ROWS, wanted, least=2), run.seed)
+        found = dataclasses.replace(found, train=few)
+    return Task(
+        schema=found.schema,
+        train=found.train,
+        validation=found.validation,
+        test=found.test,
+        shares=found.shares,
+        delta=usual_delta(found.train.num_rows) if run.delta is None else run.delta,
+    )
+
+
+def usual_delta(rows: int) -> float:
+    """Return the delta of the paper: 1 / (n ln n).
+
+    Example:
+        >>> f"{usual_delta(7152):.2e}"
+        '1.58e-05'
+    """
+    return 1 / (rows * math.log(max(rows, 3)))
+
+
+def check_data(name: str) -> None:
+    """Refuse a data set that there is not.
+
+    Raises:
+        ParameterError: If there is none of that name.
+    """
+    known = (HOSPITAL, *names())
+    if name not in known:
+        raise ParameterError(f"data: {name!r}: {did_you_mean(name, known)}")
+
+
+def _load(name: str, *, split_seed: int | None, **options: Any) -> Dataset:
+    if name == HOSPITAL:
+        return _hospital(split_seed or 0, **options)
+    return load(name, split_seed=split_seed, **options)
+
+
+def _fewer(table: pa.Table, rows: int, seed: int) -> pa.Table:
+    if rows > table.num_rows:
+        raise ParameterError(f"{TRAIN_ROWS}={rows}: there are {table.num_rows:,} training rows.")
+    chosen = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
+    return table.take(pa.array(np.sort(chosen)))
+
+
+def _hospital(seed: int, rows: int = 5000) -> Dataset:
+    """Return the table of the demo, split: an experiment on it needs no files."""
+    schema = hospital_schema()
+    parts = split(hospital_table(rows), str(schema.label), seed)
+    return Dataset(
+        name=HOSPITAL,
+        title="Hospital (made up)",
+        schema=schema,
+        train=parts.train,
+        validation=parts.validation,
+        test=parts.test,
+        order="simulated",
+        source="tabpe.io.example",
+        licence="none needed: drawn by tabpe",
+        split=f"70/15/15, stratified, seed {seed}",
+    )

@@ -1,0 +1,216 @@
+"""One run, in a process of its own: `python -m tabpe_lab.worker`.
+
+What a run ran on.
+
+It reads one line of JSON, the run and the memory it may take, and tells in lines of JSON what it
+has come to: `loaded`, `made`, then `done`, or `ended` with the reason. When the other end of its
+input closes, whoever started it is gone, and it ends with all that it started.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+
+from tabpe import __version__
+from tabpe._utils import serialization
+from tabpe._utils.resources import usable_cores
+from tabpe.errors import CapacityError, TabpeError
+from tabpe_lab.evaluate import measured
+from tabpe_lab.grid import Run
+from tabpe_lab.methods import Made, maker_of, warm_up
+from tabpe_lab.task import Task, task_of
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting", "pot")
+FURTHER = ("mbi", "jax", "torch", "tabicl")
+CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+_STATUS = Path("/proc/self/status")
+
+
+def versions() -> dict[str, Any]:
+    """Return the versions of what decides the figures; of the further ones those installed.
+
+    Example:
+        >>> versions()["tabpe"] == __version__
+        True
+    """
+    found = {name: version_of(name) for name in (*PACKAGES, *FURTHER)}
+    installed = {name: version for name, version in found.items() if version is not None}
+    return {"tabpe": __version__, "python": platform.python_version(), **installed}
+
+
+def machine() -> dict[str, Any]:
+    """Return the processor, the cores that this process may use, and the memory.
+
+    Example:
+        >>> machine()["threads"] <= machine()["cores"]
+        True
+    """
+    return {
+        "processor": system_field(CPU, "model name") or platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": usable_cores(),
+        "memory": system_field(_MEMORY, "MemTotal"),
+        "system": platform.system(),
+    }
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process ever held; 0 where the system does not tell."""
+    words = system_field(_STATUS, "VmHWM").split()
+    return int(words[0]) / 1024 if words else 0.0
+
+
+def system_field(file: Path, name: str) -> str:
+    """Return a field of a file of the system; nothing where there is none."""
+    if not file.exists():
+        return ""
+    lines = file.read_text().splitlines()
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
+    return next(found, "")
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of a package; None if it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+LOADED, MADE, DONE, ENDED = "loaded", "made", "done", "ended"
+# Libraries reserve more than they use: this limit is for a single request that is far too large.
+RESERVED_BEYOND = 2.0
+DIGITS = 6
+OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory", "bad_alloc")
+Tell = Callable[[str, Mapping[str, Any]], None]
+
+
+def run_one(run: Run, tell: Tell) -> None:
+    """Load the data, make synthetic rows, measure them, and tell what came of each."""
+    make, task = maker_of(run), task_of(run)
+    warm_up(run)
+    tell(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
+    made = make(task)
+    tell(
+        MADE,
+        {
+            "seconds": round(made.seconds, 4),
+            "synthetic_rows": made.table.num_rows,
+            "certified_epsilon": made.certified_epsilon,
+            "peak_megabytes": peak_megabytes(),
+        },
+    )
+    found = measured(task, made.table, run.metrics, run.evaluate)
+    tell(
+        DONE,
+        {
+            "metrics": _rounded(found.metrics),
+            "evaluation": {**asdict(run.evaluate), **found.notes},
+            "versions": versions(),
+            "machine": machine(),
+            "extra": _extra(run, task, made),
+        },
+    )
+
+
+def _extra(run: Run, task: Task, made: Made) -> dict[str, Any] | None:
+    """Return what is kept beside the record."""
+    most, kept = run.evaluate.kept_rows, dict[str, Any]()
+    if "rows" in run.keep:
+        kept["rows"] = _columns(made.table, most)
+        kept["real_rows"] = _columns(task.train, most)
+    if "rounds" in run.keep:
+        kept["rounds"] = {
+            str(number): {
+                "rows": _columns(table, most),
+                "metrics": _rounded(measured(task, table, run.metrics, run.evaluate).metrics),
+            }
+            for number, table in made.rounds.items()
+        }
+    return kept or None
+
+
+def _columns(table: pa.Table, most: int) -> dict[str, list[Any]]:
+    """Return the first rows of a table, column by column."""
+    columns = table[:most].to_pydict()
+    return {
+        name: [round(v, DIGITS) if isinstance(v, float) else v for v in values]
+        for name, values in columns.items()
+    }
+
+
+def _rounded(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {k: round(float(v), DIGITS) for k, v in metrics.items() if math.isfinite(v)}
+
+
+def ended(error: BaseException) -> dict[str, Any]:
+    """Return how a run ended that an error stopped, and why.
+
+    Example:
+        >>> ended(MemoryError())["fits"], ended(ValueError("no"))
+        (False, {'fits': True, 'reason': 'ValueError: no'})
+    """
+    named = type(error).__name__
+    if isinstance(error, MemoryError) or any(mark in str(error) for mark in OUT_OF_MEMORY):
+        return {"fits": False, "reason": "out of memory: asked for more than the limit"}
+    told = str(error) if isinstance(error, TabpeError) else f"{named}: {error}"
+    return {"fits": not isinstance(error, CapacityError), "reason": " ".join(told.split())}
+
+
+def main() -> None:
+    """Run what the input says."""
+    out = _own_output()
+    told = serialization.strict_json(sys.stdin.readline())
+    run = serialization.read(Run, told["run"], where="run")
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    _limit_memory(float(told["gigabytes"]))
+    warnings.simplefilter("ignore")
+
+    def tell(event: str, content: Mapping[str, Any]) -> None:
+        out.write(json.dumps({"event": event, **content}, allow_nan=False, default=str) + "\n")
+        out.flush()
+
+    try:
+        run_one(run, tell)
+    except Exception as error:
+        tell(ENDED, ended(error))
+
+
+def _own_output() -> TextIO:
+    """Return the standard output for ourselves alone: what libraries print goes to the errors."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return out
+
+
+def _end_with_starter() -> None:
+    while os.read(0, 1024):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+def _limit_memory(gigabytes: float) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system: the watch from outside is all there is
+        return
+    most = int((gigabytes + RESERVED_BEYOND) * 2**30)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Helpers that know nothing of privacy or tables: checks, files, serialization, resources."""

@@ -1,0 +1,514 @@
+"""Files written whole or not at all, paths that are read, and the user folder.
+
+Addresses of databases and stores, and how to show one without what would let others in.
+
+Which paths are read and written: files on this machine, and nothing that only looks like one.
+
+Inputs may be links to regular files. Outputs are no links and no input: what is written always
+gets a file of its own.
+
+Files that are written whole or not at all.
+
+The content goes to a file without a name, reaches the disk, and gets the name of the target in one
+step: never through a link, never into a file that others hold open or have linked to. Whatever
+stops it on the way, a kill included, leaves no trace. To take the place of a file that is there, it
+needs a hidden name for a moment, when it is complete. On systems without files that have no name it
+has a hidden one from the beginning, which a killed process leaves behind.
+
+The folder in which tabpe keeps what belongs to its user: the ledger, and a secret key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO
+
+from tabpe.errors import OutputError, TabpeError
+
+DATABASES = ("postgresql", "postgres", "duckdb", "sqlite")
+STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
+
+# Two letters at least, so that the drives of Windows are none. A `Path` keeps one slash of two.
+_ADDRESS = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>/?(?P<authority>[^/?#]*)(?P<path>[^?#]*).*)",
+    re.DOTALL,
+)
+_LOOKS_LIKE_A_PASSWORD = re.compile(r":[^@]*@", re.DOTALL)
+
+
+def scheme_of(address: str | Path) -> str | None:
+    """Return the scheme of an address, in small letters; None for the path of a file.
+
+    Example:
+        >>> scheme_of("S3://ward/visits"), scheme_of("visits.csv"), scheme_of("C:/visits.csv")
+        ('s3', None, None)
+    """
+    found = _ADDRESS.fullmatch(str(address))
+    return None if found is None else found["scheme"].lower()
+
+
+def has_password(address: str) -> bool:
+    """Whether an address has a password in it.
+
+    Example:
+        >>> has_password("postgresql://ann@db/ward"), has_password("postgresql://ann:pw@db/ward")
+        (False, True)
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        return False
+    named = re.search(r"[?&][^=&]*(password|secret|token)[^=&]*=", address, re.IGNORECASE)
+    return bool(named or _LOOKS_LIKE_A_PASSWORD.search(found["rest"]))
+
+
+def without_secrets(address: str | Path) -> str:
+    """Return where an address leads: no user, no password and no options are in it.
+
+    Privacy: what is shown is put together from the host and the path. Where it is unclear which
+    part is a password, neither is shown.
+
+    Example:
+        >>> without_secrets("postgresql://ann:pw@db:5432/ward?sslpassword=pw")
+        'postgresql://db:5432/ward'
+        >>> without_secrets("postgresql://ann:p/w@db/ward")
+        'postgresql://...'
+        >>> without_secrets("visits.csv")
+        'visits.csv'
+    """
+    text = str(address)
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        secret = _LOOKS_LIKE_A_PASSWORD.search(text)
+        return text if secret is None else f"{text[: secret.start()]}:..."
+    after = found["rest"][found["rest"].index(found["authority"]) + len(found["authority"]) :]
+    if "@" in after:
+        return f"{found['scheme']}://..."
+    return f"{found['scheme']}://{found['authority'].rpartition('@')[2]}{found['path']}"
+
+
+# Nothing is there, which whoever opens it will say better.
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def check_local(path: str | Path, refuse: type[TabpeError]) -> None:
+    """Refuse what can not be the path of a file here.
+
+    Args:
+        path: A path, or what was given as one.
+        refuse: The error to raise.
+
+    Example:
+        >>> from tabpe.errors import DataError
+        >>> check_local("s3://ward/visits.csv", DataError)
+        Traceback (most recent call last):
+        tabpe.errors.DataError: s3://ward/visits.csv: a URL: expected a file; copy it here first.
+    """
+    if scheme_of(path) is not None:
+        then = "write it here" if issubclass(refuse, OutputError) else "copy it here"
+        raise refuse(f"{without_secrets(path)}: a URL: expected a file; {then} first.")
+    problem = None
+    try:
+        os.lstat(path)
+    except OSError as error:
+        problem = None if error.errno in _ABSENT else _reason(error)
+    except ValueError:
+        raise refuse(f"{str(path)!a}: expected a name without NUL, in whole letters.") from None
+    if problem:
+        raise refuse(f"{path}: can not be looked at ({problem}).")
+
+
+def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
+    """Open a file to read it, and nothing that is not one: a pipe would never end.
+
+    Args:
+        path: The file, or a link to it.
+        refuse: The error to raise.
+    """
+    check_local(path, refuse)
+    try:
+        # Without waiting: a pipe that nobody writes to would keep us here.
+        file = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+    except OSError as error:
+        problem = (
+            "no such file" if error.errno == errno.ENOENT else f"can not read ({_reason(error)})"
+        )
+        raise refuse(f"{path}: {problem}.") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise refuse(not_regular(path))
+    return os.fdopen(file, "rb")
+
+
+def not_regular(path: str | Path) -> str:
+    """Say that a path leads to a pipe, a device, a socket or a folder."""
+    return f"{path}: not a regular file: expected a file, no folder, pipe or device."
+
+
+def check_output(path: Path) -> None:
+    """Refuse to write where no file of its own would come to be.
+
+    Raises:
+        OutputError: If the path is a URL, a folder, a device, or a link: to go through it would
+            write where nobody looks, and to put a file in its place would break it.
+    """
+    check_local(path, OutputError)
+    if path.is_symlink():
+        raise OutputError(f"{path}: a link, and links are not written through: name the file.")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder: expected the name of a file.")
+    if path.exists() and not path.is_file():
+        raise OutputError(not_regular(path))
+
+
+def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to overwrite an input, whatever it is called and however it is linked to."""
+    read = {(found.st_dev, found.st_ino): path for path in inputs if (found := _status(path))}
+    for output in outputs:
+        found = _status(output)
+        if found and (same := read.get((found.st_dev, found.st_ino))):
+            raise OutputError(f"{output}: the same file as the input {same}: name another.")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+_PART = 2**20
+_placed: ContextVar[list[Path] | None] = ContextVar("_placed", default=None)
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Path]]:
+    """Yield the files that were written so far, for messages about what went wrong after them.
+
+    Example:
+        >>> note = Path(tempfile.mkdtemp()) / "note.txt"
+        >>> with watched() as written:
+        ...     write_text(note, "hello")
+        >>> written == [note]
+        True
+    """
+    written: list[Path] = []
+    before = _placed.set(written)
+    try:
+        yield written
+    finally:
+        _placed.reset(before)
+
+
+def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """Let `fill` write the content of `path`."""
+    write_together({path: fill})
+
+
+def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """Let `fill` write a new file, for the eyes of its owner, that reaches the disk.
+
+    Raises:
+        OutputError: If it can not be written, or exists already.
+
+    Example:
+        >>> note = Path(tempfile.mkdtemp()) / "note.txt"
+        >>> create(note, text_filler("hello"))
+        >>> note.read_text(), [file.name for file in note.parent.iterdir()]
+        ('hello', ['note.txt'])
+    """
+    try:
+        with _Draft(path, 0o600) as draft:
+            draft.fill(fill)
+            draft.place()
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already.") from None
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file that exists. When this returns, it is on the disk.
+
+    What stops it may leave the beginning of the line, without its end.
+
+    Raises:
+        OutputError: If it can not be written.
+    """
+    content = f"{line}\n".encode()
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            if os.write(handle, content) < len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` in UTF-8.
+
+    Example:
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> write_text(folder / "note.txt", "hello")
+        >>> [file.name for file in folder.iterdir()]
+        ['note.txt']
+    """
+    write(path, text_filler(text))
+
+
+def text_filler(text: str) -> Callable[[BinaryIO], None]:
+    """Return what fills a file with `text` in UTF-8."""
+    return filler(text.encode())
+
+
+def filler(content: bytes) -> Callable[[BinaryIO], None]:
+    """Return what fills a file with `content`."""
+
+    def fill(file: BinaryIO) -> None:
+        file.write(content)
+
+    return fill
+
+
+def measured(
+    fill: Callable[[BinaryIO], None], tell: Callable[[str, int], None]
+) -> Callable[[BinaryIO], None]:
+    """Return what fills a file as `fill` does, then tells the SHA-256 and length of its bytes.
+
+    They are read back: what counts is what is in the file.
+    """
+
+    def fill_and_tell(file: BinaryIO) -> None:
+        fill(file)
+        file.seek(0)
+        digest = hashlib.sha256()
+        while part := file.read(_PART):
+            digest.update(part)
+        tell(digest.hexdigest(), file.tell())
+
+    return fill_and_tell
+
+
+def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
+    """Write several files; none takes its place before all are complete.
+
+    They are filled in the order given, so that one can speak of those before it. They take their
+    places in the opposite order: what speaks of a file is there before the file is.
+    """
+    try:
+        with contextlib.ExitStack() as drafts:
+            finished = []
+            for path, fill in contents.items():
+                check_output(path)
+                finished.append(drafts.enter_context(_Draft(path, 0o666 & ~_umask())))
+                finished[-1].fill(fill)
+            for draft in reversed(finished):
+                path = draft.path
+                draft.take_place()
+                _note(path)
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+
+
+class _Draft:
+    """The content of a file before it has its name.
+
+    Args:
+        path: The name that it will have.
+        mode: Who may read and write it.
+    """
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self.path = path
+        self._mode = mode
+        self._hidden: Path | None = None
+        self._file: BinaryIO = self._unnamed() or self._named()
+
+    def __enter__(self) -> _Draft:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if self._hidden is not None:
+            self._hidden.unlink(missing_ok=True)
+
+    def fill(self, fill: Callable[[BinaryIO], None]) -> None:
+        """Write the content, up to the disk."""
+        fill(self._file)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        if self._hidden is not None:  # one without a name lives as long as it is open
+            self._file.close()
+
+    def place(self) -> None:
+        """Give it its name, if no other file has it.
+
+        Raises:
+            FileExistsError: If there is such a file.
+        """
+        if self._hidden is None:
+            try:
+                self._name(self.path)
+            except FileExistsError:
+                raise
+            except OSError:
+                self._hide()
+            else:
+                return
+        if self._hidden is not None:
+            os.link(self._hidden, self.path)
+
+    def take_place(self) -> None:
+        """Give it its name, in the place of what has it now."""
+        if self._hidden is None:
+            try:
+                self._name(self.path)
+            except OSError:
+                self._hide()
+            else:
+                return
+        if self._hidden is not None:
+            self._hidden.replace(self.path)
+
+    def _name(self, name: Path) -> None:
+        """Name a file that has no name. That fails on file systems without links, and /proc."""
+        handle = self._file.fileno()
+        # Only with a folder given does os.link follow the link in /proc to the file itself.
+        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle, follow_symlinks=True)
+
+    def _hide(self) -> None:
+        """Give a file that has no name a hidden one, or make a copy that has one."""
+        hidden = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        try:
+            self._name(hidden)
+            self._hidden = hidden
+        except OSError:
+            self._file = self._named(self._file)
+
+    def _unnamed(self) -> BinaryIO | None:
+        flags = getattr(os, "O_TMPFILE", None)
+        if flags is None:
+            return None
+        try:
+            handle = os.open(self.path.parent, flags | os.O_RDWR, self._mode)
+        except OSError:  # a file system without such files, or another problem that comes up again
+            return None
+        return os.fdopen(handle, "w+b")
+
+    def _named(self, content: BinaryIO | None = None) -> BinaryIO:
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        self._hidden = Path(name)
+        file = os.fdopen(handle, "w+b")
+        self._hidden.chmod(self._mode)
+        if content is not None:
+            content.seek(0)
+            shutil.copyfileobj(content, file)
+            content.close()
+            file.flush()
+            os.fsync(handle)
+        return file
+
+
+def _note(path: Path) -> None:
+    written = _placed.get()
+    if written is not None:
+        written.append(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+_KEY_BYTES = 32
+
+
+def data_folder() -> Path:
+    """Return the folder for data of this user; it need not exist.
+
+    Example:
+        >>> data_folder().name
+        'tabpe'
+    """
+    try:
+        return _folder_for_all() / "tabpe"
+    except RuntimeError:
+        raise OutputError(
+            "this user has no home folder: set XDG_DATA_HOME, or name a file or a folder."
+        ) from None
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that its user alone can enter; leave one that is there."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
+
+
+def secret_key() -> bytes:
+    """Return the key of this user, which never leaves the data folder.
+
+    Fingerprints of private tables are made with it: without the key nobody can tell by a
+    fingerprint which table it is of.
+    """
+    path = data_folder() / "fingerprint.key"
+    if not path.exists():
+        make_private_folder(path.parent)
+        try:
+            create(path, filler(secrets.token_bytes(_KEY_BYTES)))
+        except OutputError:
+            if not path.exists():  # else another process made one in this moment
+                raise
+    key = path.read_bytes()
+    if len(key) != _KEY_BYTES:
+        raise OutputError(f"{path}: damaged: delete it to get a new one; runs begin anew then.")
+    return key
+
+
+def _folder_for_all() -> Path:
+    if sys.platform == "win32":
+        return _named("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return _named("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+
+
+def _named(variable: str) -> Path | None:
+    """Return the folder that a variable of the environment names; a relative one is none."""
+    folder = Path(os.environ.get(variable, ""))
+    return folder if folder.is_absolute() else None

@@ -1,0 +1,189 @@
+"""What a run may use of the machine, or of a cluster: memory, disk and cores.
+
+None of it changes what comes out, and none of it is part of any record: how a table was read says
+something about its size.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tabpe._utils import validation
+from tabpe.errors import ParameterError
+
+ENGINES = ("auto", "local", "stream", "ray", "spark")
+CLUSTERS = ("ray", "spark")
+UNKNOWN_MEMORY = 8 * 2**30
+_SIZE = re.compile(r"\s*(?P<count>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b?)\s*", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Which engine, how much memory, where on the disk, how many threads.
+
+    Args:
+        engine: `local` to hold the encoded rows in memory, `stream` to read them in every round,
+            `auto` for `local` if they fit in `memory_limit`; `ray` or `spark` to have the workers
+            of a cluster hold them.
+        memory_limit: Bytes that encoded rows may take, on each machine.
+        spill: The folder in which `stream` keeps encoded rows, in a file without a name; None for
+            the folder of the system for temporary files; False to encode anew in every round.
+        jobs: Threads that count votes.
+        address: Where the cluster is; None for the one that the environment names, or else one of
+            this machine alone.
+        workers: How many workers of a cluster to use; None for one on each of its cores.
+
+    Example:
+        >>> resources = Resources.of(memory_limit="1 KiB")
+        >>> resources.streams(1024), resources.streams(1025), resources.streams(None)
+        (False, True, True)
+    """
+
+    engine: str
+    memory_limit: int
+    spill: Path | Literal[False] | None
+    jobs: int
+    address: str | None = None
+    workers: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        engine: Any = "auto",
+        memory_limit: Any = None,
+        spill: Any = None,
+        n_jobs: Any = None,
+        address: Any = None,
+    ) -> Resources:
+        """Check what was given and fill in what was not.
+
+        Args:
+            engine: `auto`, `local`, `stream`, `ray` or `spark`.
+            memory_limit: Bytes, as a number or as text such as `2GB`; None for half of the memory
+                of the machine.
+            spill: A folder, None or False.
+            n_jobs: Threads, or workers of a cluster; None or -1 for one on each core that may be
+                used.
+            address: Where the cluster is.
+        """
+        threads = _threads(n_jobs)
+        name = validation.one_of("engine", engine, ENGINES)
+        return cls(
+            name,
+            _half_of_memory() if memory_limit is None else _bytes("memory_limit", memory_limit),
+            _folder(spill),
+            threads,
+            _address(address, name),
+            None if n_jobs in (None, -1) else threads,
+        )
+
+    def of_a_shard(self, shards: int) -> Resources:
+        """Return what each of so many shards on one machine may use."""
+        return Resources("auto", max(self.memory_limit // shards, 1), self.spill, 1)
+
+    def streams(self, most_bytes: int | None) -> bool:
+        """Whether a table of that size, or of an unknown one, is to be streamed."""
+        if self.engine != "auto":
+            return self.engine == "stream"
+        return most_bytes is None or most_bytes > self.memory_limit
+
+
+def _bytes(name: str, given: Any) -> int:
+    """Return a number of bytes.
+
+    Example:
+        >>> _bytes("memory_limit", "2GB"), _bytes("memory_limit", "1.5 KiB")
+        (2000000000, 1536)
+    """
+    if not isinstance(given, str):
+        return validation.whole(name, given, least=1, hint="Text such as '2GB' is fine too.")
+    match = _SIZE.fullmatch(given)
+    unit = match["unit"].lower().removesuffix("b") if match else ""
+    size = int(float(match["count"]) * _base(unit) ** _POWERS[unit[:1]]) if match else 0
+    if size < 1:
+        raise ParameterError(
+            f"{name}={given!r}: expected a number of bytes, or text such as '2GB' or '512 MiB'."
+        )
+    return size
+
+
+def _base(unit: str) -> int:
+    return 1024 if unit.endswith("i") else 1000
+
+
+def _folder(given: Any) -> Path | Literal[False] | None:
+    if given is None or given is False:
+        return given
+    if not isinstance(given, (str, Path)):
+        raise ParameterError(
+            f"spill={given!r}: expected a folder, None for the one of the system, or False."
+        )
+    if not Path(given).is_dir():
+        raise ParameterError(f"spill={str(given)!r}: no such folder: make it first.")
+    return Path(given)
+
+
+def _address(given: Any, engine: str) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given:
+        raise ParameterError(
+            f"address={given!r}: expected 'auto', 'HOST:PORT' or 'ray://HOST:PORT' for Ray, "
+            f"'spark://HOST:PORT' or 'local[2]' for Spark, or None."
+        )
+    if engine not in CLUSTERS:
+        raise ParameterError(
+            f"address={given!r}: engine={engine!r} runs on this machine alone: pass "
+            f"engine='ray' or 'spark', or leave the address out."
+        )
+    return given
+
+
+def _threads(given: Any) -> int:
+    if given is None or (isinstance(given, numbers.Integral) and given == -1):
+        return usable_cores()
+    hint = "None and -1 stand for all cores."
+    return validation.whole("n_jobs", given, least=1, hint=hint)
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use.
+
+    Example:
+        >>> usable_cores() >= 1
+        True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _half_of_memory() -> int:
+    """Return half of what the machine has, or the container that this process lives in."""
+    limits = [_physical_memory(), *map(_number_in, _CONTAINER_LIMITS)]
+    return min((limit for limit in limits if limit), default=UNKNOWN_MEMORY) // 2
+
+
+def _physical_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _number_in(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

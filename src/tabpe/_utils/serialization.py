@@ -1,0 +1,359 @@
+"""Plain values and arrays to files and back, strictly and without pickle.
+
+Plain values of a file, read back as what they were: by the types of the fields, strictly.
+
+Whatever does not fit is an `ArchiveError` that names the field. Nothing is converted but what
+JSON can not tell apart: lists are tuples, words are members of an enum, 1 is 1.0.
+
+Saved models: a versioned zip of JSON and plain arrays. No pickle, nothing runs on load.
+
+Parts are stored and not packed, so a file takes about as much memory as it is long: a few
+kilobytes can not unfold to gigabytes, however often parts overlap or archives lie in each other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import io
+import json
+import math
+import re
+import struct
+import sys
+import types
+import typing
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils import files
+from tabpe._utils.files import open_regular
+from tabpe._utils.validation import is_whole_text
+from tabpe.errors import ArchiveError, TabpeError, shown
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], plain: Any, *, where: str) -> T:
+    """Return the dataclass `kind` that plain values stand for.
+
+    Keys that are no fields are left alone: they are for people to read.
+
+    Args:
+        kind: A dataclass whose fields have types that plain values can stand for.
+        plain: What a file holds in its place.
+        where: What to call it in errors.
+
+    Example:
+        >>> @dataclasses.dataclass
+        ... class Visit:
+        ...     ward: str
+        ...     days: tuple[int, ...] = ()
+        >>> read(Visit, {"ward": "heart", "days": [1, 2]}, where="visit")
+        Visit(ward='heart', days=(1, 2))
+        >>> read(Visit, {"ward": "heart", "days": [1, "2"]}, where="visit")
+        Traceback (most recent call last):
+        tabpe.errors.ArchiveError: visit.days[1]='2': expected a whole number.
+    """
+    try:
+        found: T = _dataclass(kind, plain, where)
+    except RecursionError:
+        raise ArchiveError(f"{where}: nested too deeply.") from None
+    return found
+
+
+def value(hint: Any, given: Any, *, where: str) -> Any:
+    """Return the value of type `hint` that a plain value stands for.
+
+    Example:
+        >>> value(tuple[float, ...], [1, 2.5], where="bounds")
+        (1.0, 2.5)
+    """
+    try:
+        return _value(hint, given, where)
+    except RecursionError:
+        raise ArchiveError(f"{where}: nested too deeply.") from None
+
+
+def _dataclass(kind: Any, plain: Any, where: str) -> Any:
+    given = _mapping((str, Any), plain, where, deep=False)
+    hints = typing.get_type_hints(kind)
+    found = {}
+    for field in dataclasses.fields(kind):
+        if field.name in given:
+            found[field.name] = _value(
+                hints[field.name], given[field.name], f"{where}.{field.name}"
+            )
+        elif _is_required(field):
+            raise ArchiveError(f"{where}.{field.name}: missing.")
+    try:
+        return kind(**found)
+    except ArchiveError:
+        raise
+    except TabpeError as error:
+        raise ArchiveError(f"{where}: {error}") from None
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _value(hint: Any, given: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return _dataclass(hint, given, where)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _member(hint, given, where)
+    if hint in _SCALARS:
+        check, expected = _SCALARS[hint]
+        if not check(given):
+            raise _wrong(where, given, expected)
+        return float(given) if hint is float else given
+    return _COMPOUNDS[typing.get_origin(hint)](typing.get_args(hint), given, where)
+
+
+def _member(kind: type[enum.Enum], given: Any, where: str) -> enum.Enum:
+    for member in kind:
+        if type(member.value) is type(given) and member.value == given:
+            return member
+    raise _wrong(where, given, f"one of {', '.join(str(member.value) for member in kind)}")
+
+
+def _sequence(hints: tuple[Any, ...], given: Any, where: str) -> list[Any]:
+    if not isinstance(given, (list, tuple)):
+        raise _wrong(where, given, "a list")
+    return [_value(hints[0], item, f"{where}[{place}]") for place, item in enumerate(given)]
+
+
+def _tuple(hints: tuple[Any, ...], given: Any, where: str) -> tuple[Any, ...]:
+    return tuple(_sequence(hints, given, where))
+
+
+def _mapping(
+    hints: tuple[Any, ...], given: Any, where: str, *, deep: bool = True
+) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or not all(map(is_whole_text, given)):
+        raise _wrong(where, given, "a mapping")
+    if not deep:
+        return dict(given)
+    return {key: _value(hints[1], item, f"{where}.{key}") for key, item in given.items()}
+
+
+def _union(hints: tuple[Any, ...], given: Any, where: str) -> Any:
+    refused = None
+    for hint in hints:
+        try:
+            return _value(hint, given, where)
+        except ArchiveError as error:
+            refused = refused or error
+    raise refused or _wrong(where, given, "another value")
+
+
+def _literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
+    for option in options:
+        if type(option) is type(given) and option == given:
+            return option
+    raise _wrong(where, given, f"one of {', '.join(map(str, options))}")
+
+
+def is_plain(given: Any) -> bool:
+    """Whether a value is one that a JSON file can hold, and hold again."""
+    if isinstance(given, Mapping):
+        return all(map(is_whole_text, given)) and all(map(is_plain, given.values()))
+    if isinstance(given, (list, tuple)):
+        return all(map(is_plain, given))
+    return is_whole_text(given) or given is None or isinstance(given, bool) or _is_number(given)
+
+
+def _is_number(given: Any) -> bool:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    return number and abs(given) <= sys.float_info.max
+
+
+def _wrong(where: str, given: Any, expected: str) -> ArchiveError:
+    return ArchiveError(f"{where}={shown(given)}: expected {expected}.")
+
+
+_SCALARS: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    Any: (is_plain, "plain values"),
+    bool: (lambda given: isinstance(given, bool), "true or false"),
+    float: (_is_number, "a finite number"),
+    int: (lambda given: type(given) is int, "a whole number"),
+    str: (is_whole_text, "text"),
+    type(None): (lambda given: given is None, "null"),
+}
+_COMPOUNDS: dict[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
+    dict: _mapping,
+    Mapping: _mapping,
+    list: _sequence,
+    Sequence: _sequence,
+    tuple: _tuple,
+    types.UnionType: _union,
+    typing.Union: _union,
+    typing.Literal: _literal,
+}
+
+
+def strict_json(text: str | bytes) -> Any:
+    """Return the plain values of JSON, strictly read.
+
+    Raises:
+        ValueError: If it is none, gives a key twice, or holds a number that JSON does not know or
+            no float can hold.
+
+    Example:
+        >>> strict_json('{"a": [1, null]}')
+        {'a': [1, None]}
+        >>> strict_json('{"a": NaN}')
+        Traceback (most recent call last):
+        ValueError: NaN is no number of JSON
+        >>> strict_json("1e999")
+        Traceback (most recent call last):
+        ValueError: a number that no float can hold
+    """
+    return json.loads(
+        text,
+        object_pairs_hook=_unique,
+        parse_constant=_refused,
+        parse_float=_finite,
+        parse_int=_held,
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number that no float can hold")
+    return number
+
+
+def _held(digits: str) -> int:
+    _finite(digits)
+    return int(digits)
+
+
+FORMAT = 2
+LARGEST_ARCHIVE = 8 * 2**30
+LARGEST_TEXT = 64 * 2**20
+_TEXT, _ARRAYS, _ARRAY = "model.json", "rows.npz", ".npy"
+_LONGEST_HEADER = 2**12
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<kind>[<>|][fiu][1248])', "
+    rb"'fortran_order': (?P<fortran>True|False), 'shape': \((?P<shape>[\d, ]*)\), \} *\n",
+    re.DOTALL,
+)
+_UNREADABLE = (
+    OSError, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError, OverflowError,
+    TypeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What a saved model holds: public values and synthetic rows.
+
+    Args:
+        text: Plain values.
+        arrays: Arrays by name.
+    """
+
+    text: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def save(self, path: Path) -> None:
+        """Write the archive, whole or not at all."""
+        files.write(path, self.fill)
+
+    def fill(self, file: BinaryIO) -> None:
+        """Write the archive into an open file."""
+        if any(array.dtype.hasobject for array in self.arrays.values()):
+            raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
+        arrays = io.BytesIO()
+        np.savez(arrays, **dict[str, Any](self.arrays))
+        with zipfile.ZipFile(file, "w") as archive:
+            text = json.dumps({"format": FORMAT, **self.text}, indent=2)
+            for name, part in ((_TEXT, text), (_ARRAYS, arrays.getvalue())):
+                # Without the time of writing: it would tell how long rows took to be counted.
+                archive.writestr(zipfile.ZipInfo(name), part)
+
+    @classmethod
+    def load(cls, path: Path) -> Archive:
+        """Read an archive."""
+        with open_regular(path, ArchiveError) as file:
+            try:
+                text, arrays = _parts(path, file)
+            except ArchiveError:
+                raise
+            except _UNREADABLE:
+                raise ArchiveError(f"{path}: not a saved tabpe model.") from None
+        if not isinstance(text, dict) or text.get("format") != FORMAT:
+            raise ArchiveError(f"{path}: saved in another format: expected {FORMAT}.")
+        return cls(text, arrays)
+
+
+def _parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
+    with zipfile.ZipFile(file) as archive:
+        _check(path, archive, _length(file))
+        if set(archive.namelist()) != {_TEXT, _ARRAYS}:
+            raise ValueError("other parts than ours")
+        if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
+            raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
+        text = strict_json(archive.read(_TEXT))
+        arrays = io.BytesIO(archive.read(_ARRAYS))
+    with zipfile.ZipFile(arrays) as inner:
+        _check(path, inner, _length(arrays))
+        return text, {
+            part.filename.removesuffix(_ARRAY): _array(inner, part) for part in inner.infolist()
+        }
+
+
+def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return an array of numbers, as numpy writes it.
+
+    Not read by numpy, which evaluates the header, and takes memory for what the header says.
+    """
+    with archive.open(part) as file:
+        header = _HEADER.fullmatch(file.readline(_LONGEST_HEADER))
+        if header is None or not part.filename.endswith(_ARRAY):
+            raise ValueError("not an array of plain numbers")
+        shape = [int(size) for size in header["shape"].decode().split(",") if size.strip()]
+        kind = np.dtype(header["kind"].decode())
+        if part.file_size != header.end() + math.prod(shape) * kind.itemsize:
+            raise ValueError("not as long as its shape says")
+        numbers = np.frombuffer(file.read(), kind)
+    return numbers.reshape(shape, order="F" if header["fortran"] == b"True" else "C")
+
+
+def _check(path: Path, archive: zipfile.ZipFile, length: int) -> None:
+    """Refuse parts that stand twice, are packed, or are together longer than what they are in."""
+    parts = archive.infolist()
+    if len({part.filename for part in parts}) < len(parts):
+        raise ArchiveError(f"{path}: a part of the saved model stands there twice.")
+    if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
+        raise ArchiveError(
+            f"{path}: its parts are packed: expected format {FORMAT}, in which they are not."
+        )
+    if sum(part.file_size for part in parts) > min(length, LARGEST_ARCHIVE):
+        raise ArchiveError(
+            f"{path}: its parts are longer than the file, or than {LARGEST_ARCHIVE:,} bytes."
+        )
+
+
+def _length(file: BinaryIO) -> int:
+    return file.seek(0, io.SEEK_END)

@@ -1,0 +1,623 @@
+"""The certificate: what is guaranteed, in writing.
+
+What a certificate is tied to: the table that was written, and the ledger that was charged.
+
+Certificates from plain values: every field is looked at, and what does not fit is named.
+
+`certificate.schema.json` says the same for other programs; a test holds the two together.
+
+The promise in plain words: what is promised, and what is not.
+
+The words follow from the numbers of a certificate and are a part of its format: whoever verifies a
+certificate derives them again and compares.
+
+The promise in writing: what a custodian can sign.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
+from functools import partial
+from typing import Any
+
+from tabpe._utils import validation
+from tabpe._utils.serialization import is_plain
+from tabpe.accounting.delta import RowCount
+from tabpe.accounting.neighboring import Adjacency, Neighbours
+from tabpe.accounting.pld import told_chance
+from tabpe.accounting.spend import BillItem
+from tabpe.accounting.zcdp_filter import FILTERS
+from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
+
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """The file that a certificate lies beside.
+
+    Args:
+        file: Its name, without its folder.
+        sha256: The SHA-256 of its bytes.
+        rows: Its number of rows.
+        size_bytes: Its length.
+        formulas_escaped: Whether text that a spreadsheet would run has an apostrophe before it.
+    """
+
+    file: str
+    sha256: str
+    rows: int
+    size_bytes: int
+    formulas_escaped: bool = False
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """Where the charge is recorded.
+
+    Args:
+        dataset: The name of the data set in the ledger.
+        entry: The id of the entry.
+    """
+
+    dataset: str
+    entry: str
+
+
+FORMAT = 2  # format 1 does not say `measurements_sha256` and `strict`
+SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
+_LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
+Reader = Callable[[str, Any], Any]
+
+
+def fields_of(plain: Any) -> dict[str, Any]:
+    """Return what a `Certificate` is made of.
+
+    Raises:
+        FieldError: If fields are missing, unknown or malformed; the first few are named.
+        ArchiveError: If it is no certificate, or of another format.
+    """
+    if not isinstance(plain, Mapping):
+        raise ArchiveError("certificate: expected a mapping of fields.")
+    if plain.get("format") not in (1, FORMAT) or isinstance(plain.get("format"), bool):
+        given = shown(plain.get("format"))
+        raise ArchiveError(f"certificate format {given}: expected {FORMAT}, or 1.")
+    later = _SINCE_2 if plain["format"] == FORMAT else {}
+    if "filter" in plain:
+        later = later | _ADAPTIVE
+    try:
+        known = _record("", plain, _FIELDS | later)
+        _check_filter(known)
+        adjacency = Adjacency.of(known.pop("adjacency"))
+        known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
+        known["bill"] = tuple(BillItem(**item) for item in known["bill"])
+    except ParameterError as error:
+        told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
+        raise FieldError(f"certificate: {told[:_LONGEST]}") from None
+    for name in ("format", "status", "guarantee"):
+        known.pop(name)
+    return known
+
+
+def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{where}: expected a mapping of fields.")
+    prefix = f"{where}." if where else ""
+    wrong = [f"{prefix}{name}: missing." for name in readers if name not in value]
+    strange = (shown(prefix + str(name)) for name in value if name not in readers)
+    wrong += [f"{name}: not a field of a certificate." for name in strange]
+    found = {}
+    for name, read in readers.items():
+        try:
+            if name in value:
+                found[name] = read(prefix + name, value[name])
+        except ParameterError as error:
+            wrong.append(str(error)[:_LONGEST_OF_ONE])
+    if wrong:
+        rest = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
+        raise ParameterError(" ".join(wrong[:_MOST_TOLD]) + rest)
+    return found
+
+
+def _check_filter(known: Mapping[str, Any]) -> None:
+    if "filter" in known and not known["adaptive"]:
+        raise ParameterError("filter: a plan that is not adaptive has none.")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"{name}: expected text.")
+    return value
+
+
+def _digest(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise ParameterError(f"{name}: expected a SHA-256 of 64 digits from 0 to f.")
+    return value
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name}: expected true or false.")
+    return value
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    try:
+        fits = isinstance(value, Mapping) and is_plain(value)
+    except RecursionError:
+        fits = False
+    if not fits:
+        raise ParameterError(f"{name}: expected a mapping of names to plain values.")
+    return dict(value)
+
+
+def _texts_by_name(name: str, value: Any) -> dict[str, str]:
+    return {key: _text(f"{name}.{key}", text) for key, text in _mapping(name, value).items()}
+
+
+def _list(read: Reader, name: str, value: Any, *, most: int | None = None) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(f"{name}: expected a list.")
+    if most is not None and len(value) > most:
+        raise ParameterError(f"{name}: {len(value):,} entries, expected at most {most:,}.")
+    return tuple(read(f"{name}[{place}]", entry) for place, entry in enumerate(value))
+
+
+def _sigma(name: str, value: Any) -> float:
+    low, high = SIGMAS
+    return validation.real(name, value, above=low, least=True, below=high)
+
+
+def _times(name: str, value: Any) -> int:
+    if validation.whole(name, value, least=1) > MOST_TIMES:
+        raise ParameterError(f"{name}: expected at most {MOST_TIMES:,}.")
+    return int(value)
+
+
+def _item(name: str, value: Any) -> dict[str, Any]:
+    read = _record(name, value, _ITEM)
+    return {field: read[field] for field in ("name", "mechanism", "sigma", "times", "chance")}
+
+
+def _rows(name: str, value: Any) -> RowCount:
+    return RowCount(**_record(name, value, {"estimate": _not_negative, "margin": _not_negative}))
+
+
+def _table(name: str, value: Any) -> WrittenTable:
+    return WrittenTable(**_record(name, value, _TABLE))
+
+
+def _read_entry(name: str, value: Any) -> LedgerEntry:
+    return LedgerEntry(**_record(name, value, {"dataset": _text, "entry": _text}))
+
+
+def _or_none(read: Reader) -> Reader:
+    return lambda name, value: None if value is None else read(name, value)
+
+
+_not_negative = partial(validation.real, above=0, least=True)
+_positive = partial(validation.real, above=0)
+_chance = partial(validation.real, above=0, least=True, below=1)
+_texts = partial(_list, _text)
+_count = partial(validation.whole, least=0)
+_TABLE: dict[str, Reader] = {
+    "file": _text,
+    "sha256": _digest,
+    "rows": _count,
+    "size_bytes": _count,
+    "formulas_escaped": _flag,
+}
+_ITEM: dict[str, Reader] = {
+    "name": _text,
+    "mechanism": _text,
+    "sigma": _sigma,
+    "times": _times,
+    "chance": _chance,
+    "sensitivity": _positive,
+    "parts_a_count": partial(validation.whole, least=1),
+    "share": validation.fraction,
+    "delta_slack": _chance,
+}
+_GUARANTEE: dict[str, Reader] = {"promised": _texts, "not_promised": _texts}
+_FIELDS: dict[str, Reader] = {
+    "format": partial(validation.whole, least=1),
+    "status": _text,
+    "epsilon": _not_negative,
+    "delta": partial(validation.real, above=0, below=1),
+    "delta_slack": _chance,
+    "delta_rows": _or_none(_rows),
+    "requested_epsilon": _positive,
+    "delta_source": _text,
+    "adjacency": _text,
+    "max_rows_per_user": _or_none(partial(validation.whole, least=1)),
+    "unit": _or_none(_text),
+    "bill": partial(_list, _item, most=MOST_ITEMS),
+    "accountant": _text,
+    "noise": _text,
+    "private": _flag,
+    "schema": _mapping,
+    "schema_digest": _digest,
+    "fields_from_data": _texts,
+    "bought": _texts,
+    "assumed_public": _texts,
+    "configuration": _mapping,
+    "seed_policy": _text,
+    "versions": _texts_by_name,
+    "created": _text,
+    "notes": _texts,
+    "adaptive": _flag,
+    "release": _or_none(_table),
+    "ledger": _or_none(_read_entry),
+    "guarantee": lambda name, value: _record(name, value, _GUARANTEE),
+}
+# Fields that older certificates lack.
+_SINCE_2: dict[str, Reader] = {"measurements_sha256": _digest, "strict": _flag}
+_ADAPTIVE: dict[str, Reader] = {"filter": partial(validation.one_of, options=FILTERS)}
+
+
+_LARGEST_FACTOR = 7.0  # a factor of a thousand
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release promises to those whose rows were in the table, in plain words.
+
+    Args:
+        promised: What holds.
+        not_promised: What a reader may think holds, and does not.
+    """
+
+    promised: tuple[str, ...]
+    not_promised: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return plain values for a file."""
+        return {"promised": list(self.promised), "not_promised": list(self.not_promised)}
+
+
+def guarantee_of(
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    *,
+    private: bool,
+    fields_from_data: Sequence[str],
+    unit: str | None,
+    strict: bool = False,
+) -> Guarantee:
+    """Return the words for a promise.
+
+    Example:
+        >>> facts = {"private": True, "fields_from_data": (), "unit": None}
+        >>> print(guarantee_of(1.0, 1e-6, Neighbours(), **facts).not_promised[0])
+        People with several rows: to someone with k rows the promise is about k times weaker.
+    """
+    if not private:
+        return Guarantee((), ("Anything: the noise was fake, for tests. Do not release this.",))
+    promised = _promised(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
+    return Guarantee(promised, _not_promised(neighbours, fields_from_data, unit, strict=strict))
+
+
+def _promised(
+    epsilon: float, delta: float, neighbours: Neighbours, *, given_fields: bool
+) -> tuple[str, ...]:
+    whose = "all rows of one user are" if neighbours.of_users else "one row is"
+    change = "replaced by others" if neighbours.of_users else "replaced by another"
+    if neighbours.adjacency.value == "add-remove":
+        change = "there or not"
+    first = (
+        f"Whether {whose} {change} changes the chance of any outcome by a factor of at most "
+        f"{_factor(epsilon)}, and by {round_up(delta, 3):g} (delta) beyond that."
+    )
+    if given_fields:
+        first += " This holds given the fields of the schema that were read off the data."
+    return (
+        first,
+        "This holds whatever anyone knows from elsewhere, and for all that is computed from the "
+        "synthetic rows.",
+    )
+
+
+def _not_promised(
+    neighbours: Neighbours, fields_from_data: Sequence[str], unit: str | None, *, strict: bool
+) -> tuple[str, ...]:
+    if neighbours.of_users:
+        whom = (
+            f"Groups: to several users together the promise is weaker, by their number. A user is "
+            f"whoever has one value of {unit!r}: somebody with two values counts as two."
+        )
+    else:
+        whom = (
+            "People with several rows: to someone with k rows the promise is about k times weaker."
+        )
+    words = [
+        whom,
+        "Several releases: what is promised for each adds up over all that come from one table.",
+        "Truth: synthetic rows are nobody's, and what holds for them need not hold for people.",
+        "Statistics: what is true of most people can be learned, and applied to you.",
+        "Failures: whether a run ends with a release at all, if a file can not be read as a table "
+        "or the machine runs out of memory, disk or time; and how long a run takes.",
+    ]
+    if strict:
+        words.append(
+            "Refusals: the run was strict, so one cell that does not fit the schema would have "
+            "ended it. Whether there is a release is not covered."
+        )
+    if fields_from_data:
+        words.append(
+            "The schema: its fields that were read off the data are shown as they are: "
+            f"{', '.join(fields_from_data)}."
+        )
+    return tuple(words)
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^epsilon, as a number if that says more."""
+    if epsilon > _LARGEST_FACTOR:
+        return f"e^{round_up(epsilon, 6):g}"
+    return f"{round_up(math.exp(epsilon), 3):g} (e^epsilon)"
+
+
+def round_up(value: float, digits: int) -> float:
+    """Return a positive value with so many significant digits, rounded toward a weaker promise.
+
+    Example:
+        >>> round_up(0.123456, 3), round_up(1.0, 3)
+        (0.124, 1.0)
+    """
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
+
+
+NOT_PRIVATE = "NOT PRIVATE"
+_WIDTH = 78
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was promised, item by item.
+
+    Args:
+        epsilon: The epsilon that the bill composes to, rounded up; at most `requested_epsilon`.
+        delta: The delta of the promise.
+        delta_slack: The part of delta that pays for noise that is not exact.
+        requested_epsilon: What was asked for.
+        delta_source: Where delta comes from.
+        delta_rows: The noisy number of rows that delta follows; None if delta follows none. The
+            bill is then composed at a smaller delta than the promised one (docs/privacy.md).
+        neighbours: The neighbouring relation.
+        unit: The column that tells users apart; None if the promise is for rows.
+        bill: Everything that touched private rows.
+        accountant: How the bill was composed.
+        noise: The source of the noise.
+        private: False if a fake source was used, for tests.
+        schema: The schema, as plain values.
+        schema_digest: SHA-256 of the schema.
+        fields_from_data: Fields of the schema that were read off the data: not covered.
+        bought: Fields of the schema that were bought under the bill.
+        assumed_public: What was taken as public knowledge.
+        configuration: The settings of the run.
+        seed_policy: What `random_state` drives and what it does not.
+        versions: Versions of the software that matter.
+        created: When, in UTC.
+        notes: What else a reader should know.
+        strict: Whether a cell that does not fit the schema would have ended the run: then it is
+            not covered whether there is a release.
+        adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
+            that was fixed at the beginning.
+        filter: What that limit is in: `ZCDP` or `GAUSSIAN_DP` (`tabpe.accounting.zcdp_filter`).
+            None if the plan was fixed. Certificates from before there was this field have a limit
+            of zCDP if they are adaptive.
+        measurements_sha256: SHA-256 of all noisy measurements, in their order; None in certificates
+            of format 1, which had none.
+        release: The table that was written; None as long as none was.
+        ledger: Where the charge is recorded; None if there is no ledger.
+    """
+
+    epsilon: float
+    delta: float
+    delta_slack: float
+    requested_epsilon: float
+    delta_source: str
+    delta_rows: RowCount | None
+    neighbours: Neighbours
+    unit: str | None
+    bill: tuple[BillItem, ...]
+    accountant: str
+    noise: str
+    private: bool
+    schema: Mapping[str, Any]
+    schema_digest: str
+    fields_from_data: tuple[str, ...]
+    bought: tuple[str, ...]
+    assumed_public: tuple[str, ...]
+    configuration: Mapping[str, Any]
+    seed_policy: str
+    versions: Mapping[str, str]
+    created: str
+    notes: tuple[str, ...] = field(default=())
+    adaptive: bool = False
+    strict: bool = False
+    measurements_sha256: str | None = None
+    filter: str | None = None
+    release: WrittenTable | None = None
+    ledger: LedgerEntry | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file, and what follows from them."""
+        head = {"format": self.format, "status": self.status}
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if self.measurements_sha256 is None:
+            del plain["measurements_sha256"], plain["strict"]
+        relation = plain.pop("neighbours")
+        plain["adjacency"] = relation.adjacency.value
+        plain["max_rows_per_user"] = relation.max_rows
+        plain["bill"] = [self._item(item) for item in self.bill]
+        if self.filter is None:  # as it was before there was this field, so that digests stay
+            del plain["filter"]
+        for name in ("delta_rows", "release", "ledger"):
+            plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
+        plain["guarantee"] = self.guarantee.to_dict()
+        return head | {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+    @property
+    def format(self) -> int:
+        """The format of its file: a certificate that was read is written as it was."""
+        return 1 if self.measurements_sha256 is None else FORMAT
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the certificate in canonical JSON: what a ledger notes.
+
+        Without `release`, because one run may be written to several files.
+        """
+        plain = self.to_dict() | {"release": None}
+        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def _item(self, item: BillItem) -> dict[str, Any]:
+        return {
+            **item.to_dict(),
+            "sensitivity": math.sqrt(self.neighbours.squared_distance),
+            "parts_a_count": self.neighbours.scale,
+            "share": self.share(item),
+            "delta_slack": self.slack(item),
+        }
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Certificate:
+        """Read a certificate from plain values.
+
+        What follows from other fields is checked for its type and then left out: it is derived
+        anew. `tabpe.verification` tells whether it was the same.
+
+        Raises:
+            ArchiveError: If it is no certificate, or fields of it are missing, unknown or
+                malformed (`FieldError`); they are named.
+        """
+        return cls(**fields_of(plain))
+
+    def for_file(self, table: WrittenTable) -> Certificate:
+        """Return the certificate of the same promise that names the table that was written."""
+        return dataclasses.replace(self, release=table)
+
+    @property
+    def accounted_delta(self) -> float:
+        """The delta that the bill is composed at, before slack; at most `delta`."""
+        return self.delta if self.delta_rows is None else self.delta_rows.calibration_delta
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised and what is not, in plain words."""
+        return guarantee_of(
+            self.epsilon,
+            self.delta,
+            self.neighbours,
+            private=self.private,
+            fields_from_data=self.fields_from_data,
+            unit=self.unit,
+            strict=self.strict,
+        )
+
+    @property
+    def status(self) -> str:
+        """One word for the reader in a hurry."""
+        if not self.private:
+            return NOT_PRIVATE
+        return "private, given the schema" if self.fields_from_data else "private"
+
+    def share(self, item: BillItem) -> float:
+        """Return which part of the bill an item is."""
+        return item.loss / sum(one.loss for one in self.bill)
+
+    def slack(self, item: BillItem) -> float:
+        """Return which part of `delta_slack` an item takes: the same for every histogram."""
+        return self.delta_slack * item.times / sum(one.times for one in self.bill)
+
+    def __str__(self) -> str:
+        lines = ["tabpe certificate", *self._warnings()]
+        epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
+        lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
+        lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
+        lines += _entry("neighbours", self._neighbours_in_words())
+        width = max(len(item.name) for item in self.bill)
+        for place, item in enumerate(self.bill):
+            noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
+            row = f"{item.name:<{width}} {noise}{self.share(item):>7.1%}"
+            lines += _entry("" if place else "bill", row)
+        if self.told:
+            lines += _entry("told", self._told_in_words())
+        if self.delta_slack:
+            lines += _entry("slack", self._slack_in_words())
+        lines += _entry("accountant", self.accountant)
+        if self.adaptive:
+            lines += _entry("adaptive", "noise may follow earlier answers, within a fixed limit")
+        lines += _entry("noise", self.noise)
+        lines += _entry("seeds", self.seed_policy)
+        for place, fact in enumerate(self.assumed_public):
+            lines += _entry("" if place else "public", fact)
+        if self.bought:
+            lines += _entry("bought", ", ".join(self.bought))
+        for place, note in enumerate(self.notes):
+            lines += _entry("" if place else "notes", note)
+        lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
+        if self.measurements_sha256 is not None:
+            lines += _entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
+        if self.release is not None:
+            named = f"{self.release.file}: {self.release.rows:,} rows"
+            lines += _entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")
+        if self.ledger is not None:
+            lines += _entry("ledger", f"{self.ledger.dataset}, entry {self.ledger.entry}")
+        lines += _entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
+        return "\n".join(lines)
+
+    def _neighbours_in_words(self) -> str:
+        meaning, most = self.neighbours.meaning, self.neighbours.max_rows
+        if most is None:
+            return meaning
+        return f"{meaning}; a user is a value of {self.unit!r}, with {most} rows at most"
+
+    @property
+    def told(self) -> float:
+        """The part of delta that is the chance to tell a value that one row alone holds."""
+        return told_chance(self.bill, self.neighbours)
+
+    def _told_in_words(self) -> str:
+        whose = "one user" if self.neighbours.of_users else "one row"
+        return (
+            f"{round_up(self.told, 3):g} of delta is the chance that a value is told that {whose} "
+            f"alone holds"
+        )
+
+    def _slack_in_words(self) -> str:
+        parts = [f"{round_up(self.slack(item), 2):g} for {item.name}" for item in self.bill]
+        return (
+            f"{round_up(self.delta_slack, 3):g} of delta pays for noise that is not exact: "
+            f"{', '.join(parts)}; the rest is for the bill"
+        )
+
+    def _warnings(self) -> list[str]:
+        fake = [f"  {NOT_PRIVATE}: made with a fake source of noise, for tests only."]
+        if not self.fields_from_data:
+            return [] if self.private else fake
+        text = (
+            "WARNING: these fields of the schema were read off the data and are not covered by "
+            "the promise: " + ", ".join(self.fields_from_data)
+        )
+        read_off = [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
+        return read_off if self.private else fake + read_off
+
+
+def _entry(title: str, text: str) -> list[str]:
+    first, *rest = textwrap.wrap(text, _WIDTH - 14, drop_whitespace=True) or [""]
+    return [f"  {title:<12}{first}", *(f"  {'':<12}{line}" for line in rest)]

@@ -1,0 +1,142 @@
+"""Delta: its default, and the part of it that noise from tables costs.
+
+The default delta, 1 / (n ln n), when n itself is private.
+
+A declared n gives delta at once. A noisy n, with margin k that the noise exceeds with probability
+at most `MISS`, is used on both sides:
+
+- sigma is calibrated at the delta of n + k. As n + k >= n except with probability `MISS`, the
+  noise is at least that of the true delta, so the run is (epsilon, 1/(n ln n) + MISS)-DP for every
+  table of n rows.
+- the certificate states the delta of n - k - 1 (plus `MISS`; the 1 is for a neighbour with one row
+  less), which is at least that, except with probability `MISS`.
+
+So the number in the certificate errs toward stating too large a delta, never too small a one. The
+argument in full is in `docs/privacy.md`.
+
+What noise that is not exact costs: a part of delta.
+
+Neighbours differ in `Neighbours.cells` cells a histogram. Put exact noise on those cells alone: no
+outcome of the whole run changes its probability by more than tau, the slack of a draw times the
+number of these cells in all histograms. The run with exact noise there is (epsilon, d)-private, so
+the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-private. The argument in full is in
+`docs/privacy.md`, and so is why histograms of users have a slack of their own: their bill is
+composed for rounded continuous noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tabpe.accounting.neighboring import Neighbours
+from tabpe.accounting.pld import SMALLEST_DELTA
+from tabpe.errors import ParameterError
+
+MISS = 1e-12
+FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The number of private rows as far as it is known in public.
+
+    Args:
+        estimate: The declared or noisy number.
+        margin: How far the noisy number may be off, except with probability `MISS`.
+
+    Example:
+        >>> RowCount.declared(7152).calibration_delta == RowCount.declared(7152).promised_delta
+        True
+        >>> noisy = RowCount.noisy(7152, sigma=25.0, cells=10)
+        >>> noisy.calibration_delta < 1 / (7152 * math.log(7152)) < noisy.promised_delta
+        True
+    """
+
+    estimate: float
+    margin: float
+
+    @classmethod
+    def declared(cls, rows: int) -> RowCount:
+        """A number that is public knowledge."""
+        return cls(float(rows), 0.0)
+
+    @classmethod
+    def noisy(cls, total: float, *, sigma: float, cells: int) -> RowCount:
+        """The sum of `cells` counts under noise of `sigma` each (which is sub-Gaussian)."""
+        return cls(float(total), sigma * math.sqrt(2 * cells * math.log(1 / MISS)))
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the number was declared."""
+        return self.margin == 0
+
+    @property
+    def calibration_delta(self) -> float:
+        """The delta to calibrate the noise at."""
+        return _one_over_n_log_n(max(self.estimate + self.margin, FEWEST_ROWS))
+
+    @property
+    def promised_delta(self) -> float:
+        """The delta to state."""
+        if self.is_declared:
+            return self.calibration_delta
+        least = self.estimate - self.margin - 1
+        if least < max(FEWEST_ROWS, self.estimate / 2):
+            raise ParameterError(
+                f"delta=None: the table is too small to choose delta by a noisy number of rows "
+                f"({max(self.estimate, 0):,.0f} +- {self.margin:,.0f}). Give delta, for example "
+                f"1e-6, or public_rows if the number of rows is public."
+            )
+        return _one_over_n_log_n(least) + MISS
+
+
+def _one_over_n_log_n(rows: float) -> float:
+    return 1.0 / (rows * math.log(rows))
+
+
+LARGEST_SHARE = 0.01
+_LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above any delta
+
+
+def delta_slack(slack: float, histograms: int, epsilon: float, neighbours: Neighbours) -> float:
+    """Return the part of delta that pays for noise that is not exact.
+
+    A histogram in which a row has k votes counts as k here, as it does on the bill. That is enough:
+    each of the rows by which neighbours differ moves at most k of its cells, so neighbours differ
+    in at most k * `cells` of them, as they do in k histograms of one vote.
+
+    Args:
+        slack: How far a draw may be from exact, in total variation.
+        histograms: How many histograms get such noise, over all items of the bill.
+        epsilon: The epsilon of the promise.
+        neighbours: The neighbouring relation.
+
+    Example:
+        >>> delta_slack(2.0**-108, 16, 1.0, Neighbours()) < 1e-30
+        True
+    """
+    tau = histograms * neighbours.cells * (slack + neighbours.slack)
+    return (1 + math.exp(min(epsilon, _LARGEST_EXPONENT))) * tau
+
+
+def exact_delta(delta: float, slack: float) -> float:
+    """Return what is left of delta for exact noise, rounded down.
+
+    Raises:
+        ParameterError: If the slack is more than a hundredth of delta, or too little is left.
+
+    Example:
+        >>> exact_delta(1e-6, 1e-9) + 1e-9 <= 1e-6, exact_delta(1e-6, 0.0)
+        (True, 1e-06)
+    """
+    if slack == 0:
+        return delta
+    left = math.nextafter(delta - slack, 0.0)
+    if slack > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
+        raise ParameterError(
+            f"noise: it is not exact, which would take {slack:.2g} of a delta of {delta:.3g}; "
+            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
+            f"smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
+        )
+    return left

@@ -1,0 +1,477 @@
+"""`Ledger`: what runs on private data sets have cost, and what they may still cost.
+
+Where a ledger is, if nobody says.
+
+A data set at a glance: what its runs may spend, have spent and have left.
+
+`Ledger`: what runs on private data sets have cost so far, and what they may still cost.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import unicodedata
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tabpe._utils.files import data_folder, make_private_folder
+from tabpe.accounting.certificate import round_up
+from tabpe.accounting.ledger.composition import entries_epsilon, epsilon_left, is_over
+from tabpe.accounting.ledger.events import (
+    BUDGET,
+    MEASURED,
+    NO_EVENT,
+    REFUNDED,
+    RESERVED,
+    SPENT,
+    STARTED,
+    Book,
+    Budget,
+    Entry,
+    Event,
+    Progress,
+    Start,
+    check_bill,
+    digest_of,
+    plain_bill,
+    printable,
+    superseded,
+)
+from tabpe.accounting.ledger.file import FORMAT, EventFile
+from tabpe.accounting.neighboring import ROWS, Adjacency, Neighbours
+from tabpe.accounting.spend import BillItem
+from tabpe.errors import BudgetError, LedgerError
+
+FILE_NAME = "ledger.db"
+
+
+def default_path() -> Path:
+    """Return the ledger in the user's data folder; it need not exist.
+
+    Example:
+        >>> default_path().parts[-2:]
+        ('tabpe', 'ledger.db')
+    """
+    return data_folder() / FILE_NAME
+
+
+@dataclass(frozen=True)
+class Status:
+    """One data set of a ledger.
+
+    Args:
+        dataset: Its name.
+        budget: Its total; None if its runs are recorded and not limited.
+        entries: All its runs, oldest first.
+
+    Example:
+        >>> status = Status("patients", Budget("patients", 2.0, 1e-6), ())
+        >>> status.spent, status.left
+        (0.0, 2.0)
+    """
+
+    dataset: str
+    budget: Budget | None
+    entries: tuple[Entry, ...]
+
+    @functools.cached_property
+    def spent(self) -> float | None:
+        """The epsilon of all that is reserved or spent, at the delta of the budget, rounded up."""
+        if self.budget is None:
+            return None
+        return entries_epsilon(self._counted, self.budget)
+
+    @functools.cached_property
+    def left(self) -> float | None:
+        """The epsilon that one more run may ask for at the delta of the budget, rounded down."""
+        if self.budget is None:
+            return None
+        return epsilon_left(self._counted, self.budget)
+
+    @property
+    def _counted(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.counts]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; an infinite epsilon, which JSON has no word for, is None."""
+        epsilon = self.spent if self.spent is not None and math.isfinite(self.spent) else None
+        budget = None if self.budget is None else self.budget.to_dict()
+        return {
+            "dataset": self.dataset,
+            "budget": budget,
+            "spent": epsilon,
+            "left": self.left,
+            "entries": [_plain(entry) for entry in self.entries],
+        }
+
+
+def status_of(book: Book, dataset: str) -> Status:
+    """Return the status of a data set."""
+    return Status(dataset, book.budgets.get(dataset), book.of_dataset(dataset))
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    progress = entry.progress
+    return {
+        **entry.to_dict(),
+        "state": entry.state,
+        "certificate_sha256": entry.certificate_sha256,
+        "reserved_at": entry.reserved_at,
+        "closed_at": entry.closed_at,
+        "starts": None if progress is None else progress.starts,
+        "measurements": None if progress is None else progress.measurements,
+        "measurements_sha256": None if progress is None else progress.sha256,
+    }
+
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Charges to data sets, in a file that is only added to.
+
+    Guarantee: once `reserve` has returned, what was reserved is on the disk and counts,
+    until it is spent or refunded. The entries of a data set that were let through compose to at
+    most its budget, also if several processes reserve at once. A file whose chain of events does
+    not hold lets nothing through.
+
+    The caller reserves before the first private row is read, spends after the last, and refunds
+    only if none was read. A run that dies in between stays reserved, and counts.
+
+    Args:
+        path: The file; `default_path()` if left out. It is made with the first event.
+
+    Example:
+        >>> import tempfile
+        >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.set_budget("patients", epsilon=2.0, delta=1e-6)
+        >>> bill = [BillItem("votes", sigma=17.0, times=15)]
+        >>> run = ledger.reserve("patients", bill)
+        >>> run = ledger.spend(run.id, bill, certificate_sha256="0" * 64)
+        >>> round(ledger.spent("patients"), 2), ledger.left("patients")
+        (0.96, 1.69)
+        >>> ledger.reserve("patients", [BillItem("votes", sigma=5.0, times=15)])
+        Traceback (most recent call last):
+        tabpe.errors.BudgetError: data set 'patients': this run would bring the total to epsilon \
+3.9 of 2 at delta 1e-06; 1.69 is left. Ask for at most that at this delta, or raise the total.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = default_path() if path is None else Path(path)
+        self._in_data_folder = path is None
+        self._file = EventFile(self.path)
+        self._folded: Book | None = None
+
+    def exists(self) -> bool:
+        """Whether there is a file yet; without one, nothing is spent."""
+        return self._file.exists()
+
+    def budget(self, dataset: str) -> Budget | None:
+        """Return the budget of a data set; None if its runs are recorded and not limited."""
+        return self.book().budgets.get(_name(dataset))
+
+    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """Return all entries, or those of a data set, oldest first."""
+        book = self.book()
+        return tuple(book.entries.values()) if dataset is None else book.of_dataset(_name(dataset))
+
+    def entry(self, entry_id: str) -> Entry:
+        """Return the entry of that id."""
+        return self.book().entry(entry_id)
+
+    def status(self, dataset: str) -> Status:
+        """Return total, spent, left and entries of a data set, all of one moment.
+
+        Raises:
+            LedgerError: If no event is about a data set of that name.
+        """
+        book = self.book()
+        return status_of(book, book.known(_name(dataset)))
+
+    def statuses(self) -> tuple[Status, ...]:
+        """Return the status of every data set, all of one moment."""
+        book = self.book()
+        return tuple(status_of(book, name) for name in book.datasets)
+
+    def spent(self, dataset: str) -> float | None:
+        """Return the epsilon of all that is reserved or spent, at the delta of the budget.
+
+        None if there is no budget: without a delta there is no epsilon.
+        """
+        return status_of(self.book(), _name(dataset)).spent
+
+    def left(self, dataset: str) -> float | None:
+        """Return the epsilon that one more run may ask for at the delta of the budget."""
+        return status_of(self.book(), _name(dataset)).left
+
+    def set_budget(
+        self,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float,
+        adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+        unit: str | None = None,
+    ) -> Budget:
+        """Set the total of a data set, or change it.
+
+        It may be below what is spent: then nothing more is let through.
+
+        Raises:
+            LedgerError: If an entry that counts is for another adjacency or unit.
+        """
+        budget = Budget(_name(dataset), epsilon, delta, Adjacency.of(adjacency), unit)
+
+        def decide(events: list[Event]) -> tuple[list[Event], Budget]:
+            book, event = self._next(events, BUDGET, budget.to_dict())
+            return [event], book.budgets[budget.dataset]
+
+        return self._change(decide)
+
+    def reserve(
+        self,
+        dataset: str,
+        bill: Sequence[BillItem],
+        neighbours: Neighbours = ROWS,
+        *,
+        unit: str | None = None,
+        slack: float = 0.0,
+        note: str = "",
+        entry_id: str | None = None,
+        start: Start | None = None,
+        adaptive: bool = False,
+        limit: float | None = None,
+    ) -> Entry:
+        """Charge a data set for a run that is about to read it.
+
+        To do so again for the same run charges nothing more, whatever became of it.
+
+        Args:
+            dataset: The name that its user gives the data set.
+            bill: What the run may measure, at most.
+            neighbours: The relation that the run is for.
+            unit: The column that names users, if the run protects users.
+            slack: How far a draw of the noise may be from exact (`NoiseSource.slack`).
+            note: What its user wants to remember.
+            entry_id: The name of the run, if it has one; random if left out.
+            start: This start of the run, if it is in a folder to go on from. It is noted, as long
+                as the run is not spent.
+            adaptive: Whether the noise of the run may follow its own answers.
+            limit: The loss of zCDP that a filter holds the run to, if one does (`Filter.limit`).
+                All of it is charged, whatever is spent.
+
+        Raises:
+            BudgetError: If all entries together would exceed the budget, or the folder of the run
+                is not the one that the ledger knows (`tabpe.accounting.ledger.events`).
+            LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
+        """
+        named = uuid.uuid4().hex if entry_id is None else entry_id
+        entry = Entry(
+            named, _name(dataset), tuple(bill), neighbours, unit, slack, note, adaptive, limit
+        )
+
+        def decide(events: list[Event]) -> tuple[list[Event], Entry]:
+            book, added = self._book_of(events), []
+            found = book.entries.get(named)
+            if found is None or found.dataset != entry.dataset or not found.counts:
+                book, event = self._next(events, RESERVED, entry.to_dict())
+                found, added = _checked(book, entry.id), [event]
+            if start is not None and found.state == "reserved":
+                start.check(found.progress)
+                content = start.progress.to_dict(named)
+                book, event = self._next([*events, *added], STARTED, content)
+                found, added = book.entry(named), [*added, event]
+            return added, found
+
+        return self._change(decide)
+
+    def check_start(self, entry_id: str, token: str) -> None:
+        """Refuse to measure if the run was started again since: its folder has a copy.
+
+        Raises:
+            BudgetError: If another start was the last.
+        """
+        _check_last(self.entry(entry_id), token)
+
+    def measured(self, entry_id: str, token: str, measurements: int, sha256: str) -> None:
+        """Note one more measurement of a run in a folder, before anything is made of it.
+
+        Args:
+            entry_id: The entry of the run.
+            token: The start that measured.
+            measurements: How many there are with it.
+            sha256: The digest of all of them.
+
+        Raises:
+            BudgetError: If another start was the last.
+        """
+        content = Progress(token, measurements, sha256).to_dict(entry_id)
+
+        def decide(events: list[Event]) -> tuple[list[Event], None]:
+            _check_last(self._book_of(events).entry(entry_id), token)
+            return [self._next(events, MEASURED, content)[1]], None
+
+        self._change(decide)
+
+    def spend(
+        self,
+        entry_id: str,
+        bill: Sequence[BillItem],
+        certificate_sha256: str,
+        token: str | None = None,
+    ) -> Entry:
+        """Close an entry with what was measured, in the place of what was reserved.
+
+        To do so again with the same bill and certificate changes nothing.
+
+        Args:
+            entry_id: The entry.
+            bill: What was measured.
+            certificate_sha256: Hash of the certificate.
+            token: The start of the run, if it is in a folder to go on from.
+
+        Raises:
+            LedgerError: If the entry was closed before, with another certificate.
+            BudgetError: If more was measured than reserved, and that exceeds the budget. It is
+                recorded all the same, because it happened: nothing made by it should be released.
+        """
+        check_bill(bill)
+        certificate = digest_of("certificate_sha256", certificate_sha256)
+        content = {
+            "entry": entry_id,
+            "bill": plain_bill(bill),
+            "certificate_sha256": certificate,
+        }
+
+        def decide(events: list[Event]) -> tuple[list[Event], tuple[Entry, str | None]]:
+            before = self._book_of(events).entry(entry_id)
+            if (before.bill, before.certificate_sha256) == (tuple(bill), certificate):
+                return [], (before, None)
+            if before.state == "spent":
+                raise LedgerError(
+                    f"entry {entry_id!r} is spent: expected reserved. It has another bill or "
+                    f"certificate: release nothing of this one, and begin in a new folder."
+                )
+            if before.progress is not None:
+                _check_last(before, token)
+            book, event = self._next(events, SPENT, content)
+            entry = book.entry(entry_id)
+            more = None if _covers(before, entry) else _refusal(book, entry)
+            return [event], (entry, more)
+
+        entry, refusal = self._change(decide)
+        if refusal is not None:
+            raise BudgetError(f"{refusal} It was measured and is recorded: release nothing of it.")
+        return entry
+
+    def refund(self, entry_id: str) -> Entry:
+        """Give a reservation back. The caller guarantees that no private row was read."""
+
+        def decide(events: list[Event]) -> tuple[list[Event], Entry]:
+            book, event = self._next(events, REFUNDED, {"entry": entry_id})
+            return [event], book.entry(entry_id)
+
+        return self._change(decide)
+
+    def head(self) -> str:
+        """Return the hash of the last event: note it elsewhere, to notice a cut-off end."""
+        return self.book().head
+
+    def verify(self, head: str | None = None) -> list[str]:
+        """Return what is wrong with the ledger: nothing, or the first break.
+
+        Args:
+            head: A head that was noted earlier; it must still be in the chain.
+        """
+        try:
+            damage = self._file.integrity()
+            book = self.book()
+        except LedgerError as error:
+            return [str(error)]
+        if damage is not None:
+            return [f"{self.path}: {damage}"]
+        if head not in {None, NO_EVENT, *book.digests}:
+            return [f"{self.path}: the head {head} is not in it: its end was cut off or replaced."]
+        return []
+
+    def export(self) -> dict[str, Any]:
+        """Return all events as plain values, with the head."""
+        events = self._file.read()
+        head = self._book_of(events).head
+        return {"format": FORMAT, "head": head, "events": [event.to_dict() for event in events]}
+
+    def book(self) -> Book:
+        """Return budgets and entries as they are now, after checking all events."""
+        return self._book_of(self._file.read())
+
+    def _book_of(self, events: list[Event]) -> Book:
+        try:
+            self._folded = Book.of(events, self._folded)
+            return Book.of(events, self._folded)  # of its own, for who adds to it
+        except LedgerError as error:
+            raise LedgerError(f"{self.path}: {error}") from None
+
+    def _next(
+        self, events: list[Event], kind: str, content: Mapping[str, Any]
+    ) -> tuple[Book, Event]:
+        """Return the event that comes next, and the book with it."""
+        book = self._book_of(events)
+        event = Event.after(events[-1] if events else None, kind, content)
+        book.add(event)
+        return book, event
+
+    def _change(self, decide: Callable[[list[Event]], tuple[list[Event], T]]) -> T:
+        if self._in_data_folder:
+            make_private_folder(self.path.parent)
+        return self._file.change(decide)
+
+
+def _name(dataset: str) -> str:
+    """Return the name of a data set, the same for all ways to compose its characters."""
+    return unicodedata.normalize("NFC", printable("dataset", dataset))
+
+
+def _checked(book: Book, entry_id: str) -> Entry:
+    """Return an entry that the budget lets through."""
+    entry = book.entry(entry_id)
+    refusal = _refusal(book, entry)
+    if refusal is not None:
+        raise BudgetError(f"{refusal} Ask for at most that at this delta, or raise the total.")
+    return entry
+
+
+def _check_last(entry: Entry, token: str | None) -> None:
+    if entry.state != "reserved" or entry.progress is None or entry.progress.token != token:
+        raise superseded()
+
+
+def _refusal(book: Book, entry: Entry) -> str | None:
+    """Return why an entry is over the budget, given the others; None if it is not."""
+    budget = book.budgets.get(entry.dataset)
+    entries = book.counted(entry.dataset)
+    if budget is None or not is_over(entries, budget):
+        return None
+    total = round_up(entries_epsilon(entries, budget), 2)
+    left = epsilon_left([other for other in entries if other.id != entry.id], budget)
+    return (
+        f"data set {entry.dataset!r}: this run would bring the total to epsilon {total:g} of "
+        f"{budget.epsilon:g} at delta {budget.delta:g}; {left:g} is left."
+    )
+
+
+def _covers(reserved: Entry, spent: Entry) -> bool:
+    """Whether what was measured is a part of what was reserved."""
+    room, used = _times(reserved), _times(spent)
+    return all(times <= room[kind] for kind, times in used.items())
+
+
+def _times(entry: Entry) -> Counter[tuple[float, float]]:
+    times: Counter[tuple[float, float]] = Counter()
+    for item in entry.bill:
+        times[item.sigma, item.chance] += item.times
+    return times

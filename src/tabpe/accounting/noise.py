@@ -1,0 +1,161 @@
+"""What a source of noise is, the usual one, and a fake one.
+
+Discrete Gaussian noise on integers, sampled exactly by OpenDP from the randomness of the operating
+system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn for zeros
+and added to integer counts is distributed as noise drawn for the counts, so it can be drawn in
+another thread while the counts are made. `tabpe.accounting.noise_table` is faster, and not quite
+exact.
+
+Tests may inject a `FakeNoise`; whatever it touches is stamped NOT PRIVATE.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils import validation
+from tabpe.errors import ParameterError
+
+
+@runtime_checkable
+class NoiseSource(Protocol):
+    """Draws integer noise.
+
+    Guarantee expected of an implementation with `private = True`: the returned integers are
+    independent, and independent of all earlier draws and of everything a user can set. Each is
+    within `slack`, in total variation, of a discrete Gaussian of parameter `sigma`, and is
+    sub-Gaussian with that parameter.
+
+    Args:
+        name: What the certificate says.
+        private: False for a source that is made for tests.
+        slack: How far a draw may be from exact; it is charged to delta. 0 if it is exact.
+        largest_sigma: The largest sigma that it can draw.
+    """
+
+    name: str
+    private: bool
+    slack: float
+    largest_sigma: float
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return `size` independent draws."""
+        ...
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """A source of noise that makes choices too, by the exponential mechanism.
+
+    Guarantee expected of an implementation with `private = True`: choices are independent of each
+    other, of all draws and of everything a user can set, and have exactly the stated chances.
+    """
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return a place, with a chance proportional to exp(score / scale)."""
+        ...
+
+
+class OpenDPNoise:
+    """Discrete Gaussian noise by OpenDP, seeded by nobody.
+
+    Example:
+        >>> OpenDPNoise().draw(3, sigma=10.0).shape
+        (3,)
+    """
+
+    name = "OpenDP discrete Gaussian, operating system randomness"
+    private = True
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return `size` independent draws from the discrete Gaussian of parameter `sigma`."""
+        validation.real("sigma", sigma, above=0)
+        if size == 0:
+            return np.empty(0, dtype=np.int64)
+        return np.array(_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return a place, with a chance proportional to exp(score / scale)."""
+        _check_choice(scores, scale)
+        return int(_choice(scale)(scores))
+
+
+class FakeNoise:
+    """Repeatable noise for tests. NOT PRIVATE.
+
+    Args:
+        seed: Seed of the generator; each run of `draw` continues it.
+        strength: Factor on sigma; 0 for no noise at all.
+
+    Example:
+        >>> FakeNoise(strength=0).draw(3, sigma=10.0)
+        array([0, 0, 0])
+    """
+
+    name = "fake"
+    private = False
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def __init__(self, seed: int = 0, *, strength: float = 1.0) -> None:
+        self._generator = np.random.default_rng(seed)
+        self._strength = strength
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return the next `size` rounded Gaussians."""
+        noise = self._generator.normal(0.0, sigma, size) * self._strength
+        return np.rint(noise).astype(np.int64)
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return the place of the largest score under Gumbel noise; the first one if there is none.
+
+        Example:
+            >>> FakeNoise(strength=0).choose(np.array([1, 5, 5]), scale=1.0)
+            1
+        """
+        _check_choice(scores, scale)
+        noise = self._generator.gumbel(0.0, scale, len(scores)) * self._strength
+        return int(np.argmax(scores + noise))
+
+
+@lru_cache(maxsize=16)
+def _mechanism(sigma: float) -> Any:
+    # Not opendp.prelude, which imports polars, pandas and scikit-learn where they are installed.
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=sigma)
+
+
+@lru_cache(maxsize=16)
+def _choice(scale: float) -> Any:
+    """Return the exponential mechanism: the largest score under Gumbel noise, compared exactly."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import zero_concentrated_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_noisy_max(
+        vector_domain(atom_domain(T="i64")),
+        linf_distance(T="i64"),
+        zero_concentrated_divergence(),
+        scale=scale,
+    )
+
+
+def _check_choice(scores: NDArray[np.int64], scale: float) -> None:
+    validation.real("scale", scale, above=0)
+    if scores.ndim != 1 or not len(scores) or scores.dtype != np.int64:
+        raise ParameterError("scores: expected whole numbers, one for each of one or more options.")

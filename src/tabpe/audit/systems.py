@@ -1,0 +1,222 @@
+"""Systems that are audited: tabpe, and tabpe broken in one way.
+
+What is audited: the parts of tabpe that a test goes through, each of which can be replaced.
+
+Systems that break the promise, each in one way, to see whether the audit notices.
+
+They are here for `tabpe.audit` alone. Broken sources of noise say that they are not private, so
+what they touch is stamped NOT PRIVATE, as with `FakeNoise`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.accounting import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.audit.report import Claim
+from tabpe.backends import OwnEngine, Tables, Users
+from tabpe.encoding import Marginal, Records
+from tabpe.errors import NotPrivateWarning
+from tabpe.evolution import Strategy
+from tabpe.io import Batch, Source, draft_schema
+from tabpe.schema import Schema
+from tabpe.synthesizers.tabpe import TabPE
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class System:
+    """A way to measure rows and to release a table. The defaults are what is shipped.
+
+    Args:
+        name: What the report calls it.
+        noise: Makes the source of noise of one run.
+        engine: Takes the shipped engine, and returns the one that is asked.
+        tables: Takes what counts tables, and returns what is asked.
+        paid: Takes how often a row counts, and returns how often that is paid for.
+        users: Takes whose the rows are, and returns whose the engine takes them for.
+        table: Takes a private table, and returns the one that is fitted.
+        schema: Takes the declared schema and the table, and returns the one that is used.
+        source: Takes what reads a stored table, and returns what is read.
+    """
+
+    name: str = "as shipped"
+    noise: Callable[[], NoiseSource] = OpenDPNoise
+    engine: Callable[[OwnEngine], OwnEngine] = lambda engine: engine
+    tables: Callable[[Tables], Tables] = lambda tables: tables
+    paid: Callable[[int], int] = lambda times: times
+    users: Callable[[Users], Users] = lambda users: users
+    table: Callable[[pa.Table], pa.Table] = lambda table: table
+    schema: Callable[[Schema, pa.Table], Schema] = lambda declared, _: declared
+    source: Callable[[Source], Source] = lambda source: source
+
+    def release(
+        self, table: pa.Table, schema: Schema, claim: Claim, config: Strategy, size: int
+    ) -> TabPE:
+        """Return a model fitted to the table, which is public if the promise holds.
+
+        All that a user can set is the same in every call, the seed of the search included.
+        """
+        model = TabPE(
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            n_samples=size,
+            preset=config,
+            noise=self.noise(),
+            engine="local",
+            n_jobs=1,
+            random_state=SEED,
+            verbose=0,
+        )
+        with warnings.catch_warnings():
+            # A broken system says that it is not private, which is what it is here for.
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            return model.fit(self.table(table), self.schema(schema, table))
+
+
+SHIPPED = System()
+
+
+class VotesTwice:
+    """Counts every private row twice. NOT PRIVATE.
+
+    Args:
+        engine: Counts once.
+    """
+
+    def __init__(self, engine: OwnEngine) -> None:
+        self._engine = engine
+        self.scale = engine.scale
+
+    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
+        """Take in the private rows."""
+        self._engine.prepare(batches)
+
+    def row_count(self) -> NDArray[np.int64]:
+        """Return twice the number of rows."""
+        return 2 * self._engine.row_count()
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Return twice the number of rows of each class."""
+        return 2 * self._engine.class_counts()
+
+    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+        """Return twice the votes."""
+        return [2 * votes for votes in self._engine.votes(population, each)]
+
+    def close(self) -> None:
+        """Let go of the private rows."""
+        self._engine.close()
+
+
+class TablesTwice(Tables):
+    """Counts every private row twice in tables. NOT PRIVATE.
+
+    Args:
+        tables: Counts once.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.scale = tables.scale
+
+    def counts(self, asked: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+        """Return twice the counts."""
+        return [2 * counts for counts in self._tables.counts(asked)]
+
+
+class NarrowNoise:
+    """Noise of half the variance that was agreed on. NOT PRIVATE."""
+
+    name = "too little"
+    private = False
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return draws of parameter `sigma / sqrt(2)`."""
+        return TableNoise().draw(size, sigma / math.sqrt(2))
+
+
+class ReusedNoise:
+    """Noise that is drawn once a run, and put on every histogram of it. NOT PRIVATE."""
+
+    name = "reused"
+    private = False
+    slack = 0.0
+    largest_sigma = math.inf
+
+    def __init__(self) -> None:
+        self._drawn: dict[tuple[int, float], NDArray[np.int64]] = {}
+
+    def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
+        """Return the draws of the first call."""
+        if (size, sigma) not in self._drawn:
+            self._drawn[size, sigma] = TableNoise().draw(size, sigma)
+        return self._drawn[size, sigma]
+
+
+def _doubled(table: pa.Table) -> pa.Table:
+    return pa.concat_tables([table, table])
+
+
+def _seeded() -> FakeNoise:
+    return FakeNoise(seed=0)
+
+
+def _silent() -> FakeNoise:
+    return FakeNoise(strength=0)
+
+
+def _drafted(_: Schema, table: pa.Table) -> Schema:
+    return draft_schema(table)
+
+
+def _apart(users: Users) -> Users:
+    """Take every row for a user of its own."""
+    return replace(users, owners=np.arange(len(users.owners)))
+
+
+@dataclass(frozen=True, eq=False)
+class TextOfTypes:
+    """A table whose cells are text that names the type of their column. NOT PRIVATE.
+
+    Args:
+        source: The table.
+    """
+
+    source: Source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Yield the rows."""
+        for batch in self.source.batches(names):
+            columns = [
+                pa.array([f"{cells.type}: {cell}" for cell in cells.to_pylist()])
+                for cells in batch.table.columns
+            ]
+            yield replace(batch, table=pa.table(columns, names=batch.table.schema.names))
+
+
+BROKEN = (
+    System("votes twice", noise=TableNoise, engine=VotesTwice, tables=TablesTwice, table=_doubled),
+    System("sigma / sqrt 2", noise=NarrowNoise),
+    System("reused noise", noise=ReusedNoise),
+    System("seeded noise", noise=_seeded),
+    System("no noise", noise=_silent),
+    System("bounds from data", noise=TableNoise, schema=_drafted),
+)
+BROKEN_AT_THE_TILL = (System("many for the price of one", noise=TableNoise, paid=lambda _: 1),)
+BROKEN_IN_STORAGE = (System("text of storage types", source=TextOfTypes),)
+BROKEN_FOR_USERS = (System("a vote for each row of a user", users=_apart),)

@@ -1,0 +1,457 @@
+"""Exact counts of encoded rows: votes and marginals.
+
+What all engines have in common: rows in segments, and the votes of a segment.
+
+A segment is some rows of one class. Votes and sizes of segments add up, so it does not matter how
+rows were cut into them, nor in which order they are counted. The votes of a user are put together
+over all segments first.
+
+`Ballot`: the rules by which rows, or users, are counted. What engines share.
+
+Exact counts of rows in the cells of marginals, all of them in one pass.
+
+Privacy: a row counts in exactly one cell of each marginal, which depends on that row alone
+(`tabpe.encoding.marginals`). So one row more or less moves one cell of each by one. With users, all
+rows of a user together are one vector of a given length at most in each (`unit_vectors`). What is
+returned is exact and private: only `tabpe.measurement` asks.
+
+Memory: the counts, and a batch of rows. With users also a byte or a few for each row and marginal.
+
+Exact counts for methods that ask for many marginals of the same rows, again and again.
+
+The rows are read once and held, with the cell of each row on every axis. Counts that were made are
+kept as well, up to a limit. All of it is exact and private, and stays here: only
+`tabpe.measurement` asks.
+
+Privacy: a row counts in exactly one cell of a marginal, and in one cell of a halfspace or in none.
+Which one depends on that row alone (`tabpe.encoding.marginals`, `tabpe.encoding.halfspaces`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.backends.nearest import build_index, first_equals, prepared
+from tabpe.backends.users import Users, unit_vectors
+from tabpe.encoding import Records
+from tabpe.encoding.halfspaces import Halfspaces
+from tabpe.encoding.marginals import Axis, ListAxis, Marginal
+from tabpe.errors import DataError
+
+ROWS_A_SEGMENT = 2**18
+Counts = NDArray[np.int64]
+_NONE: Counts = np.empty(0, dtype=np.int64)
+Batches = Iterable[tuple[Records, NDArray[np.int64]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Rows of one class.
+
+    Args:
+        label: The class.
+        rows: The rows, each different from the others if there are weights.
+        weights: How often each row stands there; None for once.
+        owners: The user of each row; None if every row is one of its own.
+    """
+
+    label: int
+    rows: Records
+    weights: Counts | None = None
+    owners: Counts | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of private rows."""
+        return len(self.rows) if self.weights is None else int(self.weights.sum())
+
+    def prepared(self, category_weight: float) -> Segment:
+        """Return the same rows in the form that is quickest to count again and again."""
+        if self.owners is not None:
+            return self
+        return Segment(self.label, *prepared(self.rows, category_weight))
+
+
+def segments_of(batches: Batches, classes: int, owners: Counts | None = None) -> Iterator[Segment]:
+    """Cut batches into segments; small batches are put together first.
+
+    Args:
+        batches: Rows, each with its class.
+        classes: Number of classes.
+        owners: The users of all rows, in order; None if every row is one of its own.
+
+    Example:
+        >>> rows = Records(np.eye(3, dtype=np.float32), np.empty((3, 0), dtype=np.uint8))
+        >>> batch = rows, np.array([0, 1, 0])
+        >>> [(segment.label, segment.size) for segment in segments_of([batch, batch], 2)]
+        [(0, 4), (1, 2)]
+    """
+    first = 0
+    for rows, labels in _pooled(batches):
+        order = np.argsort(labels, kind="stable")
+        whose = None if owners is None else owners[first : first + len(rows)]
+        first += len(rows)
+        ends = np.searchsorted(labels[order], np.arange(classes + 1))
+        for label, (start, end) in enumerate(itertools.pairwise(ends)):
+            if start < end:
+                chosen = order[start:end]
+                owned = None if whose is None else whose[chosen]
+                yield Segment(label, rows.take(chosen), owners=owned)
+
+
+def count_votes(
+    population: Sequence[Records],
+    segments: Iterable[Segment],
+    *,
+    classes: int,
+    category_weight: float,
+    jobs: int,
+    each: int = 1,
+) -> list[Counts]:
+    """Return, for the candidates of each class, how many rows vote for each.
+
+    A row votes for the `each` nearest of the different candidates. The candidates of a class are
+    indexed once and asked about every segment.
+
+    Example:
+        >>> no_codes = np.empty((3, 0), dtype=np.uint8)
+        >>> rows = Segment(0, Records(np.array([[0.1], [0.2], [0.9]]), no_codes))
+        >>> candidates = Records(np.array([[0.0], [1.0], [1.0]]), no_codes)
+        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
+        [array([2, 1, 0])]
+        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, each=2)
+        [array([3, 3, 0])]
+    """
+    polls = _opened(population, classes, category_weight, jobs)
+    for segment in segments:
+        polls[segment.label].ask(segment, each)
+    return [poll.counts for poll in polls]
+
+
+def count_user_votes(
+    population: Sequence[Records],
+    segments: Iterable[Segment],
+    *,
+    classes: int,
+    category_weight: float,
+    jobs: int,
+    scale: int,
+    each: int = 1,
+) -> list[Counts]:
+    """Return the same for users: each adds one vector, over all classes.
+
+    Its length is at most `scale` times the square root of `each`, which so many votes pay for. A
+    row that has fewer candidates gives the rest of its votes to cells that nobody sees, one after
+    the candidates of its class for each. So a vote weighs the same however many candidates there
+    are.
+    """
+    polls = _opened(population, classes, category_weight, jobs)
+    firsts = np.cumsum([0, *(len(candidates) + each for candidates in population)])
+    owners, cells = [_NONE], [_NONE]
+    for segment in segments:
+        if len(population[segment.label]) and segment.owners is not None:
+            winners = polls[segment.label].winners(segment, each)
+            owners.append(np.repeat(segment.owners, each))
+            cells.append(firsts[segment.label] + winners.ravel())
+    votes = unit_vectors(
+        np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale, votes=each
+    )
+    return [part[:-each] for part in np.split(votes, firsts[1:-1])]
+
+
+def _opened(
+    population: Sequence[Records], classes: int, category_weight: float, jobs: int
+) -> list[_Poll]:
+    if len(population) != classes:
+        raise ValueError("population: expected the candidates of each class.")
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(lambda one: _Poll(one, category_weight, jobs), population))
+
+
+class _Poll:
+    """The candidates of a class and their votes so far.
+
+    Of equal candidates the first gets all votes, as the tie rule says, so only that one is
+    looked at: the votes of a row are for candidates that differ, and in as many cells.
+    """
+
+    def __init__(self, candidates: Records, category_weight: float, jobs: int) -> None:
+        # To add 0 makes one zero of the two that float32 has.
+        single = Records(candidates.numbers.astype(np.float32) + np.float32(0), candidates.codes)
+        self._distinct = np.flatnonzero(first_equals(single) == np.arange(len(single)))
+        self.counts = np.zeros(len(candidates), dtype=np.int64)
+        if len(candidates):
+            self._index = build_index(single.take(self._distinct), category_weight, jobs=jobs)
+
+    def ask(self, segment: Segment, each: int) -> None:
+        """Add the votes of the rows of a segment."""
+        if len(self.counts):
+            winners = self._nearest(segment, each)
+            for place in range(winners.shape[1]):
+                self.counts[self._distinct] += _tally(
+                    winners[:, place], segment.weights, len(self._distinct)
+                )
+
+    def winners(self, segment: Segment, each: int) -> Counts:
+        """Return the `each` cells of each row; those behind the candidates are nobody's."""
+        found = self._distinct[self._nearest(segment, each)]
+        nobody = len(self.counts) + np.arange(each - found.shape[1])
+        return np.hstack([found, np.tile(nobody, (len(found), 1))])
+
+    def _nearest(self, segment: Segment, each: int) -> Counts:
+        return self._index.nearest(segment.rows, min(each, len(self._distinct)))
+
+
+def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
+    """Return how many rows each class has."""
+    sizes = np.zeros(classes, dtype=np.int64)
+    for segment in segments:
+        sizes[segment.label] += segment.size
+    return sizes
+
+
+def user_class_sizes(segments: Iterable[Segment], classes: int, scale: int) -> Counts:
+    """Return the same for users: each adds a vector of length `scale` over the classes."""
+    owners, labels = [_NONE], [_NONE]
+    for segment in segments:
+        if segment.owners is not None:
+            owners.append(segment.owners)
+            labels.append(np.full(len(segment.owners), segment.label))
+    return unit_vectors(np.concatenate(owners), np.concatenate(labels), classes, scale)
+
+
+def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:
+    """Count in integers throughout: the weights of `np.bincount` are floats."""
+    if weights is None:
+        return np.bincount(winners, minlength=cells)
+    counts = np.zeros(cells, dtype=np.int64)
+    np.add.at(counts, winners, weights)
+    return counts
+
+
+def _pooled(batches: Batches) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+    kept: list[tuple[Records, NDArray[np.int64]]] = []
+    for batch in batches:
+        if kept and sum(len(rows) for rows, _ in kept) + len(batch[0]) > ROWS_A_SEGMENT:
+            yield _joined(kept)
+            kept = []
+        kept.append(batch)
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(
+    batches: Sequence[tuple[Records, NDArray[np.int64]]],
+) -> tuple[Records, NDArray[np.int64]]:
+    if len(batches) == 1:
+        return batches[0]
+    rows, labels = zip(*batches, strict=True)
+    return Records.concat(rows), np.concatenate(labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot:
+    """Counts segments of rows: each row once, or each user with a vector of one length.
+
+    Args:
+        classes: Number of classes.
+        category_weight: What one differing category adds to a distance.
+        jobs: Threads that count votes.
+        users: Whose the rows are; None if every row is one of its own.
+    """
+
+    classes: int
+    category_weight: float
+    jobs: int
+    users: Users | None
+
+    @property
+    def scale(self) -> int:
+        """What one row or user counts at most."""
+        return 1 if self.users is None else self.users.scale
+
+    def segments(self, batches: Batches) -> Iterator[Segment]:
+        """Cut batches into segments that know their users."""
+        owners = None if self.users is None else self.users.owners
+        return segments_of(batches, self.classes, owners)
+
+    def row_count(self, segments: Iterable[Segment]) -> Counts:
+        """Return the number of rows or users, times `scale`."""
+        if self.users is not None:
+            return np.array([self.users.count * self.scale])
+        return np.array([class_sizes(segments, self.classes).sum()])
+
+    def class_counts(self, segments: Iterable[Segment]) -> Counts:
+        """Return how many rows each class has."""
+        if self.users is None:
+            return class_sizes(segments, self.classes)
+        return user_class_sizes(segments, self.classes, self.scale)
+
+    def votes(
+        self, population: Sequence[Records], segments: Iterable[Segment], each: int = 1
+    ) -> list[Counts]:
+        """Return the votes for the candidates of each class, `each` of a row."""
+        if self.users is None:
+            return count_votes(
+                population,
+                segments,
+                classes=self.classes,
+                category_weight=self.category_weight,
+                jobs=self.jobs,
+                each=each,
+            )
+        return count_user_votes(
+            population,
+            segments,
+            classes=self.classes,
+            category_weight=self.category_weight,
+            jobs=self.jobs,
+            scale=self.scale,
+            each=each,
+        )
+
+
+Whole = NDArray[np.int64]
+
+
+class Tables:
+    """Counts rows in the cells of marginals.
+
+    Args:
+        batches: The rows that count, each with its class; they are read once for each question.
+        users: Whose the rows are; None if every row counts for itself.
+        classes: Number of classes.
+
+    Example:
+        >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
+        >>> tables = Tables([(rows, np.array([0, 1, 1]))], classes=2)
+        >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
+        [array([1, 0, 2]), array([3])]
+        >>> tables.class_counts()
+        array([1, 2])
+    """
+
+    def __init__(self, batches: Batches, users: Users | None = None, classes: int = 1) -> None:
+        self._batches, self._users = batches, users
+        self._by_class = Marginal((ListAxis("class", None, tuple(range(classes))),))
+        self.scale = 1 if users is None else users.scale
+
+    def row_count(self) -> Whole:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
+        if self._users is not None:
+            return np.array([self._users.count * self.scale])
+        return self.counts([Marginal(())])[0]
+
+    def class_counts(self) -> Whole:
+        """Return how many rows each class has."""
+        return self.counts([self._by_class])[0]
+
+    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+        """Return how many rows fall into each cell of each marginal, or what users add to it."""
+        if self._users is not None:
+            return self._of_users(asked, self._users)
+        totals = [np.zeros(marginal.size, dtype=np.int64) for marginal in asked]
+        for rows, classes in self._batches:
+            for place, marginal in enumerate(asked):
+                cells = marginal.cells(rows, classes)
+                totals[place] += np.bincount(cells, minlength=marginal.size)
+        return totals
+
+    def _of_users(self, asked: Sequence[Marginal], users: Users) -> list[Whole]:
+        size = len(users.owners)
+        kept = [np.empty(size, dtype=np.min_scalar_type(marginal.size - 1)) for marginal in asked]
+        done = 0
+        for rows, classes in self._batches:
+            done += len(rows)
+            if done > size:
+                break
+            for cells, marginal in zip(kept, asked, strict=True):
+                cells[done - len(rows) : done] = marginal.cells(rows, classes)
+        if done != size:
+            raise DataError("the table changed while it was read: keep it as it is during a run.")
+        return [
+            unit_vectors(users.owners, cells.astype(np.int64), marginal.size, users.scale)
+            for cells, marginal in zip(kept, asked, strict=True)
+        ]
+
+
+_MOST_KEPT = 20_000_000  # cells: 160 MB
+
+
+class HeldTables(Tables):
+    """Counts rows that are held in memory in the cells of marginals.
+
+    Args:
+        batches: The rows that count, each with its class; they are read once.
+
+    Example:
+        >>> from tabpe.encoding.marginals import ListAxis
+        >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
+        >>> tables = HeldTables([(rows, np.zeros(3, dtype=np.int64))])
+        >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
+        [array([1, 0, 2]), array([3])]
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        super().__init__(batches)
+        parts = [(rows, classes) for rows, classes in batches if len(rows)]
+        self._size = sum(len(rows) for rows, _ in parts)
+        if parts:
+            self._rows = Records.concat([rows for rows, _ in parts])
+            self._classes: Whole = np.concatenate([classes for _, classes in parts])
+        self._cells: dict[int, tuple[Axis, NDArray[np.int64]]] = {}
+        self._kept: dict[tuple[int, ...], Whole] = {}
+        self._room = _MOST_KEPT
+        self._inside: dict[int, tuple[Halfspaces, NDArray[np.int32]]] = {}
+
+    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+        """Return how many rows fall into each cell of each marginal."""
+        return [self._counted(marginal) for marginal in asked]
+
+    def inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+        """Return how many rows of each cell lie in each halfspace; that is counted once and kept.
+
+        A row counts one in a single cell of a halfspace, or nowhere.
+        """
+        if id(asked) not in self._inside:
+            self._inside[id(asked)] = asked, self._counted_inside(asked)
+        return self._inside[id(asked)][1]
+
+    def _counted_inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+        if not self._size:
+            return np.zeros((len(asked), asked.cells), dtype=np.int32)
+        cells = 0 if asked.axis is None else self._on(asked.axis)
+        ones = np.zeros((self._size, asked.cells), dtype=np.float32)
+        ones[np.arange(self._size), cells] = 1.0
+        counts = asked.masses(self._rows.numbers, ones).astype(np.int32)
+        counts.flags.writeable = False
+        return counts
+
+    def _counted(self, marginal: Marginal) -> Whole:
+        if not self._size:
+            return np.zeros(marginal.size, dtype=np.int64)
+        key = tuple(id(axis) for axis in marginal.axes)
+        known = self._kept.get(key)
+        if known is not None:
+            return known.copy()
+        cells = np.zeros(self._size, dtype=np.int64)
+        for axis in marginal.axes:
+            cells = cells * axis.size + self._on(axis)
+        counts = np.bincount(cells, minlength=marginal.size).astype(np.int64)
+        if counts.size <= self._room:
+            self._room -= counts.size
+            self._kept[key] = counts
+            return counts.copy()
+        return counts
+
+    def _on(self, axis: Axis) -> NDArray[np.int64]:
+        """Return the cell of every row on an axis, which is kept: so its identity stays its own."""
+        if id(axis) not in self._cells:
+            self._cells[id(axis)] = axis, Marginal((axis,)).cells(self._rows, self._classes)
+        return self._cells[id(axis)][1]

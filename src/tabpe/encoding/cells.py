@@ -1,0 +1,750 @@
+"""Cells of one column to numbers and codes, and back.
+
+The cells of one column: canonical cells to numbers and codes, and back.
+
+Encoding is total: a cell that does not fit its column counts by the rule that the schema states
+(`Column.on_invalid`). In strict mode a cell for which the schema states no rule is refused instead,
+with an error that names the column and the first such row. It never shows the cell: the reader of a
+log is not always one who may see the table.
+
+Whole numbers beyond 2^53, which a float does not hold: as steps from the smallest one.
+
+The steps are counted in decimals of 38 digits, so none is lost; there are at most 2^53 of them,
+which a float holds exactly. How a cell is read depends on that cell alone.
+
+The cells of dates and times: Arrow to steps on their grid, and back.
+
+`JointClasses`: the class of a row by several labels, and the way back.
+
+A row has the number of its combination of values. Each combination is a class, but for the rare
+ones, which share the last class; inside it, a code of the record tells them apart. So that code
+evolves like any other, and yields rare combinations alone. Elsewhere it is 0.
+
+Privacy: the class of a row follows from that row's labels and from which combinations are rare,
+which is declared or follows from noisy counts.
+
+What columns of every type are made of: numbers, listed values and truths.
+
+All that comes after the encoder knows these three alone. A date is a whole number of days since
+the first one, a value of an ordered list is its place in the list, a number on a bent scale is
+where it lies there. How a cell is translated depends
+on the schema and on that cell, and on no other row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe._utils.arrays import is_text
+from tabpe.encoding.scales import scale_of
+from tabpe.errors import CellError, missing_value
+from tabpe.io.canonical import DAY as _DAY
+from tabpe.io.canonical import (
+    NOT_LISTED,
+    find_missing,
+    find_values,
+    flat,
+    read_booleans,
+    read_instants,
+    read_integers,
+    read_numbers,
+    read_raw_texts,
+    read_times,
+)
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Date,
+    Datetime,
+    Float,
+    Id,
+    Integer,
+    Schema,
+    Temporal,
+    Time,
+)
+from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.schema import Listed, combinations_of
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Misfits:
+    """Which cells of a column do not fit it.
+
+    Args:
+        missing: Where a cell is missing.
+        unreadable: Where it has no value that the type of the column could have.
+        outside: Where its value is beyond the bounds, or not in the list.
+    """
+
+    missing: Mask
+    unreadable: Mask
+    outside: Mask
+
+    @property
+    def without_value(self) -> Mask:
+        """Where there is nothing to clamp."""
+        return np.asarray(self.missing | self.unreadable)
+
+
+def plain_numbers(
+    column: Integer | Float, cells: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
+    """Return the cells as numbers within the bounds of the column; NaN for null."""
+    array = flat(cells, column.name)
+    bounds = float(column.min), float(column.max)
+    default = float(column.default_value)
+    values = read_numbers(array)
+    return fitted(column, array, values, bounds=bounds, default=default, strict=strict)
+
+
+def codes_of(
+    column: Categorical | Boolean, cells: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.int64]:
+    """Return the index of each cell in the values of the column; null comes after them."""
+    array = flat(cells, column.name)
+    found = _indices(column, array)
+    unlisted = found == NOT_LISTED
+    if not unlisted.any():
+        return found
+    missing = _missing_in(column, array) & unlisted
+    if strict:
+        _refuse_codes(column, missing, unlisted & ~missing)
+    found[unlisted] = _code_of_invalid(column)
+    if column.nullable:
+        found[missing] = column.size
+    return found
+
+
+def fitted(
+    column: Column,
+    array: pa.Array,
+    values: NDArray[np.float64],
+    *,
+    bounds: tuple[float, float],
+    default: float,
+    strict: bool,
+) -> NDArray[np.float64]:
+    """Return numbers as the rule of their column says: within bounds, null or a default.
+
+    Args:
+        column: The column.
+        array: The cells.
+        values: The same as numbers; NaN where one is missing or can not be read.
+        bounds: The smallest and the largest number.
+        default: What stands for a cell without a value where there is no null.
+        strict: Whether to refuse a cell for which the column states no rule.
+    """
+    unread = np.isnan(values)
+    if unread.any():
+        missing = find_missing(array)
+        if strict:
+            _refuse_numbers(column, missing, unread & ~missing)
+        without = np.nan if column.nullable else default
+        values = np.where(unread, without, values)
+        if column.on_invalid == "default":
+            values[unread & ~missing] = default
+    if column.on_invalid == "clamp":
+        return np.clip(values, *bounds)
+    outside = (values < bounds[0]) | (values > bounds[1])
+    return np.where(outside, default if column.on_invalid == "default" else np.nan, values)
+
+
+def find_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
+    """Return which cells of a column of numbers, listed values or booleans do not fit it.
+
+    Example:
+        >>> misfits = find_misfits(Integer("age", 0, 99), pa.chunked_array([["7", "x", "120", ""]]))
+        >>> misfits.unreadable.sum(), misfits.outside.sum(), misfits.missing.sum()
+        (np.int64(1), np.int64(1), np.int64(1))
+    """
+    array = flat(cells, column.name)
+    if isinstance(column, (Categorical, Boolean)):
+        unlisted = _indices(column, array) == NOT_LISTED
+        missing = _missing_in(column, array) & unlisted
+        nowhere = np.zeros(len(array), dtype=bool)
+        return Misfits(missing, nowhere, unlisted & ~missing)
+    values, missing = read_numbers(array), find_missing(array)
+    low, high = getattr(column, "min", -np.inf), getattr(column, "max", np.inf)
+    return Misfits(missing, np.isnan(values) & ~missing, (values < low) | (values > high))
+
+
+def cells_of_plain_numbers(column: Integer | Float, scaled: NDArray[Any]) -> pa.Array:
+    """Return scaled numbers as the numbers that the column holds."""
+    return cells_of_values(
+        column, column.min + scaled.astype(np.float64) * (column.max - column.min)
+    )
+
+
+def cells_of_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.Array:
+    """Return numbers as the column holds them: on its grid, and within its bounds."""
+    missing = np.isnan(values)
+    values = np.where(missing, column.min, values)
+    if isinstance(column, Integer):
+        whole = np.clip(np.rint(values), column.min, column.max).astype(np.int64)
+        return pa.array(whole, mask=missing)
+    if column.decimals is not None:
+        values = np.round(values, column.decimals)
+    return pa.array(np.clip(values, column.min, column.max), mask=missing)
+
+
+def on_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers with the digits after the point that the column has."""
+    return values if column.decimals is None else np.round(values, column.decimals)
+
+
+def cells_of_codes(column: Categorical | Boolean, codes: NDArray[Any]) -> pa.Array:
+    """Return codes as the values that they stand for."""
+    indices = codes.astype(np.int64)
+    return pc.take(pa.array(column.values), pa.array(indices, mask=indices == column.size))
+
+
+def _indices(column: Categorical | Boolean, array: pa.Array) -> NDArray[np.int64]:
+    if isinstance(column, Boolean):
+        return read_booleans(array).astype(np.int64)
+    return find_values(array, column.values)
+
+
+def _missing_in(column: Categorical | Boolean, array: pa.Array) -> Mask:
+    """Return which cells have no value; blank text is one if the column lists such a value."""
+    if isinstance(column, Categorical) and not all(str(one).strip() for one in column.values):
+        return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    return find_missing(array)
+
+
+def _code_of_invalid(column: Categorical | Boolean) -> int:
+    """Return the code of a cell that is not listed."""
+    if column.on_invalid == "null":
+        return column.size
+    if isinstance(column, Categorical) and column.on_invalid == "other":
+        return column.values.index(column.other)
+    return column.values.index(column.default_value)
+
+
+def _refuse_numbers(column: Column, missing: Mask, unreadable: Mask) -> None:
+    if column.invalid is not None or column.default is not None:
+        return
+    if not column.nullable:
+        refuse(column.name, missing, None)
+    refuse(column.name, unreadable, f"expected {_EXPECTED.get(column.type_name, 'a number')}")
+
+
+def _refuse_codes(column: Categorical | Boolean, missing: Mask, unlisted: Mask) -> None:
+    stated = column.invalid is not None or column.default is not None
+    if stated or getattr(column, "other", None) is not None:
+        return
+    if not column.nullable:
+        refuse(column.name, missing, None)
+    listed = isinstance(column, Categorical)
+    hint = "declare it in values, or declare an other" if listed else _EXPECTED["boolean"]
+    refuse(column.name, unlisted, hint)
+
+
+_EXPECTED = {
+    "boolean": "expected true or false, yes or no, 1 or 0",
+    "date": "dates such as 2024-03-31, or declare a format",
+    "datetime": "points in time such as 2024-03-31T18:30, or declare a format",
+    "time": "times such as 18:30, or declare a format",
+}
+
+
+def refuse(name: str, bad: Mask, hint: str | None) -> None:
+    """Refuse a column of which a cell is bad, with what was expected; None if it is missing."""
+    if not bad.any():
+        return
+    row = int(np.argmax(bad)) + 1
+    if hint is None:
+        raise missing_value(name, row)
+    raise CellError(f"column {name!r}: the value", row, f" is outside the schema: {hint}.")
+
+
+_DIGITS = pa.decimal128(37, 0)
+_BEYOND_INT64 = 2**63
+
+
+def is_large(column: Column) -> bool:
+    """Whether a column holds whole numbers that a float does not.
+
+    Example:
+        >>> is_large(Integer("no", 0, 10**6)), is_large(Integer("no", 2**60, 2**60 + 9))
+        (False, True)
+    """
+    return isinstance(column, Integer) and max(-column.min, column.max) > EXACT_INTEGERS
+
+
+def large_steps(
+    column: Integer, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
+    """Return how far each cell is from the smallest value, within the bounds; NaN for null.
+
+    Example:
+        >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
+        array([1., 0.])
+    """
+    array = flat(found, column.name)
+    whole, (low, high) = read_integers(array), _scalars(column)
+    # A step beyond each bound is enough to know that a cell is outside.
+    near = pc.min_element_wise(
+        pc.max_element_wise(whole, _moved(low, -1), skip_nulls=False),
+        _moved(high, 1),
+        skip_nulls=False,
+    )
+    since = pc.subtract(near, low).cast(pa.int64())
+    steps: NDArray[np.float64] = (
+        since.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
+    )
+    steps[pc.is_null(whole).to_numpy(zero_copy_only=False)] = np.nan
+    default = float(column.default_value - column.min)
+    bounds = 0.0, float(column.steps)
+    return fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
+
+
+def fitting_large(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return where cells are whole numbers within the bounds, or null if they may be."""
+    whole, (low, high) = read_integers(flat(found, column.name)), _scalars(column)
+    inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
+    known = pc.fill_null(inside, True)  # noqa: FBT003
+    return np.asarray(known.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def cells_of_large_steps(column: Integer, steps: pa.Array) -> pa.Array:
+    """Return steps as the whole numbers that they stand for.
+
+    Example:
+        >>> cells_of_steps(Integer("no", 2**63, 2**63 + 9), pa.array([1])).to_pylist()
+        [9223372036854775809]
+    """
+    kind = np.uint64 if column.max >= _BEYOND_INT64 else np.int64
+    since = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False)
+    missing = pc.is_null(steps).to_numpy(zero_copy_only=False)
+    # A negative smallest value goes with int64, and a step never leaves the bounds.
+    return pa.array(since.astype(kind) + kind(column.min), mask=missing)
+
+
+def _scalars(column: Integer) -> tuple[pa.Scalar, pa.Scalar]:
+    return pa.scalar(Decimal(column.min), _DIGITS), pa.scalar(Decimal(column.max), _DIGITS)
+
+
+def _moved(bound: pa.Scalar, by: int) -> pa.Scalar:
+    return pa.scalar(bound.as_py() + by, _DIGITS)
+
+
+_MICROSECONDS = pa.timestamp("us")
+# Years 1 to 9999, less a day on both sides, so that a time zone leads nowhere outside.
+_FIRST, _LAST = -719_161 * _DAY, 2_932_895 * _DAY
+_FEW_DAYS = 5
+
+
+def temporal_steps(
+    column: Temporal, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
+    """Return how many steps of its grid each cell is after the first value of the column.
+
+    A cell between two values counts as the earlier; one outside the bounds or without a value by
+    the rule of the column. A null is NaN.
+    """
+    array = flat(found, column.name)
+    ticks = microseconds(column, array)
+    # Whole numbers with nulls among them would become floats, which are too short for these.
+    since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False) - column.first
+    steps: NDArray[np.float64] = (since // column.tick).astype(np.float64)
+    steps[pc.is_null(ticks).to_numpy(zero_copy_only=False)] = np.nan
+    bounds = (0.0, float(column.steps))
+    default = float(column.default_value)
+    return fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
+
+
+def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
+    """Return cells as whole numbers: microseconds since 1970 or midnight; null if they are not.
+
+    Each cell by itself, whatever the others are and however they are stored.
+
+    Args:
+        column: The column, whose format and time zone say how cells are read.
+        array: Canonical cells.
+    """
+    pattern = getattr(column, "format", None)
+    if pattern is None or pa.types.is_temporal(array.type):
+        return _of_iso(column, array)
+    encoded = read_raw_texts(array).dictionary_encode()
+    texts = encoded.dictionary
+    # Dates beside text of another kind are text of ISO 8601.
+    found = pc.coalesce(_of_format(column, texts, pattern), _of_iso(column, texts))
+    return pc.take(found, encoded.indices)
+
+
+def cells_of_temporal_steps(column: Temporal, steps: pa.Array) -> pa.Array:
+    """Return steps on the grid of a column as the dates or times that they stand for.
+
+    Example:
+        >>> cells_of_steps(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
+        [datetime.date(2024, 3, 1)]
+    """
+    count = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    missing = pc.is_null(steps).to_numpy(zero_copy_only=False)
+    whole = pa.array(count * column.tick + column.first, mask=missing)
+    if isinstance(column, Date):
+        return whole.cast(_MICROSECONDS).cast(pa.date32())
+    if isinstance(column, Time):
+        return whole.cast(pa.time64("us"))
+    zone = column.timezone if isinstance(column, Datetime) else None
+    return whole.cast(pa.timestamp("us", zone))
+
+
+def written(column: Temporal, moments: pa.Array) -> pa.Array:
+    """Return dates or times as text, in the format of the column.
+
+    Example:
+        >>> date = Date("seen", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
+        >>> written(date, cells_of_steps(date, pa.array([30]))).to_pylist()
+        ['31.01.2024']
+    """
+    pattern = getattr(column, "format", None)
+    if isinstance(column, Time):
+        clock = _cut(column, moments.cast(pa.int64()).cast(_MICROSECONDS))
+        return pc.strftime(clock, format=pattern or _clock(column))
+    if pattern is None:
+        return moments.cast(pa.string()) if isinstance(column, Date) else _iso(column, moments)
+    return pc.strftime(_cut(column, moments), format=pattern)
+
+
+def written_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Return a table with the dates and times of some columns as text.
+
+    Example:
+        >>> seen = Date("seen", "2024-01-01", "2024-12-31")
+        >>> table = pa.table({"seen": cells_of_steps(seen, pa.array([1]))})
+        >>> written_columns(table, [seen]).to_pylist()
+        [{'seen': '2024-01-02'}]
+    """
+    for column in columns:
+        if isinstance(column, Temporal) and not is_text(table[column.name].type):
+            cells = written(column, table[column.name].combine_chunks())
+            place = table.schema.get_field_index(column.name)
+            table = table.set_column(place, column.name, cells)
+    return table
+
+
+def marked(column: Temporal, steps: pa.Array) -> list[str]:
+    """Return steps in few letters, for the axis of a chart: days, or hours if it is about few days.
+
+    Example:
+        >>> marked(Datetime("seen", "2024-01-01", "2025-01-01"), pa.array([0, 86_400]))
+        ['2024-01-01', '2024-01-02']
+    """
+    moments = cells_of_temporal_steps(column, steps)
+    if isinstance(column, Datetime):
+        days = (column.last - column.first) > _FEW_DAYS * _DAY
+        moments = pc.strftime(moments, format="%Y-%m-%d" if days else "%m-%d %H:%M")
+        return list(moments.to_pylist())
+    return list(written(column, moments).to_pylist())
+
+
+def _clock(column: Temporal) -> str:
+    return "%H:%M" if column.tick >= 60 * 10**6 else "%H:%M:%S"
+
+
+def _cut(column: Temporal, moments: pa.Array) -> pa.Array:
+    """Return moments in whole seconds where the grid has nothing finer."""
+    if pa.types.is_timestamp(moments.type) and column.tick % 10**6 == 0:
+        return moments.cast(pa.timestamp("s", moments.type.tz), safe=False)
+    return moments
+
+
+def _iso(column: Temporal, moments: pa.Array) -> pa.Array:
+    if column.tick == _DAY and moments.type.tz is None:
+        return moments.cast(pa.date32()).cast(pa.string())
+    cut = _cut(column, moments)
+    if cut.type.tz is None:
+        return pc.strftime(cut, format="%Y-%m-%dT%H:%M:%S")
+    text = pc.strftime(cut, format="%Y-%m-%dT%H:%M:%S%z")
+    return pc.replace_substring_regex(text, r"(\d{2})(\d{2})$", r"\1:\2")
+
+
+def _of_iso(column: Temporal, array: pa.Array) -> pa.Array:
+    if isinstance(column, Time):
+        return read_times(array)
+    zone = getattr(column, "timezone", None)
+    local = _inside(read_instants(array, zoned=False))
+    if zone is not None:
+        local = _instants(local, zone)
+    return pc.coalesce(local, _inside(read_instants(array, zoned=True)))
+
+
+def _of_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
+    text = pc.utf8_trim_whitespace(texts)
+    found = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
+    ticks = _inside(found.cast(pa.int64()))
+    zone = getattr(column, "timezone", None)
+    if isinstance(column, Time):
+        days = pc.cast(pc.floor(pc.divide(ticks.cast(pa.float64()), float(_DAY))), pa.int64())
+        return pc.subtract(ticks, pc.multiply(days, _DAY))
+    return ticks if zone is None or "%z" in pattern else _instants(ticks, zone)
+
+
+def _instants(ticks: pa.Array, zone: str) -> pa.Array:
+    """Return what clocks of a zone show, in microseconds since 1970."""
+    moments = ticks.cast(_MICROSECONDS)
+    there = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
+    return there.cast(pa.int64())
+
+
+def _inside(ticks: pa.Array) -> pa.Array:
+    """Return instants within the years that a calendar has: what is beyond counts as its end."""
+    return pc.min_element_wise(
+        pc.max_element_wise(ticks, _FIRST, skip_nulls=False), _LAST, skip_nulls=False
+    )
+
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class JointClasses:
+    """The combinations of the values of several labels, and their classes.
+
+    Args:
+        columns: The labels.
+        rare: Which combinations share the last class, by their numbers, ascending.
+
+    Example:
+        >>> from tabpe.schema import Boolean
+        >>> joint = JointClasses((Boolean("ill"), Boolean("old")), rare=(0, 3))
+        >>> joint.classes, joint.codes
+        (array([2, 0, 1, 2]), array([0, 0, 0, 1]))
+    """
+
+    columns: tuple[Listed, ...]
+    rare: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, schema: Schema) -> JointClasses | None:
+        """Return the classes of several labels; None if a schema has not as many."""
+        if not schema.joint_labels:
+            return None
+        merged = set(schema.label_rare)
+        every = combinations_of(schema.joint_labels)
+        rare = tuple(number for number, one in enumerate(every) if one in merged)
+        return cls(schema.joint_labels, rare)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each label, null among them."""
+        return tuple(column.states for column in self.columns)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of combinations."""
+        return int(np.prod(self.shape))
+
+    @cached_property
+    def _kept(self) -> Whole:
+        return np.setdiff1d(np.arange(self.size), np.array(self.rare, dtype=np.int64))
+
+    @cached_property
+    def classes(self) -> Whole:
+        """The class of each combination."""
+        found = np.full(self.size, len(self._kept), dtype=np.int64)
+        found[self._kept] = np.arange(len(self._kept))
+        return found
+
+    @cached_property
+    def codes(self) -> Whole:
+        """The code of each combination among the rare ones; 0 for one that is not rare."""
+        found = np.zeros(self.size, dtype=np.int64)
+        found[list(self.rare)] = np.arange(len(self.rare))
+        return found
+
+    def numbers(self, table: pa.Table, *, strict: bool = False) -> Whole:
+        """Return the number of the combination that each row of a table has."""
+        places = [codes_of(column, table[column.name], strict=strict) for column in self.columns]
+        return np.ravel_multi_index(places, self.shape).astype(np.int64)
+
+    def combinations(self, classes: Whole, codes: Sequence[int] | NDArray[np.integer]) -> Whole:
+        """Return the number of the combination of rows, by their classes and rare codes."""
+        if not self.rare:
+            return self._kept[classes]
+        kept = np.append(self._kept, self.rare[0])[classes]
+        among = np.array(self.rare)[np.asarray(codes, dtype=np.int64)]
+        return np.where(classes == len(self._kept), among, kept)
+
+    def decoded(self, numbers: Whole) -> dict[str, pa.Array]:
+        """Return the values of all labels, by the number of their combination."""
+        places = np.unravel_index(numbers, self.shape)
+        return {
+            column.name: cells_of_codes(column, np.asarray(place))
+            for column, place in zip(self.columns, places, strict=True)
+        }
+
+
+Number = Integer | Float
+
+
+def number_of(column: Column, label: str | None) -> Number | None:
+    """Return the number that a column is encoded as; None if it is none.
+
+    Args:
+        column: A column.
+        label: Name of the label, whose values are classes.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> days = number_of(Date("seen", "2024-01-01", "2024-01-31"), None)
+        >>> days.type_name, days.min, days.max
+        ('integer', 0, 30)
+    """
+    if is_large(column) and isinstance(column, Integer):
+        return Integer(column.name, 0, column.steps, nullable=column.nullable)
+    if isinstance(column, (Integer, Float)):
+        if scale_of(column) is None:
+            return column
+        return Float(column.name, 0.0, 1.0, nullable=column.nullable)
+    if isinstance(column, Temporal):
+        return Integer(column.name, 0, column.steps, nullable=column.nullable)
+    if isinstance(column, Categorical) and column.ordered and column.name != label:
+        return Integer(column.name, 0, column.size - 1, nullable=column.nullable)
+    return None
+
+
+def plain_schema(schema: Schema) -> Schema:
+    """Return a schema of numbers, lists and truths alone, as rows are encoded by.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> plain_schema(Schema((Id("no"), Date("seen", "2024-01-01", "2024-01-31")))).names
+        ('seen',)
+    """
+    columns = (
+        number_of(column, column.name if column.name in schema.labels else None) or column
+        for column in schema.columns
+        if not isinstance(column, Id)
+    )
+    return dataclasses.replace(
+        schema, columns=tuple(columns), label_cuts=_places_of_cuts(schema), rules=()
+    )
+
+
+def _places_of_cuts(schema: Schema) -> tuple[float, ...] | None:
+    """Return where the classes of a numeric label begin, as its values are encoded."""
+    if schema.label_cuts is None or not isinstance(schema.label, str):
+        return None
+    label = schema[schema.label]
+    cuts = tuple(cut - origin_of(label) for cut in schema.label_cuts)
+    scale = scale_of(label)
+    return cuts if scale is None else tuple(scale.of(np.array(cuts, dtype=np.float64)).tolist())
+
+
+def origin_of(column: Column) -> int:
+    """Return the value from which the numbers of a column are counted: 0 for most."""
+    return column.min if isinstance(column, Integer) and is_large(column) else 0
+
+
+def numbers_of(
+    column: Column, found: pa.ChunkedArray, *, strict: bool = False
+) -> NDArray[np.float64]:
+    """Return the cells of a column that is encoded as a number, within its bounds; NaN for null.
+
+    Numbers are as they are, whatever their scale; those beyond 2^53 are counted from the smallest.
+    """
+    if is_large(column) and isinstance(column, Integer):
+        return large_steps(column, found, strict=strict)
+    if isinstance(column, (Integer, Float)):
+        return plain_numbers(column, found, strict=strict)
+    if isinstance(column, Temporal):
+        return temporal_steps(column, found, strict=strict)
+    if not isinstance(column, Categorical):
+        raise TypeError(type(column).__name__)
+    places = codes_of(column, found, strict=strict).astype(np.float64)
+    return np.where(places == column.size, np.nan, places)
+
+
+def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return where cells are values of a column to the letter: within bounds, and on its grid.
+
+    A null is one, if the column is nullable.
+
+    Example:
+        >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
+        array([ True, False, False])
+    """
+    array = flat(found, column.name)
+    missing = find_missing(array)
+    if isinstance(column, Temporal):
+        ticks = microseconds(column, array)
+        since = pc.fill_null(ticks, column.first - 1).to_numpy(zero_copy_only=False) - column.first
+        inside = (since >= 0) & (since <= column.last - column.first) & (since % column.tick == 0)
+    elif is_large(column) and isinstance(column, Integer):
+        inside = fitting_large(column, found)
+    else:
+        values = read_numbers(array)
+        inside = (values >= column.min) & (values <= column.max)
+        if column.decimals is not None:
+            inside &= np.round(values, column.decimals) == values
+    return np.asarray(np.where(missing, column.nullable, inside))
+
+
+def misfits_of(column: Column, found: pa.ChunkedArray) -> Misfits:
+    """Return which cells do not fit a column of any type, for those who may see the table.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> seen = Date("seen", "2024-01-01", "2024-12-31")
+        >>> misfits_of(seen, pa.chunked_array([["31.12.2024", "2025-01-01"]])).unreadable
+        array([ True, False])
+    """
+    if not isinstance(column, Temporal):
+        return find_misfits(column, found)
+    array = flat(found, column.name)
+    missing, ticks = find_missing(array), microseconds(column, array)
+    unread = pc.is_null(ticks).to_numpy(zero_copy_only=False) & ~missing
+    since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False)
+    return Misfits(missing, unread, (since < column.first) | (since > column.last))
+
+
+def places_of(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers as they are encoded: as they are, or where they lie on a bent scale."""
+    scale = scale_of(column)
+    if scale is None or not isinstance(column, (Integer, Float)):
+        return values
+    return scale.of(on_grid(column, values))
+
+
+def cells_of_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
+    """Return scaled numbers as the cells that the column holds."""
+    scale = scale_of(column)
+    if scale is not None and isinstance(column, (Integer, Float)):
+        return cells_of_values(column, scale.back(scaled.astype(np.float64)))
+    numbers = cells_of_plain_numbers(plain, scaled)
+    if is_large(column) and isinstance(column, Integer):
+        return cells_of_large_steps(column, numbers)
+    if isinstance(column, Temporal):
+        return cells_of_temporal_steps(column, numbers)
+    if isinstance(column, Categorical):
+        return pc.take(pa.array(column.values), numbers)
+    return numbers
+
+
+def ids_of(column: Id, rows: int) -> pa.Array:
+    """Return as many ids, each of them once.
+
+    Example:
+        >>> ids_of(Id("patient", prefix="P", first=9), 2).to_pylist()
+        ['P9', 'P10']
+    """
+    numbers = pa.array(np.arange(column.first, column.first + rows, dtype=np.int64))
+    if column.prefix is None:
+        return numbers
+    return pc.binary_join_element_wise(column.prefix, numbers.cast(pa.string()), "")

@@ -1,0 +1,209 @@
+"""`Face`: what a column of records shows in a table, as numbers, and how to put such numbers back.
+
+A column has positions: places in a list, steps on a grid, or scaled numbers where there is no grid.
+A position is NaN where a cell is empty. Rules are about values: the numbers, places in a list, and
+microseconds that the positions stand for, exactly as `Encoder.decode` shows them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.encoding import cells
+from tabpe.encoding import cells as forms
+from tabpe.encoding.cells import JointClasses
+from tabpe.encoding.encoder import Encoder
+from tabpe.encoding.records import Records
+from tabpe.encoding.scales import Scale, scale_of
+from tabpe.schema import Boolean, Categorical, Column, Float, Temporal
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+# How far numbers without a grid may lie from each other and be the same, as a part of their range.
+SAME = 1e-9
+
+
+class Part(enum.Enum):
+    """Which part of a row holds a column."""
+
+    NUMBERS = "numbers"
+    CODES = "codes"
+    CLASSES = "classes"
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """What a column of records shows.
+
+    Args:
+        column: The column of the schema.
+        part: Which part of a row holds it.
+        place: Its place there.
+        steps: The last position, from 0; on a grid or in a list, all whole numbers up to it are
+            positions.
+        grid: Whether there is a grid or a list.
+        first: The value at position 0.
+        unit: The distance of the values of two steps, or of the ends of the range.
+        scale: Where values lie among scaled numbers; None if evenly.
+        joint: The classes of several labels, if the column is one of them.
+        held: Whether it is a numeric label that may be null, which says the class of a row.
+    """
+
+    column: Column
+    part: Part
+    place: int
+    steps: float
+    grid: bool
+    first: float = 0.0
+    unit: float = 1.0
+    scale: Scale | None = None
+    joint: JointClasses | None = None
+    held: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether a row may have another position and be of the same class."""
+        return self.part is not Part.CLASSES and not self.held
+
+    @property
+    def nullable(self) -> bool:
+        """Whether cells may be empty."""
+        return self.column.nullable
+
+    @cached_property
+    def listed(self) -> Floats | None:
+        """The values of a list of numbers, by position; None if positions are evenly spread."""
+        column = self.column
+        if isinstance(column, Categorical) and not isinstance(column.values[0], str):
+            return np.array(column.values, dtype=np.float64)
+        return None
+
+    def positions(self, rows: Records, classes: Whole) -> Floats:
+        """Return the position of each row; NaN where the cell is empty."""
+        if self.part is Part.NUMBERS:
+            return self.at(rows.numbers[:, self.place].astype(np.float64))
+        found = self._codes(rows, classes).astype(np.float64)
+        found[found > self.steps] = np.nan
+        return found
+
+    def at(self, scaled: Floats) -> Floats:
+        """Return the positions of scaled numbers."""
+        if self.scale is not None:
+            scaled = (self.scale.back(scaled) - self.first) / (self.unit * self.steps)
+        return np.rint(scaled * self.steps) if self.grid else scaled
+
+    def _codes(self, rows: Records, classes: Whole) -> NDArray[Any]:
+        if self.part is not Part.CLASSES:
+            return rows.codes[:, self.place]
+        if self.joint is None:
+            return classes
+        rare = rows.codes[:, -1] if self.joint.rare else classes
+        numbers = self.joint.combinations(classes, rare)
+        return np.asarray(np.unravel_index(numbers, self.joint.shape)[self.place])
+
+    def values(self, positions: Floats) -> Floats:
+        """Return the value at each position."""
+        if self.listed is not None:
+            empty = np.isnan(positions)
+            values = self.listed[np.where(empty, 0, positions).astype(np.int64)]
+            return np.where(empty, np.nan, values)
+        values = self.first + positions * self.unit
+        if isinstance(self.column, Float):
+            if self.column.decimals is not None:
+                values = np.round(values, self.column.decimals)
+            values = np.clip(values, self.column.min, self.column.max)
+        return values
+
+    def position_of(self, value: float) -> float:
+        """Return the position of a value; NaN if the column can not have it."""
+        if self.listed is not None:
+            found = np.flatnonzero(self.listed == value)
+            return float(found[0]) if len(found) else np.nan
+        position = (value - self.first) / self.unit if self.unit else 0.0
+        if self.grid:
+            position = float(np.rint(position))
+        inside = 0 <= position <= self.steps
+        there = float(self.values(np.array([position]))[0]) if inside else np.nan
+        return position if abs(there - value) <= SAME * max(self.unit, abs(value)) else np.nan
+
+    def stored(self, positions: Floats) -> NDArray[Any]:
+        """Return positions as the numbers or codes that a row holds."""
+        if self.scale is not None:
+            return self.scale.of(self.values(positions))
+        if self.part is Part.NUMBERS:
+            return positions / self.steps if self.grid and self.steps else positions
+        return np.where(np.isnan(positions), self.steps + 1, positions).astype(np.int64)
+
+
+def faces_of(encoder: Encoder, names: Iterable[str]) -> dict[str, Face]:
+    """Return what columns show, by name.
+
+    Example:
+        >>> from tabpe.schema import Date, Schema
+        >>> encoder = Encoder(Schema((Date("seen", "1970-01-02", "1970-01-31"),)))
+        >>> face = faces_of(encoder, ["seen"])["seen"]
+        >>> rows = Records(np.array([[0.0], [1.0]]), np.empty((2, 0), np.uint8))
+        >>> face.values(face.positions(rows, np.zeros(2, np.int64))) / 86_400e6
+        array([ 1., 30.])
+    """
+    return {name: _face(encoder, name) for name in names}
+
+
+def positions_of(encoder: Encoder, name: str, found: pa.ChunkedArray) -> Floats:
+    """Return the positions of cells of a table.
+
+    Example:
+        >>> from tabpe.schema import Integer, Schema
+        >>> encoder = Encoder(Schema((Integer("age", 10, 20),)))
+        >>> positions_of(encoder, "age", pa.chunked_array([[10, 13, 99]]))
+        array([ 0.,  3., 10.])
+    """
+    column, face = encoder.schema[name], _face(encoder, name)
+    if face.part is not Part.NUMBERS and isinstance(column, (Categorical, Boolean)):
+        codes = cells.codes_of(column, found).astype(np.float64)
+        return np.where(codes > face.steps, np.nan, codes)
+    plain: Any = encoder.numeric[face.place] if face.scale is None else column
+    width = (plain.max - plain.min) or 1
+    scaled: Floats = (forms.numbers_of(column, found) - plain.min) / width
+    return np.rint(scaled * face.steps) if face.grid else scaled
+
+
+def _face(encoder: Encoder, name: str) -> Face:
+    column = encoder.schema[name]
+    for place, plain in enumerate(encoder.numeric):
+        if plain.name == name:
+            held = column.nullable and name == encoder.schema.label
+            return replace(_of_number(column, place, plain), held=held)
+    for place, listed in enumerate(encoder.categorical):
+        if listed.name == name:
+            return Face(column, Part.CODES, place, listed.size - 1, grid=True)
+    size = column.size if isinstance(column, (Categorical, Boolean)) else 1
+    place = encoder.schema.labels.index(name)
+    return Face(column, Part.CLASSES, place, size - 1, grid=True, joint=encoder.joint)
+
+
+def _of_number(column: Column, place: int, plain: Any) -> Face:
+    scale = scale_of(column)
+    if scale is not None:
+        return replace(_even(column, place, column), scale=scale)
+    return _even(column, place, plain)
+
+
+def _even(column: Column, place: int, plain: Any) -> Face:
+    width, steps = float(plain.max - plain.min), plain.steps
+    if steps or width == 0:
+        unit = width / steps if steps else 1.0
+        face = Face(column, Part.NUMBERS, place, steps, grid=True, first=plain.min, unit=unit)
+    else:
+        face = Face(column, Part.NUMBERS, place, 1.0, grid=False, first=plain.min, unit=width)
+    if isinstance(column, Temporal):
+        return replace(face, first=float(column.first), unit=float(column.tick))
+    return face

@@ -1,0 +1,159 @@
+"""`EncodedRows`: the private rows on their way from a source to an engine; whose they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.encoding.encoder import Encoder
+from tabpe.encoding.records import Records
+from tabpe.encoding.voting_space import Sight
+from tabpe.errors import CellError, DataError, column_hint, missing_value
+from tabpe.io import Batch, Source
+from tabpe.io.canonical import find_missing, flat, hash_rows, mix_bits
+
+
+class Tally:
+    """How many rows of each class a table has, which must stay so during a run. Private."""
+
+    def __init__(self) -> None:
+        self.sizes: NDArray[np.int64] | None = None
+
+    def check(self, sizes: NDArray[np.int64]) -> None:
+        """Refuse a table that is not as large as it was: the accounting is about one table."""
+        if self.sizes is not None and not np.array_equal(sizes, self.sizes):
+            raise DataError("the table changed while it was read: keep it as it is during a run.")
+        self.sizes = sizes
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """The rows of a source, encoded batch by batch.
+
+    Every iteration reads and encodes afresh, so that nobody has to hold more than a batch.
+
+    Args:
+        source: The table.
+        encoder: How rows are encoded.
+        kept: For each row of the source whether it counts; None if all do.
+        sight: How each row is seen, by itself; None for as it is.
+        tally: Knows how many rows there were the last time.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.io import open_source
+        >>> from tabpe.schema import Integer, Schema
+        >>> ages = open_source(pa.table({"age": [25, 50]}))
+        >>> rows = EncodedRows(ages, Encoder(Schema((Integer("age", 0, 100),))))
+        >>> [batch.numbers.ravel().tolist() for batch, _ in rows]
+        [[0.25, 0.5]]
+    """
+
+    source: Source
+    encoder: Encoder
+    kept: NDArray[np.bool_] | None = None
+    sight: Sight | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self.encoder.check_names(self.source.names)
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The memory that all rows would take, or more; None if that is not known. Private."""
+        rows = self.source.most_rows
+        return None if rows is None else rows * self.encoder.bytes_a_row
+
+    def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+        first, sizes = 0, np.zeros(self.encoder.class_count, dtype=np.int64)
+        for batch in self.source.batches(self.encoder.names):
+            rows, labels = self._encoded(batch)
+            if self.kept is not None:
+                counts = batch.counting(self.kept, first)
+                rows, labels = rows.take(counts), labels[counts]
+            first += batch.table.num_rows
+            sizes += np.bincount(labels, minlength=len(sizes))
+            yield rows if self.sight is None else self.sight.of(rows), labels
+        self.tally.check(sizes)
+
+    def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
+        try:
+            return self.encoder.encode(batch.table)
+        except CellError as error:
+            found = batch.located(error)
+        raise found
+
+
+def check_unit_column(source: Source, column: str, declared: Iterable[str] = ()) -> None:
+    """Refuse a table without the column of user ids, or with lists and the like in it.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        declared: The other columns that were declared.
+    """
+    if column not in source.names:
+        hint = column_hint(column, source.names, declared)
+        raise DataError(f"unit={column!r}: the table has no such column: {hint}")
+    if column in source.nested:
+        raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")
+
+
+def check_plain_columns(source: Source, names: Sequence[str]) -> None:
+    """Refuse columns whose type is one of lists and the like, before a row is read."""
+    for name in names:
+        if name in source.nested:
+            raise DataError(
+                f"column {name!r} holds lists or the like: expected plain values: take it out of "
+                f"the schema, drop it, or split it into columns of their own."
+            )
+
+
+def user_rows(
+    source: Source, column: str, names: Sequence[str], *, strict: bool = False
+) -> Iterator[pa.Table]:
+    """Yield rows with the user id and the columns `names`, batch by batch.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        names: The other columns.
+        strict: Whether to refuse a row without an id, which else counts for nobody.
+    """
+    check_unit_column(source, column)
+    for batch in source.batches(list(dict.fromkeys([column, *names]))):
+        missing = find_missing(flat(batch.table[column]))
+        if strict and missing.any():
+            raise batch.located(missing_value(column, int(np.argmax(missing)) + 1))
+        yield batch.table
+
+
+def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    """Return sums over all rows that tell tables apart, in whatever order the rows stand.
+
+    Sums of parts of a table add up to that of the table. They are private.
+    """
+    total = np.zeros(3, dtype=np.uint64)
+    for batch in source.batches(names):
+        hashes = hash_rows(batch.table, key)
+        total += np.array([len(hashes), hashes.sum(), mix_bits(hashes).sum()], dtype=np.uint64)
+    return total
+
+
+def fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
+    """Return a digest of a table that tells nothing to those who do not have the key.
+
+    Args:
+        names: The columns that are read.
+        sums: What `contents` says of these.
+        key: The key.
+    """
+    digest = hashlib.blake2b(key=key, digest_size=32)
+    digest.update(repr(list(names)).encode())
+    digest.update(sums.tobytes())
+    return digest.hexdigest()

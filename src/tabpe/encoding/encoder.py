@@ -1,0 +1,239 @@
+"""`Encoder`: a table to records and classes, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.encoding import cells
+from tabpe.encoding import cells as forms
+from tabpe.encoding.cells import JointClasses
+from tabpe.encoding.records import Records, Space
+from tabpe.encoding.scales import class_ends, scale_of
+from tabpe.errors import DataError, column_hint
+from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
+
+# How often a number is null in a row of which nothing is known: rare enough that most numbers say
+# something, and common enough that there are nulls to vote for.
+NULL_CHANCE = 0.25
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Translates between tables and arrays by a schema, and by nothing else.
+
+    A categorical label is the class of a record and no part of it. A numeric label gives the
+    class by `label_cuts`, and stays a number of the record that never leaves its class. Several
+    labels give the class by their combination of values; where rare ones share a class, the last
+    code of a record tells them apart.
+
+    Args:
+        schema: The schema.
+        strict: Whether to refuse a cell that does not fit its column where the schema states no
+            rule for it. Usually it counts by the rule of its type, so that no row is refused.
+
+    Example:
+        >>> encoder = Encoder(Schema((Integer("age", 0, 100), Boolean("ill")), label="ill"))
+        >>> rows, classes = encoder.encode(pa.table({"age": [25, 100], "ill": [True, False]}))
+        >>> rows.numbers.ravel(), classes
+        (array([0.25, 1.  ], dtype=float32), array([1, 0]))
+        >>> encoder.decode(rows, classes).to_pylist()
+        [{'age': 25, 'ill': True}, {'age': 100, 'ill': False}]
+    """
+
+    schema: Schema
+    strict: bool = False
+
+    @cached_property
+    def plain(self) -> Schema:
+        """The schema in numbers, listed values and truths alone, which records are made of."""
+        return forms.plain_schema(self.schema)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that are read: all but ids."""
+        return [column.name for column in self.plain.columns]
+
+    @cached_property
+    def numeric(self) -> tuple[Integer | Float, ...]:
+        """The numeric columns of a record, in order."""
+        return tuple(c for c in self.plain.columns if isinstance(c, (Integer, Float)))
+
+    @cached_property
+    def categorical(self) -> tuple[Categorical | Boolean, ...]:
+        """The categorical columns of a record, in order; a categorical label is none of them."""
+        return tuple(column for column in self._listed if column.name not in self.schema.labels)
+
+    @cached_property
+    def joint(self) -> JointClasses | None:
+        """The classes of several labels, if there are several."""
+        return JointClasses.of(self.schema)
+
+    @cached_property
+    def code_sizes(self) -> tuple[int, ...]:
+        """The number of values of each code of a record; the last may tell rare classes apart."""
+        listed = [column.states for column in self.categorical]
+        return tuple(listed if not self._has_rare else [*listed, len(self.schema.label_rare)])
+
+    @property
+    def _has_rare(self) -> bool:
+        return bool(self.schema.label_rare)
+
+    @cached_property
+    def _listed(self) -> tuple[Categorical | Boolean, ...]:
+        return tuple(c for c in self.plain.columns if isinstance(c, (Categorical, Boolean)))
+
+    @cached_property
+    def _class_column(self) -> Categorical | Boolean | None:
+        """The label, if it is categorical."""
+        return next((c for c in self._listed if c.name == self.schema.label), None)
+
+    @cached_property
+    def class_count(self) -> int:
+        """Number of classes."""
+        return len(self.schema.class_names)
+
+    @property
+    def bytes_a_row(self) -> int:
+        """How much memory an encoded row takes."""
+        listed = len(self.code_sizes) + int(self.space.can_miss.sum())
+        codes = self.space.code_type.itemsize * listed
+        return np.dtype(np.float32).itemsize * len(self.numeric) + codes
+
+    @cached_property
+    def space(self) -> Space:
+        """Where rows of any class may lie."""
+        return Space(
+            low=np.zeros(len(self.numeric)),
+            high=np.array([float(c.max > c.min) for c in self.numeric]),
+            steps=np.array([float(c.steps) for c in self.numeric]),
+            sizes=np.array(self.code_sizes, dtype=np.int64),
+            missing=np.array([NULL_CHANCE * c.nullable for c in self.numeric]),
+        )
+
+    @cached_property
+    def spaces(self) -> list[Space]:
+        """Where the candidates of each class may lie."""
+        if self._has_rare:
+            return [*[self.space.without_last_code] * (self.class_count - 1), self.space]
+        label = self._numeric_label()
+        if label is None or self.class_count == 1:
+            return [self.space] * self.class_count
+        place, column = label
+        origin = forms.origin_of(self.schema[column.name])
+        bounds = ((low - origin, high - origin) for low, high in self.schema.class_bounds)
+        ends = (self._class_ends(column, low, high) for low, high in bounds)
+        spaces = [self.space.narrowed(place, *each) for each in ends]
+        return [*spaces, self.space.without(place)] if column.nullable else spaces
+
+    def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
+        """Return the rows of `table` as records, and the class of each."""
+        self.check_names(table.schema.names)
+        # Column by column, then turned at once: to write every n-th number of a row is slow.
+        numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
+        for place, column in enumerate(self.numeric):
+            numbers[place] = _scaled(column, self._numbers(column.name, table))
+        codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
+        for place, listed in enumerate(self.categorical):
+            codes[place] = cells.codes_of(listed, table[listed.name], strict=self.strict)
+        classes = self._classes(table)
+        if self.joint is not None:
+            combinations = self.joint.numbers(table, strict=self.strict)
+            classes = self.joint.classes[combinations]
+            codes[len(self.categorical) :] = self.joint.codes[combinations]
+        rows = Records(np.ascontiguousarray(numbers.T), np.ascontiguousarray(codes.T))
+        return rows, classes
+
+    def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
+        """Return records with their classes as a table."""
+        numbers = {
+            plain.name: forms.cells_of_numbers(
+                self.schema[plain.name], plain, rows.numbers[:, place]
+            )
+            for place, plain in enumerate(self.numeric)
+        }
+        listed = {
+            column.name: cells.cells_of_codes(column, rows.codes[:, place])
+            for place, column in enumerate(self.categorical)
+        }
+        ids = {
+            column.name: forms.ids_of(column, len(rows))
+            for column in self.schema.columns
+            if isinstance(column, Id)
+        }
+        columns = numbers | listed | ids
+        if self._class_column is not None:
+            columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
+        if self.joint is not None:
+            rare = rows.codes[:, -1] if self._has_rare else classes
+            columns |= self.joint.decoded(self.joint.combinations(classes, rare))
+        return pa.table({name: columns[name] for name in self.schema.names})
+
+    def check_names(self, given: list[str]) -> None:
+        """Refuse a table that lacks a declared column."""
+        for name in self.names:
+            if name not in given:
+                hint = column_hint(name, given, self.names)
+                if len(given) == 1 and ";" in given[0]:
+                    hint = "the cells seem to be separated by ';': expected ','"
+                raise DataError(f"the table has no column {name!r}: {hint}")
+
+    def _classes(self, table: pa.Table) -> NDArray[np.int64]:
+        if self._class_column is not None:
+            name = self._class_column.name
+            return cells.codes_of(self._class_column, table[name], strict=self.strict)
+        label = self._numeric_label()
+        if label is None:
+            return np.zeros(table.num_rows, dtype=np.int64)
+        _, column = label
+        values = cells.on_grid(column, self._numbers(column.name, table))
+        classes = np.searchsorted(np.asarray(self.plain.label_cuts), values, side="right")
+        return np.where(np.isnan(values), self.class_count - 1, classes)
+
+    def _numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
+        column = self.schema[name]
+        numbers = forms.numbers_of(column, table[name], strict=self.strict)
+        return forms.places_of(column, numbers)
+
+    def _numeric_label(self) -> tuple[int, Integer | Float] | None:
+        for place, column in enumerate(self.numeric):
+            if column.name == self.schema.label:
+                return place, column
+        return None
+
+    def _class_ends(self, plain: Integer | Float, low: float, high: float) -> tuple[float, float]:
+        column = self.schema[plain.name]
+        scale = scale_of(column)
+        if scale is None or not isinstance(column, (Integer, Float)):
+            return self._scaled_bounds(plain, low, high)
+        return class_ends(column, scale, low, high)
+
+    def _scaled_bounds(
+        self, column: Integer | Float, low: float, high: float
+    ) -> tuple[float, float]:
+        """Return the bounds of a class, its upper one just below where the next begins."""
+        width = column.max - column.min
+        bottom, top = (low - column.min) / width, (high - column.min) / width
+        if column.steps:
+            first, last = round(bottom * column.steps), round(top * column.steps)
+            return first / column.steps, (last - (high < column.max)) / column.steps
+        if high < column.max:
+            top = float(np.nextafter(np.float32(top), np.float32(0)))
+        while column.min + bottom * width < low:
+            bottom = float(np.nextafter(bottom, 1.0))
+        return bottom, top
+
+
+def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values scaled to [0, 1], in the place of the given ones."""
+    if column.max == column.min:
+        return np.where(np.isnan(values), np.nan, 0.0)
+    scaled = cells.on_grid(column, values)
+    scaled -= column.min
+    scaled /= column.max - column.min
+    # The same arithmetic as `Space.project`, so that equal values get equal bits.
+    return np.rint(scaled * column.steps) / column.steps if column.steps else scaled

@@ -1,0 +1,164 @@
+"""Halfspaces: on which side of many planes the numbers of a row lie.
+
+Whether a row is inside a halfspace must depend on that row alone, but a matrix product may round
+differently for other neighbours in memory, another number of threads or another machine. So it is
+made not to round at all: numbers are put on a grid, weights and limits are whole numbers, and all
+of them are so small that every product and every sum, in any order, is a whole number of at most
+2^24, which a float32 holds exactly.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encoding.marginals import ListAxis
+from tabpe.errors import TabpeError
+
+Floats = NDArray[np.floating[Any]]
+
+HEAVIEST = 127
+_EXACT = 2**23  # of the weighted sum, and of the limit: so the difference is at most 2^24
+_FINEST = 4095
+_SPREAD = HEAVIEST / 4  # weights beyond four standard deviations are cut
+_PLANES, _POINTS = 128, 1024  # a block of comparisons stays in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Halfspaces:
+    """Some halfspaces, in each of which the cells of one axis are counted apart.
+
+    A point is inside if the weighted sum of its numbers, on the grid, is at most the limit.
+
+    Args:
+        axis: What is counted apart; None for all rows together.
+        weights: A row for each halfspace: whole numbers from -127 to 127.
+        limits: The limit of each.
+
+    Example:
+        >>> young = Halfspaces(None, np.array([[1]], np.int8), np.array([2000], np.int32))
+        >>> young.masses(np.array([[0.1], [0.4], [0.9]]), np.ones((3, 1)))
+        array([[2.]])
+    """
+
+    axis: ListAxis | None
+    weights: NDArray[np.int8]
+    limits: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        if self.weights.dtype != np.int8 or (self.weights < -HEAVIEST).any():
+            raise TabpeError("weights: expected whole numbers from -127 to 127, as int8.")
+        if self.limits.shape != (len(self.weights),) or (np.abs(self.limits) > _EXACT).any():
+            raise TabpeError("limits: expected one for each halfspace, of at most 2^23.")
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @staticmethod
+    def drawn(
+        axis: ListAxis | None, size: int, numbers: int, rng: np.random.Generator
+    ) -> Halfspaces:
+        """Return random halfspaces: weights and limits are normal, the latter for their number.
+
+        Args:
+            axis: What is counted apart.
+            size: How many halfspaces.
+            numbers: How many numbers a row has; at least one.
+            rng: Source of randomness.
+        """
+        weights = np.rint(rng.standard_normal((size, numbers), dtype=np.float32) * _SPREAD)
+        weights = np.clip(weights, -HEAVIEST, HEAVIEST).astype(np.int8)
+        spread = _SPREAD * np.sqrt(numbers) * _steps(numbers)
+        limits = np.rint(np.clip(rng.normal(0.0, spread, size), -_EXACT, _EXACT))
+        return Halfspaces(axis, weights, limits.astype(np.int32))
+
+    @property
+    def cells(self) -> int:
+        """How many cells are counted apart."""
+        return 1 if self.axis is None else self.axis.size
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the grid a number may take, from 0 to 1."""
+        return _steps(self.weights.shape[1])
+
+    @property
+    def planes(self) -> NDArray[np.float32]:
+        """Weights and limits for numbers from 0 to 1, not on the grid; about one in size."""
+        unit = _SPREAD * np.sqrt(self.weights.shape[1])
+        return np.column_stack([self.weights / unit, self.limits / (unit * self.steps)]).astype(
+            np.float32
+        )
+
+    def take(self, places: NDArray[np.int64]) -> Halfspaces:
+        """Return the halfspaces at some places."""
+        return Halfspaces(self.axis, self.weights[places], self.limits[places])
+
+    def masses(self, numbers: Floats, masses: Floats) -> NDArray[np.float64]:
+        """Return how much mass of each cell the points inside each halfspace have.
+
+        Which points are inside is exact, and so are sums of whole masses.
+
+        Args:
+            numbers: The scaled numbers of each point, from 0 to 1.
+            masses: The mass of each point in each cell.
+        """
+        from threadpoolctl import threadpool_limits
+
+        points = _blocks(self._with_one(numbers), np.asarray(masses, dtype=np.float32))
+        starts = range(0, len(self), _PLANES)
+        # Many small products: threads that each do some of them, not many threads for each.
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(lambda start: self._block(start, points), starts))
+        return np.concatenate([*found, np.zeros((0, masses.shape[1]))])
+
+    def _with_one(self, numbers: Floats) -> NDArray[np.float32]:
+        """Return numbers on the grid, and a one that brings the limit in."""
+        scaled = np.clip(np.asarray(numbers, dtype=np.float64), 0.0, 1.0)
+        on_grid = np.rint(scaled * self.steps)
+        return np.column_stack([on_grid, np.ones(len(numbers))]).astype(np.float32)
+
+    def _block(
+        self, start: int, points: list[tuple[NDArray[np.float32], NDArray[np.float32]]]
+    ) -> NDArray[np.float64]:
+        here = slice(start, start + _PLANES)
+        planes = np.column_stack([self.weights[here], -self.limits[here]]).astype(np.float32)
+        total = np.zeros((len(planes), points[0][1].shape[1] if points else 0))
+        for numbers, masses in points:
+            beyond = planes @ numbers
+            inside = np.less_equal(beyond, 0, out=beyond)
+            total += inside @ masses
+        return total
+
+
+def found(asked: Sequence[Halfspaces], place: int) -> tuple[int, int]:
+    """Return which of some halfspaces a place is in, and where there; places count through all.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> found([Halfspaces.drawn(None, size, 1, rng) for size in (3, 5)], 4)
+        (1, 1)
+    """
+    ends = np.cumsum([len(halfspaces) for halfspaces in asked])
+    which = int(np.searchsorted(ends, place, side="right"))
+    return which, int(place - (ends[which] - len(asked[which])))
+
+
+def _steps(numbers: int) -> int:
+    return min(_FINEST, _EXACT // (HEAVIEST * numbers))
+
+
+def _blocks(
+    numbers: NDArray[np.float32], masses: NDArray[np.float32]
+) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Return columns of points and their masses, block by block; one of none for no points."""
+    starts = range(0, max(len(numbers), 1), _POINTS)
+    return [
+        (np.ascontiguousarray(numbers[s : s + _POINTS].T), masses[s : s + _POINTS]) for s in starts
+    ]

@@ -1,0 +1,215 @@
+"""Bent scales: where on [0, 1] the numbers of a column lie that declares `log` or `quantile`.
+
+Distances and steps are measured on this scale, and so are the widths of bins.
+
+- `log`: equal ratios are equal distances. Where a column reaches zero or beyond, the scale is
+  `sign(x) log(1 + |x| / unit)`: even up to about the unit, by ratios farther out. The unit is 1,
+  or, of decimals whose bounds are below 1,000, a thousandth of the larger one.
+- `quantile`: between two quantiles that follow each other all is even, and all such pieces are of
+  the same length. So rows that the quantiles cut into equal parts lie evenly.
+
+Privacy: where a number lies depends on it and on the schema, and on no other row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.schema import Column, Float, Integer
+from tabpe.schema.columns import LINEAR, LOG
+
+Floats = NDArray[np.float64]
+_UNITS = 1000
+
+
+class Scale(Protocol):
+    """A rising map of the numbers of a column onto [0, 1], and back."""
+
+    def of(self, values: Floats) -> Floats:
+        """Return where numbers within the bounds lie."""
+        ...
+
+    def back(self, places: Floats) -> Floats:
+        """Return the numbers that lie there, not yet on the grid of the column."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The scale `log` of numbers on one side of zero.
+
+    Args:
+        low: The bound that is nearer to zero.
+        high: The other one.
+
+    Example:
+        >>> Ratios(1.0, 100.0).of(np.array([1.0, 10.0, 100.0]))
+        array([0. , 0.5, 1. ])
+    """
+
+    low: float
+    high: float
+
+    def of(self, values: Floats) -> Floats:
+        """Return where numbers within the bounds lie."""
+        places = np.log1p((values - self.low) / self.low) / self._length
+        return np.clip(places if self.low > 0 else 1 - places, 0.0, 1.0)
+
+    def back(self, places: Floats) -> Floats:
+        """Return the numbers that lie there."""
+        shares = places if self.low > 0 else 1 - places
+        values: Floats = self.low + self.low * np.expm1(shares * self._length)
+        return values
+
+    @property
+    def _length(self) -> float:
+        return math.log1p((self.high - self.low) / self.low)
+
+
+@dataclass(frozen=True)
+class AroundZero:
+    """The scale `log` of numbers that reach zero.
+
+    Args:
+        low: The lower bound.
+        high: The upper bound.
+        unit: Up to where the scale is about even.
+
+    Example:
+        >>> AroundZero(-99.0, 99.0, 1.0).of(np.array([-9.0, 0.0, 9.0]))
+        array([0.25, 0.5 , 0.75])
+    """
+
+    low: float
+    high: float
+    unit: float
+
+    def of(self, values: Floats) -> Floats:
+        """Return where numbers within the bounds lie."""
+        first, last = self._ends
+        return np.clip((self._bent(values) - first) / (last - first), 0.0, 1.0)
+
+    def back(self, places: Floats) -> Floats:
+        """Return the numbers that lie there."""
+        first, last = self._ends
+        bent = first + places * (last - first)
+        values: Floats = np.sign(bent) * np.expm1(np.abs(bent)) * self.unit
+        return values
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        first, last = self._bent(np.array([self.low, self.high])).tolist()
+        return first, last
+
+    def _bent(self, values: Floats) -> Floats:
+        bent: Floats = np.sign(values) * np.log1p(np.abs(values) / self.unit)
+        return bent
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The scale `quantile`.
+
+    Args:
+        quantiles: Where pieces of equal length end; they rise.
+
+    Example:
+        >>> Pieces((0.0, 10.0, 100.0)).of(np.array([5.0, 10.0, 55.0]))
+        array([0.25, 0.5 , 0.75])
+    """
+
+    quantiles: tuple[float, ...]
+
+    def of(self, values: Floats) -> Floats:
+        """Return where numbers within the bounds lie."""
+        return np.interp(values, self.quantiles, self._ends)
+
+    def back(self, places: Floats) -> Floats:
+        """Return the numbers that lie there."""
+        return np.interp(places, self._ends, self.quantiles)
+
+    @property
+    def _ends(self) -> Floats:
+        return np.linspace(0.0, 1.0, len(self.quantiles))
+
+
+def scale_of(column: Column) -> Scale | None:
+    """Return the scale of a column; None if it is even, as most are.
+
+    Example:
+        >>> scale_of(Integer("age", 0, 120)) is None
+        True
+        >>> scale_of(Integer("pay", 1, 100, scale="log"))
+        Ratios(low=1.0, high=100.0)
+    """
+    if not isinstance(column, (Integer, Float)) or column.scale == LINEAR:
+        return None
+    low, high = float(column.min), float(column.max)
+    if low == high:
+        return None
+    if column.scale != LOG:
+        return Pieces(tuple(map(float, column.quantiles or ())))
+    if low > 0:
+        return Ratios(low, high)
+    if high < 0:
+        return Ratios(high, low)
+    unit = 1.0 if isinstance(column, Integer) else min(1.0, max(-low, high) / _UNITS)
+    return AroundZero(low, high, unit)
+
+
+def class_ends(
+    column: Integer | Float, scale: Scale, low: float, high: float
+) -> tuple[float, float]:
+    """Return the first and the last place of a class of a numeric label.
+
+    What lies between is decoded to numbers of the class: from `low` to below `high`, or up to
+    `high` if that is the largest number of the column.
+    """
+    if column.steps:
+        step = (column.max - column.min) / column.steps
+        ends = scale.of(np.array([low, high - step * (high < column.max)]))
+        return float(ends[0]), float(ends[1])
+    bottom, top = scale.of(np.array([low, high])).tolist()
+    if high < column.max:
+        top = float(np.nextafter(np.float32(top), np.float32(0)))
+    while scale.back(np.array([bottom]))[0] < low:
+        bottom = float(np.nextafter(bottom, 1.0))
+    return bottom, top
+
+
+def bins_of(column: Integer | Float, scale: Scale, most: int) -> tuple[Floats, Floats]:
+    """Return where bins of equal width on the scale begin, and their edges as numbers.
+
+    On a grid a bin begins half a step before its first value, so that what lies in a bin is decoded
+    to a value of that bin; bins without a value are left out.
+
+    Args:
+        column: The column.
+        scale: Its scale.
+        most: The most bins.
+
+    Returns:
+        The places of all beginnings but the first, and one more edge than there are bins.
+
+    Example:
+        >>> pay = Integer("pay", 0, 99, scale="log")
+        >>> bins_of(pay, scale_of(pay), most=4)[1]
+        array([ 0.,  2.,  9., 31., 99.])
+    """
+    if 0 < column.steps < most:
+        step = (column.max - column.min) / column.steps
+        edges: Floats = column.min + (np.arange(column.steps + 2, dtype=np.float64) - 0.5) * step
+        return scale.of(edges[1:-1]), edges
+    begins = scale.back(np.arange(1, most) / most)
+    if not column.steps:
+        cuts = np.arange(1, most) / most
+        return cuts, np.array([column.min, *begins, column.max])
+    begins = np.unique(np.round(begins, column.decimals or 0))
+    begins = begins[(begins > column.min) & (begins <= column.max)]
+    half = (column.max - column.min) / column.steps / 2
+    return scale.of(begins - half), np.array([column.min, *begins, column.max])

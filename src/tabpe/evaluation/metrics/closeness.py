@@ -1,0 +1,181 @@
+"""Distances to the nearest real row: a sanity picture, and no proof of privacy.
+
+Rows that are copied or all but copied from the real table show here. That none are seen proves
+nothing: a table can give people away without a row that is close to any of theirs, and one that is
+close may be chance. What is promised about privacy is in the certificate, and nowhere else.
+
+The distance of two rows is from 0 to 1: the root of the mean over the columns of the squared
+differences. Two numbers differ by the share of the declared range that lies between them, at most
+1; two categories that are not equal by 1; and a null from all but a null by 1.
+
+A row is the closer to its nearest neighbour the more rows there are to choose from. So synthetic
+rows and other real rows are held against the very same real rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils import validation
+from tabpe.evaluation.table_arrays import Cells, Labels, View, refuse_empty, row_ids
+
+BINS, COLUMNS = 24, 60
+_PAIRS_AT_ONCE = 1 << 17  # differences that a core keeps in its cache
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How far rows are from the nearest real row. No proof of privacy.
+
+    Args:
+        edges: Edges of the bins of distance, the same for both.
+        synthetic: Share of the synthetic rows in each bin.
+        other: Share of other real rows in each bin: what is to be expected.
+        copies: Share of the synthetic rows that equal a real row, in all columns; of all rows.
+        other_copies: Share of the other real rows that equal a real row; of all rows.
+        rows: How many rows the distances are of: real ones to be near to, synthetic, other.
+    """
+
+    edges: tuple[float, ...]
+    synthetic: tuple[float, ...]
+    other: tuple[float, ...]
+    copies: float
+    other_copies: float
+    rows: tuple[int, int, int]
+
+
+def closeness(
+    real: View,
+    synthetic: View,
+    test: View | None = None,
+    *,
+    rows: int = 5000,
+    random_state: int | None = 0,
+) -> Closeness:
+    """Return how far synthetic rows, and other real rows, are from the nearest real row.
+
+    This is no proof of privacy: see the head of this module.
+
+    Args:
+        real: The real rows that the synthetic ones were made from.
+        synthetic: The synthetic rows.
+        test: Real rows that were not used to make them, to compare with. Without them a half of
+            the real rows is held against the other half; and a copy is then a real row that equals
+            another one. If there are none at all, because the table has one row, every share of
+            them is 0.
+        rows: At most so many rows of each kind are looked at for distances, drawn at random.
+            Fewer of tables with more than `COLUMNS` columns, so that they take no longer. Copies
+            are counted over the whole tables.
+        random_state: Seed of what is drawn.
+
+    Raises:
+        DataError: If a table has no rows.
+        ParameterError: If `rows` is not a whole number of at least 1.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Integer, Schema
+        >>> schema = Schema((Integer("age", 0, 100),))
+        >>> tables = [pa.table({"age": ages}) for ages in ([10, 90], [10, 40], [12, 70, 90])]
+        >>> found = closeness(*views(schema, tables))
+        >>> found.copies, round(found.other_copies, 2), round(found.edges[-1], 3), found.rows
+        (0.5, 0.33, 0.3, (2, 2, 3))
+    """
+    validation.whole("rows", rows, least=1)
+    rows = math.ceil(rows * min(1.0, math.sqrt(COLUMNS / len(real.columns))))
+    refuse_empty([real, synthetic, *([] if test is None else [test])])
+    rng = np.random.default_rng(random_state)
+    near, other = _halves(real, rows, rng) if test is None else (real, test)
+    near, other = near.sampled(rows, rng), other.sampled(rows, rng)
+    sampled = synthetic.sampled(rows, rng)
+    away, expected = nearest(sampled, near), nearest(other, near)
+    edges = _edges(np.concatenate([away, expected]))
+    copies, other_copies = _copies(real, synthetic, test)
+    return Closeness(
+        edges=tuple(edges.tolist()),
+        synthetic=_shares(away, edges),
+        other=_shares(expected, edges),
+        copies=copies,
+        other_copies=other_copies,
+        rows=(len(near), len(sampled), len(other)),
+    )
+
+
+def nearest(rows: View, near: View) -> NDArray[np.float64]:
+    """Return how far each row is from the nearest of `near`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
+        >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
+        >>> nearest(*views(schema, [one, two])).round(3)
+        array([0.283, 0.283])
+    """
+    columns = [(_comparable(one), _comparable(two)) for one, two in zip(rows, near, strict=True)]
+    found, step = np.empty(len(rows)), max(1, _PAIRS_AT_ONCE // len(near))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        total = np.zeros((len(found[block]), len(near)), np.float32)
+        for ours, theirs in columns:
+            total += _squared_differences(ours[block, None], theirs)
+        found[block] = total.min(axis=1)
+    return np.sqrt(found / len(columns))
+
+
+def _comparable(cells: Cells) -> NDArray[Any]:
+    if isinstance(cells, Labels):
+        return cells.codes.astype(np.int32)
+    scaled: NDArray[np.float32] = cells.scaled.astype(np.float32)
+    return scaled
+
+
+def _squared_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
+    """Return how much each of our cells differs from each of theirs, at most 1."""
+    if ours.dtype != np.float32:
+        differ: NDArray[np.bool_] = ours != theirs
+        return differ
+    squared: NDArray[np.float32] = ours - theirs
+    squared *= squared
+    np.minimum(squared, 1.0, out=squared)
+    null, also_null = np.isnan(ours), np.isnan(theirs)
+    if null.any() or also_null.any():
+        np.copyto(squared, null != also_null, where=null | also_null)
+    return squared
+
+
+def _halves(real: View, rows: int, rng: np.random.Generator) -> tuple[View, View]:
+    """Return two sets of rows that have none in common, of at most `rows` each."""
+    order = rng.permutation(len(real))[: 2 * rows]
+    half = (len(order) + 1) // 2
+    return real.take(order[:half]), real.take(order[half:])
+
+
+def _copies(real: View, synthetic: View, test: View | None) -> tuple[float, float]:
+    tables = [real, synthetic] if test is None else [real, synthetic, test]
+    ids, made, *rest = row_ids(tables)
+    counts = np.bincount(ids, minlength=max(int(part.max(initial=0)) for part in (made, *rest)) + 1)
+    if test is None:
+        return _share(counts[made] > 0), _share(counts[ids] > 1)
+    return _share(counts[made] > 0), _share(counts[rest[0]] > 0)
+
+
+def _edges(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.linspace(0.0, distances.max() or 1.0, BINS + 1)
+
+
+def _shares(distances: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
+    counts, _ = np.histogram(distances, edges)
+    return tuple((counts / max(len(distances), 1)).tolist())
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    return float(which.mean()) if which.size else 0.0

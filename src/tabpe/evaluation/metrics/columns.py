@@ -1,0 +1,217 @@
+"""Each column by itself: what its cells look like, real and synthetic side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe.encoding.cells import marked
+from tabpe.evaluation.table_arrays import Cells, Labels, Numbers, View, bin_of, edges_for
+from tabpe.schema import Categorical, Column, Temporal
+from tabpe.schema.temporal import RESOLUTIONS
+
+BINS = 24
+MOST_BARS = 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the cells of a column look like in one table.
+
+    Args:
+        shares: Share of the cells that are not null in each bin or bar; sums to 1, or all 0.
+        nulls: Share of the cells that are null.
+        mean: Mean of a number; None of a category, or if there is no cell.
+        deviation: Standard deviation of a number; None of a category.
+        least: Smallest number; None of a category.
+        most: Largest number; None of a category.
+    """
+
+    shares: tuple[float, ...]
+    nulls: float
+    mean: float | None = None
+    deviation: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column, real and synthetic.
+
+    Args:
+        name: Its name.
+        kind: `number` or `category`.
+        edges: Of a number: the edges of the bins, one more than there are bins.
+        bars: Of a category: what each bar is called; the rarest together as `MOST_BARS`-th, which
+            says how many they are.
+        real: What the real cells look like; None in a public report.
+        synthetic: What the synthetic cells look like.
+        difference: Total variation between the two over bins or bars and nulls; None without rows.
+        band: Half the width of a 95% interval around a real share that was bought under noise.
+        open_ends: Whether the first and the last bin also hold numbers below and above the edges.
+        unit: Of a date or time: what its numbers count.
+        marks: Of a date or time: what stands at the first edge, in the middle and at the last one.
+    """
+
+    name: str
+    kind: Literal["number", "category"]
+    edges: tuple[float, ...]
+    bars: tuple[str, ...]
+    real: Shape | None
+    synthetic: Shape
+    difference: float | None
+    band: float = 0.0
+    open_ends: tuple[bool, bool] = (False, False)
+    unit: str = ""
+    marks: tuple[str, ...] = ()
+
+
+def column_views(real: View | None, synthetic: View) -> tuple[ColumnView, ...]:
+    """Return what each column looks like, in the order of the schema.
+
+    Numbers are put into at most `BINS` bins, see `tabpe.evaluation.table_arrays`. Categories are in
+    the order of their frequency in the real table, or in the synthetic one if there is no real one.
+
+    NOT PRIVATE if `real` is given. Without it everything follows from the schema and the synthetic
+    rows, the edges of bins and the order of bars too.
+
+    Args:
+        real: The real table, if it may be looked at.
+        synthetic: The synthetic table, made a `View` together with the real one.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> schema = Schema((Integer("children", 0, 2), Boolean("ill")))
+        >>> tables = [pa.table({"children": [0, 1, 1, 2], "ill": ill})
+        ...           for ill in ([True, True, False, None], [True, True, True, True])]
+        >>> children, ill = column_views(*views(schema, tables))
+        >>> children.edges, children.real.shares, children.difference
+        ((-0.5, 0.5, 1.5, 2.5), (0.25, 0.5, 0.25), 0.0)
+        >>> ill.bars, ill.synthetic.shares, ill.real.nulls, ill.difference
+        (('True', 'False'), (1.0, 0.0), 0.25, 0.5)
+    """
+    return tuple(
+        _column_view(None if real is None else real[cells.name], cells) for cells in synthetic
+    )
+
+
+def worst_first(columns: Iterable[ColumnView]) -> tuple[ColumnView, ...]:
+    """Return the columns by falling difference; in their order where it is equal or not known.
+
+    Example:
+        >>> shape = Shape((1.0,), 0.0)
+        >>> columns = [ColumnView(name, "category", (), ("a",), None, shape, difference)
+        ...            for name, difference in (("x", None), ("y", 0.1), ("z", 0.3))]
+        >>> [column.name for column in worst_first(columns)]
+        ['z', 'y', 'x']
+    """
+    return tuple(sorted(columns, key=lambda column: -(column.difference or 0.0)))
+
+
+def _column_view(real: Cells | None, synthetic: Cells) -> ColumnView:
+    tables = [cells for cells in (real, synthetic) if cells is not None]
+    numbers = [cells for cells in tables if isinstance(cells, Numbers)]
+    if numbers:
+        return _of_numbers(numbers)
+    return _of_labels([cells for cells in tables if isinstance(cells, Labels)])
+
+
+def _of_numbers(tables: Sequence[Numbers]) -> ColumnView:
+    """Return the view of a column; of one table, or of the real and the synthetic one."""
+    column, cells = tables[0].column, [table.present for table in tables]
+    edges = edges_for(column, cells, BINS)
+    shapes = [
+        _shape(bin_of(present, edges), len(edges) - 1, table.missing, *_moments(present))
+        for table, present in zip(tables, cells, strict=True)
+    ]
+    beyond = [(present < edges[0], present > edges[-1]) for present in cells]
+    low, high = (any(bool(side.any()) for side in sides) for sides in zip(*beyond, strict=True))
+    return ColumnView(
+        column.name,
+        "number",
+        tuple(edges.tolist()),
+        (),
+        *_sides(shapes),
+        open_ends=(low, high),
+        **told_of(tables[0].moments or column, edges),
+    )
+
+
+def told_of(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
+    """Return what stands at bins with these edges, if not numbers: dates, times, ordered values.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> told_of(Date("seen", "2024-01-01", "2024-01-31"), [0.0, 15.0, 30.0])
+        {'unit': 'days after 2024-01-01', 'marks': ('2024-01-01', '2024-01-16', '2024-01-31')}
+    """
+    places = np.array([edges[0], (edges[0] + edges[-1]) / 2, edges[-1]])
+    if isinstance(column, Categorical):
+        ranks = np.clip(np.rint(places), 0, column.size - 1).astype(np.int64)
+        return {
+            "unit": "places in their order",
+            "marks": tuple(str(column.values[r]) for r in ranks),
+        }
+    if not isinstance(column, Temporal):
+        return {}
+    steps = np.append(0, np.clip(np.rint(places), 0, column.steps)).astype(np.int64)
+    first, *marks = marked(column, pa.array(steps))
+    unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
+    return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
+
+
+def _of_labels(tables: Sequence[Labels]) -> ColumnView:
+    """Return the view of a column; of one table, or of the real and the synthetic one."""
+    names = tables[0].names
+    counts = np.bincount(tables[0].present, minlength=len(names))
+    order = np.argsort(-counts, kind="stable")
+    bar = np.empty(len(names), dtype=np.int64)
+    bar[order] = np.arange(len(names))
+    bars = [names[code] for code in order]
+    if len(names) > MOST_BARS:
+        bars[MOST_BARS - 1 :] = [f"{len(names) - MOST_BARS + 1} others"]
+        bar = np.minimum(bar, MOST_BARS - 1)
+    shapes = [_shape(bar[table.present], len(bars), table.missing) for table in tables]
+    return ColumnView(tables[0].name, "category", (), tuple(bars), *_sides(shapes))
+
+
+def _shape(
+    places: NDArray[np.int64], size: int, missing: NDArray[np.bool_], *moments: float
+) -> Shape:
+    shares = np.bincount(places, minlength=size) / max(1, len(places))
+    return Shape(tuple(shares.tolist()), float(missing.sum() / max(1, len(missing))), *moments)
+
+
+def _moments(present: NDArray[np.float64]) -> list[float]:
+    """Return mean, deviation, least and most of numbers, of any size; nothing of no number."""
+    if not len(present):
+        return []
+    _, exponent = np.frexp(np.abs(present).max())
+    scaled = np.ldexp(present, -exponent)
+    found = (scaled.mean(), scaled.std(), scaled.min(), scaled.max())
+    return [float(np.ldexp(value, exponent)) for value in found]
+
+
+def _sides(shapes: Sequence[Shape]) -> tuple[Shape | None, Shape, float | None]:
+    """Return the real shape, if there is one, the synthetic one, and their difference."""
+    if len(shapes) == 1:
+        return None, shapes[0], None
+    real, synthetic = shapes
+    return real, synthetic, _difference(real, synthetic)
+
+
+def _difference(real: Shape, synthetic: Shape) -> float | None:
+    """Return the total variation; None if a table has no rows."""
+    one, two = (
+        np.array([*(np.array(shape.shares) * (1 - shape.nulls)), shape.nulls])
+        for shape in (real, synthetic)
+    )
+    return float(np.abs(one - two).sum() / 2) if one.any() and two.any() else None

@@ -1,0 +1,408 @@
+"""Order of correlation: whether data needs a method that sees many columns at once.
+
+Total correlation: how much a few columns tell about one another, and how much each set adds.
+
+Information is in bits. Columns are read as categories, a null as one of them, and numbers by bins
+of about equally many rows. Counts of few rows make entropies too small. The correction of Miller
+and Madow is added to each of them, so that what is not there may come out a little below 0.
+
+Order of correlation: whether the data needs a method that sees many columns at once.
+
+A tree of depth d looks at d columns on the way to a leaf, so boosted trees of limited depth show
+how many columns must be seen at once to predict the label. The paper compares depths from 2 to 7 of
+XGBoost; here the trees are those of scikit-learn, with settings of XGBoost: a hundred steps of 0.3,
+a penalty of 1, and no limit to the number of leaves but that each has 20 rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils.validation import optional, whole
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe.evaluation.metrics.predictors import answered, boosted_trees, together
+from tabpe.evaluation.table_arrays import Cells, Examples, Labels, View, class_examples
+
+ROWS_PER_CELL = 5
+MOST_SETS = 1000
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What some columns tell about one another beyond any set that lacks one of them.
+
+    It is all of what no smaller set can show, as the label of an exclusive or does; but in a chain
+    of columns, of which each depends on the one before, it is what the weakest link tells.
+
+    Args:
+        columns: Names of the columns.
+        bits: Their total correlation, less that of the best set that lacks one of them.
+    """
+
+    columns: tuple[str, ...]
+    bits: float
+
+    @property
+    def words(self) -> str:
+        """What it means, in a sentence.
+
+        Example:
+            >>> print(Gain(("age", "ward", "ill"), 0.25).words)
+            age, ward and ill tell 0.250 bits more about one another than the best 2 of them.
+            >>> print(Gain(("age", "ill"), 0.125).words)
+            age and ill tell 0.125 bits about one another.
+        """
+        *others, last = self.columns
+        names, bits = f"{', '.join(others)} and {last}", f"{self.bits:.3f} bits"
+        if len(others) == 1:
+            return f"{names} tell {bits} about one another."
+        return f"{names} tell {bits} more about one another than the best {len(others)} of them."
+
+
+def total_correlation(view: View, names: Sequence[str], *, bins: int | None = None) -> float:
+    """Return the sum of the entropies of columns less that of all of them together, in bits.
+
+    NOT PRIVATE: the rows are read as they are.
+
+    Args:
+        view: The table.
+        names: At least one column.
+        bins: Into how many bins numbers are put; needed if a column is one.
+
+    Raises:
+        ParameterError: If a name is unknown or given twice, a column is a number and there are no
+            bins, or there are fewer than 5 rows for each combination of values that may occur.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Boolean, Schema
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> bits = np.arange(4000)
+        >>> a, b = bits % 2 == 1, bits // 2 % 2 == 1
+        >>> schema = Schema((Boolean("a"), Boolean("b"), Boolean("odd")))
+        >>> view, = views(schema, [pa.table({"a": a, "b": b, "odd": a ^ b})])
+        >>> abs(total_correlation(view, ["a", "b"])) < 0.001
+        True
+        >>> round(total_correlation(view, ["a", "b", "odd"]), 2)
+        1.0
+    """
+    return _checked_columns(view, names, bins, least=1).total(tuple(names))
+
+
+def correlation_gain(view: View, names: Sequence[str], *, bins: int | None = None) -> float:
+    """Return the total correlation of columns less that of the best set that lacks one, in bits.
+
+    It is the paper's G_k of k columns. Of two columns it is their mutual information.
+
+    Raises:
+        ParameterError: As `total_correlation`, and for fewer than two columns.
+    """
+    return _checked_columns(view, names, bins, least=2).gain(tuple(names))
+
+
+def strongest_gain(
+    view: View, size: int, *, label: str | None = None, bins: int = 4, most: int = MOST_SETS
+) -> Gain | None:
+    """Return the set of so many columns that gains most; None if no set can be measured.
+
+    Args:
+        view: The table.
+        size: How many columns a set has, at least 2.
+        label: A column that every set has; None for all sets.
+        bins: Into how many bins numbers are put.
+        most: How many sets are tried at most; if there are more, none is, because a few of them
+            would say little about the rest.
+    """
+    whole("size", size, least=2)
+    others = [name for name in view.schema.names if name != label]
+    always = () if label is None else (label,)
+    if math.comb(len(others), size - len(always)) > most:
+        return None
+    counted = _Counted.of(view, view.schema.names, bins)
+    sets = ((*chosen, *always) for chosen in itertools.combinations(others, size - len(always)))
+    gains = [Gain(names, counted.gain(names)) for names in sets if counted.has_rows_for(names)]
+    return max(gains, key=lambda gain: gain.bits, default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Columns as small whole numbers, and the entropies that were asked for so far."""
+
+    codes: dict[str, NDArray[np.int64]]
+    sizes: dict[str, int]
+    rows: int
+    entropies: dict[frozenset[str], float]
+
+    @classmethod
+    def of(cls, view: View, names: Sequence[str], bins: int | None) -> _Counted:
+        codes, sizes = {}, {}
+        for name in names:
+            values, codes[name] = np.unique(_discrete(view[name], bins), return_inverse=True)
+            sizes[name] = len(values)
+        return cls(codes, sizes, len(view), {})
+
+    def has_rows_for(self, names: Sequence[str]) -> bool:
+        """Whether there are enough rows for each combination of values."""
+        return 0 < self.cells(names) * ROWS_PER_CELL <= self.rows
+
+    def cells(self, names: Sequence[str]) -> int:
+        return math.prod(self.sizes[name] for name in names)
+
+    def gain(self, names: tuple[str, ...]) -> float:
+        fewer = itertools.combinations(names, len(names) - 1)
+        return self.total(names) - max(self.total(some) for some in fewer)
+
+    def total(self, names: tuple[str, ...]) -> float:
+        return sum(self.entropy((name,)) for name in names) - self.entropy(names)
+
+    def entropy(self, names: tuple[str, ...]) -> float:
+        key = frozenset(names)
+        if key not in self.entropies:
+            self.entropies[key] = _entropy(self._joint(sorted(names)))
+        return self.entropies[key]
+
+    def _joint(self, names: Sequence[str]) -> NDArray[np.int64]:
+        joint = np.zeros(self.rows, dtype=np.int64)
+        for name in names:
+            joint = joint * self.sizes[name] + self.codes[name]
+        return np.bincount(joint, minlength=1)
+
+
+def _entropy(counts: NDArray[np.int64]) -> float:
+    """Return the entropy of the shares of counts, with the correction of Miller and Madow."""
+    found = counts[counts > 0]
+    shares = found / found.sum()
+    plain = -float((shares * np.log2(shares)).sum())
+    return plain + (len(found) - 1) / (2 * int(found.sum()) * math.log(2))
+
+
+def _discrete(cells: Cells, bins: int | None) -> NDArray[np.int64]:
+    if isinstance(cells, Labels):
+        return cells.codes
+    if bins is None:
+        raise ParameterError(f"bins=None: column {cells.name!r} is a number: give bins, such as 4.")
+    present = cells.present
+    if not len(present):
+        return np.zeros(len(cells.values), dtype=np.int64)
+    edges = np.unique(np.quantile(present, np.arange(1, bins) / bins))
+    codes = np.searchsorted(edges, cells.values, side="right")
+    return np.where(cells.missing, -1, codes)
+
+
+def _checked_columns(view: View, names: Sequence[str], bins: int | None, *, least: int) -> _Counted:
+    """Return the columns, if so few rows can tell their entropies."""
+    optional(whole, "bins", bins, least=2)
+    for name in names:
+        if name not in view.schema.names:
+            raise ParameterError(f"names={name!r}: {did_you_mean(str(name), view.schema.names)}")
+    if len(names) < least or len(set(names)) < len(names):
+        raise ParameterError(f"names={list(names)!r}: expected {least} columns or more, each once.")
+    counted = _Counted.of(view, names, bins)
+    if not counted.has_rows_for(names):
+        raise ParameterError(
+            f"names={list(names)!r}: their values have {counted.cells(names)} combinations, too "
+            f"many for {len(view)} rows: name fewer columns, or give fewer bins."
+        )
+    return counted
+
+
+DEPTHS = (2, 3, 4, 5, 6, 7)
+SOME, HIGH = 0.01, 0.03
+CERTAIN = 2.0
+SETS = (2, 3, 4)
+STEPS = 100
+MOST_CLASSES = 12
+LEAST_BITS = 0.01
+Level = Literal["low", "some", "high"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """How deep trees must be to predict the label.
+
+    Args:
+        label: The column that is predicted.
+        depths: Depths of boosted trees, rising.
+        accuracy: Accuracy on rows held out, at each depth.
+        level: How strongly the label depends on many columns at once: `low` if deeper trees gain
+            less than a point, as the paper found for the tables that are in common use, or no more
+            than chance may; `high` from three points on; `some` between.
+        margin: What chance alone may add to the gap: two standard errors over the test rows.
+        gains: The sets of two, three and four columns with the label that tell most of what no
+            smaller set tells; empty where there are too many columns or too few rows.
+    """
+
+    label: str
+    depths: tuple[int, ...]
+    accuracy: tuple[float, ...]
+    level: Level
+    margin: float = 0.0
+    gains: tuple[Gain, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """Best accuracy less that of the shallowest trees.
+
+        Example:
+            >>> round(Order("ill", (2, 3, 4), (0.75, 0.875, 0.8), "high").gap, 3)
+            0.125
+        """
+        return max(self.accuracy) - self.accuracy[0]
+
+    @property
+    def words(self) -> str:
+        """Whether a method of high order is needed, in a few sentences.
+
+        Example:
+            >>> order = Order("ill", (2, 3), (0.861, 0.864), "low")
+            >>> order.words.split(". ")[0]
+            "Trees of depth 2 predict 'ill' with an accuracy of 0.861, deeper ones of 0.864 at best"
+            >>> order.words.split(". ")[1]
+            'To predict it, seeing 2 columns at a time is nearly enough'
+        """
+        depth, shallow, best = self.depths[0], self.accuracy[0], max(self.accuracy)
+        chance = ", which may be chance" if self.level == "low" and self.gap >= SOME else ""
+        meaning = {
+            "low": f"To predict it, seeing {depth} columns at a time is nearly enough.",
+            "some": f"It depends a little on more than {depth} columns at a time: a method that "
+            f"keeps correlations of high order helps somewhat.",
+            "high": f"It depends on more than {depth} columns at a time: synthetic rows need a "
+            f"method that keeps correlations of high order.",
+        }
+        return (
+            f"Trees of depth {depth} predict {self.label!r} with an accuracy of {shallow:.3f}, "
+            f"deeper ones of {best:.3f} at best{chance}. {meaning[self.level]} "
+            f"This is about {self.label!r} alone, not about how other columns go together."
+        )
+
+
+def order(
+    real: View,
+    test: View | None = None,
+    *,
+    depths: Sequence[int] = DEPTHS,
+    rows: int | None = 20_000,
+    random_state: int | None = 0,
+    jobs: int | None = None,
+) -> Order | None:
+    """Return how deep trees must be; None without a label with two classes or more.
+
+    NOT PRIVATE: the real rows are read as they are. A numeric label is predicted by its classes. Of
+    many classes the rarest are taken together as one.
+
+    Args:
+        real: The real rows.
+        test: Other real rows; without them 30% of `real` are held out.
+        depths: Depths of trees to compare, rising.
+        rows: How many rows of each table are used at most, drawn at random; None for all.
+        random_state: Seed of all that is random.
+        jobs: How many depths are tried at once; None for one on each core. What is returned does
+            not depend on it.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Boolean, Float, Schema
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (3, 3000))
+        >>> schema = Schema((*(Float(name, -1, 1) for name in "abc"), Boolean("y")), label="y")
+        >>> table = pa.table(dict(zip("abcy", [*x, x.prod(axis=0) > 0])))
+        >>> order(*views(schema, [table]), depths=(2, 3)).level
+        'high'
+    """
+    depths = _checked(depths)
+    optional(whole, "rows", rows, least=1)
+    optional(whole, "jobs", jobs, least=1)
+    parts = _parts(real, test, rows, np.random.default_rng(random_state))
+    if parts is None:
+        return None
+    right = _right(*_common_classes(*parts), depths, random_state, jobs)
+    margin = _margin(right)
+    accuracy = tuple(float(each.mean()) for each in right)
+    return Order(
+        label=str(real.schema.target),
+        depths=depths,
+        accuracy=accuracy,
+        level=_level(max(accuracy) - accuracy[0], margin),
+        margin=margin,
+        gains=_gains(real.sampled(rows or len(real), np.random.default_rng(random_state))),
+    )
+
+
+def _checked(depths: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(whole("depths", depth, least=1) for depth in depths)
+    if not found or found != tuple(sorted(set(found))):
+        raise ParameterError(f"depths={list(depths)!r}: expected rising depths, such as 2, 3, 4.")
+    return found
+
+
+def _parts(
+    real: View, test: View | None, rows: int | None, rng: np.random.Generator
+) -> tuple[Examples, Examples] | None:
+    """Return rows to train and to test on, if there is something to predict from something."""
+    label = real.schema.target
+    known = None if label is None else class_examples(real, label)
+    if label is None or known is None or not known.features:
+        return None
+    others = None if test is None else class_examples(test, label)
+    train, tested = known.parted(rng) if others is None else (known, others)
+    train, tested = train.sampled(rows, rng), tested.sampled(rows, rng)
+    return (train, tested) if len(train.present) > 1 and len(tested) else None
+
+
+def _common_classes(train: Examples, test: Examples) -> tuple[Examples, Examples]:
+    """Take all but the most common classes together as one: each class costs a tree a step."""
+    if len(train.present) <= MOST_CLASSES:
+        return train, test
+    counts = np.bincount(train.target, minlength=train.classes or 0)
+    common = np.argsort(-counts, kind="stable")[: MOST_CLASSES - 1]
+    renamed = np.full(len(counts), MOST_CLASSES - 1)
+    renamed[common] = np.arange(MOST_CLASSES - 1)
+    return tuple(
+        Examples(rows.features, renamed[rows.target], MOST_CLASSES) for rows in (train, test)
+    )  # type: ignore[return-value]
+
+
+def _right(
+    train: Examples,
+    test: Examples,
+    depths: Sequence[int],
+    random_state: int | None,
+    jobs: int | None,
+) -> list[NDArray[np.bool_]]:
+    """Return for each depth which of the test rows are predicted right."""
+
+    def at(depth: int) -> NDArray[np.bool_]:
+        make = partial(
+            boosted_trees, max_depth=depth, max_leaf_nodes=None, learning_rate=0.3, max_iter=STEPS
+        )
+        chances = answered(make, train, test, random_state=random_state)
+        right: NDArray[np.bool_] = chances.argmax(axis=1) == test.target
+        return right
+
+    return together([partial(at, depth) for depth in depths], jobs)
+
+
+def _margin(right: Sequence[NDArray[np.bool_]]) -> float:
+    """Return two standard errors of the gap, over test rows that all depths share."""
+    best = max(right, key=lambda each: each.mean())
+    differences = best.astype(float) - right[0]
+    return CERTAIN * float(differences.std() / np.sqrt(len(differences)))
+
+
+def _level(gap: float, margin: float) -> Level:
+    if gap < SOME or gap <= margin:
+        return "low"
+    return "high" if gap >= HIGH else "some"
+
+
+def _gains(real: View) -> tuple[Gain, ...]:
+    found = [strongest_gain(real, size, label=real.schema.target) for size in SETS]
+    return tuple(gain for gain in found if gain is not None and gain.bits >= LEAST_BITS)

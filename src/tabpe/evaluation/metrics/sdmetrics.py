@@ -1,0 +1,322 @@
+"""The scores of SDMetrics, by their names: 1 is best, 0 is worst.
+
+They agree to 1e-6 with version 0.32 of that package, as its `QualityReport` computes them for a
+single table of at most 50,000 rows. Of larger tables it takes a sample for the contingency; here
+all rows count. What else is the package's choice, and followed:
+
+- A pair that hardly goes together in the real table has no score: two numbers whose correlation is
+  at most 0.5 in size, others whose Cramer's V (without correction) is at most 0.3.
+- Columns leave out nulls, and correlations the rows with a null. A contingency counts null as a
+  category of its own; but among numbers it is counted with the largest.
+- Beside a category, numbers are cut into 10 bins of equal width over the range of their own table,
+  and bins of two tables are compared by their place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.evaluation.metrics.associations import contingency, cramers_v, overlap, pearson
+from tabpe.evaluation.table_arrays import Cells, Labels, Numbers, View
+
+KS, TV = "KSComplement", "TVComplement"
+CORRELATION, CONTINGENCY = "CorrelationSimilarity", "ContingencySimilarity"
+CORRELATION_THRESHOLD = 0.5
+ASSOCIATION_THRESHOLD = 0.3
+BINS = 10
+_DECIMALS = 14
+# A category of the synthetic table alone counts as so much of a real row.
+_TRACE = 1e-6
+
+Codes = NDArray[np.int64]
+Values = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class ColumnScore:
+    """How alike the cells of one column are.
+
+    Args:
+        column: Name of the column.
+        metric: `KSComplement` of a number, `TVComplement` of a category.
+        score: From 0 to 1; NaN where SDMetrics has none.
+    """
+
+    column: str
+    metric: str
+    score: float
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How alike two columns go together.
+
+    Args:
+        columns: Names of the columns.
+        metric: `CorrelationSimilarity` of two numbers, `ContingencySimilarity` otherwise.
+        score: From 0 to 1; NaN where SDMetrics has none.
+    """
+
+    columns: tuple[str, str]
+    metric: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The scores of a table.
+
+    Args:
+        columns: Each column.
+        pairs: Each pair of columns.
+    """
+
+    columns: tuple[ColumnScore, ...]
+    pairs: tuple[PairScore, ...]
+
+    @property
+    def column_shapes(self) -> float:
+        """Mean over the columns that have a score; NaN without any."""
+        return _mean([column.score for column in self.columns])
+
+    @property
+    def column_pair_trends(self) -> float:
+        """Mean over the pairs that have a score; NaN without any."""
+        return _mean([pair.score for pair in self.pairs])
+
+    @property
+    def overall(self) -> float:
+        """Mean of the two, or the one that there is."""
+        return _mean([self.column_shapes, self.column_pair_trends])
+
+
+def quality(
+    real: View,
+    synthetic: View,
+    *,
+    correlation_threshold: float = CORRELATION_THRESHOLD,
+    association_threshold: float = ASSOCIATION_THRESHOLD,
+) -> Quality:
+    """Return the scores that `sdmetrics.reports.QualityReport` gives.
+
+    NOT PRIVATE.
+
+    Args:
+        real: The real table.
+        synthetic: The synthetic table, made a `View` together with the real one.
+        correlation_threshold: Numbers whose real correlation is not larger in size have no score.
+        association_threshold: Other pairs whose real Cramer's V is not larger have no score; 0 for
+            a score in any case.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> tables = [pa.table({"age": [20, 40, 60, 80], "ill": ill})
+        ...           for ill in ([False, False, True, True], [False, True, True, True])]
+        >>> scores = quality(*views(schema, tables))
+        >>> scores.column_shapes, scores.column_pair_trends, scores.overall
+        (0.875, 0.75, 0.8125)
+    """
+    columns = tuple(map(_column_score, real, synthetic))
+    numbers = _correlation_scores(real, synthetic, correlation_threshold)
+    others = _contingency_scores(real, synthetic, association_threshold)
+    pairs = (
+        PairScore(pair, CORRELATION, numbers[pair])
+        if pair in numbers
+        else PairScore(pair, CONTINGENCY, others[pair])
+        for pair in combinations(real.schema.names, 2)
+    )
+    return Quality(columns, tuple(pairs))
+
+
+def ks_complement(real: Values, synthetic: Values) -> float:
+    """Return 1 less the largest distance between the distribution functions of two sets of numbers.
+
+    Digits after the 14th decimal do not count.
+
+    Args:
+        real: The real numbers; NaN for a null.
+        synthetic: The synthetic ones.
+
+    Example:
+        >>> ks_complement(np.array([1.0, 2, 3, 4]), np.array([3.0, 4, np.nan]))
+        0.5
+    """
+    one, two = (np.sort(_rounded(cells[~np.isnan(cells)])) for cells in (real, synthetic))
+    if not len(one) or not len(two):
+        return math.nan
+    both = np.concatenate([one, two])
+    below = [np.searchsorted(cells, both, side="right") / len(cells) for cells in (one, two)]
+    return float(1.0 - np.abs(below[0] - below[1]).max())
+
+
+def tv_complement(real: Codes, synthetic: Codes) -> float:
+    """Return 1 less the total variation between the shares of categories.
+
+    Args:
+        real: The codes of the real cells; negative for a null.
+        synthetic: The codes of the synthetic cells.
+
+    Example:
+        >>> tv_complement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1, -1]))
+        0.75
+    """
+    present = [codes[codes >= 0] for codes in (real, synthetic)]
+    if not all(map(len, present)):
+        return math.nan
+    size = 1 + max(int(codes.max()) for codes in present)
+    one, two = (np.bincount(codes, minlength=size).astype(np.float64) for codes in present)
+    one[(one == 0) & (two > 0)] = _TRACE
+    return float(1.0 - np.abs(one / one.sum() - two / two.sum()).sum() / 2)
+
+
+def correlation_similarity(
+    real: tuple[Values, Values], synthetic: tuple[Values, Values], threshold: float = 0.0
+) -> float:
+    """Return 1 less half the difference of the correlations of two columns.
+
+    NaN if a column is constant, or if the real correlation is not above the threshold in size.
+
+    Args:
+        real: The real numbers of both columns; NaN for a null.
+        synthetic: The synthetic ones.
+        threshold: See above.
+
+    Example:
+        >>> up, down = np.array([1.0, 2, 3]), np.array([3.0, 2, 1])
+        >>> correlation_similarity((up, up), (up, down))
+        0.0
+    """
+    return float(_correlation_similarities(real, synthetic, threshold)[0, 1])
+
+
+def contingency_similarity(
+    real: tuple[Codes, Codes], synthetic: tuple[Codes, Codes], threshold: float = 0.0
+) -> float:
+    """Return 1 less the total variation between the shares of pairs of categories.
+
+    NaN if there is a threshold, and the real Cramer's V is not above it or not defined.
+
+    Args:
+        real: The codes of the real cells of both columns; -1 for a null, which counts.
+        synthetic: The codes of the synthetic cells.
+        threshold: See above.
+
+    Example:
+        >>> one, two = np.array([0, 0, 1, 1]), np.array([0, 0, 1, -1])
+        >>> contingency_similarity((one, one), (one, two))
+        0.75
+    """
+    first, second = (_Coded(1 + one, 1 + two) for one, two in zip(real, synthetic, strict=True))
+    return _contingency_similarity(first, second, threshold)
+
+
+def discretised(values: Values) -> Codes | None:
+    """Return numbers as codes from 0 to 11, as SDMetrics cuts them; None where it fails.
+
+    Bins 1 to 10 divide the range of the values; the largest value and nulls are beyond, in 11.
+
+    Args:
+        values: The numbers of one table; NaN for a null.
+
+    Example:
+        >>> discretised(np.array([0.0, 4.0, 9.9, 10.0, np.nan]))
+        array([ 1,  5, 10, 11, 11])
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = np.histogram_bin_edges(values[~np.isnan(values)], BINS)
+        return np.digitize(values, edges).astype(np.int64)
+    except ValueError:  # the range is too narrow for floating point to divide, or too wide
+        return None
+
+
+def _column_score(real: Cells, synthetic: Cells) -> ColumnScore:
+    if isinstance(real, Numbers):
+        return ColumnScore(real.name, KS, ks_complement(_array(real), _array(synthetic)))
+    return ColumnScore(real.name, TV, tv_complement(_array(real), _array(synthetic)))
+
+
+def _array(cells: Cells) -> NDArray[Any]:
+    return cells.values if isinstance(cells, Numbers) else cells.codes
+
+
+def _rounded(values: Values) -> Values:
+    """Return the numbers without what follows the last decimal; large ones have none there."""
+    with np.errstate(over="ignore"):
+        rounded = np.round(values, _DECIMALS)
+    return np.where(np.isfinite(rounded), rounded, values)
+
+
+def _correlation_scores(real: View, synthetic: View, threshold: float) -> dict[Pair, float]:
+    names = [cells.name for cells in real if isinstance(cells, Numbers)]
+    tables = ([_array(view[name]) for name in names] for view in (real, synthetic))
+    scores = _correlation_similarities(next(tables), next(tables), threshold)
+    places = combinations(range(len(names)), 2)
+    return {(names[one], names[two]): float(scores[one, two]) for one, two in places}
+
+
+def _correlation_similarities(
+    real: Sequence[Values], synthetic: Sequence[Values], threshold: float
+) -> Values:
+    one, two = pearson(real), pearson(synthetic)
+    return np.where(np.abs(one) > threshold, 1.0 - np.abs(one - two) / 2, np.nan)
+
+
+def _contingency_scores(real: View, synthetic: View, threshold: float) -> dict[Pair, float]:
+    coded = {one.name: _coded(one, two) for one, two in zip(real, synthetic, strict=True)}
+    labels = {cells.name for cells in real if isinstance(cells, Labels)}
+    return {
+        (one, two): _contingency_similarity(coded[one], coded[two], threshold)
+        for one, two in combinations(coded, 2)
+        if one in labels or two in labels
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """A column as codes from 0, nulls among them."""
+
+    real: Codes
+    synthetic: Codes
+
+    @cached_property
+    def size(self) -> int:
+        """One more than the largest code."""
+        return 1 + max(int(codes.max(initial=0)) for codes in (self.real, self.synthetic))
+
+
+def _coded(real: Cells, synthetic: Cells) -> _Coded | None:
+    tables = [
+        discretised(cells.values) if isinstance(cells, Numbers) else 1 + cells.codes
+        for cells in (real, synthetic)
+    ]
+    known = [codes for codes in tables if codes is not None]
+    return _Coded(*known) if len(known) == len(tables) else None
+
+
+def _contingency_similarity(first: _Coded | None, second: _Coded | None, threshold: float) -> float:
+    if first is None or second is None:
+        return math.nan
+    shape = (first.size, second.size)
+    real = contingency(first.real, second.real, shape)
+    if threshold > 0 and not cramers_v(real) > threshold:
+        return math.nan
+    synthetic = contingency(first.synthetic, second.synthetic, shape)
+    return overlap(real, synthetic) if real.total and synthetic.total else math.nan
+
+
+def _mean(scores: Sequence[float]) -> float:
+    known = [score for score in scores if not math.isnan(score)]
+    return math.fsum(known) / len(known) if known else math.nan

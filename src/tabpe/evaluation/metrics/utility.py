@@ -1,0 +1,231 @@
+"""Utility: trained on synthetic rows, tested on real ones.
+
+A predictor that learned from synthetic rows stands between two bounds: the same predictor, trained
+on as many real rows at most, and one that knows nothing but how the label is distributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils.validation import one_of, optional, whole
+from tabpe.evaluation.metrics.predictors import (
+    lacking,
+    learner_names,
+    predicted,
+    together,
+    uninformed,
+)
+from tabpe.evaluation.table_arrays import HELD_OUT, Examples, View, examples
+
+ROWS = 20_000
+TrainedOn = Literal["real", "synthetic", "nothing"]
+
+
+@dataclass(frozen=True)
+class LearnerScore:
+    """How well one predictor does on the test rows.
+
+    Args:
+        learner: Its name; `majority` or `mean` for the lower bound.
+        trained_on: `real` (upper bound), `synthetic`, or `nothing` (lower bound).
+        scores: By name: `accuracy`, `macro F1`, `AUC`; or `R2` of a numeric label. One that the
+            test rows do not define, such as the AUC of a single class, is left out.
+    """
+
+    learner: str
+    trained_on: TrainedOn
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a model learns from the synthetic rows.
+
+    Args:
+        label: The column that is predicted.
+        task: `classification` or `regression`.
+        test_rows: How many real rows were tested on.
+        held_out: Whether the test rows were a part of the real table, for want of others.
+        scores: Every predictor, trained on everything.
+        notes: What a reader should know: predictors that are left out, classes that are absent.
+    """
+
+    label: str
+    task: Literal["classification", "regression"]
+    test_rows: int
+    held_out: bool
+    scores: tuple[LearnerScore, ...]
+    notes: tuple[str, ...] = ()
+
+
+def utility(
+    real: View,
+    synthetic: View,
+    test: View | None = None,
+    *,
+    label: str | None = None,
+    learners: Sequence[str] = ("gradient boosting",),
+    rows: int | None = ROWS,
+    random_state: int | None = 0,
+    jobs: int | None = None,
+) -> Utility | None:
+    """Return how well predictors do; None without a label, or without real rows that have one.
+
+    NOT PRIVATE: the real rows are read as they are.
+
+    Args:
+        real: The real rows that the synthetic ones were made from.
+        synthetic: The synthetic rows.
+        test: Real rows that they were not made from; without them 30% of `real` are held out.
+        label: The column to predict; the label of the schema if it is None.
+        learners: Names of predictors, of `learner_names()`.
+        rows: How many rows of each table are used at most, drawn at random; None for all.
+        random_state: Seed of all that is random.
+        jobs: How many predictors are trained at once; None for one on each core. The scores do not
+            depend on it.
+
+    Raises:
+        ParameterError: If there is no such column or predictor.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Boolean, Integer, Schema
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> schema = Schema((Integer("age", 0, 99), Boolean("old")), label="old")
+        >>> ages = np.arange(400) % 100
+        >>> view, = views(schema, [pa.table({"age": ages, "old": ages > 65})])
+        >>> found = utility(view, view)
+        >>> [(one.trained_on, round(one.scores["accuracy"], 1)) for one in found.scores]
+        [('real', 1.0), ('synthetic', 1.0), ('nothing', 0.7)]
+    """
+    label = real.schema.target if label is None else label
+    if label is None:
+        return None
+    label = one_of("label", label, real.schema.names)
+    optional(whole, "rows", rows, least=1)
+    optional(whole, "jobs", jobs, least=1)
+    for name in learners:
+        one_of("learner", name, learner_names())
+    rng = np.random.default_rng(random_state)
+    known = examples(real, label)
+    train, tested = known.parted(rng) if test is None else (known, examples(test, label))
+    if not len(train) or not len(tested):
+        return None
+    tables: dict[TrainedOn, Examples] = {
+        "real": train.sampled(rows, rng),
+        "synthetic": examples(synthetic, label).sampled(rows, rng),
+    }
+    tested = tested.sampled(rows, rng)
+    scores, reasons = _scored(learners, tables, tested, random_state, jobs)
+    notes = [*_notes(tables["synthetic"], tested, held_out=test is None), *reasons]
+    return Utility(
+        label=label,
+        task="regression" if known.classes is None else "classification",
+        test_rows=len(tested),
+        held_out=test is None,
+        scores=(*scores, _lower_bound(tables["real"], tested)),
+        notes=tuple(notes),
+    )
+
+
+def _scored(
+    learners: Sequence[str],
+    tables: dict[TrainedOn, Examples],
+    test: Examples,
+    random_state: int | None,
+    jobs: int | None,
+) -> tuple[list[LearnerScore], list[str]]:
+    """Return the scores of all predictors that can be used, and why others can not."""
+    reasons = {(name, on): _reason(name, tables[on]) for name in learners for on in tables}
+    able = [pair for pair, reason in reasons.items() if reason is None]
+    answers = together(
+        [
+            partial(predicted, name, tables[on], test, random_state=random_state)
+            for name, on in able
+        ],
+        jobs,
+    )
+    scores = [
+        LearnerScore(name, on, scores_of(answer, test))
+        for (name, on), answer in zip(able, answers, strict=True)
+    ]
+    return scores, list(dict.fromkeys(reason for reason in reasons.values() if reason))
+
+
+def _reason(name: str, train: Examples) -> str | None:
+    """Return why a predictor is left out, if it is."""
+    if not train.features:
+        return "There is no column but the label: nothing can be learned."
+    if not len(train):
+        return "No synthetic row has a label: nothing can be learned from them."
+    reason = lacking(name, train)
+    return None if reason is None else f"Left out {name}: {reason}"
+
+
+def _notes(synthetic: Examples, test: Examples, *, held_out: bool) -> Iterator[str]:
+    if held_out:
+        yield (
+            f"There were no test rows: {HELD_OUT:.0%} of the real rows were held out, and the "
+            f"synthetic rows may have been made from them too."
+        )
+    if test.classes is None:
+        return
+    if len(test.present) == 1:
+        yield "All test rows are of one class: that a predictor is right says little."
+    absent = len(np.setdiff1d(test.present, synthetic.present))
+    if absent:
+        yield f"{absent} of {len(test.present)} classes of the test rows are in no synthetic row."
+
+
+def _lower_bound(real: Examples, test: Examples) -> LearnerScore:
+    name = "mean" if real.classes is None else "majority"
+    return LearnerScore(name, "nothing", scores_of(uninformed(real, len(test)), test))
+
+
+def scores_of(answer: NDArray[np.float64], test: Examples) -> dict[str, float]:
+    """Return how good the answers of a predictor are.
+
+    Args:
+        answer: What `predicted` returned for these rows.
+        test: The rows, with the truth.
+    """
+    if test.classes is None:
+        return _r2(answer, test.target)
+    from sklearn.metrics import f1_score
+
+    guess = answer.argmax(axis=1)
+    return {
+        "accuracy": float((guess == test.target).mean()),
+        "macro F1": float(f1_score(test.target, guess, average="macro", zero_division=0)),
+        **_auc(answer, test),
+    }
+
+
+def _auc(chances: NDArray[np.float64], test: Examples) -> dict[str, float]:
+    """Return the area under the curve: of the second of two classes, or the mean over all.
+
+    Each class of the test rows stands against all others; one that was never learned has the chance
+    0 everywhere, which gives it 0.5.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    present = test.present
+    if len(present) == 1:
+        return {}
+    asked = present[1:] if len(present) == 2 else present  # noqa: PLR2004
+    areas = [roc_auc_score(test.target == each, chances[:, each]) for each in asked]
+    return {"AUC": float(np.mean(areas))}
+
+
+def _r2(answer: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, float]:
+    """Return the share of the variance that is explained; nothing where there is no variance."""
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    missed = float(((truth - answer) ** 2).sum())
+    return {"R2": 1 - missed / spread} if spread > 0 else {}

@@ -1,0 +1,743 @@
+"""Metrics of the real rows, measured with budget.
+
+On which terms measures are bought: taken from the certificate of the table, or given.
+
+One purchase: charge, measure, certify. Nothing else reads the real rows.
+
+What a synthetic table and the measures of its real rows promise together.
+
+Both are measurements of one table, so their bills compose as those of two runs in a ledger do. A
+table whose noise was held to a limit of zCDP counts with all of that limit, and so does one by
+choices: there the whole is composed as zCDP. A total is never below the epsilon of a part.
+
+Each column as a report shows it: synthetic shares beside noisy real ones.
+
+What noisy counts say about the real rows: nothing here sees more than these.
+
+`appraise`: measures of the real rows, bought, as a public report shows them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe import measurement
+from tabpe._utils import validation
+from tabpe.accounting import (
+    ROWS,
+    Account,
+    BillItem,
+    Certificate,
+    Neighbours,
+    NoiseSource,
+    OpenDPNoise,
+    TableNoise,
+    composed_epsilon,
+)
+from tabpe.accounting.calibration import Part
+from tabpe.accounting.certificate import round_up
+from tabpe.accounting.ledger import Budget, Entry
+from tabpe.accounting.ledger.composition import entries_epsilon
+from tabpe.accounting.spend import EXPONENTIAL
+from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
+from tabpe.backends import Tables, Users
+from tabpe.backends.users import bounded
+from tabpe.encoding import Encoder, Marginal
+from tabpe.encoding.cells import numbers_of, origin_of
+from tabpe.encoding.encoded_rows import (
+    EncodedRows,
+    check_plain_columns,
+    check_unit_column,
+    user_rows,
+)
+from tabpe.encoding.marginals import Axis, ListAxis, NumberAxis, class_axis
+from tabpe.errors import CellError, ParameterError, SchemaError, TabpeError
+from tabpe.evaluation.metrics.columns import BINS, ColumnView, Shape, told_of
+from tabpe.evaluation.private_metrics.estimates import (
+    Appraisal,
+    Bought,
+    Difference,
+    Floats,
+    Total,
+    accuracy_of,
+    band_of,
+    difference_of,
+    macro_f1_of,
+    shares_of,
+    total_of,
+)
+from tabpe.evaluation.private_metrics.plan import (
+    COARSE_BINS,
+    MOST_ROWS,
+    Plan,
+    Synthetic,
+    plan_of,
+    trained,
+)
+from tabpe.io import Source, open_source, open_table
+from tabpe.measurement.checkpoint import Run
+from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.reservation import Charge, WatchedSource
+from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Temporal
+from tabpe.synthesizers.budget import agree_on_rest, spent_epsilon, spent_slack
+from tabpe.synthesizers.certify import ACCOUNTANT, USER_ACCOUNTANT, storage_facts, versions
+from tabpe.synthesizers.options import Facts, Request
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What measures are bought for, all of it checked.
+
+    Args:
+        request: Epsilon, delta and the neighbouring relation.
+        delta_source: Where delta comes from.
+        unit: The column of user ids, if the promise is to users.
+        noise: The source of noise.
+        charge: The ledger that they are charged to, if any.
+        certificate: That of the synthetic table, if there is one.
+    """
+
+    request: Request
+    delta_source: str
+    unit: str | None
+    noise: NoiseSource
+    charge: Charge | None
+    certificate: Certificate | None
+
+    @property
+    def delta(self) -> float:
+        """The delta of the purchase."""
+        if self.request.delta is None:
+            raise AssertionError("offer_of")
+        return self.request.delta
+
+    @property
+    def facts(self) -> Facts:
+        """What is public about the real rows: nothing but delta is needed."""
+        return Facts(None, (), self.delta, self.delta)
+
+
+def offer_of(
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    certificate: Certificate | None,
+    neighbours: Neighbours | None,
+    unit: str | None,
+    noise: NoiseSource,
+    charge: Charge | None,
+) -> Offer:
+    """Return the terms, where what is not given is that of the certificate."""
+    if epsilon is None:
+        raise ParameterError(
+            "epsilon: what real rows may tell costs privacy: give the budget of these measures, "
+            "for example epsilon=0.5."
+        )
+    if neighbours is None and unit is None and certificate is not None:
+        neighbours, unit = certificate.neighbours, certificate.unit
+    neighbours = neighbours or ROWS
+    if (unit is not None) is not neighbours.of_users:
+        raise ParameterError(
+            f"unit={unit!r}: expected the column of user ids if, and only if, the promise is to "
+            f"users: give both unit and max_rows_per_user, or neither."
+        )
+    found, words = _delta(delta, certificate, charge)
+    request = Request.of_measures(epsilon, found, neighbours)
+    return Offer(request, words, unit, noise, charge, certificate)
+
+
+def schema_of(
+    given: Schema | str | Path | None, certificate: Certificate | None, unit: str | None
+) -> Schema:
+    """Return the schema: the given one, or that of the certificate."""
+    if given is None and certificate is None:
+        raise SchemaError(
+            "schema=None: cells are counted by what is public about the table. Give the schema "
+            "that the synthetic table was made with, or its certificate, which holds it."
+        )
+    if given is None and certificate is not None:
+        given = Schema.from_dict(certificate.schema)
+    schema = Schema.load(given) if isinstance(given, (str, Path)) else given
+    if not isinstance(schema, Schema):
+        raise SchemaError(
+            f"schema: {type(schema).__name__}: expected a Schema without gaps, or a path to one. "
+            f"The one of a private schema is in the certificate."
+        )
+    if unit is not None and unit in schema.names:
+        raise ParameterError(
+            f"unit={unit!r}: is a column of the schema too: take it out of the schema."
+        )
+    return schema
+
+
+def _delta(
+    given: float | None, certificate: Certificate | None, charge: Charge | None
+) -> tuple[float, str]:
+    if given is not None:
+        return given, f"delta {given:g}"
+    if certificate is not None:
+        delta = certificate.accounted_delta
+        return delta, f"delta {delta:.4g}, as the bill of the synthetic table is composed at"
+    if charge is not None and charge.delta is not None:
+        return charge.delta, f"delta {charge.delta:g}, that of the budget of the data set"
+    raise ParameterError(
+        "delta=None: there is no certificate to take it from, and the number of rows is private. "
+        "Give delta, far below 1/rows, for example 1e-6."
+    )
+
+
+SEED_POLICY = (
+    "random_state drives the training of the predictor and, for users, the choice of rows; noise "
+    "takes no seed"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Paid:
+    """What was measured and what it promises; all of it is public.
+
+    Args:
+        counts: The noisy counts of each table of the plan, in its order.
+        certificate: What the purchase promises.
+    """
+
+    counts: list[Floats]
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is to be bought, before a row is read.
+
+    Args:
+        synthetic: The synthetic rows.
+        plan: The tables of counts.
+        offer: On which terms they are bought.
+        run: Name, seed and time of the purchase.
+        account: Lets these tables through, with the noise that the terms need.
+    """
+
+    synthetic: Synthetic
+    plan: Plan
+    offer: Offer
+    run: Run
+    account: Account = field(default_factory=Account)
+
+    def __post_init__(self) -> None:
+        request, facts, noise = self.offer.request, self.offer.facts, self.offer.noise
+        tables = (Part(MARGINALS, share=1.0, times=len(self.plan.asked)),)
+        agree_on_rest(request, facts, self.account, noise, tables)
+
+
+def buy(source: WatchedSource, order: Order) -> Paid:
+    """Measure what was ordered.
+
+    Privacy: the rows are read by `tabpe.measurement` alone, after all of it was charged: to the
+    ledger, if there is one, and to the account.
+    """
+    paid = None
+    # The message of this error tells the sizes of arrays, which are exact counts of rows.
+    with suppress(MemoryError):
+        paid = _charged(source, order)
+    if paid is None:
+        raise TabpeError("the machine ran out of memory: use a larger one.")
+    return paid
+
+
+def _charged(source: WatchedSource, order: Order) -> Paid:
+    offer, encoder = order.offer, order.synthetic.encoder
+    with _reserved(source, order) as entry:
+        users = _users(source, order)
+        rows = EncodedRows(source, encoder, None if users is None else users.kept)
+        terms = measurement.Terms(order.account, offer.noise, offer.request.neighbours)
+        counts = measurement.marginals(Tables(rows, users), order.plan.asked, terms)
+    certificate = certify(order, terms.transcript.sha256)
+    if offer.charge is not None and entry is not None:
+        certificate = offer.charge.settled(entry, certificate)
+    return Paid(counts, certificate)
+
+
+@contextmanager
+def _reserved(source: WatchedSource, order: Order) -> Iterator[Entry | None]:
+    """Hold the price in the ledger, if there is one; it is given back only if no row was read."""
+    offer, bill = order.offer, order.account.agreed
+    if offer.charge is None:
+        yield None
+        return
+    relation, slack = offer.request.neighbours, offer.noise.slack
+    with offer.charge.reserved(
+        order.run.id, bill, relation, slack, lambda: not source.was_read
+    ) as entry:
+        yield entry
+
+
+def _users(source: WatchedSource, order: Order) -> Users | None:
+    """Return whose the rows are and which of them count, if the promise is to users."""
+    neighbours, unit = order.offer.request.neighbours, order.offer.unit
+    if unit is None or neighbours.max_rows is None:
+        return None
+    names = order.synthetic.encoder.names
+    return bounded(
+        user_rows(source, unit, names),
+        column=unit,
+        most=neighbours.max_rows,
+        seed=order.run.seed,
+        scale=neighbours.scale,
+    )
+
+
+def certify(order: Order, measurements: str) -> Certificate:
+    """Return the certificate of a finished purchase, with the digest of what was measured."""
+    offer, account, schema = order.offer, order.account, order.synthetic.encoder.schema
+    request = offer.request
+    epsilon = spent_epsilon(request, offer.facts, account, offer.noise)
+    return Certificate(
+        epsilon=min(request.epsilon, round_up(epsilon, 6)),
+        delta=offer.delta,
+        delta_slack=spent_slack(request, account, offer.noise),
+        requested_epsilon=request.epsilon,
+        delta_source=offer.delta_source,
+        delta_rows=None,
+        neighbours=request.neighbours,
+        unit=offer.unit,
+        bill=account.spent,
+        accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
+        noise=offer.noise.name,
+        private=offer.noise.private,
+        schema=schema.to_dict(),
+        schema_digest=schema.digest,
+        fields_from_data=schema.fields_from_data,
+        bought=(),
+        assumed_public=("the schema", "the synthetic table", *storage_facts(schema)),
+        configuration=_configuration(order.synthetic, order.plan),
+        seed_policy=SEED_POLICY,
+        versions=versions(),
+        created=order.run.started,
+        notes=_notes(schema, offer),
+        measurements_sha256=measurements,
+    )
+
+
+def _configuration(synthetic: Synthetic, plan: Plan) -> dict[str, int | str | None]:
+    predictor = f"gradient boosting on at most {MOST_ROWS:,} synthetic rows"
+    return {
+        "purpose": "measures of the real rows for a public report",
+        "tables_of_columns": len(plan.columns),
+        "tables_of_label_and_column": len(plan.pairs),
+        "table_of_predictions": None if plan.mistakes is None else predictor,
+        "cells": sum(marginal.size for marginal in plan.asked),
+        "most_bins": BINS,
+        "most_bins_with_label": COARSE_BINS,
+        "synthetic_rows": len(synthetic.rows),
+    }
+
+
+def _notes(schema: Schema, offer: Offer) -> tuple[str, ...]:
+    notes = ["measures of the real rows, not the synthetic table, which has its own certificate"]
+    if schema.fields_bought:
+        notes.append("fields of the schema that were bought before are taken as public here")
+    users = offer.request.neighbours
+    if users.max_rows is not None:
+        notes.append(
+            f"a user is whoever has one value of {offer.unit!r}; of each user at most "
+            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
+        )
+    return tuple(notes)
+
+
+_SLACKS = {source.name: source.slack for source in (OpenDPNoise, TableNoise)}
+_DIGITS = 6
+# What a filter may let through above its limit, and what it may leave off its bill.
+_ROUNDING = 4e-9
+
+
+@dataclass(frozen=True)
+class Together:
+    """The promise of a table and a purchase together.
+
+    Args:
+        epsilon: Epsilon of all items; None if they do not add up to a promise.
+        delta: The delta that goes with it.
+        note: Why there is no promise of both; empty if there is one.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    note: str = ""
+
+
+def promised_together(offer: Offer, bill: tuple[BillItem, ...]) -> Together:
+    """Return the promise of a table and a purchase together.
+
+    Args:
+        offer: On which terms measures are bought; it knows the certificate of the table.
+        bill: What is bought.
+    """
+    table, obstacle = offer.certificate, _obstacle(offer)
+    if table is None or obstacle:
+        return Together(note=obstacle)
+    delta, relation = max(table.accounted_delta, offer.delta), offer.request.neighbours
+    slack = _SLACKS[table.noise]
+    try:
+        budget = Budget("both", 1.0, delta, relation.adjacency, offer.unit)
+        entries = [
+            Entry(
+                "table",
+                "both",
+                table.bill,
+                table.neighbours,
+                offer.unit,
+                slack,
+                adaptive=table.adaptive,
+                limit=_limit(table),
+            ),
+            Entry("measures", "both", bill, relation, offer.unit, offer.noise.slack),
+        ]
+        epsilon = entries_epsilon(entries, budget)
+        parts = table.epsilon, composed_epsilon(bill, offer.delta, relation)
+    except ParameterError as error:
+        return Together(note=f"the two do not add up: {error}")
+    if math.isinf(epsilon):
+        return Together(note="the two together take all of delta")
+    # Accountants round up by different amounts, which matters where one part is next to nothing.
+    return Together(round_up(max(epsilon, *parts), _DIGITS), max(table.delta, offer.delta))
+
+
+def _limit(table: Certificate) -> float | None:
+    """Return the loss of zCDP that a table has at most; None if it is a Gaussian mechanism.
+
+    What a filter had left is on the bill, so that its losses add up to the limit.
+    """
+    of_zcdp = table.adaptive and table.filter != GAUSSIAN_DP
+    if of_zcdp or any(item.mechanism == EXPONENTIAL for item in table.bill):
+        return (1 + _ROUNDING) * math.fsum(item.loss for item in table.bill)
+    return None
+
+
+def _obstacle(offer: Offer) -> str:
+    """Return why two promises do not add up to one; empty if they do."""
+    table, relation = offer.certificate, offer.request.neighbours
+    if table is None:
+        return "no certificate of the synthetic table: nothing is known of its cost"
+    if not (table.private and offer.noise.private):
+        return "fake noise was used"
+    if table.noise not in _SLACKS:
+        return "the noise of the synthetic table is of an unknown source"
+    if table.neighbours.adjacency is not relation.adjacency or table.unit != offer.unit:
+        return "the synthetic table promises to others than these measures do"
+    return ""
+
+
+def view_of(
+    synthetic: Synthetic,
+    table: pa.Table,
+    marginal: Marginal,
+    counts: Floats,
+    *,
+    difference: float,
+    total: Total,
+    sigma: float,
+) -> ColumnView:
+    """Return one column.
+
+    Args:
+        synthetic: The synthetic rows, encoded.
+        table: The same rows as they are.
+        marginal: The cells of the column.
+        counts: The noisy number of real rows in them.
+        difference: How far the two are apart.
+        total: The number of real rows.
+        sigma: Scale of the noise.
+    """
+    (axis,) = marginal.axes
+    column = synthetic.encoder.schema[axis.name]
+    told = told_of(column, axis.edges) if isinstance(axis, NumberAxis) else {}
+    return ColumnView(
+        name=axis.name,
+        kind="number" if isinstance(axis, NumberAxis) else "category",
+        edges=axis.edges if isinstance(axis, NumberAxis) else (),
+        bars=_bars(column, axis) if isinstance(axis, ListAxis) else (),
+        real=Shape(*_split(axis, shares_of(counts))),
+        synthetic=_shape(column, axis, table, synthetic.shares(marginal)),
+        difference=difference,
+        band=band_of(total, sigma),
+        **told,
+    )
+
+
+def _split(axis: Axis, shares: Floats) -> tuple[tuple[float, ...], float]:
+    """Return the shares of bins among all that are not null, and that of nulls."""
+    if not isinstance(axis, NumberAxis) or not axis.nullable:
+        return tuple(shares.tolist()), 0.0
+    *known, nulls = shares.tolist()
+    whole = sum(known)
+    return tuple(share / whole if whole > 0 else 0.0 for share in known), nulls
+
+
+def _shape(column: Column, axis: Axis, table: pa.Table, shares: Floats) -> Shape:
+    known, nulls = _split(axis, shares)
+    values = np.empty(0)
+    if isinstance(column, (Integer, Float, Temporal)):
+        values = numbers_of(column, table[column.name]) + origin_of(column)
+        values = values[~np.isnan(values)]
+    if not len(values):
+        return Shape(known, nulls)
+    return Shape(
+        known,
+        nulls,
+        mean=float(values.mean()),
+        deviation=float(values.std()),
+        least=float(values.min()),
+        most=float(values.max()),
+    )
+
+
+def _bars(column: Column, axis: ListAxis) -> tuple[str, ...]:
+    """Return what each cell is called: as its value, or how many share it."""
+    values: tuple[Any, ...] = ()
+    if isinstance(column, (Categorical, Boolean)):
+        values = (*column.values, "null") if column.nullable else column.values
+    held: dict[int, list[Any]] = {cell: [] for cell in range(axis.size)}
+    for value, cell in zip(values, axis.groups, strict=True):
+        held[cell].append(value)
+    return tuple(
+        str(one[0]) if len(one) == 1 else f"{len(one)} other values" for one in held.values()
+    )
+
+
+# Below so many standard deviations of its noise a number of rows says nothing.
+_FEW = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Noisy counts, table by table.
+
+    Args:
+        of: The tables and their counts.
+        users: The number of users; None if rows were counted.
+        sigma: Scale of the noise.
+    """
+
+    of: Sequence[tuple[Marginal, Floats]]
+    users: Floats | None
+    sigma: float
+
+    @property
+    def number(self) -> Total:
+        """The number of rows or users."""
+        tables = [counts for _, counts in self.of] if self.users is None else [self.users]
+        return total_of(tables, self.sigma)
+
+    def total(self, counts: Floats) -> Total:
+        """Return what the cells of a table add up to.
+
+        All tables hold all rows. What users weigh is another number in each.
+        """
+        return self.number if self.users is None else total_of([counts], self.sigma)
+
+    def __getitem__(self, marginal: Marginal) -> Floats:
+        return next(counts for one, counts in self.of if one is marginal)
+
+
+def findings(paid: Paid, order: Order, table: pa.Table, together: Together) -> Appraisal:
+    """Return what was bought, in numbers and in pictures.
+
+    Args:
+        paid: The noisy counts and their certificate.
+        order: What was ordered.
+        table: The synthetic rows as they are.
+        together: The promise of the table and the purchase together.
+    """
+    plan, synthetic = order.plan, order.synthetic
+    counts = _counts(paid, plan)
+    columns = [_difference(marginal, synthetic, counts) for marginal in plan.columns]
+    views = [
+        view_of(
+            synthetic,
+            table,
+            marginal,
+            counts[marginal],
+            difference=difference.estimate,
+            total=counts.total(counts[marginal]),
+            sigma=counts.sigma,
+        )
+        for marginal, difference in zip(plan.columns, columns, strict=True)
+    ]
+    mistakes = None if plan.mistakes is None else counts[plan.mistakes]
+    bought = Bought(
+        certificate=paid.certificate,
+        total_epsilon=together.epsilon,
+        total_delta=together.delta,
+        rows=counts.number.interval,
+        accuracy=_accuracy(mistakes, counts),
+        majority=_majority(mistakes, plan, synthetic, counts),
+        notes=_together_notes(paid.certificate, counts.number, together),
+        macro_f1=None if mistakes is None else macro_f1_of(mistakes),
+        differences=tuple(columns),
+        differences_by_label=tuple(_difference(one, synthetic, counts) for one in plan.pairs),
+    )
+    return Appraisal(bought, tuple(views))
+
+
+def _counts(paid: Paid, plan: Plan) -> Counts:
+    found = list(zip(plan.asked, paid.counts, strict=True))
+    users = None if plan.users is None else found.pop()[1]
+    (item,) = paid.certificate.bill
+    return Counts(found, users, item.sigma)
+
+
+def _difference(marginal: Marginal, synthetic: Synthetic, counts: Counts) -> Difference:
+    found = counts[marginal]
+    return difference_of(
+        marginal.names, found, synthetic.shares(marginal), counts.total(found), counts.sigma
+    )
+
+
+def _accuracy(mistakes: Floats | None, counts: Counts) -> tuple[float, float] | None:
+    if mistakes is None:
+        return None
+    return accuracy_of(mistakes, counts.total(mistakes), counts.sigma)
+
+
+def _majority(
+    mistakes: Floats | None, plan: Plan, synthetic: Synthetic, counts: Counts
+) -> float | None:
+    """Return the share of the most common class, by the table with the least noise on classes."""
+    if mistakes is None:
+        return None
+    classes = class_axis(synthetic.encoder)
+    for marginal in plan.columns:
+        if marginal.axes == (classes,):
+            return float(shares_of(counts[marginal]).max())
+    return None if mistakes.ndim == 1 else float(shares_of(mistakes.sum(axis=1)).max())
+
+
+def _together_notes(certificate: Certificate, number: Total, together: Together) -> tuple[str, ...]:
+    notes = []
+    if certificate.fields_from_data:
+        notes.append(
+            "NOT COVERED by any promise, because they were read off the data: "
+            f"{', '.join(certificate.fields_from_data)}"
+        )
+    if not certificate.private:
+        notes.append("NOT PRIVATE: made with a fake source of noise, for tests only")
+    if together.note:
+        notes.append(f"no promise of both together: {together.note}")
+    if certificate.neighbours.of_users:
+        notes.append(
+            "a user weighs one in every table, however many rows there are, and shares are of "
+            "these weights; the number is that of users"
+        )
+    if number.value < _FEW * number.deviation:
+        notes.append(
+            "the noise is as large as the table: these measures say next to nothing. Ask for a "
+            "larger epsilon"
+        )
+    return tuple(notes)
+
+
+def appraise(
+    real: Any,
+    synthetic: Any,
+    schema: Schema | str | Path | None = None,
+    *,
+    epsilon: float | None,
+    delta: float | None = None,
+    certificate: Certificate | None = None,
+    neighbours: Neighbours | None = None,
+    unit: str | None = None,
+    charge: Charge | None = None,
+    noise: NoiseSource | None = None,
+    random_state: int | None = None,
+) -> Appraisal:
+    """Buy measures of how well a synthetic table stands for the real one.
+
+    Privacy: the rows are read by `tabpe.measurement` alone, once, after all was charged. All that
+    is returned keeps the promise of its certificate, whose epsilon is at most `epsilon`. The
+    synthetic table and the schema are taken as public.
+
+    Args:
+        real: The real table: a data frame, a dataset, or the path of files.
+        synthetic: The synthetic table: a data frame, or the path of files.
+        schema: What is public about the table, or the path of a schema file; None for the one in
+            the certificate.
+        epsilon: The privacy budget of these measures.
+        delta: The chance that the promise fails; None for that of the certificate, or else of the
+            budget of the data set.
+        certificate: The certificate of the synthetic table, if it has one.
+        neighbours: Whom the promise is for; None for that of the certificate, or else for rows.
+        unit: The column of user ids, if the promise is to users; None for that of the certificate.
+        charge: The data set of a ledger that is charged before a row is read; None for no ledger.
+        noise: The source of noise; None for the exact one.
+        random_state: Seed of the predictor, and of the choice of rows of a user. It never seeds
+            the noise.
+
+    Raises:
+        ParameterError: If the terms are incomplete or contradict each other.
+        DataError: If a table does not fit the schema.
+        BudgetError: If the ledger refuses the charge.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
+        >>> real = pa.table({"age": [20, 70] * 5000, "ill": [False, True] * 5000})
+        >>> synthetic = pa.table({"age": [22, 68] * 50, "ill": [False, True] * 50})
+        >>> found = appraise(real, synthetic, schema, epsilon=1, delta=1e-6, random_state=0).bought
+        >>> found.certificate.epsilon <= 1, abs(found.rows[0] - 10_000) < 200
+        (True, True)
+        >>> found.accuracy[0] > 0.9
+        True
+    """
+    source, public = noise or OpenDPNoise(), open_table(synthetic)[0]
+    offer = offer_of(
+        epsilon=epsilon,
+        delta=delta,
+        certificate=certificate,
+        neighbours=neighbours,
+        unit=unit,
+        noise=source,
+        charge=charge,
+    )
+    declared = schema_of(schema, certificate, offer.unit).of_target
+    rows = _opened(real, declared, offer.unit)
+    run = Run.begin(validation.optional(validation.whole, "random_state", random_state, least=0))
+    encoded = _encoded(declared, public)
+    predict = trained(encoded, seed=run.seed)
+    plan = plan_of(encoded, predict, of_users=offer.request.neighbours.of_users)
+    order = Order(encoded, plan, offer, run)
+    together = promised_together(offer, order.account.agreed)
+    return findings(buy(rows, order), order, public, together)
+
+
+def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
+    """Return the real table, refused before it costs anything if it lacks a column."""
+    source: Source = open_source(real)
+    encoder = Encoder(schema)
+    encoder.check_names(source.names)
+    if unit is not None:
+        check_unit_column(source, unit, schema.names)
+    check_plain_columns(source, encoder.names)
+    return WatchedSource(source)
+
+
+def _encoded(schema: Schema, table: pa.Table) -> Synthetic:
+    """Return the synthetic rows as the real ones will be encoded; refuse those that do not fit.
+
+    They are public, so an error about one of their cells tells nothing.
+    """
+    try:
+        rows, classes = Encoder(schema, strict=True).encode(table)
+    except CellError as error:
+        found = error.at("synthetic", 0)
+    else:
+        return Synthetic(Encoder(schema), rows, classes)
+    raise found

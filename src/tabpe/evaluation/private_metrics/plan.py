@@ -1,0 +1,204 @@
+"""Which counts private metrics need.
+
+Which tables of counts are bought: cut by the schema and by the synthetic rows, which are public.
+
+Every column by itself, in the bins and bars that a report shows; every column with the label, more
+coarsely; and the mistakes of a predictor that was trained on the synthetic rows.
+
+A predictor of the class that is trained on the synthetic rows: public, as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encoding import Encoder, Marginal, Records
+from tabpe.encoding.marginals import (
+    ListAxis,
+    NumberAxis,
+    PredictedAxis,
+    RightAxis,
+    axis_of,
+    class_axis,
+)
+from tabpe.evaluation.metrics.columns import BINS, MOST_BARS
+from tabpe.evaluation.metrics.predictors import boosting_settings
+from tabpe.evaluation.table_arrays import MOST_LISTED
+
+COARSE_BINS = 8
+MOST_CLASSES = 20
+
+Whole = NDArray[np.int64]
+Predict = Callable[[Records], Whole]
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """The synthetic rows, encoded.
+
+    Args:
+        encoder: How they are encoded, as the real rows will be.
+        rows: The rows.
+        classes: The class of each.
+    """
+
+    encoder: Encoder
+    rows: Records
+    classes: Whole
+
+    def counts(self, marginal: Marginal) -> Whole:
+        """Return how many of them fall into each cell."""
+        cells = marginal.cells(self.rows, self.classes)
+        return np.bincount(cells, minlength=marginal.size).reshape(marginal.shape)
+
+    def shares(self, marginal: Marginal) -> NDArray[np.float64]:
+        """Return which part of them falls into each cell."""
+        shares: NDArray[np.float64] = self.counts(marginal) / len(self.rows)
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The tables of counts that are bought.
+
+    Args:
+        columns: Each column by itself.
+        pairs: Each column with the label; none without a label.
+        mistakes: The class of a row and the one predicted for it; or, if there are many classes,
+            whether the two are the same; None if there is nothing to predict.
+        users: One cell for all users; None if rows are counted, whose number follows from the rest.
+    """
+
+    columns: tuple[Marginal, ...]
+    pairs: tuple[Marginal, ...]
+    mistakes: Marginal | None
+    users: Marginal | None
+
+    @property
+    def asked(self) -> tuple[Marginal, ...]:
+        """All of them, in one order."""
+        single = (self.mistakes, self.users)
+        return (*self.columns, *self.pairs, *(one for one in single if one is not None))
+
+
+def plan_of(synthetic: Synthetic, predict: Predict | None, *, of_users: bool) -> Plan:
+    """Return what is bought.
+
+    Args:
+        synthetic: The synthetic rows.
+        predict: Predicts the class of a row; None if there is nothing to predict.
+        of_users: Whether users are counted instead of rows.
+    """
+    encoder = synthetic.encoder
+    names, label = encoder.names, encoder.schema.label
+    columns = tuple(Marginal((_axis(synthetic, name, BINS, MOST_BARS),)) for name in names)
+    pairs: tuple[Marginal, ...] = ()
+    if label is not None:
+        by = _grouped(synthetic, class_axis(encoder), MOST_CLASSES)
+        pairs = tuple(
+            Marginal((by, _axis(synthetic, name, COARSE_BINS, COARSE_BINS)))
+            for name in names
+            if name != label
+        )
+    mistakes = None if predict is None else _mistakes(encoder, predict)
+    return Plan(columns, pairs, mistakes, Marginal(()) if of_users else None)
+
+
+def _axis(synthetic: Synthetic, name: str, bins: int, bars: int) -> NumberAxis | ListAxis:
+    axis = axis_of(synthetic.encoder, name, most=bins)
+    return axis if isinstance(axis, NumberAxis) else _grouped(synthetic, axis, bars)
+
+
+def _grouped(synthetic: Synthetic, axis: ListAxis, most: int) -> ListAxis:
+    """Put the values that are rarest among the synthetic rows into one cell, the last one."""
+    if axis.size <= most:
+        return axis
+    counts = synthetic.counts(Marginal((axis,)))
+    common = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    groups = np.full(axis.size, most - 1)
+    groups[common] = np.arange(most - 1)
+    return ListAxis(axis.name, axis.place, tuple(groups.tolist()))
+
+
+def _mistakes(encoder: Encoder, predict: Predict) -> Marginal:
+    if encoder.class_count > MOST_CLASSES:
+        return Marginal((RightAxis(predict),))
+    return Marginal((class_axis(encoder), PredictedAxis(encoder.class_count, predict)))
+
+
+MOST_ROWS = 20_000
+
+
+def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
+    """Return what predicts the class of a row; None if there is no choice.
+
+    It answers for each row by itself: the leaves of trees that a row falls into are its own.
+
+    Args:
+        synthetic: The rows to learn from; of more than `MOST_ROWS` a random part.
+        seed: Drives the choice of rows and the training.
+    """
+    encoder = synthetic.encoder
+    if encoder.class_count == 1:
+        return None
+    rows, classes = _some(synthetic, seed)
+    features = _features(encoder, rows)
+    if len(np.unique(classes)) == 1 or not features.shape[1]:
+        return _constant(int(np.bincount(classes).argmax()))
+    model = _fitted(_model(encoder, seed), features, classes)
+
+    def predict(records: Records) -> Whole:
+        if not len(records):
+            return np.empty(0, dtype=np.int64)
+        predicted: Whole = model.predict(_features(encoder, records)).astype(np.int64)
+        return predicted
+
+    return predict
+
+
+def _constant(choice: int) -> Predict:
+    return lambda records: np.full(len(records), choice, dtype=np.int64)
+
+
+def _some(synthetic: Synthetic, seed: int) -> tuple[Records, Whole]:
+    size = len(synthetic.rows)
+    if size <= MOST_ROWS:
+        return synthetic.rows, synthetic.classes
+    which = np.sort(np.random.default_rng(seed).choice(size, MOST_ROWS, replace=False))
+    return synthetic.rows.take(which), synthetic.classes[which]
+
+
+def _model(encoder: Encoder, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    numbers = [False] * len(_number_places(encoder))
+    listed = [column.states <= MOST_LISTED for column in encoder.categorical]
+    return HistGradientBoostingClassifier(
+        categorical_features=np.array([*numbers, *listed]),
+        random_state=seed % 2**32,
+        **boosting_settings(encoder.class_count),
+    )
+
+
+def _fitted(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
+    """Fit with one thread: on a busy machine many small steps in two wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return model.fit(features, classes)
+
+
+def _features(encoder: Encoder, rows: Records) -> NDArray[np.float64]:
+    """Return all of a row but its label."""
+    numbers = rows.numbers[:, _number_places(encoder)]
+    return np.hstack([numbers, rows.codes]).astype(np.float64)
+
+
+def _number_places(encoder: Encoder) -> list[int]:
+    label = encoder.schema.label
+    return [place for place, column in enumerate(encoder.numeric) if column.name != label]

@@ -1,0 +1,636 @@
+"""`evaluate`: every measure of a synthetic table, one section after the other.
+
+A schema for tables that come without one: read off the real rows, or corrected for a label.
+
+A person who evaluates has no use for an error where a note would do. So a column that can not be
+measured is left out and named; unless it is the label, without which the report is another one.
+
+What a report is made of: tables, a schema, a certificate, from whatever form they come in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabpe._utils import serialization, validation
+from tabpe._utils.arrays import is_text
+from tabpe._utils.files import open_regular
+from tabpe._utils.progress import section_bar
+from tabpe.accounting import Certificate
+from tabpe.errors import (
+    ArchiveError,
+    DataError,
+    ParameterError,
+    SchemaError,
+    TabpeError,
+    column_hint,
+)
+from tabpe.evaluation.metrics.associations import association
+from tabpe.evaluation.metrics.closeness import closeness
+from tabpe.evaluation.metrics.columns import column_views
+from tabpe.evaluation.metrics.correlation_order import order
+from tabpe.evaluation.metrics.distances import CATEGORIES, total_variation, wasserstein
+from tabpe.evaluation.metrics.embedding import projection, representation
+from tabpe.evaluation.metrics.predictors import learner_names
+from tabpe.evaluation.metrics.sdmetrics import quality
+from tabpe.evaluation.metrics.utility import utility
+from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.report import Report
+from tabpe.evaluation.table_arrays import Labels, View, views
+from tabpe.io import draft_schema, open_table
+from tabpe.schema import Column, Float, Integer, Schema
+from tabpe.synthesizers.base import Release
+from tabpe.synthesizers.certify import versions
+from tabpe.verification import Verification, verify_plain
+from tabpe.verification.verify import read_certificate
+
+DRAFTED = (
+    "no schema was given: types, bounds and categories are those of the real table, so distances "
+    "are scaled by what it happens to hold"
+)
+
+
+def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]]:
+    """Return a schema read off a table, and what was left out of it.
+
+    Unlike `draft_schema` it goes on: nulls are no part of a domain, and a column that can not be
+    declared is left out.
+    """
+    if label is not None and label not in table.schema.names:
+        raise ParameterError(
+            f"label={label!r} is not a column: {column_hint(label, table.schema.names, ())}"
+        )
+    columns: list[Column] = []
+    cuts, notes = None, [DRAFTED]
+    for name in table.schema.names:
+        try:
+            part = _part(name, table[name], is_label=name == label)
+        except (DataError, SchemaError) as error:
+            if name == label:
+                raise
+            notes.append(f"left out: {error}")
+            continue
+        columns += part.columns
+        cuts = part.label_cuts or cuts
+    if not columns:
+        raise DataError("the real table has no column that can be measured: give a schema.")
+    return Schema(tuple(columns), label=label, label_cuts=cuts), tuple(notes)
+
+
+def _part(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Schema:
+    filled = _filled(column)
+    if not len(filled):
+        raise DataError(f"column {name!r} holds no value at all.")
+    return draft_schema(pa.table({name: filled}), label=name if is_label else None)
+
+
+def labelled(schema: Schema, label: str | None, table: pa.Table) -> Schema:
+    """Return the schema with another label; the classes of a number are read off the table."""
+    if label is None or label == schema.label:
+        return schema
+    if not isinstance(schema[label], (Integer, Float)) or label not in table.schema.names:
+        return Schema(schema.columns, label=label)
+    read, _ = drafted(table.select([label]), label)
+    columns = [column if column.name != label else read.columns[0] for column in schema.columns]
+    return Schema(tuple(columns), label=label, label_cuts=read.label_cuts)
+
+
+def targeted(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema with the first of several labels alone, and a note that says so.
+
+    Example:
+        >>> from tabpe.schema import Boolean
+        >>> schema = Schema((Boolean("ill"), Boolean("old")), label=("ill", "old"))
+        >>> targeted(schema, None)[0].label
+        'ill'
+    """
+    if len(schema.labels) < 2 or label is not None:  # noqa: PLR2004
+        return schema.of_target, ()
+    note = f"of several labels the first, {schema.target!r}, is the one that models predict"
+    return schema.of_target, (note,)
+
+
+def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
+    """Return a drafted schema without what a synthetic table lacks, and what that was.
+
+    Example:
+        >>> schema, _ = drafted(pa.table({"id": [1, 2], "age": [31, 58]}), None)
+        >>> read, notes = shared(schema, pa.table({"age": [40]}))
+        >>> read.names, notes
+        (('age',), ("left out: the synthetic table has no column 'id': known: 'age'",))
+    """
+    faults = {
+        column.name: fault_of("synthetic", synthetic, Schema((column,)), schema.names)
+        for column in schema.columns
+    }
+    label = schema.target
+    if label is not None and faults[label] is not None:
+        raise DataError(f"label={label!r}: {faults[label]}")
+    kept = tuple(column for column in schema.columns if faults[column.name] is None)
+    if not kept:
+        raise DataError("no column of the real table can be measured in the synthetic one.")
+    notes = [f"left out: {fault}" for fault in faults.values() if fault is not None]
+    return Schema(kept, label=schema.label, label_cuts=schema.label_cuts), tuple(notes)
+
+
+def fault_of(
+    role: str, table: pa.Table, schema: Schema, declared: Sequence[str] = ()
+) -> str | None:
+    """Return why a table can not be measured by a schema, if it can not.
+
+    Args:
+        role: Which table it is.
+        table: The table.
+        schema: The schema.
+        declared: All columns that are declared, if the schema has some of them alone.
+    """
+    for name in schema.names:
+        if name not in table.schema.names:
+            hint = column_hint(name, table.schema.names, declared or schema.names)
+            return f"the {role} table has no column {name!r}: {hint}"
+    try:
+        views(schema, [table])
+    except DataError as error:
+        return f"the {role} table: {error}"
+    return None
+
+
+def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    present = pc.invert(pc.is_null(column, nan_is_null=True))
+    if is_text(column.type):
+        blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+        present = pc.and_(present, pc.invert(pc.fill_null(blank, fill_value=True)))
+    return column.filter(present)
+
+
+LARGEST_AUDIT = 2**20
+
+
+@dataclass(frozen=True)
+class _Claim:
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class _Finding:
+    kind: str
+    test: str
+    samples: int
+    holds: bool
+    claim: _Claim | None = None
+    epsilon: float | None = None
+    visible: float | None = None
+    p_value: float | None = None
+    moved: float | None = None
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """What `tabpe audit --json` writes."""
+
+    system: str
+    claim: _Claim
+    alarm: float
+    holds: bool
+    findings: tuple[_Finding, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is known of the run that made a table; all of it is public.
+
+    Args:
+        certificate: What was promised.
+        history: What each round did.
+        verification: Whether the certificate holds, and is of the very table that is evaluated.
+    """
+
+    certificate: Certificate | None = None
+    history: Sequence[Mapping[str, Any]] = ()
+    verification: Verification | None = None
+
+    @classmethod
+    def of(
+        cls, run: Any, certificate: Any, history: Sequence[Mapping[str, Any]], synthetic: Any
+    ) -> Run:
+        """Gather it from a saved run, from a certificate, or from both."""
+        if isinstance(history, str) or not all(isinstance(entry, Mapping) for entry in history):
+            raise ParameterError("history: expected a list of mappings, such as TabPE.history_.")
+        found = certificate_of(certificate)
+        if run is not None:
+            release, _ = Release.load(Path(run))
+            if found is not None and found.digest != release.certificate.digest:
+                raise ParameterError(f"run={str(run)!r}: is not the run of the certificate.")
+            found, history = found or release.certificate, history or release.history
+        return cls(found, history, _verified(found, synthetic))
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of a report, as arrays under one schema.
+
+    Args:
+        schema: The schema.
+        real: The real rows.
+        synthetic: The synthetic rows.
+        test: Real rows that the synthesizer has not seen, if there are any.
+        sample: The first synthetic rows, as text.
+        notes: What was left out.
+    """
+
+    schema: Schema
+    real: View
+    synthetic: View
+    test: View | None
+    sample: Mapping[str, Sequence[str]]
+    notes: tuple[str, ...]
+
+
+def open_tables(
+    real: Any, synthetic: Any, test: Any, schema: Schema | None, label: str | None
+) -> Tables:
+    """Read the tables of a report.
+
+    Args:
+        real: The real table, as `fit` takes it.
+        synthetic: The synthetic table.
+        test: Other real rows, or None.
+        schema: The schema; None to read one off the real table.
+        label: The label, if it is another one than that of the schema.
+    """
+    tables = {"real": opened("real", real), "synthetic": opened("synthetic", synthetic)}
+    if test is not None:
+        tables["test"] = opened("test", test)
+    notes: tuple[str, ...] = ()
+    if schema is None:
+        schema, notes = drafted(tables["real"], label)
+        schema, missed = shared(schema, tables["synthetic"])
+        notes += missed
+    else:
+        schema, notes = targeted(schema, label)
+        schema = labelled(schema, label, tables["real"])
+    seen = _seen(tables, schema)
+    return Tables(
+        schema,
+        seen["real"],
+        seen["synthetic"],
+        seen.get("test"),
+        sampled(tables["synthetic"].select(list(schema.names))),
+        (
+            *notes,
+            *_left_out(tables, schema),
+            *_strangers(seen["real"], seen["synthetic"]),
+            *_seen_before(tables),
+        ),
+    )
+
+
+def _seen_before(tables: Mapping[str, pa.Table]) -> list[str]:
+    """Return a note if one table was given for another."""
+    real = tables["real"]
+    same = [name for name in ("test", "synthetic") if name in tables and real.equals(tables[name])]
+    return [f"the {name} table is the real table itself" for name in same]
+
+
+def titled(given: str | None, otherwise: str) -> str:
+    """Return the title that was given, or else another one."""
+    if given is not None and not isinstance(given, str):
+        raise ParameterError(f"title={given!r}: expected text.")
+    return given or otherwise
+
+
+def certificate_of(given: Any) -> Certificate | None:
+    """Return a certificate from itself, its plain values or its file."""
+    if given is None or isinstance(given, Certificate):
+        return given
+    if isinstance(given, Mapping):
+        return Certificate.from_dict(given)
+    if not isinstance(given, (str, Path)):
+        raise ParameterError(
+            f"certificate: {type(given).__name__} is none: expected a Certificate, its plain "
+            f"values, or the path of its file."
+        )
+    try:
+        return Certificate.from_dict(read_certificate(Path(given)))
+    except ArchiveError as error:
+        raise ArchiveError(f"{given}: {str(error).removeprefix(f'{given}: ')}") from None
+
+
+def audit_of(given: Any) -> Mapping[str, Any] | None:
+    """Return the findings of an audit from their plain values or the file of `tabpe audit`."""
+    if given is None or isinstance(given, Mapping):
+        plain, where = given, "audit"
+    else:
+        plain, where = _json(Path(given)), str(given)
+    return None if plain is None else _without_nones(serialization.read(_Audit, plain, where=where))
+
+
+def schema_for(given: Any, certificate: Certificate | None) -> Schema | None:
+    """Return the schema that was given, or else the one of the certificate."""
+    if isinstance(given, (str, Path)):
+        return Schema.load(given)
+    if given is not None and not isinstance(given, Schema):
+        raise ParameterError(
+            f"schema: {type(given).__name__} is none: expected a Schema or the path of its file."
+        )
+    if given is None and certificate is not None:
+        return Schema.from_dict(dict(certificate.schema))
+    return given
+
+
+def sampled(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
+    """Return the first rows as text, column by column."""
+    head = table.slice(0, rows)
+    return {
+        name: ["" if cell is None else str(cell) for cell in head[name].to_pylist()]
+        for name in head.schema.names
+    }
+
+
+def _verified(certificate: Certificate | None, synthetic: Any) -> Verification | None:
+    """Check a certificate, against the file that it names if that is what is evaluated."""
+    if certificate is None:
+        return None
+    is_named = isinstance(synthetic, (str, Path)) and certificate.release is not None
+    return verify_plain(certificate.to_dict(), Path(synthetic) if is_named else None)
+
+
+def _without_nones(audit: _Audit) -> dict[str, Any]:
+    def present(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if value is not None}
+
+    return asdict(audit, dict_factory=present)
+
+
+def _json(path: Path) -> Any:
+    with open_regular(path, ArchiveError) as file:
+        content = file.read(LARGEST_AUDIT + 1)
+    try:
+        plain = serialization.strict_json(content)
+    except (ValueError, RecursionError):
+        plain = None
+    if not isinstance(plain, dict) or len(content) > LARGEST_AUDIT:
+        raise ArchiveError(f"{path}: not an audit: expected what 'tabpe audit --json' writes.")
+    return plain
+
+
+def opened(role: str, data: Any) -> pa.Table:
+    """Return all rows of a table."""
+    try:
+        return open_table(data)[0]
+    except DataError as error:
+        if isinstance(data, (str, Path)):
+            raise
+        raise DataError(f"{role}: {str(error).removeprefix('data: ')}") from None
+
+
+def _seen(tables: Mapping[str, pa.Table], schema: Schema) -> dict[str, View]:
+    try:
+        return dict(zip(tables, views(schema, list(tables.values())), strict=True))
+    except DataError as error:
+        faults = (fault_of(role, table, schema) for role, table in tables.items())
+        raise DataError(next(filter(None, faults), str(error))) from None
+
+
+def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
+    notes = []
+    for role, table in tables.items():
+        count = len([name for name in table.schema.names if name not in schema.names])
+        if count:
+            columns = "column that is" if count == 1 else "columns that are"
+            notes.append(f"the {role} table has {count} {columns} not measured")
+    return notes
+
+
+def _strangers(real: View, synthetic: View) -> list[str]:
+    """Name columns of which no synthetic value is a real one: often they are written otherwise."""
+    return [
+        f"column {one.name!r}: no synthetic value is one of the real ones: are they written alike?"
+        for one, two in zip(real, synthetic, strict=True)
+        if isinstance(one, Labels)
+        and isinstance(two, Labels)
+        and len(one.present)
+        and len(two.present)
+        and not np.isin(two.present, one.present).any()
+    ]
+
+
+T = TypeVar("T")
+SECTIONS = 13
+
+
+def evaluate(
+    real: Any,
+    synthetic: Any,
+    *,
+    test: Any = None,
+    schema: Any = None,
+    label: str | None = None,
+    certificate: Any = None,
+    run: str | Path | None = None,
+    history: Sequence[Mapping[str, Any]] = (),
+    audit: Any = None,
+    learners: Sequence[str] = ("gradient boosting",),
+    categories: str = "codes",
+    title: str | None = None,
+    random_state: int = 0,
+    jobs: int | None = None,
+    verbose: int = 1,
+) -> Report:
+    """Measure how good a synthetic table is, against the real one.
+
+    NOT PRIVATE: the report holds statistics of the real rows as they are, and says so. It is for
+    the custodian who has them. `evaluate_public` makes one that may be released.
+
+    Args:
+        real: The real table: a frame, or a path, as `TabPE.fit` takes it.
+        synthetic: The synthetic table.
+        test: Real rows that the synthesizer has not seen. Without them a part of the real table is
+            held out, which the synthesizer has seen.
+        schema: The schema or its file; None for that of the certificate, or else one that is read
+            off the real table.
+        label: The column to predict; None for the label of the schema.
+        certificate: What was promised for the synthetic table, or its file.
+        run: A saved run (`TabPE.save`), which holds certificate and history.
+        history: What each round did (`TabPE.history_`).
+        audit: What `tabpe audit --json` found, or its file.
+        learners: Predictors by name: `gradient boosting`, `extra trees`, `nearest neighbours`,
+            `tabicl`, `tabpfn`.
+        categories: How far two categories are apart in k-way Wasserstein distances: `codes`, as in
+            the paper's code, or `mismatch`, 1 for every two that differ.
+        title: What the page is called.
+        random_state: Seed of all subsamples. The same seed gives the same report.
+        jobs: Threads; None for one on each core.
+        verbose: 0 for silence, 1 for a progress bar in a terminal.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20, 70, 40] * 20, "ill": [False, True, False] * 20})
+        >>> report = evaluate(table, table.slice(0, 40), label="ill", verbose=0)
+        >>> report.contents.quality.columns[1].metric
+        'TVComplement'
+    """
+    seed = validation.whole("random_state", random_state, least=0)
+    validation.one_of("categories", categories, CATEGORIES)
+    _check_learners(learners)
+    validation.optional(validation.whole, "jobs", jobs, least=1)
+    called = titled(title, _title(real, synthetic))
+    choices = Choices(tuple(learners), categories, seed, jobs)
+    made_by = Run.of(run, certificate, history, synthetic)
+    audited = audit_of(audit)
+    with section_bar(SECTIONS, visible=verbose > 0) as on_section:
+        clock = Clock(on_section)
+        declared = schema_for(schema, made_by.certificate)
+        tables = clock.timed("reading", lambda: open_tables(real, synthetic, test, declared, label))
+        measured = {
+            name: clock.tried(title, measure)
+            for name, (title, measure) in _sections(tables, choices).items()
+        }
+    return Report(
+        Contents(
+            mode="custodian",
+            title=called,
+            rows=_rows(tables),
+            label=tables.schema.target,
+            sample=tables.sample,
+            certificate=made_by.certificate,
+            verification=made_by.verification,
+            history=made_by.history,
+            audit=audited,
+            notes=(*tables.notes, *_unlabelled(tables.schema), *clock.notes),
+            seconds=clock.seconds,
+            versions=versions(),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            **{name: found for name, found in measured.items() if found is not None},
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How to measure.
+
+    Args:
+        learners: Predictors by name.
+        categories: How far two categories are apart.
+        seed: Seed of all subsamples.
+        jobs: Threads; None for one on each core.
+    """
+
+    learners: tuple[str, ...]
+    categories: str
+    seed: int
+    jobs: int | None
+
+
+class Clock:
+    """Times sections, and notes which of them could not be measured.
+
+    Args:
+        on_section: Called with the name of each section as it begins.
+    """
+
+    def __init__(self, on_section: Callable[[str], None]) -> None:
+        self._on_section = on_section
+        self.seconds: dict[str, float] = {}
+        self.notes: list[str] = []
+
+    def timed(self, name: str, measure: Callable[[], T]) -> T:
+        """Measure."""
+        self._on_section(name)
+        begun = time.perf_counter()
+        try:
+            return measure()
+        finally:
+            self.seconds[name] = time.perf_counter() - begun
+
+    def tried(self, name: str, measure: Callable[[], T]) -> T | None:
+        """Measure, or note why not: one section should not take the others with it."""
+        try:
+            return self.timed(name, measure)
+        except TabpeError as error:
+            self.notes.append(f"{name}: not measured: {error}")
+            return None
+
+
+def _sections(tables: Tables, choices: Choices) -> dict[str, tuple[str, Callable[[], Any]]]:
+    """Return how each part of the contents is measured, and what that is called."""
+    real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, choices.seed
+    once, again, alike = _like_with_like(real, synthetic, test, seed)
+    costs = partial(
+        wasserstein, categories=choices.categories, random_state=seed, jobs=choices.jobs
+    )
+    scored = partial(utility, learners=choices.learners, random_state=seed, jobs=choices.jobs)
+    return {
+        "columns": ("columns", lambda: column_views(real, synthetic)),
+        "quality": ("scores", lambda: quality(real, synthetic)),
+        "association": ("pairs", lambda: association(real, synthetic)),
+        "variation": ("total variation", lambda: total_variation(once, alike)),
+        "variation_floor": ("total variation, real", lambda: total_variation(once, again)),
+        "wasserstein": ("Wasserstein", lambda: costs(once, alike)),
+        "wasserstein_floor": ("Wasserstein, real", lambda: costs(once, again)),
+        "utility": ("utility", lambda: scored(real, synthetic, test)),
+        "order": ("order", lambda: order(real, test, random_state=seed)),
+        "representation": (
+            "representation",
+            lambda: representation(once, alike, again, random_state=seed),
+        ),
+        "closeness": ("nearest rows", lambda: closeness(real, synthetic, test, random_state=seed)),
+        "projection": ("map", lambda: projection(real, synthetic, random_state=seed)),
+    }
+
+
+def _check_learners(learners: Sequence[str]) -> None:
+    if isinstance(learners, str):
+        raise ParameterError(f"learners={learners!r}: expected a list, such as [{learners!r}].")
+    for learner in learners:
+        validation.one_of("learners", learner, learner_names())
+
+
+def _like_with_like(
+    real: View, synthetic: View, test: View | None, seed: int
+) -> tuple[View, View, View]:
+    """Return real rows, other real rows, and as many synthetic ones as there are of these.
+
+    How far the second are from the first is what sampling alone gives: no synthetic table can be
+    expected below it. Fewer rows are further apart, so both are held against the same rows, in the
+    same number. Test rows serve if they are as many as half of the real ones, or as are needed.
+    """
+    rng = np.random.default_rng(seed)
+    half = (len(real) + 1) // 2
+    if test is not None and len(test) >= min(len(synthetic), half):
+        once, others = real, test
+    else:
+        shuffled = rng.permutation(len(real))
+        once, others = real.take(shuffled[:half]), real.take(shuffled[half:])
+    again = others.sampled(len(synthetic), rng)
+    return once, again, synthetic.sampled(len(again) or len(synthetic), rng)
+
+
+def _unlabelled(schema: Schema) -> Sequence[str]:
+    if schema.label is not None:
+        return ()
+    return ("no label was given: what a model learns from the synthetic rows was not measured",)
+
+
+def _rows(tables: Tables) -> dict[str, int]:
+    counted = {"real": tables.real, "synthetic": tables.synthetic, "test": tables.test}
+    return {name: len(view) for name, view in counted.items() if view is not None}
+
+
+def _title(real: Any, synthetic: Any) -> str:
+    names = [
+        Path(data).name if isinstance(data, (str, Path)) else None for data in (synthetic, real)
+    ]
+    return f"{names[0] or 'synthetic rows'} against {names[1] or 'real rows'}"

@@ -1,0 +1,168 @@
+"""`evaluate_public`: a report that may be released.
+
+Privacy: what it shows follows from the synthetic rows, their certificate and the history of their
+run, which are outputs of differential privacy, and from measures that are bought. The real rows are
+read by `tabpe.evaluation.private_metrics` alone, which charges for them; nothing here opens them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tabpe._utils import validation
+from tabpe._utils.progress import step_line
+from tabpe.accounting import NoiseSource
+from tabpe.errors import ParameterError
+from tabpe.evaluation.metrics.associations import association
+from tabpe.evaluation.metrics.columns import column_views
+from tabpe.evaluation.metrics.embedding import projection
+from tabpe.evaluation.private_metrics import appraise
+from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.evaluate import (
+    Run,
+    audit_of,
+    drafted,
+    opened,
+    sampled,
+    schema_for,
+    targeted,
+    titled,
+)
+from tabpe.evaluation.report.report import Report
+from tabpe.evaluation.table_arrays import views
+from tabpe.schema import Schema, Source
+from tabpe.synthesizers.certify import versions
+from tabpe.synthesizers.options import charge_of, noise_of
+
+DRAFTED = "no schema was given: types, bounds and categories are those of the synthetic rows"
+
+
+def evaluate_public(
+    synthetic: Any,
+    *,
+    real: Any = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    schema: Any = None,
+    label: str | None = None,
+    certificate: Any = None,
+    run: str | Path | None = None,
+    history: Sequence[Mapping[str, Any]] = (),
+    audit: Any = None,
+    dataset: str | None = None,
+    ledger: str | Path | None = None,
+    noise: str | NoiseSource = "opendp",
+    title: str | None = None,
+    random_state: int = 0,
+    verbose: int = 1,
+) -> Report:
+    """Show a synthetic table in a report that may be released.
+
+    Privacy: without `epsilon` the real rows are not read, and the report costs nothing. With it,
+    histograms of the real rows are bought, and the report is (epsilon, delta)-differentially
+    private beside what the synthetic table promises; its certificate says so, and states the total
+    of the two.
+
+    Args:
+        synthetic: The synthetic table: a frame, or a path.
+        real: The real table, if measures of it are bought.
+        epsilon: The budget of these measures.
+        delta: Their delta; None for that of the certificate, or of the budget of `dataset`.
+        schema: The schema or its file; None for that of the certificate, or else one that is read
+            off the synthetic rows.
+        label: The column to predict; None for the label of the schema.
+        certificate: What was promised for the synthetic table, or its file.
+        run: A saved run (`TabPE.save`), which holds certificate and history.
+        history: What each round did (`TabPE.history_`).
+        audit: What `tabpe audit --json` found, or its file.
+        dataset: The name of the table in a ledger, which is charged before a row is read.
+        ledger: The file of the ledger; None for the one in the data folder of the user.
+        noise: `opendp` or `table`, as for `TabPE`.
+        title: What the page is called.
+        random_state: Seed of subsamples and of the predictor. It never seeds the noise.
+        verbose: 0 for silence, 1 for a line in a terminal that says what is going on.
+
+    Example:
+        >>> table = pa.table({"age": [20, 70, 40] * 20, "ill": [False, True, False] * 20})
+        >>> evaluate_public(table, verbose=0).contents.rows
+        {'synthetic': 60}
+    """
+    # How long it takes to read the real rows tells their number: only the beginning is told.
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    seed = validation.whole("random_state", random_state, least=0)
+    if (real is None) != (epsilon is None):
+        raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
+    if epsilon is None:
+        _refuse_terms(delta=delta, dataset=dataset, ledger=ledger)
+    called = titled(title, _title(synthetic))
+    made_by = Run.of(run, certificate, history, synthetic)
+    table, audited = opened("synthetic", synthetic), audit_of(audit)
+    declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
+    (view,) = views(declared, [table])
+    appraisal = None
+    if real is not None:
+        unit = None if made_by.certificate is None else made_by.certificate.unit
+        with step_line(visible=verbose > 0) as on_step:
+            on_step("measuring the real rows under noise")
+            appraisal = appraise(
+                real,
+                synthetic,
+                declared,
+                epsilon=epsilon,
+                delta=delta,
+                certificate=made_by.certificate,
+                charge=charge_of(ledger, dataset, unit),
+                noise=noise_of(noise),
+                random_state=seed,
+            )
+    return Report(
+        Contents(
+            mode="public",
+            title=called,
+            rows={"synthetic": len(view)},
+            label=declared.target,
+            columns=column_views(None, view) if appraisal is None else appraisal.columns,
+            sample=sampled(table.select(list(declared.names))),
+            association=association(None, view),
+            projection=projection(None, view, random_state=seed),
+            certificate=made_by.certificate,
+            verification=made_by.verification,
+            history=made_by.history,
+            audit=audited,
+            bought=None if appraisal is None else appraisal.bought,
+            notes=notes,
+            versions=versions(),
+            created=created,
+            fields_from_data=declared.fields_from_data,
+        )
+    )
+
+
+def _refuse_terms(**terms: Any) -> None:
+    for name, given in terms.items():
+        if given is not None:
+            raise ParameterError(
+                f"{name}={given!r}: is for measures that are bought: give epsilon."
+            )
+
+
+def _declared(
+    schema: Schema | None, table: pa.Table, label: str | None
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema to show rows by; one that is read off synthetic rows is public."""
+    if schema is not None:
+        declared, told = targeted(schema, label)
+        return declared.with_label(label), told
+    read, notes = drafted(table, label)
+    columns = tuple(dataclasses.replace(c, source=Source.PUBLIC) for c in read.columns)
+    return dataclasses.replace(read, columns=columns), (DRAFTED, *notes[1:])
+
+
+def _title(synthetic: Any) -> str:
+    return Path(synthetic).name if isinstance(synthetic, (str, Path)) else "synthetic rows"

@@ -1,0 +1,450 @@
+"""`Report`: one evaluation as a page, JSON, data frames and plots.
+
+A report as data frames: one for each kind of thing that it holds, and one of all figures.
+
+A report as plain values, for programs.
+
+Plots of a report by name, for notebooks: the pictures of the page by themselves.
+
+`Report`: one evaluation as a page, as JSON, as data frames and as plots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tabpe._utils import files, validation
+from tabpe.accounting import Certificate
+from tabpe.errors import OutputError, ParameterError
+from tabpe.evaluation.metrics.columns import ColumnView, worst_first
+from tabpe.evaluation.metrics.distances import KWay
+from tabpe.evaluation.report import charts, html, tables
+from tabpe.evaluation.report.charts import Chart
+from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.guarantee import Promise, doubts
+from tabpe.evaluation.report.verdict import Card, cards, verdict
+from tabpe.io.frames import to_frame
+
+Row = dict[str, Any]
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(contents: Contents, part: str, library: str | None) -> Any:
+    """Return one part as a frame of a library."""
+    validation.one_of("part", part, list(PARTS))
+    if library is None:
+        library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
+    validation.one_of("library", library, LIBRARIES)
+    table = _table(list(PARTS[part](contents)))
+    return to_frame(table, library)
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+
+
+def _measures(contents: Contents) -> Iterator[Row]:
+    """Yield every single figure, with the part that it is of."""
+    for part, rows in (
+        ("columns", _columns(contents)),
+        ("pairs", _pairs(contents)),
+        ("k-way", _k_way(contents)),
+        ("utility", _utility(contents)),
+        ("order", _order(contents)),
+        ("representation", _representation(contents)),
+        ("nearest rows", _closeness(contents)),
+    ):
+        for row in rows:
+            subject = " ".join(str(row[name]) for name in row if isinstance(row[name], str))
+            for measure, value in row.items():
+                if isinstance(value, float) and math.isfinite(value):
+                    yield {"part": part, "of": subject, "measure": measure, "value": value}
+
+
+def _columns(contents: Contents) -> Iterator[Row]:
+    scored = {} if contents.quality is None else {s.column: s for s in contents.quality.columns}
+    for column in contents.columns:
+        score = scored.get(column.name)
+        yield {
+            "column": column.name,
+            "kind": column.kind,
+            "difference": column.difference,
+            "metric": None if score is None else score.metric,
+            "score": None if score is None else score.score,
+            **_sides(column),
+        }
+
+
+def _sides(column: ColumnView) -> Row:
+    sides: Row = {}
+    for name in ("nulls", "mean", "deviation", "least", "most"):
+        sides[f"{name} real"] = None if column.real is None else getattr(column.real, name)
+        sides[f"{name} synthetic"] = getattr(column.synthetic, name)
+    return sides
+
+
+def _pairs(contents: Contents) -> Iterator[Row]:
+    for score in () if contents.quality is None else contents.quality.pairs:
+        one, two = score.columns
+        yield {"column": one, "with": two, "metric": score.metric, "score": score.score}
+
+
+def _associations(contents: Contents) -> Iterator[Row]:
+    found = contents.association
+    if found is None:
+        return
+    for (i, one), (j, two) in itertools.combinations(enumerate(found.columns), 2):
+        real = None if found.real is None else float(found.real[i, j])
+        yield {"column": one, "with": two, "real": real, "synthetic": float(found.synthetic[i, j])}
+
+
+def _k_way(contents: Contents) -> Iterator[Row]:
+    for name, measured, floor in (
+        ("Wasserstein", contents.wasserstein, contents.wasserstein_floor),
+        ("total variation", contents.variation, contents.variation_floor),
+    ):
+        floors: dict[int, KWay] = {one.order: one for one in floor}
+        for one in measured:
+            below = floors.get(one.order)
+            yield {
+                "distance": name,
+                "k": f"k={one.order}",
+                "synthetic": one.distance,
+                "real": None if below is None else below.distance,
+                "spread": one.spread,
+                "sets measured": one.measured,
+                "sets possible": one.possible,
+                "worst set": ", ".join(one.worst[0]),
+                "worst": one.worst[1],
+            }
+
+
+def _utility(contents: Contents) -> Iterator[Row]:
+    for score in () if contents.utility is None else contents.utility.scores:
+        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
+
+
+def _order(contents: Contents) -> Iterator[Row]:
+    if contents.order is not None:
+        for depth, accuracy in zip(contents.order.depths, contents.order.accuracy, strict=True):
+            yield {"depth": f"depth {depth}", "accuracy": accuracy}
+
+
+def _representation(contents: Contents) -> Iterator[Row]:
+    found = contents.representation
+    if found is not None:
+        for name in ("precision", "recall", "density", "coverage"):
+            yield {"measure": name, "encoder": found.encoder, "value": getattr(found, name)}
+
+
+def _closeness(contents: Contents) -> Iterator[Row]:
+    found = contents.closeness
+    if found is not None:
+        yield {"of": "copies", "synthetic": found.copies, "other real": found.other_copies}
+
+
+def _bill(contents: Contents) -> Iterator[Row]:
+    for item in () if contents.certificate is None else contents.certificate.bill:
+        share = None if contents.certificate is None else contents.certificate.share(item)
+        yield {"item": item.name, "sigma": item.sigma, "times": item.times, "share": share}
+
+
+def _history(contents: Contents) -> Iterator[Row]:
+    yield from (dict(entry) for entry in contents.history)
+
+
+def _sample(contents: Contents) -> Iterator[Row]:
+    columns = contents.sample
+    for cells in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, cells, strict=True))
+
+
+def _seconds(contents: Contents) -> Iterator[Row]:
+    yield from ({"section": name, "seconds": spent} for name, spent in contents.seconds.items())
+
+
+PARTS: dict[str, Callable[[Contents], Iterator[Row]]] = {
+    "measures": _measures,
+    "columns": _columns,
+    "pairs": _pairs,
+    "associations": _associations,
+    "k-way": _k_way,
+    "utility": _utility,
+    "order": _order,
+    "representation": _representation,
+    "nearest rows": _closeness,
+    "bill": _bill,
+    "history": _history,
+    "sample": _sample,
+    "seconds": _seconds,
+}
+
+
+FORMAT = "tabpe report 1"
+WARNING = "holds statistics of the real table that are not private: do not release"
+# What follows from the fields of a part, and belongs into a file all the same.
+_DERIVED = {
+    "quality": ("column_shapes", "column_pair_trends", "overall"),
+    "order": ("gap", "words"),
+    "association": ("difference",),
+}
+
+
+def plain_of(contents: Contents, cards: Sequence[Card], verdict: str) -> dict[str, Any]:
+    """Return plain values: text, truths, numbers, None, and lists and mappings of them."""
+    head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
+    if contents.mode == "custodian":
+        head["warning"] = WARNING
+    else:
+        head["doubts"] = list(doubts(contents))
+    head |= {"verdict": verdict, "cards": plain_value(tuple(cards))}
+    parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
+    plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
+    for name, derived in _DERIVED.items():
+        if parts[name] is not None:
+            plain[name] |= {one: plain_value(getattr(parts[name], one)) for one in derived}
+    return head | plain
+
+
+def plain_value(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of value
+    """Return a value as JSON holds it.
+
+    Example:
+        >>> plain_value({"a": (1, float("nan")), "b": np.array([0.5])})
+        {'a': [1, None], 'b': [0.5]}
+    """
+    match value:
+        case Certificate():
+            return value.to_dict()
+        case Mapping():
+            return {str(key): plain_value(one) for key, one in value.items()}
+        case list() | tuple():
+            return [plain_value(one) for one in value]
+        case np.ndarray() | np.generic():
+            return plain_value(value.tolist())
+        case float() if not math.isfinite(value):
+            return None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain_value(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return value
+
+
+Charts = Iterator[tuple[str, Chart]]
+
+
+@dataclass(frozen=True, repr=False)
+class Plot:
+    """Pictures side by side, each under what it is called. In a notebook it shows itself.
+
+    Args:
+        pictures: What each is called, and the picture.
+    """
+
+    pictures: tuple[tuple[str, Chart], ...]
+
+    def _repr_html_(self) -> str:
+        figures = [
+            charts.tag("figure", charts.tag("figcaption", name), chart.svg)
+            for name, chart in self.pictures
+        ]
+        return str(charts.tag("div", *figures))
+
+    def __repr__(self) -> str:
+        return f"Plot({', '.join(name for name, _ in self.pictures)})"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture, if it is a single one, as SVG."""
+        path = Path(path)
+        if path.suffix != ".svg" or len(self.pictures) != 1:
+            raise OutputError(f"{path}: one picture is written, to a file that ends in .svg.")
+        files.write_text(path, str(self.pictures[0][1]))
+        return path
+
+
+def plot_of(contents: Contents, part: str, column: str | None) -> Plot:
+    """Return the pictures of a part.
+
+    Args:
+        contents: The report.
+        part: Its name, of `PARTS`.
+        column: Of `columns`: one column alone.
+    """
+    validation.one_of("part", part, list(PLOTS))
+    pictures = tuple(PLOTS[part](contents))
+    if column is not None:
+        known = [name for name, _ in pictures]
+        validation.one_of("column", column, known)
+        pictures = tuple(picture for picture in pictures if picture[0] == column)
+    if not pictures:
+        raise ParameterError(f"part={part!r}: this report holds none.")
+    return Plot(pictures)
+
+
+def _plot_columns(contents: Contents) -> Charts:
+    for view in worst_first(contents.columns):
+        yield view.name, charts.column(view)
+
+
+def _plot_pairs(contents: Contents) -> Charts:
+    if contents.association is not None:
+        for title, columns, matrix, most in tables.maps(contents.association):
+            yield title, charts.heat(columns, matrix, title, most)
+
+
+def _plot_k_way(contents: Contents) -> Charts:
+    for name, found, floor in (
+        ("k-way Wasserstein", contents.wasserstein, contents.wasserstein_floor),
+        ("k-way total variation", contents.variation, contents.variation_floor),
+    ):
+        if found:
+            yield name, charts.orders(found, floor, name)
+
+
+def _plot_order(contents: Contents) -> Charts:
+    if contents.order is not None:
+        yield "accuracy by depth", charts.depths(contents.order)
+
+
+def _plot_utility(contents: Contents) -> Charts:
+    if contents.utility is not None:
+        for score, rows in tables.utility_bounds(contents.utility).items():
+            yield score, charts.between(rows, score)
+
+
+def _nearest(contents: Contents) -> Charts:
+    if contents.closeness is not None:
+        yield "distance to the nearest real row", charts.distances(contents.closeness)
+
+
+def _map(contents: Contents) -> Charts:
+    if contents.projection is not None:
+        yield "real and synthetic rows", charts.cloud(contents.projection)
+        yield "classes", charts.classes(contents.projection)
+
+
+def _promise(contents: Contents) -> Charts:
+    found = contents.certificate
+    if found is not None:
+        yield "the bill", charts.stacked(tables.bill_parts(found), "the bill")
+        if found.private:
+            yield "how sure an attacker is", charts.odds(Promise.of(found))
+
+
+def _plot_history(contents: Contents) -> Charts:
+    for name in charts.quantities(contents.history):
+        yield name, charts.rounds(contents.history, name)
+
+
+PLOTS: dict[str, Callable[[Contents], Charts]] = {
+    "columns": _plot_columns,
+    "pairs": _plot_pairs,
+    "k-way": _plot_k_way,
+    "order": _plot_order,
+    "utility": _plot_utility,
+    "nearest rows": _nearest,
+    "map": _map,
+    "promise": _promise,
+    "history": _plot_history,
+}
+
+
+SUFFIXES = (".html", ".json")
+_NOTEBOOK_HEIGHT = 720
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """One evaluation of a synthetic table.
+
+    In a notebook it shows itself.
+
+    Args:
+        contents: Everything that was measured.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import evaluate
+        >>> table = pa.table({"age": [20, 70, 40] * 20, "ill": [False, True, False] * 20})
+        >>> report = evaluate(table, table, verbose=0)
+        >>> report.contents.mode
+        'custodian'
+        >>> report.to_frame("columns", library="pyarrow").column_names[:2]
+        ['column', 'kind']
+    """
+
+    contents: Contents
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The findings at a glance."""
+        return cards(self.contents)
+
+    @property
+    def verdict(self) -> str:
+        """All of it in one or two sentences."""
+        return verdict(self.contents)
+
+    def to_html(self) -> str:
+        """Return one self-contained page."""
+        return html.page(self.contents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; a number that is none is None."""
+        return plain_of(self.contents, self.cards, self.verdict)
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_frame(self, part: str = "measures", *, library: str | None = None) -> Any:
+        """Return a part of the report as a data frame.
+
+        Args:
+            part: `measures` for all single figures; or `columns`, `pairs`, `associations`,
+                `k-way`, `utility`, `order`, `bill`, `history`, `sample`, `seconds`.
+            library: `pandas`, `polars` or `pyarrow`; None for the first of them that is installed.
+        """
+        return frame_of(self.contents, part, library)
+
+    def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
+        """Return pictures of a part of the report, which show in a notebook.
+
+        Args:
+            part: `columns`, `pairs`, `k-way`, `order`, `utility`, `nearest rows`, `map`, `promise`
+                or `history`.
+            column: Of `columns`: one column alone.
+        """
+        return plot_of(self.contents, part, column)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report: a page if the path ends in .html, JSON if it ends in .json."""
+        path = Path(path)
+        if path.suffix not in SUFFIXES:
+            raise OutputError(f"{path}: a report ends in {' or '.join(SUFFIXES)}.")
+        files.write_text(path, self.to_html() if path.suffix == ".html" else self.to_json())
+        return path
+
+    def __repr__(self) -> str:
+        lines = [f"Report({self.contents.title!r}, {self.contents.mode})", self.verdict]
+        lines += [f"  {card.title}: {card.figure} ({card.grade})" for card in self.cards]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        return (
+            f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" width="100%" '
+            f'height="{_NOTEBOOK_HEIGHT}" style="border: 0"></iframe>'
+        )

@@ -1,0 +1,156 @@
+"""What the page shows in rows: columns, pairs and predictors, in the order of interest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.accounting import Certificate
+from tabpe.evaluation.metrics.associations import Association
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, Quality
+from tabpe.evaluation.metrics.utility import Utility
+from tabpe.evaluation.report.charts import Bounds
+
+MOST_COLUMNS, MOST_CHARTS = 1000, 60
+MOST_CELLS = 40
+MOST_PAIRS = 15
+MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
+
+
+def scores_by_column(quality: Quality | None) -> dict[str, ColumnScore]:
+    """Return the score of each column by its name.
+
+    Example:
+        >>> scores_by_column(None)
+        {}
+    """
+    return {} if quality is None else {score.column: score for score in quality.columns}
+
+
+def scored_pairs(quality: Quality) -> int:
+    """Return how many pairs have a score; SDMetrics gives none to those that hardly go together."""
+    return sum(not math.isnan(pair.score) for pair in quality.pairs)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How two columns go together.
+
+    Args:
+        columns: Their names.
+        real: Their association in the real table; None if public.
+        synthetic: The same in the synthetic one.
+        difference: Synthetic less real; None if public.
+    """
+
+    columns: tuple[str, str]
+    real: float | None
+    synthetic: float
+    difference: float | None
+
+
+def changed_pairs(association: Association, most: int = MOST_PAIRS) -> list[Pair]:
+    """Return the pairs that changed most; in a public report those that go together most.
+
+    Example:
+        >>> both = np.array([[1.0, 0.5], [0.5, 1.0]])
+        >>> [pair.synthetic for pair in changed_pairs(Association(("a", "b"), None, both))]
+        [0.5]
+    """
+    strength = _strength(association)
+    rows, columns = np.triu_indices(len(association.columns), k=1)
+    first = np.argsort(-strength[rows, columns], kind="stable")[:most]
+    places = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
+    return [_pair(association, i, j) for i, j in places]
+
+
+def _pair(association: Association, i: int, j: int) -> Pair:
+    real, difference = association.real, association.difference
+    return Pair(
+        (association.columns[i], association.columns[j]),
+        None if real is None else float(real[i, j]),
+        float(association.synthetic[i, j]),
+        None if difference is None else float(difference[i, j]),
+    )
+
+
+def most_changed(association: Association, most: int = MOST_CELLS) -> list[int]:
+    """Return the places of the columns whose pairs changed most, in their order.
+
+    Example:
+        >>> most_changed(Association(("a", "b"), None, np.eye(2)))
+        [0, 1]
+    """
+    strength = _strength(association)
+    np.fill_diagonal(strength, 0.0)
+    places = np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most]
+    return sorted(int(place) for place in places)
+
+
+def _strength(association: Association) -> NDArray[np.float64]:
+    difference = association.difference
+    matrix = association.synthetic if difference is None else difference
+    return np.abs(np.nan_to_num(matrix))
+
+
+def maps(association: Association) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
+    """Return what heat maps show: title, columns, matrix, and the value of the full colour.
+
+    Example:
+        >>> [title for title, *_ in maps(Association(("a", "b"), None, np.eye(2)))]
+        ['synthetic']
+    """
+    places = most_changed(association)
+    names = [association.columns[place] for place in places]
+    grid = np.ix_(places, places)
+    shown = [("synthetic", names, association.synthetic[grid], 1.0)]
+    if association.real is not None and association.difference is not None:
+        difference = association.difference[grid]
+        most = max(0.1, float(np.abs(difference).max(initial=0.0)))
+        shown.insert(0, ("real", names, association.real[grid], 1.0))
+        shown.append(("difference, synthetic less real", names, difference, most))
+    return shown
+
+
+def utility_bounds(utility: Utility) -> dict[str, list[Bounds]]:
+    """Return for each score a row a learner: its name, lower bound, value, upper bound.
+
+    Example:
+        >>> from tabpe.evaluation.metrics.utility import LearnerScore
+        >>> scores = (LearnerScore("majority", "nothing", {"AUC": 0.5}),
+        ...           LearnerScore("boosting", "real", {"AUC": 0.9}))
+        >>> utility_bounds(Utility("ill", "classification", 9, False, scores))
+        {'AUC': [('boosting', 0.5, None, 0.9)]}
+    """
+    names = dict.fromkeys(name for one in utility.scores for name in one.scores)
+    learners = dict.fromkeys(one.learner for one in utility.scores if one.trained_on != "nothing")
+    return {
+        name: [
+            (
+                learner,
+                _score(utility, name, "nothing", None),
+                _score(utility, name, "synthetic", learner),
+                _score(utility, name, "real", learner),
+            )
+            for learner in learners
+        ]
+        for name in names
+    }
+
+
+def _score(utility: Utility, name: str, trained_on: str, learner: str | None) -> float | None:
+    found = [
+        one.scores[name]
+        for one in utility.scores
+        if one.trained_on == trained_on and learner in {None, one.learner} and name in one.scores
+    ]
+    known = [value for value in found if not math.isnan(value)]
+    return max(known, default=None)
+
+
+def bill_parts(certificate: Certificate) -> list[tuple[str, float]]:
+    """Return the items of a bill with their shares."""
+    return [(item.name, certificate.share(item)) for item in certificate.bill]

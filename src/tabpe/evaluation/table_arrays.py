@@ -1,0 +1,885 @@
+"""Tables as arrays that metrics read.
+
+`View`: a table as arrays that metrics read, column by column, by a schema.
+
+Unlike what the synthesizer makes of private rows, nothing is clamped, refused or filled in: a null
+is a null, a number beyond its bounds stays where it is, and a category that is not declared gets a
+name of its own. What is wrong with a table is what a metric is there to show.
+
+`Digits`: a column as small whole numbers, and several of them as one number a row.
+
+Columns of two tables as axes of one space, and the distance of rows in it.
+
+`codes`, as the paper's authors do: a category is its place in the list of names, scaled to [0, 1],
+and all columns are numbers. Neighbours in the list are close, whatever they mean.
+
+`mismatch`: a category that differs costs 1. The distance of two rows is the square root of the sum
+of squared differences of scaled numbers and of the number of categories that differ: Euclidean
+distance, with each category one-hot and divided by the square root of 2. A null is a category like
+any other, and a number is 1 away from a null. So that this is a metric, numbers are never further
+apart than 2, by way of a null; only numbers far beyond their bounds are. Each column is then a
+metric by itself, and so is the Euclidean norm of their distances.
+
+Whether there are rows, and which of them are equal, cell by cell.
+
+Rows as vectors of numbers, for what learns from them or draws them.
+
+A number is counted in deviations from its mean, both taken from the rows that are learned from, so
+that every column weighs about as much as any other. First it is clipped to its declared bounds,
+widened by their distance on either side, and then to `FURTHEST` deviations: a cell that is far out
+stays far out, but no cell alone decides where all others lie. A null counts as the mean, and gets
+a mark of its own. A category is one of as many places as there are names, one more for null; names
+that are not declared have places too.
+
+Tables can be wide. All columns of categories share one number of places, and a column that has
+more names takes several digits, each with a share of its weight: no two names are written alike,
+though some have a digit in common. The number of places is as large as `WIDTH` allows.
+
+Features as arrays of numbers: by codes, for trees, or by places, for distances.
+
+`Examples`: rows whose label is known, as predictors are trained and tested on them.
+
+Into which bins the numbers of a column are put, so that people see something.
+
+The bins divide the declared range, widened to cells that lie outside. If nearly all cells of every
+table lie in a sliver of that, as incomes do below one fortune, the bins divide the sliver, and the
+first and the last one also hold what lies beyond. Numbers with declared decimals get bins of
+equally many values each, and where these are few, a bin for each value.
+
+Edges depend on the cells that are given: they are as private as these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tabpe.encoding.cells import microseconds
+from tabpe.errors import DataError, SchemaError, column_hint
+from tabpe.io.canonical import (
+    NOT_LISTED,
+    find_missing,
+    find_values,
+    flat,
+    is_nested,
+    read_booleans,
+    read_numbers,
+    read_raw_texts,
+)
+from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
+from tabpe.schema.columns import EXACT_INTEGERS
+
+NULL = -1
+FAR = 1e6  # declared ranges
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers.
+
+    Args:
+        column: What the schema says of it; of a date or time, that it is a number of steps.
+        values: The cells; NaN for a null.
+        moments: The date or time that the steps are of; None for a number.
+    """
+
+    column: Integer | Float
+    values: NDArray[np.float64]
+    moments: Temporal | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where the cell is null."""
+        return np.isnan(self.values)
+
+    @property
+    def present(self) -> NDArray[np.float64]:
+        """The cells that are not null."""
+        return self.values[~self.missing]
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """The cells, with the declared bounds at 0 and 1; 0 for a constant column.
+
+        A number further out than `FAR` is taken there: as far as can be told, and squares of it
+        are still numbers.
+        """
+        width = self.column.max - self.column.min
+        with np.errstate(over="ignore"):
+            places = (self.values - self.column.min) / (width or 1.0)
+        return np.clip(places, -FAR, FAR)
+
+    def take(self, which: NDArray[Any]) -> Numbers:
+        """Return the cells at the given places, or where a mask is true."""
+        return Numbers(self.column, self.values[which], self.moments)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column of categories.
+
+    Args:
+        column: What the schema says of it.
+        names: What each code stands for: the declared values in order, then those that some table
+            holds without their being declared.
+        codes: The cells; `NULL` for a null.
+    """
+
+    column: Categorical | Boolean
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where the cell is null."""
+        where: NDArray[np.bool_] = self.codes == NULL
+        return where
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """The codes of the cells that are not null."""
+        return self.codes[~self.missing]
+
+    def take(self, which: NDArray[Any]) -> Labels:
+        """Return the cells at the given places, or where a mask is true."""
+        return Labels(self.column, self.names, self.codes[which])
+
+
+Cells = Numbers | Labels
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A table as arrays.
+
+    Args:
+        schema: The schema.
+        columns: The cells of each column, in the order of the schema.
+
+    Example:
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> table = pa.table({"age": [25, None], "ill": [True, False]})
+        >>> view, = views(schema, [table])
+        >>> view["age"].scaled, view["ill"].codes
+        (array([0.25,  nan]), array([1, 0]))
+    """
+
+    schema: Schema
+    columns: tuple[Cells, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0].missing)
+
+    def __iter__(self) -> Iterator[Cells]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Cells:
+        return self.columns[self.schema.names.index(name)]
+
+    @property
+    def label(self) -> Cells | None:
+        """The cells of the label, if there is one."""
+        return None if self.schema.target is None else self[self.schema.target]
+
+    @property
+    def features(self) -> tuple[Cells, ...]:
+        """All columns but the label."""
+        return tuple(cells for cells in self.columns if cells.name != self.schema.target)
+
+    def take(self, which: NDArray[Any]) -> View:
+        """Return the rows at the given places, or where a mask is true."""
+        return View(self.schema, tuple(cells.take(which) for cells in self.columns))
+
+    def sampled(self, rows: int, rng: np.random.Generator) -> View:
+        """Return at most `rows` of the rows, drawn without replacement, in their order."""
+        if len(self) <= rows:
+            return self
+        return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
+
+
+def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
+    """Return the tables as arrays in which the same code means the same category; without ids.
+
+    Raises:
+        DataError: If a table lacks a declared column or has it twice, or holds text where numbers
+            are declared, or lists and the like, or bytes that are no text.
+
+    Example:
+        >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
+        >>> one, two = views(schema, [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})])
+        >>> one["ward"].codes, two["ward"].codes, one["ward"].names
+        (array([1]), array([2]), ('heart', 'eye', 'skin'))
+    """
+    schema = replace(schema, columns=tuple(c for c in schema.columns if not isinstance(c, Id)))
+    for table in tables:
+        _check_names(schema, table)
+    columns = [_column(schema, name, tables) for name in schema.names]
+    return [View(schema, tuple(cells)) for cells in zip(*columns, strict=True)]
+
+
+def _check_names(schema: Schema, table: pa.Table) -> None:
+    for name in schema.names:
+        if name not in table.schema.names:
+            hint = column_hint(name, table.schema.names, schema.names)
+            raise DataError(f"the table has no column {name!r}: {hint}")
+        if table.schema.names.count(name) > 1:
+            raise DataError(f"the table has more than one column {name!r}: rename the others.")
+
+
+def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
+    column, arrays = schema[name], [_flat(name, table[name]) for table in tables]
+    if isinstance(column, (Integer, Float)):
+        return [Numbers(column, _numbers(name, array)) for array in arrays]
+    if isinstance(column, Temporal):
+        steps = Integer(name, 0, column.steps)
+        return [Numbers(steps, _steps(column, array), column) for array in arrays]
+    if not isinstance(column, (Categorical, Boolean)):
+        raise SchemaError(f"column {name!r} is of a type that is not measured.")
+    texts = [_texts(column, array) for array in arrays]
+    names = _names(column, texts)
+    known = pa.array(names, pa.string())
+    return [Labels(column, names, _codes(text, known)) for text in texts]
+
+
+def _flat(name: str, cells: pa.ChunkedArray) -> pa.Array:
+    if is_nested(cells.type):
+        raise DataError(f"column {name!r} holds lists or the like: expected plain values.")
+    return flat(cells, name)
+
+
+def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
+    numbers = read_numbers(array)
+    if (np.isnan(numbers) & ~find_missing(array)).any():
+        raise DataError(f"column {name!r} is declared a number and holds something else.")
+    if np.isinf(numbers).any():
+        raise DataError(f"column {name!r} holds an infinite number: correct it.")
+    return numbers
+
+
+def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
+    """Return dates or times as steps after the first declared one, wherever they lie."""
+    found = microseconds(column, array)
+    if found.null_count > find_missing(array).sum():
+        raise DataError(
+            f"column {column.name!r} is declared a {column.type_name} and holds something else."
+        )
+    since = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    steps: NDArray[np.float64] = np.floor((since - column.first) / column.tick)
+    return steps
+
+
+def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
+    """Return cells as the names of their categories; null for a null."""
+    if isinstance(column, Boolean):
+        places = read_booleans(array).astype(np.int64)
+    else:
+        places = find_values(array, column.values)
+    listed = [str(value) for value in column.values]
+    known = pa.array(places, mask=places == NOT_LISTED)
+    by_name = pc.take(pa.array(listed, pa.string()), known)
+    others = pc.if_else(pa.array(find_missing(array)), None, read_raw_texts(array))
+    return pc.coalesce(by_name, others)
+
+
+def _names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tuple[str, ...]:
+    declared = [str(value) for value in column.values]
+    found = {value for text in texts for value in pc.unique(text).to_pylist() if value is not None}
+    return (*declared, *sorted(found.difference(declared)))
+
+
+def _codes(text: pa.Array, known: pa.Array) -> NDArray[np.int64]:
+    places = pc.fill_null(pc.index_in(text, value_set=known), NULL)
+    codes: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """A whole number for each row.
+
+    Args:
+        values: The numbers, from 0.
+        base: All of them are below it.
+    """
+
+    values: NDArray[np.int64]
+    base: int
+
+    @classmethod
+    def of_distinct(cls, cells: NDArray[np.generic]) -> Digits:
+        """Number what a row may hold, in its order; all NaN are one.
+
+        Example:
+            >>> Digits.of_distinct(np.array([7.5, 2.5, 7.5, np.nan])).values
+            array([1, 0, 1, 2])
+        """
+        distinct, places = np.unique(cells, return_inverse=True)
+        return cls(places.astype(np.int64), len(distinct))
+
+    def take(self, which: NDArray[np.generic]) -> Digits:
+        """Return the numbers of some rows."""
+        return Digits(self.values[which], self.base)
+
+
+def joint(columns: Sequence[Digits]) -> Digits:
+    """Return one number a row: rows get the same one if they agree in all columns.
+
+    Columns are digits of it. Where more of them come than a machine word holds, what is there so
+    far is numbered anew.
+
+    Example:
+        >>> ward, sex = Digits(np.array([2, 0, 2]), 3), Digits(np.array([1, 0, 1]), 2)
+        >>> joint([ward, sex]).values, joint([ward, sex]).base
+        (array([5, 0, 5]), 6)
+    """
+    first, *others = columns
+    whole = first
+    for column in others:
+        if whole.base * column.base > _LARGEST:
+            whole = Digits.of_distinct(whole.values)
+        whole = Digits(whole.values * column.base + column.values, whole.base * column.base)
+    return whole
+
+
+_FURTHEST = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A column of two tables, one after the other.
+
+    Args:
+        positions: Where the cell of each row is; NaN for a null. Codes of names on a `nominal` one.
+        digits: The same number for the same cell.
+        nominal: Whether cells either differ or not.
+        bent: Whether a null or a number far out makes the way between two cells shorter than the
+            difference of their positions.
+    """
+
+    positions: NDArray[np.float64]
+    digits: Digits
+    nominal: bool = False
+    bent: bool = False
+
+    @property
+    def straight(self) -> bool:
+        """Whether distances are differences of positions."""
+        return not (self.nominal or self.bent)
+
+
+def axes_of(real: View, synthetic: View, categories: str) -> tuple[Axis, ...]:
+    """Return the columns of two tables as axes, for `codes` or `mismatch`."""
+    make = _by_code if categories == "codes" else _by_mismatch
+    return tuple(make(one, two) for one, two in zip(real, synthetic, strict=True))
+
+
+def distances(
+    axes: Sequence[Axis], some: NDArray[np.int64], others: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the distance of each of some rows from each of others."""
+    from scipy.spatial.distance import cdist
+
+    straight = [axis for axis in axes if axis.straight]
+    if len(straight) == len(axes):
+        return np.asarray(cdist(_points(axes, some), _points(axes, others)))
+    squared = np.zeros((len(some), len(others)))
+    if straight:
+        squared += cdist(_points(straight, some), _points(straight, others), "sqeuclidean")
+    for axis in axes:
+        if not axis.straight:
+            squared += _apart(axis, some, others)
+    return np.sqrt(squared, out=squared)
+
+
+def _points(axes: Sequence[Axis], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.stack([axis.positions[rows] for axis in axes], axis=1)
+
+
+def _apart(
+    axis: Axis, some: NDArray[np.int64], others: NDArray[np.int64]
+) -> NDArray[np.float64] | NDArray[np.bool_]:
+    if axis.nominal:
+        differ: NDArray[np.bool_] = np.not_equal.outer(
+            axis.digits.values[some], axis.digits.values[others]
+        )
+        return differ
+    one, two = axis.positions[some], axis.positions[others]
+    gap = np.minimum(np.abs(np.subtract.outer(one, two)), _FURTHEST)
+    here, there = np.isnan(one), np.isnan(two)
+    gap[here] = gap[:, there] = 1.0
+    gap[np.ix_(here, there)] = 0.0
+    return np.square(gap)
+
+
+def _by_code(real: Cells, synthetic: Cells) -> Axis:
+    positions = np.concatenate([_on_line(real), _on_line(synthetic)])
+    return Axis(positions, Digits.of_distinct(positions))
+
+
+def _on_line(cells: Cells) -> NDArray[np.float64]:
+    if isinstance(cells, Numbers):
+        return cells.scaled
+    last = max(1, len(cells.names) - 1)
+    return np.where(cells.missing, np.nan, cells.codes / last)
+
+
+def _by_mismatch(real: Cells, synthetic: Cells) -> Axis:
+    if isinstance(real, Labels) and isinstance(synthetic, Labels):
+        codes = np.concatenate([real.codes, synthetic.codes])
+        return Axis(codes.astype(np.float64), Digits.of_distinct(codes), nominal=True)
+    line = _by_code(real, synthetic)
+    highest = line.positions.max(initial=0.0)
+    lowest = line.positions.min(initial=0.0)
+    # With a null the comparison is false. To call a straight axis bent costs time, no more.
+    return Axis(line.positions, line.digits, bent=not highest - lowest <= _FURTHEST)
+
+
+def refuse_empty(tables: Sequence[View]) -> None:
+    """Refuse tables without rows, of which nothing can be said.
+
+    Raises:
+        DataError: If a table has no rows.
+    """
+    if not all(len(table) for table in tables):
+        raise DataError("a table has no rows: there is nothing to compare; give at least one row.")
+
+
+def row_ids(tables: Sequence[View]) -> list[NDArray[np.int64]]:
+    """Return a whole number for each row of each table, the same where rows are equal.
+
+    Two cells are equal if both are null, or both hold the same number or category. The numbers
+    start from 0 and leave none out.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Integer, Schema
+        >>> tables = [pa.table({"age": [3, None, 3]}), pa.table({"age": [None, 4]})]
+        >>> one, two = row_ids(views(Schema((Integer("age", 0, 9),)), tables))
+        >>> one[0] == one[2] != one[1] == two[0]
+        np.True_
+    """
+    lengths = [len(table) for table in tables]
+    columns = [
+        np.concatenate([_bits(cells) for cells in same]) for same in zip(*tables, strict=True)
+    ]
+    rows = np.ascontiguousarray(np.column_stack(columns))
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+    ids = np.unique(whole, return_inverse=True)[1]
+    return np.split(ids.astype(np.int64), np.cumsum(lengths)[:-1])
+
+
+def _bits(cells: Cells) -> NDArray[np.int64]:
+    """Return whole numbers that are equal where cells are."""
+    if not isinstance(cells, Numbers):
+        return cells.codes
+    one_zero = cells.values + 0.0  # -0.0 + 0.0 is 0.0
+    return np.where(cells.missing, np.nan, one_zero).view(np.int64)
+
+
+WIDTH = 4096
+FURTHEST = 5.0
+_MOST_PLACES = 64
+_LEAST_DEVIATION = 1e-3  # of the declared range: what differs less is rounding, not spread
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Rows as arrays.
+
+    Args:
+        numbers: The numbers, one row each, in deviations from the mean.
+        digits: The place of each digit of each category.
+    """
+
+    numbers: NDArray[np.float32]
+    digits: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, which: NDArray[np.int64]) -> Features:
+        """Return the rows at the given places."""
+        return Features(self.numbers[which], self.digits[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How rows become vectors: a row by itself, whatever other rows there are.
+
+    Args:
+        columns: Names of the columns that are used.
+        means: Mean of each number, where 0 and 1 are the declared bounds.
+        deviations: Standard deviation of each number.
+        marked: Names of the numbers that have a place for null.
+        lengths: How many digits each category, then each mark, takes.
+        places: How many places a digit has.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> view, = views(schema, [pa.table({"age": [20, 40], "ill": [True, None]})])
+        >>> coding = learned([view])
+        >>> coding.dense(coding(view))
+        array([[-1.,  0.,  0.,  1.],
+               [ 1.,  1.,  0.,  0.]], dtype=float32)
+    """
+
+    columns: tuple[str, ...]
+    means: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    marked: frozenset[str]
+    lengths: tuple[int, ...]
+    places: int
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """The weight of each digit: those of one column add up to 1."""
+        each = np.repeat(1 / np.array(self.lengths, np.float32), self.lengths)
+        return each.astype(np.float32)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row becomes."""
+        return len(self.means) + sum(self.lengths) * self.places
+
+    def __call__(self, view: View) -> Features:
+        """Return rows as arrays."""
+        cells = [view[name] for name in self.columns]
+        numbers = [_clipped(column) for column in cells if isinstance(column, Numbers)]
+        scaled = (_side_by_side(numbers, len(view)) - self.means) / self.deviations
+        scaled = np.nan_to_num(np.clip(scaled, -FURTHEST, FURTHEST), nan=0.0)
+        codes = zip(_coded(cells, self.marked), self.lengths, strict=True)
+        digits = [digit for (code, _), length in codes for digit in self._digits(code, length)]
+        return Features(
+            scaled.astype(np.float32), _side_by_side(digits, len(view)).astype(np.int64)
+        )
+
+    def dense(self, features: Features) -> NDArray[np.float32]:
+        """Return rows as vectors, in which two categories that differ are sqrt(2) apart."""
+        rows, count = len(features), features.digits.shape[1]
+        hot = np.zeros((rows, count, self.places), np.float32)
+        np.put_along_axis(hot, features.digits[..., None], 1.0, axis=2)
+        hot *= np.sqrt(self.weights)[:, None]
+        return np.hstack([features.numbers, hot.reshape(rows, -1)])
+
+    def _digits(self, code: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
+        for power in range(length):
+            yield code // self.places**power % self.places
+
+
+def learned(tables: Sequence[View], *, columns: Sequence[str] | None = None) -> Coding:
+    """Return how rows of the tables become vectors, by the mean and spread of the first table.
+
+    Of the others it matters only which numbers have a null in them.
+
+    Raises:
+        DataError: If a table has no rows.
+    """
+    refuse_empty(tables)
+    first = tables[0]
+    names = tuple(first.schema.names if columns is None else columns)
+    cells = [first[name] for name in names]
+    marked = frozenset(name for table in tables for name in names if table[name].missing.any()) & {
+        column.name for column in cells if isinstance(column, Numbers)
+    }
+    sizes = [size for _, size in _coded(cells, marked)]
+    places = _places(sizes)
+    spread = [_mean_and_deviation(column) for column in cells if isinstance(column, Numbers)]
+    means, deviations = np.array(spread).reshape(-1, 2).T
+    lengths = tuple(_length(size, places) for size in sizes)
+    return Coding(names, means, deviations, marked, lengths, places)
+
+
+def _mean_and_deviation(cells: Numbers) -> tuple[float, float]:
+    clipped = _clipped(cells)
+    present = clipped[~cells.missing]
+    if not present.size or np.ptp(present) == 0:
+        return (float(present[0]) if present.size else 0.5), 1.0
+    return float(present.mean()), max(float(present.std()), _LEAST_DEVIATION)
+
+
+def _clipped(cells: Numbers) -> NDArray[np.float64]:
+    return np.clip(cells.scaled, -1.0, 2.0)
+
+
+def _coded(
+    cells: Sequence[Cells], marked: frozenset[str]
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield the codes of each category, 0 for null, and how many there may be; then the marks."""
+    for column in cells:
+        if isinstance(column, Labels):
+            yield column.codes + 1, len(column.names) + 1
+    for column in cells:
+        if column.name in marked:
+            yield column.missing.astype(np.int64), 2
+
+
+def _places(sizes: Sequence[int]) -> int:
+    """Return the largest number of places for which all digits fit into `WIDTH`; at least 2."""
+    places = max(2, min(_MOST_PLACES, max(sizes, default=2)))
+    while places > 2 and places * sum(_length(size, places) for size in sizes) > WIDTH:  # noqa: PLR2004
+        places = max(2, places // 2)
+    return places
+
+
+def _length(size: int, places: int) -> int:
+    length = 1
+    while places**length < size:
+        length += 1
+    return length
+
+
+def _side_by_side(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+    return np.column_stack(columns) if columns else np.empty((rows, 0))
+
+
+MOST_LISTED = 255
+MOST_PLACES = 4096
+FARTHEST = 10.0
+BELOW = -1.0
+
+
+def is_listed(cells: Cells) -> bool:
+    """Whether gradient boosting can split a column by sets of its values."""
+    return isinstance(cells, Labels) and len(cells.names) <= MOST_LISTED
+
+
+def coded(features: Sequence[Cells]) -> NDArray[np.float64]:
+    """Return one number a feature; NaN for a null.
+
+    Example:
+        >>> from tabpe import Boolean, Integer
+        >>> age = Numbers(Integer("age", 0, 100), np.array([25.0, np.nan]))
+        >>> ill = Labels(Boolean("ill"), ("False", "True"), np.array([1, -1]))
+        >>> coded([age, ill])
+        array([[0.25, 1.  ],
+               [ nan,  nan]])
+    """
+    return np.column_stack([_code(cells) for cells in features])
+
+
+def filled(features: Sequence[Cells]) -> NDArray[np.float64]:
+    """Return one number a feature; for a null one that is below all that are declared."""
+    codes = coded(features)
+    return np.where(np.isnan(codes), BELOW, codes)
+
+
+def placed(features: Sequence[Cells]) -> NDArray[np.float32]:
+    """Return places in a space in which the squared distance of rows counts what differs.
+
+    A number adds the square of its difference over its range, another category adds 1, as does a
+    null against a value. Many categories share a few places, so that the space stays small.
+
+    Example:
+        >>> from tabpe import Boolean
+        >>> ill = Labels(Boolean("ill"), ("False", "True"), np.array([0, 1, -1]))
+        >>> one, two, null = placed([ill])
+        >>> round(float(((one - two) ** 2).sum()), 6), round(float(((one - null) ** 2).sum()), 6)
+        (1.0, 1.0)
+    """
+    lists = sum(isinstance(cells, Labels) for cells in features)
+    most = max(2, min(MOST_LISTED, MOST_PLACES // max(1, lists)))
+    return np.column_stack([_place(cells, most) for cells in features])
+
+
+def _code(cells: Cells) -> NDArray[np.float64]:
+    if isinstance(cells, Labels):
+        return np.where(cells.missing, np.nan, cells.codes)
+    return _within(cells)
+
+
+def _within(cells: Numbers) -> NDArray[np.float64]:
+    """Return scaled numbers, none so far out that it is all that counts."""
+    return np.clip(cells.scaled, -FARTHEST, FARTHEST)
+
+
+def _place(cells: Cells, most: int) -> NDArray[np.float32]:
+    if isinstance(cells, Labels):
+        return _one_hot(cells.codes, min(most, len(cells.names)))
+    middle = np.where(cells.missing, 0.5, _within(cells))
+    return np.column_stack([middle, cells.missing]).astype(np.float32)
+
+
+def _one_hot(codes: NDArray[np.int64], places: int) -> NDArray[np.float32]:
+    """Return codes as corners of a simplex with edges of length 1; the last is for nulls."""
+    corner = np.where(codes < 0, places, codes % places)
+    hot = np.zeros((len(codes), places + 1), dtype=np.float32)
+    hot[np.arange(len(codes)), corner] = np.sqrt(0.5)
+    return hot
+
+
+HELD_OUT = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows with features and what is to be predicted from them.
+
+    Args:
+        features: The cells of all other columns.
+        target: What is predicted: the code of a class; or a number, scaled by its bounds.
+        classes: How many classes there may be; None for a number.
+    """
+
+    features: tuple[Cells, ...]
+    target: NDArray[Any]
+    classes: int | None
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """The classes that occur, in rising order."""
+        return np.unique(self.target)
+
+    def take(self, which: NDArray[Any]) -> Examples:
+        """Return the rows at the given places, or where a mask is true."""
+        features = tuple(cells.take(which) for cells in self.features)
+        return Examples(features, self.target[which], self.classes)
+
+    def only(self, keep: Sequence[bool]) -> Examples:
+        """Return the same rows with some of the features."""
+        features = (cells for cells, kept in zip(self.features, keep, strict=True) if kept)
+        return Examples(tuple(features), self.target, self.classes)
+
+    def sampled(self, rows: int | None, rng: np.random.Generator) -> Examples:
+        """Return at most `rows` of the rows, drawn without replacement, in their order."""
+        if rows is None or len(self) <= rows:
+            return self
+        return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
+
+    def parted(self, rng: np.random.Generator) -> tuple[Examples, Examples]:
+        """Return rows to train on, and rows that are held out to test."""
+        shuffled = rng.permutation(len(self))
+        held_out = max(1, round(HELD_OUT * len(self)))
+        return self.take(np.sort(shuffled[held_out:])), self.take(np.sort(shuffled[:held_out]))
+
+
+def examples(view: View, label: str) -> Examples:
+    """Return the rows of a table whose label is not null.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Boolean, Integer, Schema
+        >>> from tabpe.evaluation.table_arrays import views
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
+        >>> view, = views(schema, [pa.table({"age": [25, 50], "ill": [True, None]})])
+        >>> examples(view, "ill").target, examples(view, "age").target
+        (array([1]), array([0.25, 0.5 ]))
+    """
+    cells = view[label]
+    features = tuple(other for other in view if other.name != label)
+    known = ~cells.missing
+    if isinstance(cells, Labels):
+        return Examples(features, cells.codes, len(cells.names)).take(known)
+    return Examples(features, cells.scaled, None).take(known)
+
+
+def class_examples(view: View, label: str) -> Examples | None:
+    """Return the same with classes to predict, a number by its cuts; None for one without."""
+    cells, cuts = view[label], view.schema.label_cuts
+    rows = examples(view, label)
+    if isinstance(cells, Labels):
+        return rows
+    if label != view.schema.target or not cuts:
+        return None
+    codes = np.searchsorted(np.asarray(cuts), cells.present, side="right")
+    return Examples(rows.features, codes.astype(np.int64), len(cuts) + 1)
+
+
+# The middle of a table that must be seen well, and the share of the range that is a sliver.
+_MIDDLE = (0.01, 0.99)
+_SLIVER = 0.25
+_MARGIN = 0.05
+_FAR = 2.0**1000
+
+Values = NDArray[np.float64]
+
+
+def edges_for(column: Integer | Float, tables: Sequence[Values], bins: int) -> Values:
+    """Return the edges of at most `bins` bins of equal width.
+
+    Args:
+        column: What is declared.
+        tables: The cells of each table, without nulls.
+        bins: At most so many.
+
+    Example:
+        >>> edges_for(Integer("children", 0, 3), [], 24)
+        array([-0.5,  0.5,  1.5,  2.5,  3.5])
+        >>> edges_for(Integer("income", 0, 10**9), [np.arange(0.0, 1001, 100)], 5)
+        array([   0.,  201.,  402.,  603.,  804., 1005.])
+    """
+    low, high = _window(column, [cells for cells in tables if len(cells)])
+    if column.decimals is not None and max(-low, high) * 10.0**column.decimals < EXACT_INTEGERS:
+        return _on_grid(low, high, column.decimals, bins)
+    edges = np.linspace(low, high, bins + 1)
+    return edges if (np.diff(edges) > 0).all() else _around(low)
+
+
+def bin_of(values: Values, edges: Values) -> NDArray[np.int64]:
+    """Return the bin of each number; the end bins hold what lies beyond the edges too.
+
+    Example:
+        >>> placed(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
+        array([0, 0, 1, 1, 1])
+    """
+    places: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
+    return places
+
+
+def _window(column: Integer | Float, tables: Sequence[Values]) -> tuple[float, float]:
+    """Return what the bins divide: the whole range, or the middle of the tables."""
+    least = min((float(cells.min()) for cells in tables), default=column.min)
+    most = max((float(cells.max()) for cells in tables), default=column.max)
+    low, high = max(-_FAR, min(least, column.min)), min(_FAR, max(most, column.max))
+    if not tables:
+        return low, high
+    quantiles = np.array([np.quantile(np.clip(c, -_FAR, _FAR), _MIDDLE) for c in tables])
+    first, last = quantiles[:, 0].min(), quantiles[:, 1].max()
+    width = last - first
+    if not 0 < width < _SLIVER * (high - low):
+        return low, high
+    margin = _MARGIN * width
+    return max(least, first - margin), min(most, last + margin)
+
+
+def _on_grid(low: float, high: float, decimals: int, bins: int) -> Values:
+    """Return edges between which lie equally many values that have so many decimals."""
+    step = 10.0**-decimals
+    start, stop = math.floor(round(low / step, 3)), math.ceil(round(high / step, 3))
+    values = stop - start + 1
+    each = -(-values // bins)
+    if each == 1:
+        return np.round((start - 0.5 + np.arange(values + 1)) * step, decimals + 1)
+    return np.round((start + each * np.arange(-(-values // each) + 1.0)) * step, decimals)
+
+
+def _around(value: float) -> Values:
+    """Return one bin, for numbers that do not vary, or too little to divide."""
+    margin = max(0.5, abs(value) / 1e6)
+    return np.array([value - margin, value + margin])

@@ -1,0 +1,344 @@
+"""Settings of the two strategies, and the presets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tabpe._utils import validation
+from tabpe.accounting.calibration import Part, scaled
+from tabpe.errors import ParameterError
+from tabpe.measurement.histograms import VOTES
+
+SELECTIONS = ("two-stage", "sampling", "ranking")
+OPERATORS = ("random-walk", "genetic")
+SCHEDULES = ("polynomial", "linear")
+STEPS = ("gaussian", "uniform")
+MOST_VOTES = 16
+MOST_TILTED = 200
+COLUMNS = "tables of columns"
+PAIRS = "tables of pairs"
+# The setting that says which part of the budget each takes.
+FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
+VOTES_OR_TABLES = "votes, or tables of columns"
+# In so many columns all rows are about equally far from each other, and votes may say nothing:
+# after a trial of some rounds the rest of the budget can go to tables of columns.
+WIDE, TRIAL = 40, 2
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a strategy asks of the private rows, beside their number and that of each class.
+
+    A histogram in which a row has several votes counts as that many.
+
+    Args:
+        first: Takes fixed parts of the whole budget, which its shares are.
+        rest: Takes all that is left then; its shares are parts of that, and add up to 1.
+        repeats: How often each question for votes is asked. Many cheap answers instead of a dear
+            one, so that the ones not yet asked for can go to something else.
+        trial: After how many rounds that is decided; 0 for never.
+    """
+
+    first: tuple[Part, ...]
+    rest: tuple[Part, ...]
+    repeats: int = 1
+    trial: int = 0
+
+    @property
+    def histograms(self) -> int:
+        """How many histograms that is, in each of which a row counts once."""
+        return sum(part.times for part in (*self.first, *self.rest))
+
+    def votes_of(self, index: int) -> str:
+        """Return what the votes of a round are called on the bill."""
+        return self.rest[min(index, len(self.rest) - 1)].name
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """How a population evolves. The defaults are those of the paper.
+
+    Args:
+        rounds: Number of histograms, T.
+        sampling_rounds: Rounds after which the population grows and parents are kept.
+        variations: Variations of each parent from then on, m.
+        mutation_init: Mutation rate of the first round.
+        mutation_final: Mutation rate that the schedule falls to.
+        gamma: Power of the polynomial schedule; smaller falls earlier.
+        schedule: `polynomial`, or `linear`, which is a gamma of 1.
+        horizon: The round at which the final rate would be reached; None for `rounds`.
+        category_weight: What one differing category adds to a squared distance, lambda.
+        step: Numbers move by a `gaussian` step, or by a `uniform` one up to the rate.
+        operator: `random-walk`, or `genetic`: crossover of one attribute and mutation of all.
+        selection: `two-stage`: sampling, then ranking; or one of the two in every round.
+        sample_while_growing: Whether the round that first keeps parents still samples, as in
+            the paper, or already ranks.
+        votes: For how many of the nearest candidates a row votes.
+        tilt: The last round gets e^tilt times the budget of the first.
+        tables: Which part of the budget tables of single columns take. Candidates are drawn from
+            them at the beginning, and categories ever after; 0 for uniform draws.
+        by_rank: How far numbers are moved towards their ranks, which the tables show, for distances
+            and steps: from 0 to 1.
+
+    Example:
+        >>> import dataclasses
+        >>> dataclasses.replace(PRESETS["paper"], rounds=20).mutation_final
+        0.02
+    """
+
+    rounds: int = 15
+    sampling_rounds: int = 5
+    variations: int = 3
+    mutation_init: float = 0.5
+    mutation_final: float = 0.02
+    gamma: float = 0.2
+    schedule: str = "polynomial"
+    horizon: int | None = None
+    category_weight: float = 1 / 3
+    step: str = "gaussian"
+    operator: str = "random-walk"
+    selection: str = "two-stage"
+    sample_while_growing: bool = True
+    votes: int = 1
+    tilt: float = 0.0
+    tables: float = 0.0
+    by_rank: float = 0.0
+
+    def __post_init__(self) -> None:
+        validation.whole("rounds", self.rounds, least=1)
+        validation.whole("sampling_rounds", self.sampling_rounds, least=0)
+        validation.whole("variations", self.variations, least=1)
+        validation.fraction("mutation_init", self.mutation_init)
+        validation.fraction("mutation_final", self.mutation_final)
+        validation.real("gamma", self.gamma, above=0)
+        validation.one_of("schedule", self.schedule, SCHEDULES)
+        if self.horizon is not None:
+            validation.whole("horizon", self.horizon, least=self.rounds)
+        validation.real("category_weight", self.category_weight, above=0)
+        validation.one_of("step", self.step, STEPS)
+        validation.one_of("operator", self.operator, OPERATORS)
+        validation.one_of("selection", self.selection, SELECTIONS)
+        _check_votes(self.votes)
+        validation.real("tilt", self.tilt, above=-10, below=10)
+        if self.tilt and self.rounds > MOST_TILTED:
+            raise ParameterError(
+                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt, which puts "
+                f"each on the bill with its own noise. Leave out tilt, or take fewer rounds."
+            )
+        _check_help(self.tables, self.by_rank)
+        if self.tables and self.operator == "genetic":
+            raise ParameterError(
+                f"tables={self.tables:g}: for the operator 'random-walk'; 'genetic' draws values "
+                f"uniformly. Give tables no part of the budget, or take the other operator."
+            )
+
+    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:  # noqa: ARG002
+        """Return what it asks of a table with so many columns beside the label.
+
+        Args:
+            columns: The number of columns.
+            classes: The number of classes.
+            listed: How many of the columns have listed values; whatever it is.
+        """
+        tables = tables_asked(self.tables, columns, classes)
+        if not self.tilt:
+            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+        last = max(1, self.rounds - 1)
+        weights = [math.exp(self.tilt * index / last) for index in range(self.rounds)]
+        shares = [weight / sum(weights) for weight in weights]
+        votes = (
+            Part(f"{VOTES}, round {index + 1}", share, self.votes)
+            for index, share in enumerate(shares)
+        )
+        return Asked(tables, tuple(votes))
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows must be known."""
+        return self.tables > 0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """How weighted rows are fitted to all noisy measurements so far, round by round.
+
+    One pool of rows stands for the table. Each round draws candidates from it, asks for votes, and
+    fits the weights of the pool to the votes of all rounds and to tables of columns. Rows are then
+    drawn by weight and moved a little, so that the pool follows its weights.
+
+    Args:
+        rounds: Number of histograms of votes; 0 for tables alone.
+        votes: For how many of the nearest candidates a row votes.
+        tables: Which part of the budget tables of single columns take.
+        pairs: Which part tables of all pairs of columns take, where at least half of the columns
+            have listed values: these either agree or do not, and votes tell little of them.
+        by_rank: How far numbers are moved towards their ranks for distances and steps.
+        candidates: How many rows are voted on in each round; None for as many as noise allows.
+        pool: How many rows the pool has; None for a multiple of the candidates.
+        mutation_init: How far rows of the pool move in the first round.
+        mutation_final: How far they move in the last.
+        kept: Which part of the rows stays where it is.
+        category_weight: What one differing category adds to a squared distance.
+        spread: By how much the logarithm of a weight may well differ from that of an even share;
+            None for more, the more classes there are.
+        sweeps: Sweeps of the fit in each round.
+        last_sweeps: Sweeps of the last fit.
+        sharpness: To which power the share of a row's class around it multiplies its weight at the
+            end, after votes, against the blur that noise puts on labels; 0 for not at all.
+
+    Example:
+        >>> PRESETS["best"].asked(columns=3, classes=2).histograms
+        38
+    """
+
+    rounds: int = 8
+    votes: int = 4
+    tables: float = 0.1
+    pairs: float = 0.4
+    by_rank: float = 0.5
+    candidates: int | None = None
+    pool: int | None = None
+    mutation_init: float = 0.15
+    mutation_final: float = 0.04
+    kept: float = 0.5
+    category_weight: float = 1 / 3
+    spread: float | None = None
+    sweeps: int = 10
+    last_sweeps: int = 30
+    sharpness: float = 1.0
+
+    def __post_init__(self) -> None:
+        validation.whole("rounds", self.rounds, least=0)
+        _check_votes(self.votes)
+        validation.real("tables", self.tables, above=0, below=1)
+        validation.real("pairs", self.pairs, above=0, below=1, least=True)
+        if self.rounds and self.tables + self.pairs >= 1:
+            raise ParameterError(
+                f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
+                f"for the votes. Make one of them smaller, or ask for no votes by rounds=0."
+            )
+        _check_help(self.tables, self.by_rank)
+        for name in ("candidates", "pool"):
+            validation.optional(validation.whole, name, getattr(self, name), least=1)
+        for name in ("mutation_init", "mutation_final"):
+            validation.fraction(name, validation.real(name, getattr(self, name), above=0))
+        validation.fraction("kept", self.kept)
+        validation.real("category_weight", self.category_weight, above=0)
+        validation.optional(validation.real, "spread", self.spread, above=0)
+        validation.whole("sweeps", self.sweeps, least=1)
+        validation.whole("last_sweeps", self.last_sweeps, least=1)
+        validation.real("sharpness", self.sharpness, above=0, least=True)
+
+    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:
+        """Return what it asks of a table with so many columns beside the label.
+
+        Args:
+            columns: The number of columns.
+            classes: The number of classes.
+            listed: How many of the columns have listed values.
+        """
+        if not self.rounds and not columns:
+            raise ParameterError("rounds=0: a label alone has no tables of columns. Ask for votes.")
+        share = self.pairs if 2 * listed >= columns and columns < WIDE else 0.0
+        pairs = pairs_asked(share, columns)
+        if not self.rounds:
+            whole = self.tables + sum(part.share for part in pairs)
+            singles = tables_asked(self.tables, columns, classes)
+            return Asked((), scaled((*singles, *pairs), 1 / whole))
+        tables = (*tables_asked(self.tables, columns, classes), *pairs)
+        later = (self.rounds - TRIAL) * self.votes
+        if columns < WIDE or later < 1:
+            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+        repeats = math.ceil(tables[0].times / later)
+        times = self.rounds * self.votes * repeats
+        return Asked(tables, (Part(VOTES_OR_TABLES, 1.0, times),), repeats, TRIAL)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows must be known."""
+        return True
+
+
+Strategy = Evolution | Posterior
+_KINDS: dict[str, type[Evolution | Posterior]] = {"evolution": Evolution, "posterior": Posterior}
+
+
+def strategy_of(preset: Any) -> Strategy:
+    """Return the settings of a preset by its name; settings stay as they are.
+
+    Example:
+        >>> strategy_of("paper").rounds
+        15
+    """
+    if isinstance(preset, (Evolution, Posterior)):
+        return preset
+    if not isinstance(preset, str):
+        raise ParameterError(f"preset={preset!r}: expected a name, an Evolution or a Posterior.")
+    return PRESETS[validation.one_of("preset", preset, list(PRESETS))]
+
+
+def plain(strategy: Strategy) -> dict[str, Any]:
+    """Return a strategy as a file holds it.
+
+    Example:
+        >>> strategy_from(plain(PRESETS["best"])) == PRESETS["best"]
+        True
+    """
+    return {"strategy": type(strategy).__name__.lower(), **asdict(strategy)}
+
+
+def strategy_from(given: Mapping[str, Any]) -> Strategy:
+    """Return a strategy from a file."""
+    fields = dict(given)
+    name = validation.one_of("strategy", fields.pop("strategy", None), list(_KINDS))
+    return _KINDS[name](**fields)
+
+
+def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:
+    """Return the tables of single columns: one of all rows each, and one by class."""
+    if not share or not columns:
+        return ()
+    return (Part(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
+
+
+def pairs_asked(share: float, columns: int) -> tuple[Part, ...]:
+    """Return the tables of two columns each, of all pairs of them."""
+    pairs = math.comb(columns, 2)
+    return (Part(PAIRS, share, pairs),) if share and pairs else ()
+
+
+def _check_votes(votes: int) -> None:
+    validation.whole("votes", votes, least=1)
+    if votes > MOST_VOTES:
+        raise ParameterError(f"votes={votes}: expected at most {MOST_VOTES}.")
+
+
+def _check_help(tables: float, by_rank: float) -> None:
+    validation.real("tables", tables, above=0, below=1, least=True)
+    validation.fraction("by_rank", by_rank)
+    if by_rank and not tables:
+        raise ParameterError(
+            f"by_rank={by_rank:g}: ranks come from tables of columns: give tables a part of the "
+            f"budget, for example 0.1."
+        )
+
+
+PRESETS: dict[str, Strategy] = {
+    "best": Posterior(),
+    "paper": Evolution(),
+    # The code that the paper's authors published: 14 histograms, of which the first 4 are sampled
+    # from, on the schedule of 15; uniform steps; and one-hot codes of height lambda, which put
+    # two different categories at a squared distance of 2 lambda^2.
+    "reference": Evolution(
+        rounds=14,
+        sampling_rounds=4,
+        mutation_final=0.01,
+        horizon=15,
+        category_weight=2 / 9,
+        step="uniform",
+        sample_while_growing=False,
+    ),
+}

@@ -1,0 +1,301 @@
+"""Noisy counts as evidence about weighted rows, and weights fitted to them.
+
+Weights of a pool of rows, fitted to noisy counts: arithmetic on what is public already.
+
+A measurement counts rows by cell: a table of columns, or the votes of a round. With weights `w`, a
+pool predicts for each cell the weights of its rows, counted as often as they fall into it. The fit
+looks for the least
+
+    1/2 * sum over cells of precision * (target - predicted)^2
+        + pull * sum over rows of w * (log w - 1 - even)
+
+which is least squares, held back by the entropy of the weights relative to even ones. It is convex
+in the weights and, with a pull above 0, has a single minimum. There each cell has a multiplier with
+
+    log w = even + sum of the multipliers of its cells, for each row
+    pull * multiplier = precision * (target - predicted), for each cell
+
+So it is enough to look for the multipliers, which belong to the greatest value of the dual
+
+    sum over cells of (target * multiplier - pull / precision * multiplier^2 / 2) - sum of all w
+
+A sweep goes through the measurements, and moves all multipliers of one of them at a time, by
+
+    (precision * (target - predicted) - pull * multiplier) / (pull + width * precision * predicted)
+
+and by no more than 1 / width, where a row falls into `width` of its cells. For a table, where width
+is 1, that is iterative proportional fitting with a regard for noise. Many tables are met to within
+their noise after some ten sweeps, where steps that move all of them together would have to be as
+much shorter as there are tables. The minimum itself is further off: which of two counts has more
+precision shows only as multipliers grow towards it.
+
+No step lowers the dual. The weight of a row changes by e to the sum of the steps `s` of its cells,
+which by convexity is at most the mean of e^(width * s) over these. Bounded so, each cell stands
+alone. With a = pull / precision and x = width * s, a cell adds at least
+
+    a * s^2 / 2 + predicted / width * (x^2 + x + 1 - e^x)
+
+to the dual, which is nowhere below 0 as long as x is at most 1.79: hence the limit. A step that is
+cut to it would have to be longer, in the same direction, which adds still more.
+
+What was measured, as evidence about weighted rows: noisy counts, and who counts where.
+
+A measurement is a list of noisy counts of cells. Every row, private or made up, falls into a few of
+these cells by a public rule. So made-up rows with weights predict the counts, and weights can be
+fitted to them (`tabpe.evolution.evidence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.backends import native
+from tabpe.backends.nearest import LAYOUT, build_index
+from tabpe.encoding import Records
+from tabpe.evolution.marginal_prior import Table
+
+LONGEST_STEP = 1.0
+
+Cells = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Noisy counts, and which of them each row of a pool adds to.
+
+    Args:
+        cells: The cells of each row: one line for each cell that a row falls into, and one place in
+            it for each row. Cells without precision fill up.
+        targets: The noisy count of each cell.
+        precisions: One over the variance of each; 0 for a cell that says nothing.
+    """
+
+    cells: Cells
+    targets: Numbers
+    precisions: Numbers
+
+
+def fitted(
+    measured: Sequence[Counted], rows: int, *, even: float | Numbers, pull: float, sweeps: int
+) -> Numbers:
+    """Return the weights of rows after some sweeps through noisy counts, beginning with even ones.
+
+    Args:
+        measured: All that was measured, with the cells of the rows in it.
+        rows: The number of rows.
+        even: The logarithm of the weight that rows are pulled to; one for all, or for each.
+        pull: How strongly; above 0.
+        sweeps: How many sweeps to make.
+
+    Example:
+        >>> one = Counted(np.array([[0, 0, 1]], np.int32), np.array([30.0, 10.0]), np.ones(2))
+        >>> other = Counted(np.array([[0, 1, 1]], np.int32), np.array([20.0, 20.0]), np.ones(2))
+        >>> fitted([one, other], 3, even=2.5, pull=1e-6, sweeps=50).round(3)
+        array([20., 10., 10.])
+    """
+    weights = np.full(rows, np.exp(even))
+    multipliers = [np.zeros(len(each.targets)) for each in measured]
+    for _ in range(sweeps):
+        for place, each in enumerate(measured):
+            predicted = scatter(each.cells, weights, len(each.targets))
+            step = _step(each, predicted, multipliers[place], pull)
+            multipliers[place] += step
+            weights = scale(each.cells, weights, np.exp(step))
+    return weights
+
+
+def _step(each: Counted, predicted: Numbers, multiplier: Numbers, pull: float) -> Numbers:
+    width = max(len(each.cells), 1)
+    wanted = each.precisions * (each.targets - predicted) - pull * multiplier
+    step = wanted / (pull + width * each.precisions * predicted)
+    limit = LONGEST_STEP / width
+    return np.clip(step, -limit, limit)
+
+
+def scatter(cells: Cells, weights: Numbers, size: int) -> Numbers:
+    """Return the sum of the weights in each of `size` cells, added line by line, left to right.
+
+    Example:
+        >>> scatter(np.array([[0, 2], [2, 2]], dtype=np.int32), np.array([1.0, 5.0]), 3)
+        array([ 1.,  0., 11.])
+    """
+    cells = np.require(cells, np.int32, LAYOUT)
+    if native.search is not None:
+        sums: Numbers = native.search.scatter(cells, weights, size)
+        return sums
+    _check(cells, weights, size)
+    each = np.tile(weights, len(cells))
+    return np.bincount(cells.ravel(), weights=each, minlength=size).astype(np.float64, copy=False)
+
+
+def scale(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
+    """Return the weight of each row times the factors of its cells, one after the other.
+
+    Example:
+        >>> cells = np.array([[0, 2], [2, 2]], dtype=np.int32)
+        >>> scale(cells, np.array([1.0, 5.0]), np.array([2.0, 1.0, 3.0]))
+        array([ 6., 45.])
+    """
+    cells = np.require(cells, np.int32, LAYOUT)
+    if native.search is not None:
+        found: Numbers = native.search.scale(cells, weights, factors)
+        return found
+    _check(cells, weights, len(factors))
+    scaled = weights.copy()
+    for line in cells:
+        scaled *= factors[line]
+    return scaled
+
+
+def _check(cells: Cells, weights: Numbers, size: int) -> None:
+    if weights.shape != cells.shape[1:]:
+        raise ValueError("weights: expected one for each row of cells.")
+    if cells.size and not 0 <= cells.min() <= cells.max() < size:
+        raise ValueError("cells: expected places from 0 to below the number of cells.")
+
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that were made up, class by class.
+
+    Args:
+        plain: The rows.
+        seen: The same with their numbers where distances are measured, in float32.
+        classes: The class of each, ascending.
+    """
+
+    plain: Records
+    seen: Records
+    classes: Whole
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def take(self, which: NDArray[np.int64]) -> Rows:
+        """Return the rows at the given places, which ascend."""
+        return Rows(self.plain.take(which), self.seen.take(which), self.classes[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy counts of cells.
+
+    Args:
+        counts: The counts, in rows. The last one is of a cell without a meaning, for rows that
+            fall into fewer cells than others.
+        precisions: One over the variance of the noise on each; 0 for the last.
+        cells: Returns the cells that rows fall into: a line for each, a place in it for each row.
+    """
+
+    counts: Floats
+    precisions: Floats
+    cells: Callable[[Rows], Cells]
+
+    def of(self, cells: Cells) -> Counted:
+        """Return the counts with the cells of some rows."""
+        return Counted(cells, self.counts, self.precisions)
+
+
+def of_table(table: Table) -> Measurement:
+    """Return a table of columns as evidence; a row falls into one of its cells."""
+    return Measurement(
+        np.append(table.counts.ravel(), 0.0),
+        _precisions(table.counts.size, table.sigma),
+        lambda rows: table.marginal.cells(rows.plain, rows.classes)[None].astype(np.int32),
+    )
+
+
+def of_votes(
+    candidates: Sequence[Records],
+    votes: Floats,
+    sigma: float,
+    *,
+    each: int,
+    category_weight: float,
+    jobs: int = 1,
+) -> Measurement:
+    """Return votes as evidence: a row falls into the cells of its nearest candidates.
+
+    Args:
+        candidates: The candidates of each class, all different, where distances are measured.
+        votes: The noisy votes for all of them.
+        sigma: The noise on each, in rows.
+        each: For how many a row votes; for all of its class if there are fewer.
+        category_weight: What one differing category adds to a squared distance.
+        jobs: Threads that look for the nearest.
+    """
+    ends = np.cumsum([0, *map(len, candidates)])
+    found = [
+        build_index(part, category_weight, jobs=jobs) if len(part) else None for part in candidates
+    ]
+
+    def cells(rows: Rows) -> Cells:
+        voted = np.full((each, len(rows)), ends[-1], dtype=np.int32)
+        places = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
+        for label, one in enumerate(found):
+            mine = slice(places[label], places[label + 1])
+            k = min(each, len(candidates[label]))
+            if one is not None and mine.start < mine.stop:
+                seen = Records(rows.seen.numbers[mine], rows.seen.codes[mine])
+                voted[:k, mine] = ends[label] + one.nearest(seen, k).T
+        return voted
+
+    return Measurement(np.append(votes, 0.0), _precisions(len(votes), sigma), cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All measurements, and where the rows of a pool fall in them.
+
+    Args:
+        measurements: The measurements.
+        cells: The cells of the rows in each.
+    """
+
+    measurements: tuple[Measurement, ...]
+    cells: tuple[Cells, ...]
+
+    @staticmethod
+    def about(rows: Rows, measurements: Sequence[Measurement]) -> Evidence:
+        """Return measurements with the cells of some rows."""
+        return Evidence(tuple(measurements), tuple(one.cells(rows) for one in measurements))
+
+    @property
+    def counted(self) -> list[Counted]:
+        """All counts with the cells of the rows."""
+        return [one.of(cells) for one, cells in zip(self.measurements, self.cells, strict=True)]
+
+    def moved(self, rows: Rows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
+        """Return the same about other rows.
+
+        Args:
+            rows: The rows.
+            origins: The row that each one was before.
+            moves: Which of them are not where they were before.
+        """
+        where = np.flatnonzero(moves)
+        fresh = rows.take(where)
+        moved = []
+        for one, before in zip(self.measurements, self.cells, strict=True):
+            cells = np.take(before, origins, axis=1)
+            cells[:, where] = one.cells(fresh)
+            moved.append(cells)
+        return Evidence(self.measurements, tuple(moved))
+
+    def with_more(self, measurement: Measurement, rows: Rows) -> Evidence:
+        """Return all of it and one more measurement."""
+        more = measurement.cells(rows)
+        return Evidence((*self.measurements, measurement), (*self.cells, more))
+
+
+def _precisions(cells: int, sigma: float) -> Floats:
+    return np.append(np.full(cells, sigma**-2.0), 0.0)

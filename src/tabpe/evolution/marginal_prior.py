@@ -1,0 +1,427 @@
+"""`MarginalPrior`: what noisy 1-way marginals say about where rows lie.
+
+The cells in which columns are counted: as many as the noise lets one tell apart.
+
+`Guide`: what noisy tables of single columns say about where rows lie.
+
+The tables count the cells of each column, over all rows and by class. They are noisy already, so
+everything here is post-processing. A guide says how many rows each class has, draws rows whose
+columns are independent given the class, and spreads columns of numbers by their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encoding import Encoder, Records, Space
+from tabpe.encoding.marginals import ListAxis, Marginal, NumberAxis, axis_of, class_axis
+from tabpe.encoding.records import Codes
+from tabpe.encoding.voting_space import Warp
+from tabpe.schema.schema import RARE
+
+MOST_BINS = 32
+# Of a table of two columns. By class it may have a few times as many: noise on a cell is the same.
+FEWEST_OF_PAIR, MOST_OF_PAIR, BY_CLASS = 16, 1024, 4
+# Of a column of very many listed values, neighbours in the list share a cell of a pair.
+MOST_LISTED = 64
+# The same by class: every class has noise of its own on each cell, which takes time to draw.
+MOST_LISTED_BY_CLASS = 4096
+# An average cell holds at least this many times the noise on it.
+ABOVE_NOISE = 2.0
+_FEWEST, _FEWEST_BY_CLASS = 4, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How single columns are counted.
+
+    Args:
+        fine: The cells of each column over all rows: numbers, then codes.
+        coarse: The cells of each column by class, which are groups of the fine ones.
+        groups: For each column the coarse cell of every fine one.
+        classes: The class of a row; None if columns are not counted by class.
+    """
+
+    fine: tuple[NumberAxis | ListAxis, ...]
+    coarse: tuple[NumberAxis | ListAxis, ...]
+    groups: tuple[NDArray[np.int64], ...]
+    classes: ListAxis | None
+
+    @property
+    def overall(self) -> list[Marginal]:
+        """The tables of all rows."""
+        return [Marginal((axis,)) for axis in self.fine]
+
+    @property
+    def by_class(self) -> list[Marginal]:
+        """The tables by class, if there are any."""
+        if self.classes is None:
+            return []
+        return [Marginal((self.classes, axis)) for axis in self.coarse]
+
+
+def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> Bins:
+    """Return cells that hold more rows than noise, by public and noisy facts alone.
+
+    Args:
+        encoder: Encodes the rows.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on each cell.
+        by_class: Whether columns are counted by class as well.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
+        >>> bins = bins_of(encoder, rows=1000, sigma=50, by_class=True)
+        >>> bins.fine[0].size, bins.coarse[0].size
+        (10, 5)
+    """
+    above_noise = rows / (ABOVE_NOISE * sigma)
+    most = _held(above_noise, _FEWEST)
+    most_by_class = _held(above_noise / encoder.class_count, _FEWEST_BY_CLASS)
+    names = [column.name for column in (*encoder.numeric, *encoder.categorical)]
+    fine = tuple(axis_of(encoder, name, most=most) for name in names)
+    groups = tuple(_groups(axis, most_by_class) for axis in fine)
+    return Bins(
+        fine,
+        tuple(map(_coarser, fine, groups)),
+        groups,
+        class_axis(encoder) if by_class else None,
+    )
+
+
+def pairs_of(bins: Bins, rows: float, sigma: float) -> list[Marginal]:
+    """Return a table of each pair of columns, in cells that hold more rows than noise.
+
+    Listed values stay apart, unless there are very many; bins of numbers join where there would be
+    too many cells. A table is by class as well where that does not make too many of them.
+
+    Args:
+        bins: How single columns are counted.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on each cell.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer, Schema
+        >>> columns = Integer("age", 0, 99), Integer("weight", 0, 200), Boolean("ill")
+        >>> encoder = Encoder(Schema(columns, label="ill"))
+        >>> bins = bins_of(encoder, rows=10_000, sigma=50, by_class=True)
+        >>> pairs_of(bins, rows=10_000, sigma=50)[0].shape
+        (2, 10, 10)
+    """
+    most = int(min(max(rows / (ABOVE_NOISE * sigma), FEWEST_OF_PAIR), MOST_OF_PAIR))
+    return [_pair(*pair, bins.classes, most) for pair in combinations(bins.fine, 2)]
+
+
+def _pair(
+    one: NumberAxis | ListAxis, other: NumberAxis | ListAxis, classes: ListAxis | None, most: int
+) -> Marginal:
+    if one.size * other.size > most:
+        even = isqrt(most)
+        sides = _joined(one, other, even, most), _joined(other, one, even, most)
+    else:
+        sides = one, other
+    pair = Marginal(sides)
+    if classes is None or classes.size * pair.size > BY_CLASS * most:
+        return pair
+    return Marginal((classes, *sides))
+
+
+def _joined(
+    axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
+) -> NumberAxis | ListAxis:
+    """Return an axis with fewer bins: what listed values leave it, or else an even part."""
+    if isinstance(axis, ListAxis):
+        return _coarser(axis, _joined_values(axis, MOST_LISTED))
+    left = most // other.size if isinstance(other, ListAxis) else even
+    return _coarser(axis, _groups(axis, max(left, _FEWEST)))
+
+
+def _held(cells: float, fewest: int) -> int:
+    return int(min(MOST_BINS, max(fewest, cells)))
+
+
+def _groups(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
+    """Return the coarse cell of each cell: neighbouring bins join, as do very many values."""
+    if isinstance(axis, ListAxis):
+        return _joined_values(axis, MOST_LISTED_BY_CLASS)
+    coarse = min(axis.bins, most)
+    joined = np.arange(axis.bins) * coarse // axis.bins
+    return np.append(joined, coarse) if axis.nullable else joined
+
+
+def _joined_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
+    """Return a cell for each value of a list: its own, or that of its neighbours too."""
+    return np.arange(axis.size) * min(axis.size, most) // axis.size
+
+
+def _coarser(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
+    if isinstance(axis, ListAxis):
+        return replace(axis, groups=tuple(groups.tolist()))
+    begins = np.flatnonzero(np.diff(groups[: axis.bins])) + 1
+    cuts, edges = np.array(axis.cuts), np.array(axis.edges)
+    return NumberAxis(
+        axis.name,
+        axis.place,
+        tuple(cuts[begins - 1].tolist()),
+        (axis.edges[0], *edges[begins].tolist(), axis.edges[-1]),
+        axis.nullable,
+    )
+
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+# A cell that noise hides gets this part of an even share, so that no value is ruled out.
+_EVEN = 1e-3
+# In each column a class takes this part from all rows, for what its own small table misses.
+_COMMON = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Noisy counts of the cells of a marginal.
+
+    Args:
+        marginal: Whose cells they are.
+        counts: The counts, in its shape.
+        sigma: The noise on each of them, in rows.
+    """
+
+    marginal: Marginal
+    counts: Floats
+    sigma: float
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as its tables show it.
+
+    Args:
+        axis: Its cells.
+        overall: The chance of each cell over all rows.
+        chances: The chance of each cell in each class: classes x cells.
+    """
+
+    axis: NumberAxis | ListAxis
+    overall: Floats
+    chances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """Where rows lie, by noisy tables of single columns.
+
+    Args:
+        sizes: The estimated number of rows of each class.
+        columns: The columns of a record: numbers, then codes.
+        spaces: Where the rows of each class may lie.
+        tables: What all of it follows from.
+        lifted: How many times as many rows of a pool each class has as its share says; None for
+            once.
+    """
+
+    sizes: Floats
+    columns: tuple[Column, ...]
+    spaces: tuple[Space, ...]
+    tables: tuple[Table, ...]
+    lifted: Floats | None = None
+
+    @cached_property
+    def lift(self) -> Floats:
+        """How many times as many rows of a pool each class has as its share says."""
+        return np.ones(len(self.sizes)) if self.lifted is None else self.lifted
+
+    @cached_property
+    def mean_lift(self) -> float:
+        """The mean of that over all rows."""
+        return float((self.sizes * self.lift).sum()) / self.rows
+
+    @property
+    def rows(self) -> float:
+        """The estimated number of rows."""
+        return float(self.sizes.sum())
+
+    @cached_property
+    def numbers(self) -> tuple[Column, ...]:
+        """The columns of numbers."""
+        return self.columns[: len(self.spaces[0].low)]
+
+    @cached_property
+    def codes(self) -> tuple[Column, ...]:
+        """The columns of listed values."""
+        return self.columns[len(self.spaces[0].low) :]
+
+    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
+        """Return a row for each class given; its columns are independent of each other."""
+        return Records(self.draw_numbers(classes, rng), self.draw_codes(classes, rng))
+
+    def draw_numbers(self, classes: Whole, rng: np.random.Generator) -> Floats:
+        """Return numbers for each class given; NaN for a null."""
+        numbers = np.empty((len(classes), len(self.numbers)))
+        for place, column in enumerate(self.numbers):
+            ends = _ends(column.axis, self.spaces[0].steps[place])
+            cells = _cells(column, classes, rng)
+            bins = np.minimum(cells, len(ends) - 2)
+            drawn = ends[bins] + rng.random(len(cells)) * np.diff(ends)[bins]
+            numbers[:, place] = np.where(cells == bins, drawn, np.nan)
+        return self.projected(numbers, classes)
+
+    def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
+        """Return listed values for each class given."""
+        codes = np.empty((len(classes), len(self.codes)), dtype=self.spaces[0].code_type)
+        for place, column in enumerate(self.codes):
+            codes[:, place] = _cells(column, classes, rng)
+        return codes
+
+    def projected(self, numbers: Floats, classes: Whole) -> Floats:
+        """Return numbers moved to where rows of their class may lie."""
+        moved = np.empty_like(numbers)
+        for label, space in enumerate(self.spaces):
+            mine = classes == label
+            moved[mine] = space.project(numbers[mine])
+        return moved
+
+    def warp(self, by_rank: float) -> Warp:
+        """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
+        edges = tuple(np.array([0.0, *_cuts(c.axis), 1.0]) for c in self.numbers)
+        ranks = (
+            _ranks(c.overall[: len(ends) - 1]) for c, ends in zip(self.numbers, edges, strict=True)
+        )
+        places = (
+            by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
+        )
+        return Warp(edges, tuple(places))
+
+
+def guide_of(
+    encoder: Encoder,
+    bins: Bins,
+    tables: Sequence[Table],
+    sizes: Floats,
+    sigma: float,
+    *,
+    rare: Sequence[float] = (),
+) -> Guide:
+    """Return what tables of columns say.
+
+    Args:
+        encoder: Encodes the rows.
+        bins: The cells of each column.
+        tables: The table of each column over all rows and then, if there are classes, by class.
+        sizes: The declared or noisy number of rows of each class.
+        sigma: The noise on each of them; 0 if they are declared.
+        rare: How many rows each of the classes has that share the last one, if any do.
+    """
+    width = len(bins.fine)
+    overall, by_class = tables[:width], tables[width:]
+    if sigma > 0:
+        sizes = _refined(sizes, sigma, by_class)
+    columns = []
+    for place, fine in enumerate(bins.fine):
+        shares = _shares(overall[place].counts, sizes.sum())
+        chances = np.tile(shares, (len(sizes), 1))
+        if by_class:
+            chances = _by_class(shares, by_class[place].counts, sizes, bins.groups[place])
+        if isinstance(fine, NumberAxis):
+            inside = zip(chances, encoder.spaces, strict=True)
+            chances = np.stack([_within(row, fine, space) for row, space in inside])
+        columns.append(Column(fine, shares, chances))
+    if rare:
+        columns.append(_of_rare(np.array(rare), len(encoder.categorical), sizes))
+    return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
+
+
+def projected(counts: Floats, total: float) -> Floats:
+    """Return the nearest counts without negative ones that add up to `total`.
+
+    Example:
+        >>> projected(np.array([6.0, 3.0, -2.0]), 7.0)
+        array([5., 2., 0.])
+    """
+    falling = np.sort(counts)[::-1]
+    over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    last = np.flatnonzero(falling > over)[-1]
+    nearest: Floats = np.maximum(counts - over[last], 0.0)
+    return nearest
+
+
+def _refined(sizes: Floats, sigma: float, by_class: Sequence[Table]) -> Floats:
+    """Return the mean of all that says how many rows a class has, by its precision."""
+    weights = [1 / sigma**2, *(1 / (t.counts.shape[1] * t.sigma**2) for t in by_class)]
+    found = [sizes, *(table.counts.sum(axis=1) for table in by_class)]
+    mean = np.average(np.stack(found), axis=0, weights=weights)
+    return projected(mean, max(float(mean.sum()), 1.0))
+
+
+def _shares(counts: Floats, total: float) -> Floats:
+    likely: Floats = projected(counts, total) + _EVEN * total / len(counts)
+    return likely / float(likely.sum())
+
+
+def _by_class(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
+    """Return the chances in each class: its own for groups of cells, those of all within them."""
+    coarse = np.bincount(groups, shares)
+    own = np.stack(
+        [projected(row, max(size, 1.0)) for row, size in zip(counts, sizes, strict=True)]
+    )
+    own = (1 - _COMMON) * own / own.sum(axis=1, keepdims=True) + _COMMON * coarse
+    fine: Floats = own[:, groups] * (shares / coarse[groups])
+    fine /= fine.sum(axis=1, keepdims=True)
+    return fine
+
+
+def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
+    """Return the chances of cells that a class can reach: a numeric label has bounds in each."""
+    reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.place]) & (
+        np.array([0.0, *axis.cuts]) <= space.high[axis.place]
+    )
+    if axis.nullable:
+        missing = space.missing[axis.place]
+        reached = np.append(reached & (missing < 1), missing > 0)
+    inside = np.where(reached, chances, 0.0)
+    return inside / inside.sum() if inside.sum() > 0 else chances
+
+
+def _of_rare(counts: Floats, place: int, sizes: Floats) -> Column:
+    """Return the code that tells rare classes apart; in a class of its own a row has the first."""
+    axis = ListAxis(RARE, place, tuple(range(len(counts))))
+    chances = np.zeros((len(sizes), len(counts)))
+    chances[:-1, 0] = 1.0
+    chances[-1] = _shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
+    return Column(axis, sizes @ chances / sizes.sum(), chances)
+
+
+def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
+    """Return where cells begin and end. On a grid every value has a whole step around it."""
+    half = 0.5 / steps if steps else 0.0
+    return np.array([-half, *_cuts(axis), 1 + half])
+
+
+def _ranks(shares: Floats) -> Floats:
+    """Return which part of all numbers lies below each end of a bin."""
+    below = np.cumsum(shares / max(shares.sum(), np.finfo(np.float64).tiny))
+    return np.array([0.0, *np.minimum(below[:-1], 1.0), 1.0])
+
+
+def _cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:
+    return axis.cuts if isinstance(axis, NumberAxis) else ()
+
+
+def _cells(column: Column, classes: Whole, rng: np.random.Generator) -> Whole:
+    """Draw a cell for each class given."""
+    lots = rng.random(len(classes))
+    cells = np.empty(len(classes), dtype=np.int64)
+    for label, chances in enumerate(column.chances):
+        mine = np.flatnonzero(classes == label)
+        ends = np.cumsum(chances)
+        cells[mine] = np.searchsorted(ends, lots[mine] * ends[-1], side="right")
+    last = column.chances.shape[1] - 1
+    return cells.clip(max=last)

@@ -1,0 +1,553 @@
+"""The posterior strategy: one weighted pool of rows, fitted to all noisy measurements so far.
+
+How many rows there are of each kind, and why.
+
+A floor for small classes: at least so many rows of each, whatever its share is.
+
+Public arithmetic: sizes follow from declared shares or noisy counts, and from the floor.
+
+Labels made clear again where noise has blurred them.
+
+Every class of a pool is fitted to noisy votes of its own, so noise puts a little of each class
+where rows are of others. What is left of a class among its own kind is more likely right than what
+is left of it among others; so the weight of a row is multiplied by the share that its class has
+among the rows around it, or by a power of that. Then a few sweeps of the fit put right what that
+has changed in the tables.
+
+It is a guess about what noise did. Where labels are a matter of chance a power of 1 makes them more
+certain than they are (`python -m bench.sharpness`); classifiers gain all the same.
+
+A pool is made of noisy measurements alone, and this reads nothing else: it is post-processing.
+
+A round draws candidates from the pool by weight and asks for votes. What the votes say is never
+forgotten: the pool is drawn anew by weight and moved a little, and its weights are fitted to the
+votes of all rounds and to the tables of columns (`tabpe.evolution.evidence`). At the end labels are
+sharpened (`tabpe.evolution.posterior`), and rows are drawn from it.
+
+Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+already; everything else is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.backends.nearest import build_index, first_equals
+from tabpe.encoding import Records
+from tabpe.evolution.config import Posterior
+from tabpe.evolution.evidence import Counted, Evidence, Rows, fitted, of_table, of_votes, scatter
+from tabpe.evolution.marginal_prior import Guide
+from tabpe.evolution.private_evolution import Evolved, Vote, systematic
+from tabpe.evolution.proposals import Guided
+from tabpe.measurement import Measured
+
+
+def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> list[int]:
+    """Split `total` in proportion to `weights`, by largest remainder; ties to the lowest index.
+
+    Weights below 0, which noise can make, count as 0; if none is above 0 all are equal.
+
+    Example:
+        >>> apportion(10, [3, 3, 1, -2])
+        [4, 4, 2, 0]
+        >>> apportion(3, [0, 0])
+        [2, 1]
+    """
+    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0)
+    if positive.sum() <= 0:
+        positive = np.ones(len(positive))
+    quota = total * (positive / positive.sum())
+    sizes = np.floor(quota).astype(np.int64)
+    left = total - int(sizes.sum())
+    sizes[np.argsort(sizes - quota, kind="stable")[:left]] += 1
+    return [int(size) for size in sizes]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many rows there are of each kind.
+
+    Args:
+        candidates: Voted on in a round.
+        pool: Stand for the table.
+        rows: Come out.
+    """
+
+    candidates: int
+    pool: int
+    rows: int
+
+
+# A candidate gets about this many votes for each of their noise, and for the root of each row's.
+SIGNAL = 0.35
+# More candidates than this made nothing better, and cost time in proportion. Many classes, which
+# share them, need more.
+MOST_CANDIDATES, MOST_BY_CLASS, MOST_EVER = 4000, 600, 16_000
+FEWEST_BY_CLASS = 4
+# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate, and
+# half as many for each of those that only many classes need.
+POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
+# The cells of all rows of the pool in all measurements: 4 bytes each.
+MOST_CELLS = 12_000_000
+
+
+def extent_of(
+    config: Posterior, *, rows: float, sigma: float, classes: int, tables: int, size: int
+) -> Extent:
+    """Return how many candidates and rows of the pool a table needs.
+
+    Args:
+        config: The settings.
+        rows: The number of rows, declared or noisy.
+        sigma: The noise on votes.
+        classes: The number of classes.
+        tables: The number of tables of columns.
+        size: How many rows come out.
+
+    Example:
+        >>> extent_of(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
+        Extent(candidates=1818, pool=32000, rows=7000)
+    """
+    likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
+    most = min(max(MOST_CANDIDATES, MOST_BY_CLASS * classes), MOST_EVER)
+    candidates = int(min(max(likely, FEWEST_BY_CLASS * classes), most))
+    candidates = config.candidates or candidates
+    usual = min(candidates, MOST_CANDIDATES)
+    pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * (usual + candidates) // 2)
+    width = tables + config.rounds * config.votes
+    return Extent(candidates, config.pool or min(pool, MOST_CELLS // width), size)
+
+
+def spread_of(config: Posterior, classes: int) -> float:
+    """Return by how much the logarithm of a weight may well differ from that of an even share.
+
+    The more classes there are, the smaller the part of all possible rows in which one of them lies,
+    and the more weights in it differ from those elsewhere. The root of half of their number is
+    what Artificial Characters and made-up tables of 2 and of 20 classes had in common.
+
+    Example:
+        >>> spread_of(Posterior(), classes=2), spread_of(Posterior(), classes=18)
+        (1.0, 3.0)
+    """
+    return config.spread or max(1.0, math.sqrt(classes / 2))
+
+
+# A pool has so many rows of a class for each of the floor, to choose from.
+POOL_BY_ROW = 8
+
+Floats = NDArray[np.float64]
+
+
+def with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> list[int]:
+    """Split `total` in proportion to `weights`, with at least `floor` for each weight above 0.
+
+    What the floor takes is taken from all others, in proportion. If no weight is above 0 all are
+    equal. If there is not enough for the floor, all that have one get as much.
+
+    Example:
+        >>> with_floor(100, [900, 80, 20, 0], floor=10)
+        [80, 10, 10, 0]
+        >>> with_floor(100, [900, 80, 20, 0], floor=20)
+        [60, 20, 20, 0]
+        >>> with_floor(100, [900, 80, 20, 0], floor=0)
+        [90, 8, 2, 0]
+    """
+    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
+    if not positive.any():
+        positive = np.ones(len(positive))
+    present = positive > 0
+    floor = min(floor, total // int(present.sum()))
+    low = np.zeros(len(positive), dtype=bool)
+    while True:
+        sizes = np.where(low, floor, 0)
+        sizes[~low] = apportion(total - int(sizes.sum()), positive[~low])
+        below = present & ~low & (sizes < floor)
+        if not below.any():
+            return [int(size) for size in sizes]
+        low |= below
+
+
+def lifted(guide: Guide, pool: int, floor: int) -> Guide:
+    """Return a guide by which small classes have more rows of a pool, to choose from.
+
+    Args:
+        guide: Says how many private rows each class has.
+        pool: How many rows the pool has.
+        floor: The fewest rows of a class that come out; 0 for no floor.
+
+    Example:
+        >>> guide = Guide(np.array([990.0, 10.0]), (), (), ())
+        >>> lifted(guide, pool=1000, floor=5).lift.round(2)
+        array([0.97, 4.  ])
+    """
+    if not floor:
+        return guide
+    rows = np.array(with_floor(pool, guide.sizes, POOL_BY_ROW * floor))
+    shares = pool * guide.sizes / guide.rows
+    lift = np.divide(rows, shares, out=np.ones(len(rows)), where=(rows > 0) & (shares > 0))
+    return replace(guide, lifted=lift)
+
+
+# More of them made no difference.
+AROUND = 7
+# The rows around a row are looked for among so many draws: two for each row that votes tell apart.
+DRAWS_BY_CANDIDATE, FEWEST_DRAWS = 2, 8000
+# What a class counts for before anything is known of the rows around.
+_BEFORE = 0.5
+
+
+Whole = NDArray[np.int64]
+
+
+def draws_of(candidates: int) -> int:
+    """Return how many draws stand for the rows around.
+
+    Example:
+        >>> draws_of(1000), draws_of(12_000)
+        (8000, 24000)
+    """
+    return max(FEWEST_DRAWS, DRAWS_BY_CANDIDATE * candidates)
+
+
+def agreement(
+    rows: Rows, drawn: Whole, category_weight: float, *, around: int = AROUND, jobs: int = 1
+) -> Floats:
+    """Return, for each row, which part of the drawn rows around it are of its class.
+
+    A row itself does not count, however often it was drawn.
+
+    Args:
+        rows: Rows that were made up.
+        drawn: The places of some of them, ascending; those of one that counts more, several times.
+        category_weight: What one differing category adds to a squared distance.
+        around: How many of the nearest are around a row.
+        jobs: Threads that look for the nearest.
+
+    Example:
+        >>> from tabpe.encoding import Records
+        >>> places = np.array([[0.1], [0.2], [0.3], [0.79], [0.8], [0.9]], dtype=np.float32)
+        >>> records = Records(places, np.empty((6, 0), dtype=np.uint8))
+        >>> rows = Rows(records, records, np.array([0, 0, 0, 0, 1, 1]))
+        >>> agreement(rows, np.arange(6), category_weight=1 / 3, around=1)
+        array([0.75, 0.75, 0.75, 0.25, 0.25, 0.75])
+    """
+    others, times = np.unique(drawn, return_counts=True)
+    found = build_index(rows.seen.take(others), category_weight, jobs=jobs)
+    near = found.nearest(rows.seen, min(around + 1, len(others)))
+    counted = times[near] * (others[near] != np.arange(len(rows))[:, None])
+    alike = rows.classes[others][near] == rows.classes[:, None]
+    share: Floats = (np.sum(counted * alike, axis=1) + _BEFORE) / (counted.sum(axis=1) + 1.0)
+    return share
+
+
+# Votes whose squared distance from what was foretold is more than this many variances of their
+# noise do not lie there by chance.
+SURPRISING = 3.0
+# Votes that a fit to earlier ones foretells have at most this part of the first surprise.
+LESS_SURPRISING = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Rows that stand for the table, each with a weight.
+
+    Args:
+        rows: The rows, class by class.
+        weights: How many private rows each stands for.
+        evidence: What was measured, and where the rows fall in it.
+    """
+
+    rows: Rows
+    weights: Floats
+    evidence: Evidence
+
+
+def fit_posterior(
+    terrain: Guided,
+    config: Posterior,
+    vote: Vote,
+    *,
+    extent: Extent,
+    normalised: bool,
+    seed: int,
+    trial: int = 0,
+    floor: int = 0,
+    jobs: int = 1,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> Evolved:
+    """Fit a pool of rows to noisy votes and tables, and draw rows from it.
+
+    Args:
+        terrain: Where rows are made up.
+        config: The settings.
+        vote: Returns the noisy votes for the candidates of each class; called once a round, with
+            its number.
+        extent: How many candidates, rows of the pool and rows that come out.
+        normalised: Whether votes do not add up to rows, like those of users: then each histogram
+            says only how rows are divided.
+        seed: Drives the random choices here, and none of the noise.
+        trial: After how many rounds to end without a row if votes do not help; 0 for never.
+        floor: The fewest rows of a class that come out, if it has any; 0 for its share.
+        jobs: Threads that look for the nearest candidates; rows are the same for any number.
+        on_round: Called with the number of rounds done, before each round.
+    """
+    terrain = replace(terrain, guide=lifted(terrain.guide, extent.pool, floor))
+    pool = _first_pool(terrain, config, extent, _generator(seed, 0))
+    history = []
+    for index in range(config.rounds):
+        on_round(index)
+        rng = _generator(seed, index + 1)
+        candidates = _candidates(pool, extent.candidates, config.votes, terrain, rng)
+        measured = vote(candidates, index)
+        votes = _votes(candidates, measured, terrain.guide, config, normalised=normalised)
+        found = of_votes(
+            candidates,
+            *votes,
+            each=config.votes,
+            category_weight=config.category_weight,
+            jobs=jobs,
+        )
+        pool = _resampled(pool, terrain, config, index, rng)
+        pool = Pool(pool.rows, pool.weights, pool.evidence.with_more(found, pool.rows))
+        history.append(_record(index, config, candidates, measured, _surprise(pool)))
+        if index + 1 == trial and not votes_help(history):
+            return Evolved([], history, votes_help=False)
+        pool = _fitted(pool, terrain.guide, config, extent, last=index + 1 == config.rounds)
+    rng = _generator(seed, config.rounds + 1)
+    pool = _sharpened(pool, terrain.guide, config, extent, rng, jobs=jobs)
+    chosen = _drawn(pool, terrain.guide, extent.rows, floor, rng)
+    return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
+
+
+def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a pool that was fitted to votes foretells later ones clearly better.
+
+    Where it does, the surprise falls from round to round, down to the noise. In very many columns
+    the nearest candidate is hardly nearer than others, so that votes for some say nothing about
+    votes for others: the surprise stays.
+
+    Example:
+        >>> votes_help([{"surprise": 5.2}, {"surprise": 3.8}])
+        True
+        >>> votes_help([{"surprise": 42.0}, {"surprise": 60.0}])
+        False
+    """
+    first, last = history[0]["surprise"], history[-1]["surprise"]
+    return bool(last < LESS_SURPRISING * first or last < SURPRISING)
+
+
+def mutation_rate(config: Posterior, index: int) -> float:
+    """Return how far rows move in a round: from the first rate to the last by equal factors.
+
+    Example:
+        >>> config = Posterior(rounds=3, mutation_init=0.16, mutation_final=0.04)
+        >>> [round(mutation_rate(config, index), 2) for index in range(3)]
+        [0.16, 0.08, 0.04]
+    """
+    progress = index / max(config.rounds - 1, 1)
+    return float(config.mutation_init * (config.mutation_final / config.mutation_init) ** progress)
+
+
+def _first_pool(
+    terrain: Guided, config: Posterior, extent: Extent, rng: np.random.Generator
+) -> Pool:
+    guide = terrain.guide
+    classes = systematic(guide.sizes * guide.lift, extent.pool, rng)
+    rows = _rows(terrain, terrain.drawn(classes, rng), classes)
+    evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
+    pool = Pool(rows, _even(rows, guide), evidence)
+    return _fitted(pool, guide, config, extent, last=not config.rounds)
+
+
+def _even(rows: Rows, guide: Guide) -> Floats:
+    """Return the weights of an even pool: the more rows a class has in it, the less each weighs."""
+    by_class: Floats = guide.rows / len(rows) * (guide.mean_lift / guide.lift)
+    return by_class[rows.classes]
+
+
+def _drawn(pool: Pool, guide: Guide, size: int, floor: int, rng: np.random.Generator) -> Whole:
+    """Return the places of the rows that come out, by weight; class by class if with a floor."""
+    if not floor:
+        return systematic(pool.weights, size, rng)
+    ends = np.searchsorted(pool.rows.classes, np.arange(len(guide.sizes) + 1))
+    sizes = with_floor(size, np.where(np.diff(ends) > 0, guide.sizes, 0.0), floor)
+    parts = [(*span, rows) for span, rows in zip(pairwise(ends), sizes, strict=True) if rows]
+    return np.concatenate([a + systematic(pool.weights[a:b], rows, rng) for a, b, rows in parts])
+
+
+def _candidates(
+    pool: Pool, size: int, votes: int, terrain: Guided, rng: np.random.Generator
+) -> list[Records]:
+    """Draw different candidates by weight; small classes get more, for a row has several votes."""
+    chosen = np.unique(systematic(pool.weights, size, rng))
+    candidates = []
+    for label in range(len(terrain.guide.sizes)):
+        mine = np.flatnonzero(pool.rows.classes == label)
+        drawn = chosen[pool.rows.classes[chosen] == label]
+        if len(drawn) < votes:
+            drawn = np.union1d(drawn, rng.permutation(mine)[:votes])
+        seen = pool.rows.seen.take(drawn)
+        first = first_equals(seen)
+        candidates.append(seen.take(np.flatnonzero(first == np.arange(len(seen)))))
+    return candidates
+
+
+def _votes(
+    candidates: Sequence[Records],
+    measured: Measured,
+    guide: Guide,
+    config: Posterior,
+    *,
+    normalised: bool,
+) -> tuple[Floats, float]:
+    """Return noisy votes and the noise on them, in rows."""
+    votes = np.concatenate(measured.values) / measured.scale
+    if not normalised:
+        return votes, measured.sigma
+    most = [min(config.votes, len(part)) for part in candidates]
+    unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
+    return unit * votes, unit * measured.sigma
+
+
+def _resampled(
+    pool: Pool, terrain: Guided, config: Posterior, index: int, rng: np.random.Generator
+) -> Pool:
+    """Draw a pool of even weights from the pool, and move copies and a part of the others."""
+    lift = terrain.guide.lift[pool.rows.classes]
+    origins = systematic(pool.weights * lift, len(pool.rows), rng)
+    moves = rng.random(len(origins)) >= config.kept
+    moves[1:] |= origins[1:] == origins[:-1]
+    rows = _moved(pool.rows.take(origins), moves, mutation_rate(config, index), terrain, rng)
+    return Pool(rows, _even(rows, terrain.guide), pool.evidence.moved(rows, origins, moves))
+
+
+def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
+    return _reweighed(
+        pool,
+        _even(pool.rows, guide),
+        pool.evidence.counted,
+        guide,
+        pull=_pull(guide, config, extent),
+        sweeps=config.last_sweeps if last else config.sweeps,
+    )
+
+
+def _sharpened(
+    pool: Pool,
+    guide: Guide,
+    config: Posterior,
+    extent: Extent,
+    rng: np.random.Generator,
+    *,
+    jobs: int,
+) -> Pool:
+    """Give less weight to rows among those of other classes, as far as the tables allow it."""
+    if not (config.sharpness and config.rounds and len(guide.sizes) > 1):
+        return pool
+    drawn = systematic(pool.weights, draws_of(extent.candidates), rng)
+    share = agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
+    sharper = _of_size(pool.weights * share**config.sharpness, pool.rows.classes, guide.sizes)
+    tables = pool.evidence.counted[: len(guide.tables)]
+    pull = _pull(guide, config, extent)
+    return _reweighed(pool, sharper, tables, guide, pull=pull, sweeps=config.sweeps)
+
+
+def _reweighed(
+    pool: Pool,
+    weights: Floats,
+    measured: Sequence[Counted],
+    guide: Guide,
+    *,
+    pull: float,
+    sweeps: int,
+) -> Pool:
+    """Return the pool with weights that are fitted to measurements, and near to those given."""
+    even = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
+    found = fitted(measured, len(pool.rows), even=even, pull=pull, sweeps=sweeps)
+    return Pool(pool.rows, _of_size(found, pool.rows.classes, guide.sizes), pool.evidence)
+
+
+def _pull(guide: Guide, config: Posterior, extent: Extent) -> float:
+    """Return how strongly weights are held to what they were.
+
+    The weight of a row may well differ from that by a factor of e^spread. It is held to it as if by
+    one cell of a histogram of votes, which is where it is least certain.
+    """
+    return extent.candidates / (guide.rows * spread_of(config, len(guide.sizes)) ** 2)
+
+
+def _of_size(weights: Floats, classes: Whole, sizes: Floats) -> Floats:
+    """Return weights of which each class adds up to its declared or estimated size."""
+    totals = np.bincount(classes, weights, minlength=len(sizes))
+    grown: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[classes]
+    return grown
+
+
+def _surprise(pool: Pool) -> float:
+    """Return how far the last votes are from what the pool predicted, in variances of the noise.
+
+    About 1 if the pool is right. It is free: both are known already.
+    """
+    last = pool.evidence.counted[-1]
+    predicted = scatter(last.cells, pool.weights, len(last.targets))
+    return float(((last.targets - predicted) ** 2 * last.precisions)[:-1].mean())
+
+
+def _record(
+    index: int,
+    config: Posterior,
+    candidates: Sequence[Records],
+    measured: Measured,
+    surprise: float,
+) -> dict[str, Any]:
+    noisy = np.concatenate(measured.values)
+    return {
+        "round": index + 1,
+        "selection": "posterior",
+        "mutation_rate": mutation_rate(config, index),
+        "sigma": measured.sigma,
+        "population": sum(map(len, candidates)),
+        "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
+        "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
+        "surprise": surprise,
+    }
+
+
+def _rows(terrain: Guided, plain: Records, classes: Whole) -> Rows:
+    return Rows(plain, terrain.seen(plain), classes)
+
+
+def _moved(
+    rows: Rows,
+    moves: NDArray[np.bool_],
+    rate: float,
+    terrain: Guided,
+    rng: np.random.Generator,
+) -> Rows:
+    where = np.flatnonzero(moves)
+    classes = rows.classes[where]
+    fresh = terrain.stepped(rows.plain.take(where), classes, rate, rng)
+    seen = _replaced(rows.seen, where, terrain.seen(fresh))
+    return Rows(_replaced(rows.plain, where, fresh), seen, rows.classes)
+
+
+def _replaced(rows: Records, where: Whole, others: Records) -> Records:
+    numbers, codes = rows.numbers.copy(), rows.codes.copy()
+    numbers[where], codes[where] = others.numbers, others.codes
+    return Records(numbers, codes)
+
+
+def _by_class(rows: Rows, classes: int) -> list[Records]:
+    return [rows.plain.take(rows.classes == label) for label in range(classes)]
+
+
+def _generator(seed: int, step: int) -> np.random.Generator:
+    """Return the random numbers of one round, whatever else was drawn before."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))

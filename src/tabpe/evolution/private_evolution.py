@@ -1,0 +1,219 @@
+"""Private evolution: candidates, noisy votes, selection, variation.
+
+What each round does.
+
+Selection: which candidates become parents by noisy votes, or stand for a pool by weight.
+
+The rounds: candidates, noisy votes, selection, variation.
+
+Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+already; everything else is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe.encoding import Records
+from tabpe.evolution.config import Evolution
+from tabpe.evolution.proposals import Terrain
+from tabpe.measurement import Measured
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: a histogram, a selection and, but for the last, variations.
+
+    Args:
+        index: Its number, from 0.
+        samples: Whether it draws in proportion to the votes, or takes the top.
+        variations: Variations of each selected row.
+        keeps_parents: Whether the selected rows are candidates of the next round too.
+        mutation_rate: How strongly it mutates.
+    """
+
+    index: int
+    samples: bool
+    variations: int
+    keeps_parents: bool
+    mutation_rate: float
+
+
+def plan(config: Evolution) -> tuple[Round, ...]:
+    """Return the rounds of an evolution.
+
+    Example:
+        >>> [(r.samples, r.variations) for r in plan(Evolution(rounds=4, sampling_rounds=1))]
+        [(True, 1), (True, 3), (False, 3), (False, 3)]
+    """
+    return tuple(_round(config, index) for index in range(config.rounds))
+
+
+def mutation_rate(config: Evolution, index: int) -> float:
+    """Return how strongly round `index` mutates.
+
+    Example:
+        >>> mutation_rate(Evolution(), 0)
+        0.5
+    """
+    gamma = 1.0 if config.schedule == "linear" else config.gamma
+    progress = float((index / (config.horizon or config.rounds)) ** gamma)
+    return config.mutation_init - (config.mutation_init - config.mutation_final) * progress
+
+
+def _round(config: Evolution, index: int) -> Round:
+    grows = index >= config.sampling_rounds
+    samples = index < config.sampling_rounds + int(config.sample_while_growing)
+    if config.selection != "two-stage":
+        samples = config.selection == "sampling"
+        grows = not samples
+    return Round(
+        index=index,
+        samples=samples,
+        variations=config.variations if grows else 1,
+        keeps_parents=grows,
+        mutation_rate=mutation_rate(config, index),
+    )
+
+
+Votes = NDArray[np.int64]
+
+
+def select(votes: Votes, size: int, rng: np.random.Generator, *, samples: bool) -> Votes:
+    """Return the places of `size` candidates, drawn in proportion to the votes or the top ones."""
+    return sample(votes, size, rng) if samples else rank(votes, size)
+
+
+def sample(votes: Votes, size: int, rng: np.random.Generator) -> Votes:
+    """Draw with replacement, in proportion to the positive votes; evenly if there are none.
+
+    Example:
+        >>> sample(np.array([-3, 5, 0]), 4, np.random.default_rng(0))
+        array([1, 1, 1, 1])
+    """
+    if size == 0:
+        return np.empty(0, dtype=np.int64)
+    positive = np.maximum(votes, 0).astype(np.float64)
+    total = positive.sum()
+    weights = positive / total if total > 0 else np.full(len(votes), 1 / len(votes))
+    return rng.choice(len(votes), size=size, p=weights)
+
+
+def rank(votes: Votes, size: int) -> Votes:
+    """Take the candidates with the most votes; of equal ones the lowest index.
+
+    Example:
+        >>> rank(np.array([2, 9, 2, 4]), 3)
+        array([1, 3, 0])
+    """
+    return np.argsort(-votes, kind="stable")[:size]
+
+
+def systematic(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> Votes:
+    """Return the places of `size` draws by weight, ascending and as even as they can be.
+
+    How often a place comes up differs from its share of the draws by less than one.
+
+    Example:
+        >>> systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
+        array([0, 0, 1, 1, 1, 1, 2, 2])
+    """
+    ends = np.cumsum(weights)
+    marks = (rng.random() + np.arange(size)) * (ends[-1] / max(size, 1))
+    places: Votes = np.searchsorted(ends, marks, side="right").clip(max=len(weights) - 1)
+    return places
+
+
+Vote = Callable[[Sequence[Records], int], Measured]
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """What an evolution gives.
+
+    Args:
+        classes: The synthetic rows of each class.
+        history: For each round what it did; public and noisy quantities only.
+        votes_help: Whether votes say something about the rows; if not, there are none.
+    """
+
+    classes: list[Records]
+    history: list[dict[str, Any]]
+    votes_help: bool = True
+
+
+def evolve(
+    terrain: Terrain,
+    sizes: Sequence[int],
+    config: Evolution,
+    vote: Vote,
+    *,
+    seed: int,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> Evolved:
+    """Evolve `sizes[c]` rows for every class c.
+
+    Args:
+        terrain: Where rows are made up and moved.
+        sizes: How many rows each class gets.
+        config: The settings.
+        vote: Returns the noisy votes for the candidates of each class; called once a round, with
+            its number.
+        seed: Drives the random choices here, and none of the noise.
+        on_round: Called with the number of rounds done, before each round.
+
+    Returns:
+        The selected rows of the last round.
+    """
+    population = [
+        terrain.random(label, size, _generator(seed, 0, label)) for label, size in enumerate(sizes)
+    ]
+    parents: list[Records] = []
+    history = []
+    for step in plan(config):
+        on_round(step.index)
+        measured = vote([terrain.seen(rows) for rows in population], step.index)
+        history.append(_record(step, population, measured))
+        rngs = [_generator(seed, step.index + 1, label) for label in range(len(sizes))]
+        parents = [
+            candidates.take(select(counts, size, rng, samples=step.samples))
+            for candidates, counts, size, rng in zip(
+                population, measured.values, sizes, rngs, strict=True
+            )
+        ]
+        if step.index + 1 < config.rounds:
+            vary = partial(terrain.varied, rate=step.mutation_rate, config=config)
+            population = [
+                _offspring(rows, step, partial(vary, label=label, rng=rng))
+                for label, (rows, rng) in enumerate(zip(parents, rngs, strict=True))
+            ]
+    return Evolved(parents, history)
+
+
+def _offspring(parents: Records, step: Round, vary: Callable[[Records], Records]) -> Records:
+    children = vary(parents.repeat(step.variations))
+    return Records.concat([children, parents]) if step.keeps_parents else children
+
+
+def _record(step: Round, population: Sequence[Records], measured: Measured) -> dict[str, Any]:
+    noisy = np.concatenate([*measured.values, np.empty(0, dtype=np.int64)])
+    return {
+        "round": step.index + 1,
+        "selection": "sampling" if step.samples else "ranking",
+        "mutation_rate": step.mutation_rate,
+        "sigma": measured.sigma,
+        "population": sum(len(candidates) for candidates in population),
+        "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
+        "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
+    }
+
+
+def _generator(seed: int, step: int, label: int) -> np.random.Generator:
+    """Return the random numbers of one class in one round, whatever else was drawn before."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, label)))

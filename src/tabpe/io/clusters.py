@@ -1,0 +1,363 @@
+"""Tables that live in a Ray or Spark cluster.
+
+Tables that live in a Ray cluster: datasets of Ray Data, read block by block.
+
+Blocks stay where they are: what knows them holds references. Ray makes a block anew that is lost.
+
+Data frames of Spark: what they look like as Arrow tables, and their rows as Arrow batches.
+
+Rows leave the JVM by Arrow alone, on the workers, a partition at a time. Nothing is collected.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from tabpe._utils.arrays import attempt
+from tabpe.errors import DataError, ParameterError, TabpeError
+from tabpe.io.batches import Batch, Limits, check_names, dealt, regrouped
+from tabpe.io.canonical import nested_in
+from tabpe.io.frames import ARROW, SPARK
+
+
+@dataclass(frozen=True, eq=False)
+class RaySource:
+    """A `ray.data.Dataset`.
+
+    Args:
+        schema: Its columns.
+        limits: The most to read of it.
+        dataset: The dataset, whose blocks are made when they are first asked for.
+        blocks: The blocks, each with how many rows come before it, if this is a part.
+    """
+
+    schema: pa.Schema
+    limits: Limits
+    dataset: Any = None
+    blocks: Sequence[tuple[Any, int]] | None = None
+    _made: list[Any] = field(default_factory=list, repr=False)
+
+    lives_on = "ray"
+
+    @classmethod
+    def of(cls, dataset: Any, limits: Limits) -> RaySource:
+        """Look at the columns of a dataset."""
+        found = dataset.schema()
+        if found is None:
+            raise DataError("data: the dataset has no columns.")
+        check_names(list(found.names), where="data")
+        limits.check("columns", len(found.names), where="data")
+        return cls(pa.schema(zip(found.names, found.types, strict=True)), limits, dataset)
+
+    @property
+    def library(self) -> str:
+        """Arrow's."""
+        return ARROW
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return nested_in(self.schema)
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return list(self.schema.names)
+
+    @property
+    def most_rows(self) -> None:
+        """Not known before reading."""
+        return
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read block after block."""
+        wanted = self.names if names is None else list(names)
+        return self.limits.held(self._batches(wanted), where="data")
+
+    def parts(self, most: int) -> list[RaySource]:
+        """Return neighbouring blocks together."""
+        import ray
+
+        blocks = self._blocks()
+        rows = ray.remote(num_cpus=0)(_rows)
+        sizes = ray.get([rows.remote(block) for block in blocks])
+        before = list(itertools.accumulate(sizes, initial=0))
+        placed = list(zip(blocks, before, strict=False))
+        return [
+            replace(self, dataset=None, blocks=part, _made=[])
+            for part in dealt(placed, sizes, most)
+        ]
+
+    def _batches(self, wanted: list[str]) -> Iterator[Batch]:
+        import ray
+
+        known = self.blocks is not None
+        rows = 0
+        for block, before in self.blocks or [(block, 0) for block in self._blocks()]:
+            first = before if known else rows
+            for table in regrouped(self._read(ray.get(block), wanted)):
+                yield Batch(table, None, first)
+                first += table.num_rows
+                rows += table.num_rows
+
+    def _read(self, block: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        table = attempt(lambda: block.select(wanted), KeyError)
+        if table is None:
+            raise DataError("data: the blocks hold different columns.")
+        for batch in table.to_batches():
+            self.limits.check_cells(batch, where="data")
+            yield batch
+
+    def _blocks(self) -> list[Any]:
+        """Return the blocks, which are made once."""
+        if not self._made:
+            self._made.extend(_quietly(self.dataset.to_arrow_refs))
+        return self._made
+
+
+def _rows(block: pa.Table) -> int:
+    return int(block.num_rows)
+
+
+def _quietly(call: Any) -> Any:
+    """Have Ray Data do something without bars and words in the terminal."""
+    from ray.data import DataContext
+
+    context = DataContext.get_current()
+    shown = context.enable_progress_bars, context.print_on_execution_start
+    context.enable_progress_bars = context.print_on_execution_start = False
+    try:
+        return call()
+    finally:
+        context.enable_progress_bars, context.print_on_execution_start = shown
+
+
+T = TypeVar("T")
+_TYPES = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "date": pa.date32(),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+_TEXT = re.compile(r"(string|varchar|char)\b.*")
+
+
+def is_spark_frame(data: Any) -> bool:
+    """Whether something is a data frame of Spark; nothing is imported to find out.
+
+    Example:
+        >>> is_spark_frame(pa.table({"age": [31]}))
+        False
+    """
+    module = sys.modules.get("pyspark.sql")
+    return module is not None and isinstance(data, module.DataFrame)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkSource:
+    """A data frame of Spark.
+
+    Args:
+        frame: The frame. Its session must be a classic one: Spark Connect has no RDDs.
+        limits: The most to read of it.
+    """
+
+    frame: Any
+    limits: Limits
+
+    lives_on = "spark"
+
+    def __post_init__(self) -> None:
+        if type(self.frame).__module__.startswith("pyspark.sql.connect"):
+            raise DataError(
+                "data: a data frame of Spark Connect, which can not send candidates to workers: "
+                "use a classic session (spark-submit, or a master such as spark://host:7077)."
+            )
+        check_names(self.names, where="data")
+        self.limits.check("columns", len(self.names), where="data")
+        self.schema()
+
+    def schema(self) -> pa.Schema:
+        """Return names and types of its columns, as Arrow has them.
+
+        Raises:
+            DataError: If one is no plain column.
+        """
+        zone = self.frame.sparkSession.conf.get("spark.sql.session.timeZone")
+        kinds = {one.name: one.dataType.simpleString() for one in self.frame.schema}
+        return pa.schema([(name, _arrow_type(name, kind, zone)) for name, kind in kinds.items()])
+
+    @property
+    def library(self) -> str:
+        """Spark's."""
+        return SPARK
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """None: such columns are refused when the frame is opened."""
+        return nested_in(self.schema())
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return list(self.frame.columns)
+
+    @property
+    def most_rows(self) -> None:
+        """Nobody knows before the rows are read."""
+        return
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Bring the rows into this process, a partition at a time."""
+        wanted = self.names if names is None else list(names)
+        first = 0
+        for carried in self._collected(wanted):
+            for table in regrouped(unfolded(carried)):
+                yield Batch(table.rename_columns(wanted), None, first)
+                first += table.num_rows
+
+    def carried(self, names: Sequence[str] | None = None) -> Any:
+        """Return an RDD of its rows, in the partitions of the frame: streams of Arrow as bytes.
+
+        Their columns are those of `names` in order, and have no names of their own. There is at
+        least one partition.
+        """
+        rows = without_spark_words(lambda: self._carried(names))
+        return rows if rows.getNumPartitions() else rows.context.parallelize([], 1)
+
+    def _carried(self, names: Sequence[str] | None) -> Any:
+        # By their places: Spark takes a dot in a name for a way into a column.
+        places = [self.names.index(name) for name in names or self.names]
+        frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, places))
+        with hushed():
+            return frame.mapInArrow(_folded, "rows binary").rdd.map(_first)
+
+    def _collected(self, names: Sequence[str]) -> Iterator[bytes]:
+        rows: Iterator[bytes] = self.carried(names).toLocalIterator()
+        while True:
+            carried = without_spark_words(lambda: next(rows, None))
+            if carried is None:
+                return
+            yield carried
+
+
+def without_spark_words(call: Callable[[], T]) -> T:
+    """Return what a call returns; an error of Spark loses its words, which may quote a cell.
+
+    Example:
+        >>> without_spark_words(lambda: 1)
+        1
+    """
+    try:
+        return call()
+    except Exception as error:
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
+            raise
+        problem = _condition(error)
+    # Outside of the block, so that the error does not remember the other one.
+    raise TabpeError(
+        f"spark: a job failed ({problem}): what happened is in the logs of its workers. Do they "
+        f"have tabpe installed, and memory enough?"
+    )
+
+
+def unfolded(carried: bytes) -> Iterator[pa.RecordBatch]:
+    """Return the batches of a stream of Arrow; nothing is copied."""
+    with pa.ipc.open_stream(pa.py_buffer(carried)) as reader:
+        yield from reader
+
+
+def spark_frame(table: pa.Table) -> Any:
+    """Return rows as a data frame of the session that is active.
+
+    Raises:
+        TabpeError: If there is none.
+    """
+    session = imported("pyspark.sql").SparkSession.getActiveSession()
+    if session is None:
+        raise TabpeError(
+            "spark: the table that was fitted is a data frame of Spark, and there is no active "
+            "session to make another in: start one (SparkSession.builder.getOrCreate())."
+        )
+    with hushed():
+        return session.createDataFrame(table, _spark_schema(table.schema))
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep from the user what Spark warns of pandas, wherever it happens to: we use none of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def imported(name: str) -> Any:
+    """Return a module of Spark."""
+    try:
+        with hushed():
+            return importlib.import_module(name)
+    except ImportError:
+        pass
+    raise ParameterError("engine='spark': Spark is not installed: pip install 'tabpe[spark]'.")
+
+
+def _arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    if kind == "timestamp":
+        return pa.timestamp("us", zone)
+    found = _TYPES.get("string" if _TEXT.fullmatch(kind) else kind)
+    if found is None:
+        raise DataError(
+            f"data: column {name!r} is of type {kind}: expected numbers, text, truths, dates or "
+            f"timestamps; drop it, or select its parts as columns of their own."
+        )
+    return found
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    """Return names and types as Spark has them: it would take a moment without a zone for one."""
+    kinds = imported("pyspark.sql.pandas.types").from_arrow_schema(schema)
+    without = imported("pyspark.sql.types").TimestampNTZType()
+    for ours, theirs in zip(schema, kinds, strict=True):
+        if pa.types.is_timestamp(ours.type) and ours.type.tz is None:
+            theirs.dataType = without
+    return kinds
+
+
+def _folded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn each batch into a single cell: on the way to Python rows are no objects."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        cell = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+        yield pa.RecordBatch.from_arrays([cell], ["rows"])
+
+
+def _first(row: Any) -> bytes:
+    return bytes(row[0])
+
+
+def _condition(error: Any) -> str:
+    """Return the name that Spark has for a kind of error, or that of its class."""
+    get = getattr(error, "getCondition", None)
+    return str((get() if get else None) or type(error).__name__)

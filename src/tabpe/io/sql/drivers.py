@@ -1,0 +1,550 @@
+"""Drivers of databases: SQLite, DuckDB, PostgreSQL and ADBC.
+
+Any connection of Python, and SQLite: cells become text, and the schema says what they mean.
+
+Such a driver tells the types of columns in words of its own or, like that of SQLite, not at all.
+Types that are guessed from cells would be a look at private rows that nobody pays for. So they are
+all read as those of a CSV file are.
+
+DuckDB: its files, connections and relations, streamed and asked anew each time.
+
+Connections of ADBC, which give Arrow as it is.
+
+The types of PostgreSQL: what is asked for, and what becomes of the answer.
+
+PostgreSQL: streamed by ADBC, in one transaction that sees one state of the table.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabpe.errors import DataError, ParameterError
+from tabpe.io.batches import Limits
+from tabpe.io.canonical import text_of
+from tabpe.io.sql.source import (
+    Offer,
+    Reader,
+    Selection,
+    SqlSource,
+    asked,
+    is_plain,
+    offer_of,
+    quoted,
+    reached,
+)
+
+_CELLS_AT_ONCE = 2**13
+# Rows as they lie in the table, whichever columns are asked for.
+_SQLITE_ORDER = " NOT INDEXED"
+
+
+@dataclass(frozen=True, eq=False)
+class TextReader:
+    """A table or a query of a connection that follows Python's DB-API, as text.
+
+    Args:
+        ask: Runs a statement, in batches where the driver can, and returns its cursor.
+        selection: The table or the query.
+        where: How errors call it.
+        close: What lets go of the connection.
+        cancel: What stops the database from another thread, if the connection may be used by
+            several.
+    """
+
+    ask: Callable[[str], Any]
+    selection: Selection
+    where: str
+    close: Callable[[], None]
+    cancel: Callable[[], object] | None = None
+
+    @property
+    def offer(self) -> Offer:
+        """Its columns; all of them are text."""
+        cursor = asked(self.where, lambda: self.ask(self.selection.select_none()))
+        names = [column[0] for column in cursor.description]
+        cursor.close()
+        return Offer(pa.schema([(name, pa.string()) for name in names]), {})
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Ask for some columns of all rows."""
+        cursor = self.ask(self.selection.select(names))
+        try:
+            while rows := cursor.fetchmany(_CELLS_AT_ONCE):
+                columns = zip(*rows, strict=True)
+                cells = [pa.array(map(text_of, column), pa.string()) for column in columns]
+                yield pa.RecordBatch.from_arrays(cells, list(names))
+        finally:
+            cursor.close()
+
+
+def open_sqlite(path: str, selection: Selection, where: str) -> TextReader:
+    """Open a file of SQLite to be read only, in one transaction."""
+    import sqlite3
+
+    if not Path(path).is_file():
+        raise DataError(f"{where}: no such file.")
+    connection = reached(
+        where,
+        lambda: sqlite3.connect(
+            f"file:{quote(path)}?mode=ro",
+            uri=True,
+            check_same_thread=False,
+            isolation_level=None,
+        ),
+    )
+    asked(where, lambda: connection.execute("BEGIN"))
+    in_order = replace(selection, after=_SQLITE_ORDER)
+    return TextReader(connection.execute, in_order, where, connection.close, connection.interrupt)
+
+
+def read_connection(connection: Any, selection: Selection, where: str) -> TextReader | None:
+    """Return what reads from a connection of SQLAlchemy or DB-API; None if it is none."""
+    if type(connection).__module__.startswith("sqlalchemy."):
+        return _of_sqlalchemy(connection, selection, where)
+    if not callable(getattr(connection, "cursor", None)):
+        return None
+    if type(connection).__module__ == "sqlite3":
+        selection = replace(selection, after=_SQLITE_ORDER)
+    return TextReader(_asking(connection), selection, where, close=lambda: None)
+
+
+def _asking(connection: Any) -> Callable[[str], Any]:
+    """Return what runs statements; for PostgreSQL with a cursor that stays on the server."""
+    module, numbers = type(connection).__module__, itertools.count(1)
+    # Such a cursor lives in a transaction, and has no columns before its first row.
+    stays = module.startswith("psycopg") and not getattr(connection, "autocommit", False)
+
+    def ask(statement: str) -> Any:
+        on_server = stays and not statement.endswith("WHERE 1 = 0")
+        cursor = connection.cursor(f"tabpe_{next(numbers)}") if on_server else connection.cursor()
+        cursor.execute(statement)
+        return cursor
+
+    return ask
+
+
+def _of_sqlalchemy(given: Any, selection: Selection, where: str) -> TextReader | None:
+    is_engine = callable(getattr(given, "connect", None))
+    if not is_engine and not callable(getattr(given, "exec_driver_sql", None)):
+        return None
+    connection = reached(where, given.connect) if is_engine else given
+    options = {"stream_results": True, "no_parameters": True}
+
+    def ask(statement: str) -> Any:
+        result = connection.exec_driver_sql(statement, execution_options=options)
+        return result if result.cursor is None else _Described(result, result.cursor.description)
+
+    marked = replace(selection, mark=connection.dialect.identifier_preparer.initial_quote)
+    return TextReader(ask, marked, where, connection.close if is_engine else lambda: None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Described:
+    """A result of SQLAlchemy that looks like a cursor."""
+
+    result: Any
+    description: Any
+
+    def fetchmany(self, count: int) -> Any:
+        return self.result.fetchmany(count)
+
+    def close(self) -> None:
+        self.result.close()
+
+
+_ROWS_AT_ONCE = 2**16
+# Nothing but the file: no other file, no address, no extension, no variable of Python.
+_BY_ITSELF: dict[str, Any] = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+    # A view may ask for more than the machine has.
+    "memory_limit": "1GiB",
+    "max_temp_directory_size": "16GiB",
+}
+# Arrow has them as text, or without their zone.
+_DUCKDB_REFUSED = ("JSON", "TIME WITH TIME ZONE", "VARIANT")
+
+
+@dataclass(frozen=True, eq=False)
+class RelationReader:
+    """A relation of DuckDB.
+
+    Args:
+        relation: What is run each time that rows are asked for.
+        where: How errors call it.
+        close: What lets go of the connection.
+        cancel: What stops the database. Nobody can stop a relation alone: it is left to itself.
+    """
+
+    relation: Any
+    where: str
+    close: Callable[[], None] = lambda: None
+    cancel: Callable[[], object] = lambda: None
+
+    @property
+    def offer(self) -> Offer:
+        """Its columns."""
+        schema = asked(self.where, self._schema)
+        kinds = zip(schema.names, map(str, self.relation.types), strict=True)
+        return offer_of(schema, {name: kind for name, kind in kinds if kind in _DUCKDB_REFUSED})
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Run the relation for some of its columns."""
+        with _streamed(self.relation.project(", ".join(map(quoted, names)))) as reader:
+            yield from reader
+
+    def _schema(self) -> pa.Schema:
+        with _streamed(self.relation.limit(0)) as reader:
+            return reader.schema
+
+
+def open_file(path: str, selection: Selection, where: str) -> RelationReader:
+    """Open a file of DuckDB to be read only, which reads nothing beside itself.
+
+    Privacy: a view of a file from elsewhere could name any file that the user may read, or a
+    variable of this process.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise ParameterError("a file of DuckDB: install duckdb to read it.") from None
+    if not Path(path).is_file():
+        raise DataError(f"{where}: no such file.")
+    connection = reached(where, lambda: duckdb.connect(path, read_only=True, config=_BY_ITSELF))
+    return _selected(connection, selection, where, connection.close)
+
+
+def read_duckdb(connection: Any, selection: Selection, where: str) -> RelationReader | None:
+    """Return what reads from a connection of DuckDB; None if it is none."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is None or not isinstance(connection, duckdb.DuckDBPyConnection):
+        return None
+    return _selected(connection, selection, where, lambda: None)
+
+
+def is_relation(data: Any) -> bool:
+    """Whether something is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(data, duckdb.DuckDBPyRelation)
+
+
+def open_relation(relation: Any, limits: Limits) -> SqlSource:
+    """Return what reads the rows of a relation, which is run anew each time."""
+    return SqlSource(RelationReader(relation, "data"), "data", limits)
+
+
+def _selected(
+    connection: Any, selection: Selection, where: str, close: Callable[[], None]
+) -> RelationReader:
+    statement = selection.select_terms(["*"])
+    try:
+        relation = asked(where, lambda: connection.sql(statement))
+        return RelationReader(relation, where, close, connection.interrupt)
+    except DataError:
+        close()
+        raise
+
+
+def _streamed(relation: Any) -> Any:
+    """Return a reader of record batches, by the name that this version has for it."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    return read(_ROWS_AT_ONCE)
+
+
+# Databases that quote names in a way of their own.
+_MARKS = {"MySQL": "`", "MariaDB": "`", "BigQuery": "`", "Databricks": "`"}
+
+
+class AdbcReader:
+    """A table or a query of a connection of ADBC.
+
+    Args:
+        connection: The connection.
+        selection: The table or the query.
+        where: How errors call it.
+        owns: Whether the connection is closed with the reader.
+    """
+
+    def __init__(
+        self, connection: Any, selection: Selection, where: str, *, owns: bool = False
+    ) -> None:
+        self._connection, self._selection, self._where = connection, selection, where
+        self._owns = owns
+        self._open: list[Any] = []
+
+    @property
+    def offer(self) -> Offer:
+        """Its columns."""
+        return offer_of(self.schema_of(self._selection))
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Ask for some columns of all rows."""
+        return self.asked_for(self._selection.select(names))
+
+    def schema_of(self, selection: Selection) -> pa.Schema:
+        """Return the columns as the driver tells them."""
+
+        def told() -> pa.Schema:
+            with self._connection.cursor() as cursor:
+                cursor.execute(selection.select_none())
+                return cursor.fetch_record_batch().schema
+
+        return asked(self._where, told)
+
+    def asked_for(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """Yield what a statement gives, as it comes in."""
+        # One question at a time: an answer that nobody reads to its end is let go.
+        self._let_go()
+        with self._connection.cursor() as cursor:
+            self._open.append(cursor)
+            cursor.execute(statement)
+            yield from cursor.fetch_record_batch()
+
+    def cancel(self) -> None:
+        """Stop the database in what it was asked."""
+        self._connection.adbc_cancel()
+
+    def close(self) -> None:
+        """Let go of answers, and of the connection if it is ours."""
+        self._let_go()
+        if self._owns:
+            self._connection.close()
+
+    def _let_go(self) -> None:
+        while self._open:
+            self._open.pop().close()
+
+
+def read_adbc(connection: Any, selection: Selection, where: str) -> Reader | None:
+    """Return what reads from a connection of ADBC; None if it is none."""
+    if not callable(getattr(connection, "adbc_get_info", None)):
+        return None
+    vendor = asked(where, connection.adbc_get_info).get("vendor_name")
+    if vendor == "SQLite":
+        raise DataError(
+            f"{where}: ADBC takes the types of SQLite from cells: give the address "
+            f"sqlite:///FILE, or a connection of sqlite3."
+        )
+    if vendor == "PostgreSQL":
+        return PostgresReader(connection, selection, where)
+    return AdbcReader(connection, replace(selection, mark=_MARKS.get(vendor, '"')), where)
+
+
+# What reads as text: a code, an address, or letters that are filled up with blanks.
+_TEXTS = ("bpchar", "citext", "cidr", "inet", "macaddr", "macaddr8", "uuid")
+# What Arrow has a plain type for that means something else.
+_REFUSED = ("money", "json", "jsonb")
+_UNNAMED = re.compile(r"unnamed<oid:(\d+)>")
+# The first day of the calendar of PostgreSQL, 4714 before our era. What is infinite, or too late
+# for Arrow, comes out before it.
+_FIRST_DAY = -2_440_588
+_MICROSECONDS_A_DAY = 86_400_000_000
+_FIRST = {32: _FIRST_DAY, 64: _FIRST_DAY * _MICROSECONDS_A_DAY}
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A column on its way from PostgreSQL to Arrow.
+
+    Args:
+        kind: Its type in Arrow.
+        as_text: Whether it is asked for as text.
+        refused: What PostgreSQL calls its type, if that can not be read.
+        is_number: Whether its cells are numbers as text, which is exact.
+    """
+
+    kind: pa.DataType
+    as_text: bool = False
+    refused: str | None = None
+    is_number: bool = False
+
+    def term(self, name: str) -> str:
+        """Return what to select, for a name that is quoted already."""
+        return f"{name}::text" if self.as_text else name
+
+    def cells(self, column: pa.Array) -> pa.Array:
+        """Return cells as they came in the type of the column.
+
+        A moment that is infinite, or beyond what Arrow can hold, is no value.
+        """
+        if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
+            column = _without_endless(column)
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        return _without_nan(column) if self.is_number else column
+
+
+def translated(field: pa.Field, enums: Set[str]) -> Translated:
+    """Return how a column is read.
+
+    Args:
+        field: The column as the driver tells it.
+        enums: Types that list their values, by name and by number.
+    """
+    kind, name = field.type, _type_name(field)
+    if name in _REFUSED:
+        return Translated(pa.string(), refused=name)
+    if name == "numeric":
+        return Translated(pa.string(), is_number=True)
+    if name in _TEXTS or name in enums:
+        return Translated(pa.string(), as_text=True)
+    if is_plain(kind):
+        return Translated(kind)
+    return Translated(pa.string(), refused=name)
+
+
+def _type_name(field: pa.Field) -> str:
+    """Return what PostgreSQL calls a type; its number if it is younger than the connection."""
+    told = dict(field.metadata or {})
+    name = told.get(b"POSTGRESQL:type") or told.get(b"ADBC:postgresql:typname") or b""
+    found = name.decode() or getattr(field.type, "extension_name", str(field.type))
+    unnamed = _UNNAMED.fullmatch(found)
+    return unnamed[1] if unnamed else found.removeprefix("arrow.")
+
+
+def _without_nan(text: pa.Array) -> pa.Array:
+    """Return the text of numbers; what is not a number has no value."""
+    missing = pc.fill_null(pc.equal(pc.utf8_lower(text), "nan"), True)  # noqa: FBT003
+    return pc.if_else(missing, pa.scalar(None, text.type), text)
+
+
+def _without_endless(column: pa.Array) -> pa.Array:
+    """Return moments without those that are infinite or too late for Arrow, which are no value."""
+    bits = column.type.bit_width
+    numbers = column.view(pa.int32() if bits == 32 else pa.int64())  # noqa: PLR2004
+    beyond = pc.less(numbers, _FIRST[bits])
+    return pc.if_else(pc.fill_null(beyond, False), pa.scalar(None, column.type), column)  # noqa: FBT003
+
+
+# How many seconds to wait for a server that does not answer.
+_PATIENCE = 10
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    # Between two rounds nobody asks for a while.
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL standard_conforming_strings = on",
+)
+# Rows as they lie in the table, from the first on, whichever columns are asked for.
+_POSTGRES_ORDER = (
+    "SET LOCAL synchronize_seqscans = off",
+    "SET LOCAL max_parallel_workers_per_gather = 0",
+    "SET LOCAL enable_indexscan = off",
+    "SET LOCAL enable_indexonlyscan = off",
+)
+# Tables, materialized views and tables in parts; a view is a query.
+_STORED = ("r", "m", "p")
+
+
+class PostgresReader(AdbcReader):
+    """A table or a query of a connection to PostgreSQL.
+
+    Args:
+        connection: The connection, of ADBC.
+        selection: The table or the query.
+        where: How errors call it.
+        owns: Whether the connection is closed with the reader.
+    """
+
+    def __init__(
+        self, connection: Any, selection: Selection, where: str, *, owns: bool = False
+    ) -> None:
+        super().__init__(connection, selection, where, owns=owns)
+        self._columns: dict[str, Translated] = {}
+
+    @property
+    def offer(self) -> Offer:
+        """Its columns, in the types that they are translated to."""
+        schema, enums = self.schema_of(self._selection), self._enums()
+        columns = [(field.name, translated(field, enums)) for field in schema]
+        self._columns = dict(columns)
+        refused = {name: one.refused for name, one in columns if one.refused}
+        return Offer(pa.schema([(name, one.kind) for name, one in columns]), refused)
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Ask for some columns of all rows."""
+        columns = [self._columns[name] for name in names]
+        terms = [one.term(quoted(name)) for name, one in zip(names, columns, strict=True)]
+        for batch in self.asked_for(self._selection.select_terms(terms)):
+            cells = [one.cells(cell) for one, cell in zip(columns, batch.columns, strict=True)]
+            yield pa.RecordBatch.from_arrays(cells, list(names))
+
+    def _enums(self) -> set[str]:
+        """Return the types that list their values, by name and by number."""
+        statement = "SELECT typname::text, oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
+        batches = asked(self._where, lambda: list(self.asked_for(statement)))
+        return {
+            str(cell) for batch in batches for row in batch.to_pylist() for cell in row.values()
+        }
+
+
+def open_address(address: str, selection: Selection, where: str) -> PostgresReader:
+    """Connect, and begin a transaction that can not write and sees no change.
+
+    Privacy: a table is read in one order, so that whose a row is stays true from one way through
+    the table to the next. The words of the driver, which hold the address, are dropped.
+    """
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise ParameterError(
+            "postgresql://...: pip install 'tabpe[sql]' to read from PostgreSQL."
+        ) from None
+    connection = reached(where, lambda: dbapi.connect(_patient(address), autocommit=True))
+    try:
+        steady = asked(where, lambda: _begun(connection, selection))
+    except BaseException:
+        connection.close()
+        raise
+    return PostgresReader(connection, steady, where, owns=True)
+
+
+@dataclass(frozen=True)
+class _Materialized(Selection):
+    """A query that is planned the same way, whichever of its columns are asked for."""
+
+    def select_terms(self, terms: Sequence[str]) -> str:
+        rows = super().select_terms(["*"])
+        asked = ", ".join(terms)
+        return f"WITH tabpe_all AS MATERIALIZED ({rows}) SELECT {asked} FROM tabpe_all"  # noqa: S608
+
+
+def _begun(connection: Any, selection: Selection) -> Selection:
+    with connection.cursor() as cursor:
+        for statement in _BEGIN:
+            cursor.execute(statement)
+        if selection.query is not None or not _is_stored(cursor, selection):
+            return _Materialized(selection.name, selection.query)
+        for statement in _POSTGRES_ORDER:
+            cursor.execute(statement)
+        return selection
+
+
+def _is_stored(cursor: Any, selection: Selection) -> bool:
+    """Whether a table has its rows by itself; one that is not there will be missed later."""
+    name = selection.table.replace("'", "''")
+    cursor.execute(
+        f"SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass('{name}')"  # noqa: S608
+    )
+    return [kind for (kind,) in cursor.fetchall() if kind not in _STORED] == []
+
+
+def _patient(address: str) -> str:
+    """Return an address that gives up on a server that does not answer."""
+    if "connect_timeout=" in address or "PGCONNECT_TIMEOUT" in os.environ:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}connect_timeout={_PATIENCE}"

@@ -1,0 +1,102 @@
+"""Tables to CSV and Parquet, for `tabpe._utils.files` to put in place."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabpe._utils.arrays import is_text
+from tabpe.errors import OutputError
+
+SUFFIXES = (".csv", ".parquet", ".pq")
+BATCH_ROWS = 65_536
+# Also after blanks and control characters, which some spreadsheets pass over; also full-width (the
+# last four), which they take for the same; also after apostrophes, so that no two texts are escaped
+# to one.
+FORMULA_STARTS = r"^[\pZ\pC']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^'*[\t\r\n]"
+
+
+def table_writer(
+    table: pa.Table, path: Path, *, escape_formulas: bool = False
+) -> Callable[[BinaryIO], None]:
+    """Return what fills a file with `table` in the format that the name of `path` tells.
+
+    Args:
+        table: The rows.
+        path: Where they will go; only its ending matters here.
+        escape_formulas: Put an apostrophe before text in CSV, names of columns included, that a
+            spreadsheet would run.
+    """
+    check_suffix(path)
+    if path.suffix.lower() == ".csv":
+        return lambda file: _fill_csv(_escaped(table) if escape_formulas else table, file)
+    return lambda file: _fill_parquet(table, file)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a name that tells no format.
+
+    Example:
+        >>> check_suffix(Path("synthetic.xlsx"))
+        Traceback (most recent call last):
+        tabpe.errors.OutputError: synthetic.xlsx: expected a name that ends in .csv, .parquet, .pq.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise OutputError(f"{path}: expected a name that ends in {', '.join(SUFFIXES)}.")
+
+
+def _fill_csv(table: pa.Table, file: BinaryIO) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n", quoting=_quoting(table))
+    writer.writerow(table.schema.names)
+    for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+        writer.writerows(zip(*(_csv_cells(column) for column in batch.columns), strict=True))
+    text.detach()
+
+
+def _quoting(table: pa.Table) -> Literal[0, 2]:
+    """Quote all text if a carriage return is in it, against which csv alone does not guard."""
+    texts = [pa.chunked_array([table.schema.names]), *map(_text_of, table.columns)]
+    if any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts if text is not None):
+        return csv.QUOTE_NONNUMERIC
+    return csv.QUOTE_MINIMAL
+
+
+def _text_of(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column of text as plain text, and None for any other."""
+    encoded = pa.types.is_dictionary(column.type)
+    kind = column.type.value_type if encoded else column.type
+    return column.cast(kind).cast(pa.string()) if is_text(kind) else None
+
+
+def _csv_cells(column: pa.Array) -> list[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type in (pa.bool_(), pa.float16(), pa.float32()):
+        column = column.cast(pa.string())
+    return list(column.to_pylist())
+
+
+def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, file)
+
+
+def _escaped(table: pa.Table) -> pa.Table:
+    for place, name in enumerate(table.schema.names):
+        text = _text_of(table.column(place))
+        if text is not None:
+            table = table.set_column(place, name, _defused(text))
+    return table.rename_columns(_defused(pa.array(table.schema.names)).to_pylist())
+
+
+def _defused(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    formula = pc.match_substring_regex(text, FORMULA_STARTS)
+    return pc.if_else(formula, pc.binary_join_element_wise("'", text, ""), text)

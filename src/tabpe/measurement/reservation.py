@@ -1,0 +1,161 @@
+"""Charge first: what a run may cost is in the ledger before a private row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from tabpe.accounting import BillItem, Certificate, Neighbours
+from tabpe.accounting.certificate import LedgerEntry
+from tabpe.accounting.ledger import Entry, Ledger, Start
+from tabpe.errors import LedgerError
+from tabpe.io import Batch, Source
+from tabpe.io.source import parts_of
+from tabpe.measurement.terms import Transcript
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The data set of a ledger that a run is charged to.
+
+    Args:
+        ledger: The ledger.
+        dataset: The name of the data set in it.
+        unit: The column of user ids, if the promise is to users.
+    """
+
+    ledger: Ledger
+    dataset: str
+    unit: str | None
+
+    @property
+    def delta(self) -> float | None:
+        """The delta of the budget of the data set, if it has one."""
+        budget = self.ledger.budget(self.dataset)
+        return None if budget is None else budget.delta
+
+    @contextmanager
+    def reserved(
+        self,
+        run: str,
+        bill: Sequence[BillItem],
+        neighbours: Neighbours,
+        slack: float,
+        give_back: Callable[[], bool],
+        *,
+        start: Start | None = None,
+        adaptive: bool = False,
+    ) -> Iterator[Entry]:
+        """Hold what a run may cost, from before its first read on.
+
+        Privacy: whatever happens, what was reserved stays charged, but for one case: the run fails
+        before a private row was read, and so can never have told anything.
+
+        Args:
+            run: The name of the run; one that goes on after a crash is not charged again.
+            bill: What it may measure at most.
+            neighbours: The relation that it is for.
+            slack: How far a draw of its noise may be from exact.
+            give_back: Whether no private row has been read.
+            start: This start of the run, if it is in a folder to go on from.
+            adaptive: Whether its noise may follow its own answers.
+        """
+        entry = self.ledger.reserve(
+            self.dataset,
+            bill,
+            neighbours,
+            unit=self.unit,
+            slack=slack,
+            entry_id=run,
+            start=start,
+            adaptive=adaptive,
+        )
+        try:
+            yield entry
+        except BaseException:
+            if entry.state == "reserved" and give_back():
+                with suppress(LedgerError):  # then it stays charged, and why the run failed is told
+                    self.ledger.refund(entry.id)
+            raise
+
+    def settled(self, entry: Entry, certificate: Certificate) -> Certificate:
+        """Put what was measured in the place of what was reserved.
+
+        Returns:
+            The certificate, which names the entry. The ledger knows it by its digest.
+        """
+        named = replace(certificate, ledger=LedgerEntry(self.dataset, entry.id))
+        token = None if entry.progress is None else entry.progress.token
+        self.ledger.spend(entry.id, named.bill, named.digest, token)
+        return named
+
+
+@dataclass(frozen=True)
+class ChargedStart:
+    """A start of a run in a folder, as a ledger follows it (`tabpe.accounting.ledger.events`).
+
+    Args:
+        ledger: The ledger.
+        entry: The id of its entry.
+        token: The name of the start.
+    """
+
+    ledger: Ledger
+    entry: str
+    token: str
+
+    def check(self) -> None:
+        """Refuse to measure if a copy of the folder was started since."""
+        self.ledger.check_start(self.entry, self.token)
+
+    def note(self, transcript: Transcript) -> None:
+        """Tell the ledger of the last measurement."""
+        self.ledger.measured(self.entry, self.token, transcript.count, transcript.sha256)
+
+
+class WatchedSource:
+    """A source that remembers whether a row of it was read.
+
+    Args:
+        source: The table.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.was_read = False
+
+    @property
+    def library(self) -> str:
+        """The library of data frames that it is a frame of."""
+        return self._source.library
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The columns of lists and the like."""
+        return self._source.nested
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns."""
+        return self._source.names
+
+    @property
+    def most_rows(self) -> int | None:
+        """Its number of rows, or more; None if that is not known before reading. Private."""
+        return self._source.most_rows
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Read the rows. One that can not be read as a row was read all the same."""
+        self.was_read = True
+        yield from self._source.batches(names)
+
+    @property
+    def lives_on(self) -> str | None:
+        """The system that its rows live on, if they are on a cluster already."""
+        return getattr(self._source, "lives_on", None)
+
+    def parts(self, most: int) -> list[Source]:
+        """Return the table in parts, which others read: from here on it counts as read."""
+        self.was_read = True
+        return parts_of(self._source, most)

@@ -1,0 +1,77 @@
+"""Rules: what holds in every row of a table, as expressions over its columns.
+
+- `words`, `parser`: from text to a tree, with nothing evaluated; `tree`: its nodes
+- `check`: whether a tree fits the columns; `meaning`: what it means then, in numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tabpe.errors import SchemaError, shown
+from tabpe.schema.columns import Column
+from tabpe.schema.constraints.check import MOST_OPERATIONS, Key, Meaning, columns_in, meaning_of
+from tabpe.schema.constraints.parser import parsed
+
+MOST_RULES = 200
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, and what it means for the columns of a schema.
+
+    Args:
+        text: As it was written.
+        meaning: In numbers.
+    """
+
+    text: str
+    meaning: Meaning | Key
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset(columns_in(self.meaning))
+
+
+def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rule, ...]:
+    """Return rules as they are meant.
+
+    Raises:
+        SchemaError: If one can not be read, does not fit the columns, or all of them together say
+            more than can be evaluated in a reasonable time.
+
+    Example:
+        >>> from tabpe.schema.columns import Integer
+        >>> columns = {name: Integer(name, 0, 9) for name in "ab"}
+        >>> [sorted(rule.columns) for rule in rules_of(("a <= b", "unique(a)"), columns)]
+        [['a', 'b'], ['a']]
+    """
+    rules, operations = [], 0
+    for text in texts:
+        rule = Rule(text, meaning_of(text, parsed(text), columns))
+        operations += 0 if isinstance(rule.meaning, Key) else rule.meaning.weight
+        if operations > MOST_OPERATIONS:
+            raise SchemaError(
+                f"rules: with {shown(text)} more than {MOST_OPERATIONS:,} operations: leave some "
+                f"out, or make them shorter."
+            )
+        rules.append(rule)
+    return tuple(rules)
+
+
+def texts_of(given: Any) -> tuple[str, ...]:
+    """Return rules as they stand in a schema, if they are a list of texts and not too many."""
+    if isinstance(given, str) or not isinstance(given, (list, tuple)):
+        raise SchemaError(f"rules={shown(given)}: expected a list of texts.")
+    if len(given) > MOST_RULES:
+        raise SchemaError(f"rules: {len(given):,} of them: expected at most {MOST_RULES}.")
+    for text in given:
+        if not isinstance(text, str):
+            raise SchemaError(f"rules: {shown(text)}: expected a text; quote it.")
+    return tuple(given)
+
+
+__all__ = ["MOST_RULES", "Rule", "rules_of", "texts_of"]

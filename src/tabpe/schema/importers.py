@@ -1,0 +1,413 @@
+"""Read schemas of other tools, as far as they say what is public.
+
+What all readers of foreign schemas have in common.
+
+Domains: `domain.yaml` of dpsynth, with attributes by name; that of mbi, with sizes by name.
+
+Table Schema of Frictionless, by itself or in a data package: types with constraints.
+
+Metadata of SDV, version 1: types of columns, and hardly anything about their domains.
+
+The YAML of SmartNoise: database, schema, table, and columns among properties of the table.
+
+A schema of another tool, by its name or by how it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tabpe._utils import validation
+from tabpe.errors import SchemaError, did_you_mean, shown
+from tabpe.schema import files
+from tabpe.schema.partial import Outline
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a foreign schema says.
+
+    Args:
+        columns: The entries of the columns, as a schema file holds them; some have gaps.
+        notes: What was left out, and why.
+        left_out: The columns that were.
+    """
+
+    columns: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What a schema file holds; read it as an `Outline`."""
+        return {"columns": [dict(entry) for entry in self.columns]}
+
+
+# Returns the entry of a column, or a text that says why there is none.
+Reader = Callable[[str, Mapping[str, Any]], Entry | str]
+
+
+def read_columns(columns: Mapping[str, Any], reader: Reader) -> Imported:
+    """Read column by column; what can not be read is left out, and said."""
+    entries, notes, left_out = [], [], []
+    for name, told in columns.items():
+        if not isinstance(told, Mapping):
+            raise SchemaError(f"column {shown(name)}: expected a mapping of its properties.")
+        found = reader(str(name), told)
+        if isinstance(found, str):
+            notes.append(f"{name!r} is left out: {found}")
+            left_out.append(str(name))
+        else:
+            entries.append(found)
+    if not entries:
+        raise SchemaError("no column of it can be synthesised.")
+    return Imported(tuple(entries), tuple(notes), tuple(left_out))
+
+
+def entry(name: str, kind: str, **fields: Any) -> Entry:
+    """Return the entry of a column, without fields that are not known."""
+    return {"name": name, "type": kind, **{k: v for k, v in fields.items() if v is not None}}
+
+
+def nullable(found: Entry | str, told: Any) -> Entry | str:
+    """Return the entry of a column with what is told of nulls, if anything."""
+    if isinstance(found, str) or found["type"] == "id" or told is not True:
+        return found
+    return {**found, "nullable": True}
+
+
+def one_of_tables(tables: Mapping[str, Any], table: str | None) -> Any:
+    """Return the table of that name, or the only one."""
+    names = list(map(str, tables))
+    if table is None and len(names) == 1:
+        return next(iter(tables.values()))
+    if table is None:
+        raise SchemaError(f"it has {len(names)} tables: choose one of {_listed(names)}.")
+    if table not in names:
+        raise SchemaError(f"table={table!r}: {did_you_mean(table, names)}")
+    return tables[table]
+
+
+def mapping(where: str, given: Any) -> Mapping[str, Any]:
+    """Return a mapping, or refuse what is none."""
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"{where}: expected a mapping.")
+    return given
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")  # noqa: PLR2004
+
+
+_NUMBER, _LIST, _OPEN = "NumericalAttribute", "CategoricalAttribute", "OpenSetCategoricalAttribute"
+_MOST_CODES = 10**6
+
+
+def fits_dpsynth(plain: Mapping[str, Any]) -> bool:
+    """Whether it looks like a domain of dpsynth."""
+    tables = plain.get("tables")
+    inner = list(tables.values()) if isinstance(tables, Mapping) else [plain]
+    return any(
+        isinstance(told, Mapping) and str(told.get("type", "")).endswith("Attribute")
+        for table in inner
+        if isinstance(table, Mapping)
+        for told in table.values()
+    )
+
+
+def fits_mbi(plain: Mapping[str, Any]) -> bool:
+    """Whether it looks like a domain of mbi: a number of values for each column."""
+    return bool(plain) and all(type(size) is int and size > 0 for size in plain.values())
+
+
+def read_dpsynth(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+    """Return what a domain of dpsynth says.
+
+    Example:
+        >>> ill = {"type": "CategoricalAttribute", "possible_values": ["?", "yes"]}
+        >>> read_dpsynth({"ill": ill}).columns
+        ({'name': 'ill', 'type': 'categorical', 'values': ['?', 'yes'], 'other': '?'},)
+    """
+    told: Any = plain
+    if "tables" in plain:
+        told = one_of_tables(mapping("tables", plain["tables"]), table)
+    return read_columns(mapping("domain", told), _attribute)
+
+
+def read_mbi(plain: Mapping[str, Any], table: str | None = None) -> Imported:  # noqa: ARG001
+    """Return what a domain of mbi says: columns of codes.
+
+    Example:
+        >>> read_mbi({"sex": 2}).columns
+        ({'name': 'sex', 'type': 'categorical', 'values': [0, 1]},)
+    """
+    columns = {name: {"size": size} for name, size in plain.items()}
+    return read_columns(columns, _codes)
+
+
+def _attribute(name: str, told: Mapping[str, Any]) -> Entry | str:
+    kind = told.get("type")
+    if kind == _NUMBER:
+        whole = told.get("dtype") == "int"
+        bounds = {"min": told.get("min_value"), "max": told.get("max_value")}
+        return entry(name, "integer" if whole else "float", **bounds)
+    if kind == _LIST:
+        return _listed_entry(name, told)
+    if kind == _OPEN:
+        known = told.get("public_possible_values") or None
+        return entry(name, "categorical", values=known, open=True if known else None)
+    return f"{kind!r} is free text or the like"
+
+
+def _listed_entry(name: str, told: Mapping[str, Any]) -> Entry | str:
+    values = list(told.get("possible_values") or ())
+    if not values:
+        return "it has no possible values"
+    if all(isinstance(value, bool) for value in values):
+        return entry(name, "boolean")
+    place = told.get("out_of_domain_index", 0)
+    other = values[place] if type(place) is int and 0 <= place < len(values) else None
+    return entry(name, "categorical", values=values, other=other)
+
+
+def _codes(name: str, told: Mapping[str, Any]) -> Entry | str:
+    size = told["size"]
+    if type(size) is not int or not 0 < size <= _MOST_CODES:
+        return f"expected a number of values from 1 to {_MOST_CODES:,}"
+    return entry(name, "categorical", values=list(range(size)))
+
+
+_USUAL = ("default", "any")
+_MOMENTS = ("date", "datetime", "time")
+_RANGED = ("integer", "year", "number", *_MOMENTS)
+_TYPES = {
+    "integer": "integer",
+    "year": "integer",
+    "number": "float",
+    "boolean": "boolean",
+    "string": "categorical",
+    **dict(zip(_MOMENTS, _MOMENTS, strict=True)),
+}
+
+
+def fits_frictionless(plain: Mapping[str, Any]) -> bool:
+    """Whether it looks like a Table Schema or a data package."""
+    return isinstance(plain.get("fields"), list) or isinstance(plain.get("resources"), list)
+
+
+def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+    """Return what a Table Schema says.
+
+    Example:
+        >>> age = {"name": "age", "type": "integer", "constraints": {"minimum": 0}}
+        >>> read({"fields": [age]}).columns
+        ({'name': 'age', 'type': 'integer', 'min': 0},)
+    """
+    if "resources" in plain:
+        tables = {str(one.get("name", place)): one for place, one in enumerate(plain["resources"])}
+        plain = mapping("schema", mapping("resource", one_of_tables(tables, table)).get("schema"))
+    keys = plain.get("primaryKey", ())
+    alone = keys if isinstance(keys, str) else keys[0] if len(keys) == 1 else None
+    fields = {}
+    for place, field in enumerate(plain.get("fields", ()), start=1):
+        if not isinstance(field, Mapping) or "name" not in field:
+            raise SchemaError(f"fields: entry {place} has no name.")
+        fields[str(field["name"])] = {**field, "is_key": field["name"] == alone}
+    return read_columns(fields, _with_nulls)
+
+
+def _with_nulls(name: str, told: Mapping[str, Any]) -> Entry | str:
+    limits = mapping("constraints", told.get("constraints", {}))
+    return nullable(_frictionless_column(name, told), limits.get("required") is False)
+
+
+def _frictionless_column(name: str, told: Mapping[str, Any]) -> Entry | str:
+    kind = told.get("type", "string")
+    limits = mapping("constraints", told.get("constraints", {}))
+    if told["is_key"]:
+        return entry(name, "id")
+    if listed := _categories(told, limits):
+        ordered = True if told.get("categoriesOrdered") else None
+        return entry(name, "categorical", values=listed, ordered=ordered)
+    if kind not in _TYPES:
+        return f"type {kind!r} can not be synthesised: convert it before"
+    bounds = {"min": limits.get("minimum"), "max": limits.get("maximum")}
+    pattern = told.get("format", "default") if kind in _MOMENTS else None
+    return entry(
+        name,
+        _TYPES[kind],
+        **(bounds if kind in _RANGED else {}),
+        format=None if pattern in _USUAL else pattern,
+    )
+
+
+def _categories(told: Mapping[str, Any], limits: Mapping[str, Any]) -> list[Any]:
+    given = limits.get("enum") or told.get("categories") or ()
+    return [one["value"] if isinstance(one, Mapping) else one for one in given]
+
+
+VERSIONS = ("SINGLE_TABLE_V1", "V1", "MULTI_TABLE_V1")
+
+
+def fits_sdv(plain: Mapping[str, Any]) -> bool:
+    """Whether it looks like metadata of SDV."""
+    return plain.get("METADATA_SPEC_VERSION") in VERSIONS
+
+
+def read_sdv(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+    """Return what metadata of SDV say.
+
+    Example:
+        >>> metadata = {
+        ...     "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+        ...     "columns": {"age": {"sdtype": "numerical", "computer_representation": "Int64"}},
+        ... }
+        >>> read(metadata).columns
+        ({'name': 'age', 'type': 'integer'},)
+    """
+    told = plain
+    if "tables" in plain:
+        told = mapping("tables", one_of_tables(mapping("tables", plain["tables"]), table))
+    return read_columns(mapping("columns", told.get("columns")), _sdv_column)
+
+
+def _sdv_column(name: str, told: Mapping[str, Any]) -> Entry | str:
+    kind = told.get("sdtype")
+    if kind == "numerical":
+        whole = "int" in str(told.get("computer_representation", "")).lower()
+        return entry(name, "integer" if whole else "float")
+    if kind == "categorical":
+        order = told.get("order")
+        return entry(name, "categorical", values=order, ordered=True if order else None)
+    if kind == "datetime":
+        pattern = told.get("datetime_format")
+        clock = pattern is None or any(part in pattern for part in ("%H", "%I", "%T", "%X", "%c"))
+        return entry(name, "datetime" if clock else "date", format=pattern)
+    if kind == "boolean":
+        return entry(name, "boolean")
+    if kind == "id":
+        return entry(name, "id")
+    return f"sdtype {kind!r} says who someone is, or is free text"
+
+
+TYPES = ("int", "float", "string", "boolean", "datetime")
+
+
+def fits_smartnoise(plain: Mapping[str, Any]) -> bool:
+    """Whether it looks like the YAML of SmartNoise: columns with such a type, in tables."""
+    schemas = [schema for database in _mappings(plain) for schema in _mappings(database)]
+    tables = [table for schema in schemas for table in _mappings(schema)]
+    return any(
+        column.get("type") in TYPES
+        for table in (*schemas, *tables)
+        for column in _mappings(table)
+        if isinstance(column.get("type"), str)
+    )
+
+
+def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+    """Return what the YAML of SmartNoise says.
+
+    Example:
+        >>> visits = {"rows": 100, "age": {"type": "int", "lower": 0}}
+        >>> read({"": {"clinic": {"visits": visits}}}).columns
+        ({'name': 'age', 'type': 'integer', 'min': 0},)
+    """
+    schemas = mapping("database", one_of_tables(plain, None))
+    tables = {
+        name: told
+        for schema in _mappings({"": schemas} if _has_tables(schemas) else schemas)
+        for name, told in schema.items()
+    }
+    told = mapping("table", one_of_tables(tables, table))
+    columns = {name: one for name, one in told.items() if isinstance(one, Mapping)}
+    return read_columns(
+        columns, lambda name, one: nullable(_smartnoise_column(name, one), one.get("nullable"))
+    )
+
+
+def _smartnoise_column(name: str, told: Mapping[str, Any]) -> Entry | str:
+    if told.get("private_id"):
+        return "it tells people apart: name it as unit (docs/how-to/users.md)"
+    kind = told.get("type")
+    bounds = {"min": told.get("lower"), "max": told.get("upper")}
+    if kind == "int":
+        return entry(name, "integer", **bounds)
+    if kind == "float":
+        return entry(name, "float", **bounds)
+    if kind == "string":
+        return entry(name, "categorical")
+    if kind in ("boolean", "datetime"):
+        return entry(name, str(kind))
+    return f"type {kind!r} is none of {', '.join(TYPES)}"
+
+
+def _mappings(plain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in plain.values() if isinstance(one, Mapping)]
+
+
+def _has_tables(level: Mapping[str, Any]) -> bool:
+    """Whether tables follow at once, as where a schema has no name."""
+    return any("type" in column for table in _mappings(level) for column in _mappings(table))
+
+
+@dataclass(frozen=True)
+class Format:
+    """How schemas of a tool are told and read.
+
+    Args:
+        fits: Whether plain values look like one.
+        read: Returns what they say of a table.
+    """
+
+    fits: Callable[[Mapping[str, Any]], bool]
+    read: Callable[[Mapping[str, Any], str | None], Imported]
+
+
+FORMATS = {
+    "sdv": Format(fits_sdv, read_sdv),
+    "frictionless": Format(fits_frictionless, read_frictionless),
+    "dpsynth": Format(fits_dpsynth, read_dpsynth),
+    "smartnoise": Format(fits_smartnoise, read_smartnoise),
+    "mbi": Format(fits_mbi, read_mbi),
+}
+
+
+def imported(
+    given: Mapping[str, Any] | str | Path, *, tool: str | None = None, table: str | None = None
+) -> Imported:
+    """Return what a schema of another tool says about a table.
+
+    Args:
+        given: The schema, or the path of its file: `.yaml`, `.yml` or `.json`.
+        tool: One of `FORMATS`; None to tell it by its looks.
+        table: Which table, if it has several.
+
+    Raises:
+        SchemaError: If it is none of these, or says something that tabpe does not allow.
+
+    Example:
+        >>> found = imported({"age": 90, "sex": 2})
+        >>> [column["name"] for column in found.columns]
+        ['age', 'sex']
+    """
+    plain = files.read(Path(given)) if isinstance(given, (str, Path)) else given
+    name = _recognised(plain) if tool is None else validation.one_of("tool", tool, [*FORMATS])
+    found = FORMATS[name].read(plain, table)
+    Outline.from_dict(found.plain)
+    return found
+
+
+def _recognised(plain: Mapping[str, Any]) -> str:
+    for name, form in FORMATS.items():
+        if form.fits(plain):
+            return name
+    raise SchemaError(
+        f"it looks like none of {', '.join(FORMATS)}: say which tool wrote it, or write a "
+        f"schema of tabpe's own (docs/how-to/schema.md)."
+    )

@@ -1,0 +1,483 @@
+"""`Schema`: the columns of a table and its labels.
+
+Joint classes: the combinations of the values of several labels.
+
+A combination is a tuple of values, one of each label in their order. Combinations that a run finds
+rare share one class, the last.
+
+Numeric labels: their classes are cut by declared numbers, or by some that are bought.
+
+`Schema`: the columns of a table and which of them are its labels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from tabpe.errors import SchemaError, did_you_mean, shown
+from tabpe.schema import files
+from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema.constraints import Rule, rules_of, texts_of
+from tabpe.schema.files import COLUMN_TYPES
+from tabpe.schema.temporal import Temporal
+
+MOST_COMBINATIONS = 1000
+RARE = "rare"
+BETWEEN = " / "
+
+Listed = Categorical | Boolean
+Combination = tuple[Any, ...]
+
+
+def label_of(given: Any) -> str | tuple[str, ...] | None:
+    """Return one name as it is, and several as a tuple.
+
+    Example:
+        >>> label_of(["ward", "outcome"]), label_of(["ward"])
+        (('ward', 'outcome'), 'ward')
+    """
+    if given is None or isinstance(given, str):
+        return given
+    listed = isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
+    if not listed or not given:
+        raise SchemaError(
+            f"label={shown(given)}: expected the name of a column as text, or a list of names; "
+            f"quote it."
+        )
+    if len(set(given)) < len(given):
+        raise SchemaError(f"label={shown(list(given))}: names a column twice.")
+    return tuple(given) if len(given) > 1 else str(given[0])
+
+
+def names_of(label: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the names of all labels."""
+    if label is None:
+        return ()
+    return (label,) if isinstance(label, str) else label
+
+
+def changed_label(given: Any, columns: Sequence[str]) -> str | tuple[str, ...] | None:
+    """Return a label that is to take the place of another, if all of it are columns."""
+    label = label_of(given)
+    for name in names_of(label):
+        if name not in columns:
+            raise SchemaError(f"label={name!r} is not a column: {did_you_mean(name, columns)}")
+    return label
+
+
+def check_joint(columns: Sequence[Column]) -> tuple[Listed, ...]:
+    """Return several labels, if all have listed values and not too many combinations."""
+    for column in columns:
+        if not isinstance(column, (Categorical, Boolean)):
+            raise SchemaError(
+                f"label: {column.name!r} is of type {column.type_name}: several labels are "
+                f"categories or truths. Declare it categorical, or leave it out of label: it is "
+                f"synthesised all the same."
+            )
+    listed = tuple(column for column in columns if isinstance(column, (Categorical, Boolean)))
+    count = math.prod(column.states for column in listed)
+    if count > MOST_COMBINATIONS:
+        named = " and ".join(repr(column.name) for column in listed)
+        raise SchemaError(
+            f"label: {named} have {count:,} combinations of values: expected at most "
+            f"{MOST_COMBINATIONS:,}. Leave a column out of label, which is synthesised all the "
+            f"same, or declare fewer values and an other."
+        )
+    return listed
+
+
+def combinations_of(columns: Sequence[Listed]) -> tuple[Combination, ...]:
+    """Return all combinations of values, and nulls, the last column running fastest.
+
+    Example:
+        >>> combinations_of((Boolean("ill"), Categorical("ward", ("eye", "skin"))))
+        ((False, 'eye'), (False, 'skin'), (True, 'eye'), (True, 'skin'))
+    """
+    return tuple(itertools.product(*map(_states, columns)))
+
+
+def _states(column: Listed) -> tuple[Any, ...]:
+    return (*column.values, None) if column.nullable else column.values
+
+
+def rare_of(given: Any, columns: Sequence[Listed]) -> tuple[Combination, ...]:
+    """Return combinations that share a class, if they are some of all, in the order of these."""
+    listed = isinstance(given, (list, tuple)) and all(map(_is_combination, given))
+    every = combinations_of(columns)
+    # True equals 1, so the type is a part of what is looked up.
+    wanted = {_typed(combination) for combination in given} if listed else set()
+    found = tuple(combination for combination in every if _typed(combination) in wanted)
+    if not listed or len(found) != len(given) or len(found) == 1:
+        raise SchemaError(
+            f"label_rare={shown(given)}: expected two or more combinations of values of the "
+            f"labels, each once. A run finds them out: leave label_rare out."
+        )
+    return found
+
+
+def class_names(columns: Sequence[Listed], rare: Sequence[Combination]) -> tuple[str, ...]:
+    """Return what each joint class is called; the last is that of all rare combinations.
+
+    Example:
+        >>> class_names((Boolean("ill"), Boolean("old")), [(True, False), (True, True)])
+        ('False / False', 'False / True', 'rare')
+    """
+    merged = set(rare)
+    kept = (one for one in combinations_of(columns) if one not in merged)
+    return (*map(class_name, kept), *([RARE] if rare else []))
+
+
+def class_name(combination: Any) -> str:
+    """Return what a class is called: by its value, or by the values of several labels."""
+    if isinstance(combination, tuple):
+        return BETWEEN.join("null" if value is None else str(value) for value in combination)
+    return str(combination)
+
+
+def _is_combination(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and all(
+        value is None or isinstance(value, (str, int, float)) for value in given
+    )
+
+
+def _typed(combination: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple((type(value) is bool, value) for value in combination)
+
+
+FEWEST_CLASSES = 2
+# Quantiles are bought as the edges of twice as many bins.
+MOST_CLASSES = 16
+
+
+class Cut(Protocol):
+    """What says how a numeric label is cut."""
+
+    @property
+    def label_cuts(self) -> tuple[float, ...] | None:
+        """The values at which a new class begins, if they are known."""
+        ...
+
+    @property
+    def label_classes(self) -> int | None:
+        """How many classes there should be, if cuts are bought."""
+        ...
+
+
+def check_classes(classes: Any, label: Any) -> None:
+    """Refuse a number of classes that no purchase can give."""
+    if classes is None:
+        return
+    if type(classes) is not int or not FEWEST_CLASSES <= classes <= MOST_CLASSES:
+        raise SchemaError(
+            f"label_classes={shown(classes)}: expected a whole number from {FEWEST_CLASSES} to "
+            f"{MOST_CLASSES}."
+        )
+    if not isinstance(label, str):
+        raise SchemaError(f"label_classes={classes}: is for one numeric label: name it in label.")
+
+
+def check_kind(cut: Cut, name: str, kind: type[Column] | None, *, has_gaps: bool) -> None:
+    """Refuse a label whose type does not go with how it is cut.
+
+    Args:
+        cut: How it is cut.
+        name: Name of the label.
+        kind: Its type, if that is declared.
+        has_gaps: Whether any of it is to be bought.
+    """
+    is_number = kind in (Integer, Float)
+    if kind is not None and issubclass(kind, Temporal):
+        raise SchemaError(
+            f"label={name!r} is a date or a time: take another column, or one made of it, such as "
+            f"the year."
+        )
+    if cut.label_cuts and (has_gaps or not is_number):
+        raise SchemaError(f"label={name!r} has label_cuts: declare its type, min and max too.")
+    if cut.label_classes is not None and kind is not None and not is_number:
+        raise SchemaError(
+            f"label_classes={cut.label_classes}: is for a numeric label; {name!r} is declared "
+            f"{kind.type_name}: leave label_classes out."
+        )
+    if is_number and not cut.label_cuts and cut.label_classes is None:
+        raise SchemaError(
+            f"label={name!r} is a number: declare its column categorical, or give label_cuts (the "
+            f"values at which a new class begins) or label_classes (how many there should be, to "
+            f"buy the cuts)."
+        )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What is declared public about a table.
+
+    Args:
+        columns: The columns, in the order of the output.
+        label: Name of the column whose values are evolved apart, class by class; or names of
+            several, whose combinations of values are; None for one class.
+        label_cuts: For a numeric label: the values at which a new class begins.
+        rules: What holds in every row, as texts such as `discharge >= admission`.
+        label_classes: For a numeric label whose cuts were bought: how many classes were asked for.
+        label_rare: For several labels: the combinations that a run found rare, and evolved together
+            as one class.
+
+    Example:
+        >>> schema = Schema((Integer("age", 0, 120), Boolean("smoker")), label="smoker")
+        >>> schema.names
+        ('age', 'smoker')
+        >>> schema.class_names
+        ('False', 'True')
+        >>> Schema((Boolean("ill"), Boolean("old")), label=("ill", "old")).class_names[1]
+        'False / True'
+    """
+
+    columns: tuple[Column, ...]
+    label: str | tuple[str, ...] | None = None
+    label_cuts: tuple[float, ...] | None = None
+    rules: tuple[str, ...] = ()
+    label_classes: int | None = None
+    label_rare: tuple[Combination, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "label", label_of(self.label))
+        if self.label_cuts is not None:
+            object.__setattr__(self, "label_cuts", tuple(self.label_cuts))
+        self._check_columns()
+        check_classes(self.label_classes, self.label)
+        if isinstance(self.label, str):
+            self._check_label(self.label)
+        elif self.label_cuts is not None:
+            then = "leave it out, or name one label" if self.label else "name the label too"
+            raise SchemaError(f"label_cuts is given without a label of its own: {then}.")
+        if isinstance(self.label, tuple):
+            check_joint(self._label_columns)
+        if self.label_rare != ():
+            rare = rare_of(self.label_rare, self.joint_labels)
+            object.__setattr__(self, "label_rare", rare)
+        object.__setattr__(self, "rules", texts_of(self.rules))
+        _ = self.parsed_rules
+
+    def _check_columns(self) -> None:
+        if not self.columns:
+            raise SchemaError("columns=[]: a schema has at least one column.")
+        for column in self.columns:
+            if not isinstance(column, Column) or type(column) is Column:
+                raise SchemaError(f"columns: {shown(column)} is none of {', '.join(COLUMN_TYPES)}.")
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"column {shown(twice)} is declared twice.")
+
+    def _check_label(self, label: str) -> None:
+        column = self[label]
+        if not isinstance(column, (Integer, Float, Categorical, Boolean)):
+            raise SchemaError(
+                f"label={self.label!r} is of type {column.type_name}: a label is a category, a "
+                f"truth or a number; take another column, or one made of it, such as the year."
+            )
+        is_number = isinstance(column, (Integer, Float))
+        if is_number and self.label_classes is not None and self.label_cuts is None:
+            raise SchemaError(
+                f"label_classes={self.label_classes}: where classes begin is bought: pass "
+                f"schema='private' (--private-schema), or declare label_cuts in its place."
+            )
+        if is_number and not self.label_cuts and self.label_classes is None:
+            raise SchemaError(
+                f"label={self.label!r} is a number: declare its column categorical, or give "
+                f"label_cuts (the values at which a new class begins)."
+            )
+        for name in ("label_cuts", "label_classes"):
+            if not is_number and getattr(self, name) is not None:
+                raise SchemaError(f"{name} is for a numeric label; {self.label!r} is not one.")
+        if isinstance(column, (Integer, Float)):
+            self._check_cuts(column)
+
+    def _check_cuts(self, column: Integer | Float) -> None:
+        cuts = self.label_cuts or ()
+        bounds = (column.min, *cuts, column.max) if cuts else ()
+        if any(
+            isinstance(cut, bool) or not isinstance(cut, (int, float)) for cut in cuts
+        ) or not all(low < high for low, high in itertools.pairwise(bounds)):
+            raise SchemaError(
+                f"label_cuts={shown(list(cuts))}: expected rising numbers between "
+                f"min={column.min!r} and max={column.max!r} of {column.name!r}."
+            )
+        digits = column.decimals
+        if digits is not None and any(round(cut, digits) != cut for cut in cuts):
+            raise SchemaError(
+                f"label_cuts={shown(list(cuts))}: at most {digits} decimals, as {column.name!r}."
+            )
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"there is no column {shown(name)}: {did_you_mean(name, self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def parsed_rules(self) -> tuple[Rule, ...]:
+        """The rules as they are meant for the columns.
+
+        Example:
+            >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
+            >>> Schema(columns, rules=("low > hihg",))
+            Traceback (most recent call last):
+            tabpe.errors.SchemaError: rule 'low > hihg', character 7: no column 'hihg': did you ...
+        """
+        return rules_of(self.rules, {column.name: column for column in self.columns})
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all labels."""
+        return names_of(self.label)
+
+    @property
+    def target(self) -> str | None:
+        """The label that is predicted where rows are evaluated: the first of several."""
+        return self.labels[0] if self.labels else None
+
+    @property
+    def joint_labels(self) -> tuple[Listed, ...]:
+        """The columns of several labels; none if there is one, or no label."""
+        return check_joint(self._label_columns) if len(self.labels) > 1 else ()
+
+    @property
+    def _label_columns(self) -> tuple[Column, ...]:
+        return tuple(self[name] for name in self.labels)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What each class of the label is called; a single `all` without a label.
+
+        If the label may be null, the last class is that of null.
+        """
+        if self.label is None:
+            return ("all",)
+        if isinstance(self.label, tuple):
+            return class_names(self.joint_labels, self.label_rare)
+        column = self[self.label]
+        if isinstance(column, (Categorical, Boolean)):
+            names = tuple(str(value) for value in column.values)
+        else:
+            names = tuple(f"{_short(low)} to {_short(high)}" for low, high in self.class_bounds)
+        return (*names, _unlike("null", names)) if column.nullable else names
+
+    @property
+    def class_bounds(self) -> tuple[tuple[float, float], ...]:
+        """Of a numeric label: smallest and largest value of each class but that of null."""
+        if not isinstance(self.label, str) or self.label_cuts is None:
+            return ()
+        column = self[self.label]
+        if not isinstance(column, (Integer, Float)):
+            return ()
+        lows = (column.min, *self.label_cuts)
+        return tuple(zip(lows, (*self.label_cuts, column.max), strict=True))
+
+    @property
+    def fields_from_data(self) -> tuple[str, ...]:
+        """Fields that were read off the data instead of being declared public."""
+        return tuple(
+            f"{column.name}.{name}"
+            for column in self.columns
+            if column.source is Source.DATA
+            for name in self._fields(column)
+        )
+
+    @property
+    def fields_bought(self) -> tuple[str, ...]:
+        """Fields that were bought with a part of the budget instead of being declared public.
+
+        Example:
+            >>> age = Integer("age", 0, 95, source=Source.BOUGHT, bought=("max",))
+            >>> Schema((age, Boolean("smoker"))).fields_bought
+            ('age.max',)
+        """
+        fields = (
+            f"{column.name}.{name}"
+            for column in self.columns
+            if column.source is Source.BOUGHT
+            for name in column.bought or self._fields(column)
+        )
+        cuts = [] if self.label_classes is None else [f"{self.label}.label_cuts"]
+        return tuple(dict.fromkeys((*fields, *cuts)))
+
+    def _fields(self, column: Column) -> list[str]:
+        fields = [name for name in column.domain_fields if getattr(column, name) is not None]
+        cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []
+        nullable = ["nullable"] if column.nullable else []
+        return [*(fields or ["type"]), *nullable, *cuts]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the schema in canonical JSON."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def with_label(self, label: str | Sequence[str] | None) -> Schema:
+        """Return the schema with `label` as its label; None keeps the one it has."""
+        wanted = changed_label(label, self.names)
+        if wanted is None or wanted == self.label:
+            return self
+        return dataclasses.replace(
+            self, label=wanted, label_cuts=None, label_classes=None, label_rare=()
+        )
+
+    @property
+    def of_target(self) -> Schema:
+        """The schema with `target` as its only label, and other labels as columns like others."""
+        return self.with_label(self.target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain values, as a schema file holds them."""
+        several = isinstance(self.label, tuple)
+        head: dict[str, Any] = {"label": list(self.labels) if several else self.label}
+        head["label_cuts"] = None if self.label_cuts is None else list(self.label_cuts)
+        head["label_classes"] = self.label_classes
+        head["label_rare"] = [list(combination) for combination in self.label_rare] or None
+        told = {name: value for name, value in head.items() if value is not None}
+        tail = {"rules": list(self.rules)} if self.rules else {}
+        return {**told, "columns": [column.to_dict() for column in self.columns], **tail}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
+        """Build a schema from plain values.
+
+        Example:
+            >>> Schema.from_dict({"columns": [{"name": "age", "type": "int", "min": 0}]})
+            Traceback (most recent call last):
+            tabpe.errors.SchemaError: column 'age': type='int': did you mean 'integer'?
+        """
+        return files.schema_from_dict(cls, plain)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a schema from a `.yaml`, `.yml` or `.json` file."""
+        return files.schema_from_dict(cls, files.read(Path(path)))
+
+    def save(self, path: str | Path, *, comment: str = "") -> None:
+        """Write the schema to a `.yaml`, `.yml` or `.json` file."""
+        files.write(Path(path), self.to_dict(), comment=comment)
+
+
+def _unlike(name: str, others: tuple[str, ...]) -> str:
+    """Return a name that no other has."""
+    return name if name not in others else _unlike(f"({name})", others)
+
+
+def _short(number: float) -> str:
+    """Return a number without a needless `.0`, with all the digits that tell it apart."""
+    return repr(number).removesuffix(".0")

@@ -1,0 +1,279 @@
+"""Dates and times: columns whose values lie on a grid of days, seconds and the like."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+from tabpe.errors import SchemaError, did_you_mean, shown
+from tabpe.schema.columns import EXACT_INTEGERS, Column, wrong
+
+T = TypeVar("T", dt.date, dt.datetime, dt.time)
+
+# How many microseconds there are in each.
+RESOLUTIONS = {
+    "microsecond": 1,
+    "millisecond": 1000,
+    "second": 10**6,
+    "minute": 60 * 10**6,
+    "hour": 3600 * 10**6,
+    "day": 86_400 * 10**6,
+}
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Temporal(Column):
+    """What dates and times have in common: steps of equal length from the first to the last."""
+
+    @property
+    def tick(self) -> int:
+        """How many microseconds a step takes."""
+        raise NotImplementedError
+
+    def ticks_of(self, value: Any) -> int:
+        """Return a value in microseconds since 1970 or since midnight."""
+        raise NotImplementedError
+
+    @cached_property
+    def first(self) -> int:
+        """The first value, in microseconds since 1970 or since midnight."""
+        return self.ticks_of(getattr(self, "min"))  # noqa: B009
+
+    @cached_property
+    def last(self) -> int:
+        """The last value, in the same way."""
+        return self.ticks_of(getattr(self, "max"))  # noqa: B009
+
+    @property
+    def default_value(self) -> int:
+        """The step of the declared default, or the first one."""
+        return (
+            0 if self.default is None else (self.ticks_of(self.default) - self.first) // self.tick
+        )
+
+    def _check_default(self) -> None:
+        if self.default is not None and not self.first <= self.ticks_of(self.default) <= self.last:
+            raise wrong(self, "default", self.default.isoformat(), "a value from min to max")
+
+    @property
+    def steps(self) -> int:
+        """Number of steps from the first value to the last; 0 for a constant column."""
+        return (self.last - self.first) // self.tick
+
+    def _check_range(self, resolution: str) -> None:
+        if self.last < self.first:
+            raise SchemaError(f"column {shown(self.name)}: min is after max: swap them.")
+        if (self.last - self.first) % self.tick:
+            raise SchemaError(
+                f"column {shown(self.name)}: max is no whole number of {resolution}s after min: "
+                f"move one of them, or declare a finer resolution."
+            )
+        if self.steps > EXACT_INTEGERS:
+            raise SchemaError(
+                f"column {shown(self.name)}: more than 2**53 {resolution}s from min to max: "
+                f"declare a coarser resolution."
+            )
+
+    def _keep(self, parameter: str, kind: type[T]) -> T:
+        """Keep a bound that is given as text, or as a date or time of Python, as the latter."""
+        given = getattr(self, parameter)
+        parsed: Any = given
+        if isinstance(given, str):
+            try:
+                parsed = kind.fromisoformat(given)
+            except ValueError:
+                parsed = None
+        exact = type(parsed) is kind or (kind is dt.datetime and isinstance(parsed, kind))
+        if not exact:
+            raise wrong(self, parameter, given, f"a {kind.__name__} such as {_EXAMPLES[kind]!r}")
+        object.__setattr__(self, parameter, parsed)
+        kept: T = parsed
+        return kept
+
+    def _check_format(self, given: Any) -> None:
+        if given is not None and (not isinstance(given, str) or "%" not in given):
+            raise wrong(self, "format", given, "a pattern such as '%d.%m.%Y'")
+
+
+_EXAMPLES = {dt.date: "2024-03-31", dt.datetime: "2024-03-31T18:30", dt.time: "18:30"}
+
+
+@dataclass(frozen=True)
+class Date(Temporal):
+    """A column of days from `min` to `max`; data outside is clamped.
+
+    Args:
+        name: Name of the column.
+        min: First day, as a date or as text: `2024-03-31`.
+        max: Last day.
+        format: How text in the table writes a date, if not as above: `%d.%m.%Y`.
+        source: Where the bounds come from.
+
+    Example:
+        >>> Date("born", "1900-01-01", "1900-12-31").steps
+        364
+    """
+
+    min: dt.date
+    max: dt.date
+    format: str | None = None
+
+    type_name: ClassVar[str] = "date"
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "format")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for bound in ("min", "max", *_given_default(self)):
+            self._keep(bound, dt.date)
+        self._check_format(self.format)
+        self._check_range("day")
+        self._check_default()
+
+    @property
+    def tick(self) -> int:
+        """How many microseconds a day has."""
+        return RESOLUTIONS["day"]
+
+    def ticks_of(self, value: dt.date) -> int:
+        """Return a day in microseconds since 1970."""
+        return _microseconds(dt.datetime.combine(value, dt.time()))
+
+
+@dataclass(frozen=True)
+class Datetime(Temporal):
+    """A column of points in time from `min` to `max`; data outside is clamped.
+
+    Args:
+        name: Name of the column.
+        min: First point in time: a datetime, or text such as `2024-03-31T18:30`.
+        max: Last point in time.
+        resolution: What values are whole numbers of: from `microsecond` to `day`.
+        timezone: Where clocks show them, such as `Europe/Berlin`; None if that is not known.
+        format: How text in the table writes them, if not as above.
+        source: Where the bounds come from.
+
+    Example:
+        >>> Datetime("seen", "2024-01-01", "2024-01-02", resolution="hour").steps
+        24
+    """
+
+    min: dt.datetime
+    max: dt.datetime
+    resolution: str = "second"
+    timezone: str | None = None
+    format: str | None = None
+
+    type_name: ClassVar[str] = "datetime"
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "resolution", "timezone", "format")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_resolution(self, self.resolution)
+        self._check_zone()
+        for bound in ("min", "max", *_given_default(self)):
+            object.__setattr__(self, bound, self._local(bound, self._keep(bound, dt.datetime)))
+        self._check_format(self.format)
+        if self.format is not None and "%z" in self.format and self.timezone is None:
+            raise wrong(self, "format", self.format, "no offset (%z), or declare a timezone")
+        self._check_range(self.resolution)
+        self._check_default()
+
+    def _check_zone(self) -> None:
+        if self.timezone is None:
+            return
+        if not isinstance(self.timezone, str) or not _is_zone(self.timezone):
+            raise wrong(self, "timezone", self.timezone, "a name such as 'UTC' or 'Europe/Berlin'")
+
+    def _local(self, bound: str, value: dt.datetime) -> dt.datetime:
+        """Return what clocks show at a point in time."""
+        if value.tzinfo is None:
+            return value
+        if self.timezone is None:
+            raise wrong(self, bound, value.isoformat(), "no offset, or declare a timezone")
+        return value.astimezone(zoneinfo.ZoneInfo(self.timezone)).replace(tzinfo=None)
+
+    @property
+    def tick(self) -> int:
+        """How many microseconds a step takes."""
+        return RESOLUTIONS[self.resolution]
+
+    def ticks_of(self, value: dt.datetime) -> int:
+        """Return what clocks show in microseconds since 1970."""
+        if self.timezone is None:
+            return _microseconds(value)
+        instant = value.replace(tzinfo=zoneinfo.ZoneInfo(self.timezone)).astimezone(dt.UTC)
+        return _microseconds(instant.replace(tzinfo=None))
+
+
+@dataclass(frozen=True)
+class Time(Temporal):
+    """A column of times of the day from `min` to `max`; data outside is clamped.
+
+    Args:
+        name: Name of the column.
+        min: First time of the day: a time, or text such as `18:30`.
+        max: Last time of the day.
+        resolution: What values are whole numbers of: from `microsecond` to `hour`.
+        format: How text in the table writes them, if not as above.
+        source: Where the bounds come from.
+
+    Example:
+        >>> Time("opens", "08:00", "18:00", resolution="minute").steps
+        600
+    """
+
+    min: dt.time = dt.time()
+    max: dt.time = dt.time(23, 59, 59)
+    resolution: str = "second"
+    format: str | None = None
+
+    type_name: ClassVar[str] = "time"
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "resolution", "format")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_resolution(self, self.resolution)
+        for bound in ("min", "max", *_given_default(self)):
+            if self._keep(bound, dt.time).tzinfo is not None:
+                raise wrong(self, bound, getattr(self, bound).isoformat(), "a time without offset")
+        self._check_format(self.format)
+        self._check_range(self.resolution)
+        self._check_default()
+
+    @property
+    def tick(self) -> int:
+        """How many microseconds a step takes."""
+        return RESOLUTIONS[self.resolution]
+
+    def ticks_of(self, value: dt.time) -> int:
+        """Return a time of the day in microseconds since midnight."""
+        return _microseconds(dt.datetime.combine(_EPOCH, value))
+
+
+def _given_default(column: Column) -> tuple[str, ...]:
+    return () if column.default is None else ("default",)
+
+
+def _microseconds(moment: dt.datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _check_resolution(column: Column, given: Any) -> None:
+    if not isinstance(given, str) or given not in RESOLUTIONS:
+        raise SchemaError(
+            f"column {shown(column.name)}: resolution={shown(given)}: "
+            f"{did_you_mean(str(given), RESOLUTIONS)}"
+        )
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

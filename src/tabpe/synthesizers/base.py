@@ -1,0 +1,296 @@
+"""`Release`: what leaves the building, all of it public. `Fitted`: a model that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe._utils import serialization, validation
+from tabpe._utils.serialization import Archive
+from tabpe.accounting import Certificate
+from tabpe.encoding import Encoder, Records
+from tabpe.encoding.cells import ids_of, written_columns
+from tabpe.errors import (
+    ArchiveError,
+    DataError,
+    NotFittedError,
+    ParameterError,
+    RuleError,
+    TabpeError,
+)
+from tabpe.evolution.constraint_repair import Law
+from tabpe.evolution.variation import smoothed
+from tabpe.io.canonical import canonical_table
+from tabpe.io.frames import check_library, frame_table, to_frame
+from tabpe.schema import Id, Schema
+from tabpe.synthesizers.conditional import (
+    Made,
+    meeting,
+    nearest_to,
+    obeying,
+    remaining,
+    warn_of_repeats,
+)
+from tabpe.synthesizers.pipeline import Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Synthetic rows, their certificate, and how to give them the form of the table.
+
+    Args:
+        schema: The schema.
+        certificate: What was promised.
+        history: What each round did.
+        library: The library of the frame that was fitted; no type of it is kept.
+        seed: Seed of the order of the rows and of samples.
+        rows: The evolved rows, in random order.
+        classes: The class of each.
+    """
+
+    schema: Schema
+    certificate: Certificate
+    history: Sequence[Mapping[str, Any]]
+    library: str
+    seed: int
+    rows: Records
+    classes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outcome: Outcome, library: str) -> Self:
+        """Put the outcome of a run in random order: rows come out of it class by class."""
+        parts = outcome.evolved.classes
+        labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        order = np.random.default_rng([outcome.seed]).permutation(len(labels))
+        rows = Records.concat(parts).take(order)
+        return cls(
+            schema=outcome.schema,
+            certificate=outcome.certificate,
+            history=outcome.evolved.history,
+            library=library,
+            seed=outcome.seed,
+            rows=rows,
+            classes=labels[order],
+        )
+
+    def sample(
+        self,
+        size: int | None,
+        conditions: Mapping[str, Any] | None = None,
+        *,
+        smooth: bool = False,
+    ) -> Any:
+        """Return rows that meet conditions, as the kind of frame that was fitted; None for all."""
+        places = np.arange(len(self.rows))
+        if conditions is not None:
+            places = meeting(self._table(places), self.schema, conditions)
+            warn_of_repeats(size or 0, places)
+        chosen = self._chosen(places, len(places) if size is None else size)
+        rows = self._smoothed(chosen) if smooth else self.rows.take(chosen)
+        rng = np.random.default_rng([self.seed, len(chosen), 2])
+        fixed = frozenset(conditions or ())
+        rows = obeying(self._law, rows, self.classes[chosen], rng, fixed=fixed)
+        return self._framed(Encoder(self.schema).decode(rows, self.classes[chosen]))
+
+    def completed(self, known: pa.Table) -> Any:
+        """Return known cells with cells of rows beside them that are nearest by what is known."""
+        rng = np.random.default_rng([self.seed, known.num_rows])
+        every = self._table(np.arange(len(self.rows)))
+        near = nearest_to(known, every, self.schema, rng)
+        if self.schema.rules:
+            made = Made(Encoder(self.schema), self._law, self.rows, self.classes)
+            table = remaining(known, near, made, rng)
+        else:
+            table = every.take(near[:, 0])
+        for place, name in enumerate(self.schema.names):
+            if name in known.schema.names:
+                table = table.set_column(place, name, known[name])
+            elif isinstance(column := self.schema[name], Id):
+                table = table.set_column(place, name, ids_of(column, len(table)))
+        return self._framed(table)
+
+    def _table(self, chosen: NDArray[np.int64]) -> pa.Table:
+        return Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
+
+    @cached_property
+    def _law(self) -> Law:
+        return Law.of(Encoder(self.schema))
+
+    def _smoothed(self, chosen: NDArray[np.int64]) -> Records:
+        """Return rows of which only the first of several copies is where it was."""
+        encoder, rows, classes = Encoder(self.schema), self.rows.take(chosen), self.classes[chosen]
+        rng = np.random.default_rng([self.seed, len(chosen), 1])
+        first = np.zeros(len(chosen), dtype=bool)
+        first[np.unique(chosen, return_index=True)[1]] = True
+        rate, among = self._last_rate(), self.rows.numbers
+        moved = smoothed(rows, classes, encoder.spaces, rate, rng, among=among)
+        numbers = np.where(first[:, None], rows.numbers, moved)
+        return self._law.kept(Records(numbers, rows.codes), rows, classes, rng)
+
+    def _last_rate(self) -> float:
+        """Return how far rows moved in the last round."""
+        if not self.history or "mutation_rate" not in self.history[-1]:
+            raise ParameterError("smooth=True: these rows were not moved: there is no step size.")
+        rate = self.history[-1]["mutation_rate"]
+        return validation.fraction("history: mutation_rate", rate)
+
+    def _framed(self, table: pa.Table) -> Any:
+        """Return rows as a frame: its types follow from the schema, and from the library alone."""
+        nullable = frozenset(column.name for column in self.schema.columns if column.nullable)
+        formatted = [
+            column for column in self.schema.columns if getattr(column, "format", None) is not None
+        ]
+        return to_frame(written_columns(table, formatted), self.library, nullable=nullable)
+
+    def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
+        """Write the release, and the parameters of the model that made it."""
+        text = {
+            "parameters": parameters,
+            "schema": self.schema.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "history": self.history,
+            "library": self.library,
+            "seed": self.seed,
+        }
+        arrays = {
+            "numbers": self.rows.numbers,
+            "codes": self.rows.codes,
+            "classes": self.classes,
+        }
+        Archive(text, arrays).save(path)
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, dict[str, Any]]:
+        """Return a saved release, and the parameters of the model that made it."""
+        archive = Archive.load(path)
+        text, arrays = archive.text, archive.arrays
+        try:
+            release = cls(
+                schema=Schema.from_dict(text["schema"]),
+                certificate=Certificate.from_dict(text["certificate"]),
+                history=serialization.value(
+                    list[Mapping[str, Any]], text["history"], where="history"
+                ),
+                library=check_library(text["library"]),
+                seed=validation.whole("seed", text["seed"], least=0),
+                rows=Records(arrays["numbers"], arrays["codes"]),
+                classes=arrays["classes"],
+            )
+            parameters = serialization.value(dict[str, Any], text["parameters"], where="parameters")
+        except KeyError as missing:
+            raise ArchiveError(f"{path}: {missing.args[0]} is missing.") from None
+        except TabpeError as error:
+            raise ArchiveError(f"{path}: {error}") from None
+        if not release._fits():
+            raise ArchiveError(f"{path}: the saved rows do not fit their schema.")
+        return release, parameters
+
+    def _fits(self) -> bool:
+        """Whether there are rows, and all lie where the schema says."""
+        encoder = Encoder(self.schema)
+        sizes, can_miss = encoder.space.sizes, encoder.space.can_miss
+        numbers, codes, classes = self.rows.numbers, self.rows.codes, self.classes
+        return bool(
+            numbers.dtype.kind == "f"
+            and codes.dtype.kind == "u"
+            and classes.dtype.kind == "i"
+            and classes.ndim == 1
+            and len(classes)
+            and numbers.shape == (len(classes), len(encoder.numeric))
+            and codes.shape == (len(classes), len(sizes))
+            and (((numbers >= 0) & (numbers <= 1)) | (np.isnan(numbers) & can_miss)).all()
+            and ((codes >= 0) & (codes < sizes)).all()
+            and ((classes >= 0) & (classes < encoder.class_count)).all()
+            and self._obeys()
+        )
+
+    def _obeys(self) -> bool:
+        try:
+            return not self._law.broken(self.rows, self.classes).any()
+        except RuleError:
+            return False
+
+    def _chosen(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Return which rows make up a sample: whole copies of those given, and a random rest."""
+        available = len(places)
+        whole = np.arange(size - size % available) % available
+        rng = np.random.default_rng([self.seed, size])
+        rest = rng.permutation(available)[: size % available]
+        chosen: NDArray[np.int64] = places[np.concatenate([whole, rest])]
+        return chosen
+
+
+class Fitted:
+    """What every model has once it is fitted: rows to draw, and what they promise.
+
+    Attributes:
+        release_: What leaves the building: rows, certificate and schema, all of it public.
+    """
+
+    release_: Release
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        conditions: Mapping[str, Any] | None = None,
+        smooth: bool = False,
+    ) -> Any:
+        """Return synthetic rows, as the kind of frame that was fitted.
+
+        Drawing costs no privacy: the rows are public already.
+
+        Args:
+            n: None for all rows that were made. More: every row the same number of times, as in the
+                paper's study of oversampling, and a random rest. Fewer: a random part.
+            conditions: Only rows that have these values, by column; of numbers, dates, times and
+                ordered values, a pair is a range. Rows are repeated, with a warning, if those that
+                were made with these values are fewer than `n`.
+            smooth: Whether further copies of a row have their numbers moved a little, by the step
+                of the last round, instead of being the same. It is measured in ranks, so that
+                skewed columns stay skewed.
+        """
+        size = validation.optional(validation.whole, "n", n, least=1)
+        if smooth and conditions is not None:
+            raise ParameterError(
+                "smooth=True: not together with conditions, which a row that moves may not meet."
+            )
+        return self._released().sample(size, conditions, smooth=smooth)
+
+    def sample_remaining_columns(self, known: Any) -> Any:
+        """Return known cells, and beside them cells of rows that are nearest by what is known.
+
+        It costs no privacy: the rows are public already. A row is as good as the nearest that was
+        made: a warning says for how many known rows there is none that is like them.
+
+        Args:
+            known: A data frame with some columns of the schema.
+        """
+        release = self._released()
+        table, _ = frame_table(known)
+        if not table.num_rows:
+            raise DataError("known: the table has no rows.")
+        return release.completed(canonical_table(table))
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was promised, item by item."""
+        return self._released().certificate
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema that was used."""
+        return self._released().schema
+
+    def _released(self) -> Release:
+        release: Release | None = getattr(self, "release_", None)
+        if release is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first.")
+        return release

@@ -1,0 +1,172 @@
+"""The certificate of a finished run, from what was asked for, known and charged."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from tabpe.accounting import Account, Certificate, NoiseSource
+from tabpe.accounting.certificate import round_up
+from tabpe.accounting.delta import RowCount
+from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
+from tabpe.evolution import Strategy, plain
+from tabpe.io.canonical import are_told_by_text
+from tabpe.measurement.histograms import CLASS_COUNTS
+from tabpe.schema import Categorical, Schema
+from tabpe.schema_inference import ASSUMED_PUBLIC
+from tabpe.synthesizers.budget import is_adaptive, spent_epsilon, spent_slack
+from tabpe.synthesizers.options import Facts, Request
+
+ACCOUNTANT = (
+    "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
+    "adaptive composition of all items"
+)
+USER_ACCOUNTANT = (
+    "privacy loss distribution of dp_accounting, all items as one Gaussian mechanism, pessimistic "
+    "estimate; votes of users in parts of a fixed point, discrete Gaussian"
+)
+ADAPTIVE_ACCOUNTANT = (
+    "privacy loss distribution of dp_accounting, all items as one Gaussian mechanism that "
+    "dominates them, pessimistic estimate; a filter with a limit fixed at the beginning, because "
+    "noise may follow earlier answers"
+)
+SEED_POLICY = (
+    "random_state drives the search (random, variation, selection) only; noise takes no seed"
+)
+_PACKAGES = ("tabpe", "opendp", "dp-accounting", "numpy")
+
+
+def certify(
+    request: Request,
+    facts: Facts,
+    account: Account,
+    *,
+    schema: Schema,
+    config: Strategy,
+    size: int,
+    noise: NoiseSource,
+    unit: str | None,
+    strict: bool,
+    created: str,
+    notes: tuple[str, ...],
+    measurements: str,
+) -> Certificate:
+    """Return the certificate of a finished run."""
+    epsilon, adaptive = spent_epsilon(request, facts, account, noise), is_adaptive(request)
+    return Certificate(
+        epsilon=min(request.epsilon, round_up(epsilon, 6)),
+        delta=facts.delta,
+        delta_slack=spent_slack(request, account, noise),
+        requested_epsilon=request.epsilon,
+        delta_source=_delta_source(request, facts),
+        delta_rows=_delta_rows(request, facts),
+        neighbours=request.neighbours,
+        unit=unit,
+        strict=strict,
+        bill=account.spent,
+        accountant=_accountant(request),
+        noise=noise.name,
+        private=noise.private,
+        schema=schema.to_dict(),
+        schema_digest=schema.digest,
+        fields_from_data=schema.fields_from_data,
+        bought=_bought(schema, account),
+        assumed_public=_assumed_public(request, schema, bought=_bought(schema, account)),
+        configuration=_configuration(config, size, request.floor),
+        seed_policy=SEED_POLICY,
+        versions=versions(),
+        created=created,
+        notes=(*_notes(request, facts, account, schema, unit), *notes),
+        adaptive=adaptive,
+        filter=GAUSSIAN_DP if adaptive else None,
+        measurements_sha256=measurements,
+    )
+
+
+def _accountant(request: Request) -> str:
+    if request.neighbours.of_users:
+        return USER_ACCOUNTANT
+    return ADAPTIVE_ACCOUNTANT if is_adaptive(request) else ACCOUNTANT
+
+
+def _delta_source(request: Request, facts: Facts) -> str:
+    if request.delta is not None:
+        return f"delta {request.delta:g}"
+    if facts.rows is not None and facts.rows.is_declared:
+        return f"delta = 1/(n ln n) with n = {request.rows:,} declared public"
+    return "delta = 1/(n ln n) with a noisy n, stated on the safe side"
+
+
+def _delta_rows(request: Request, facts: Facts) -> RowCount | None:
+    """Return the number of rows that delta follows, if it is a noisy one."""
+    follows = request.delta is None and facts.rows is not None and not facts.rows.is_declared
+    return facts.rows if follows else None
+
+
+def _bought(schema: Schema, account: Account) -> tuple[str, ...]:
+    """Return what of the schema was bought: which classes are rare, as well, if by noisy counts."""
+    counted = CLASS_COUNTS in (item.name for item in account.spent)
+    return (*schema.fields_bought, *(["label_rare"] if schema.label_rare and counted else []))
+
+
+def _assumed_public(
+    request: Request, schema: Schema, *, bought: tuple[str, ...]
+) -> tuple[str, ...]:
+    facts = ["the schema"]
+    if bought:
+        facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
+    facts += storage_facts(schema)
+    if request.rows is not None:
+        of = "users" if request.neighbours.of_users else "rows"
+        facts.append(f"the number of {of}, {request.rows:,}")
+    if request.shares is not None:
+        facts.append(f"the share of each class of {schema.label!r}")
+    return tuple(facts)
+
+
+def storage_facts(schema: Schema) -> list[str]:
+    """Return what is taken as public of how a table is stored: the little that its schema needs."""
+    told = [
+        column.name
+        for column in schema.columns
+        if isinstance(column, Categorical) and are_told_by_text(column.values)
+    ]
+    return [
+        f"that {name!r} is stored as text: some of its values differ in no more" for name in told
+    ]
+
+
+def _notes(
+    request: Request, facts: Facts, account: Account, schema: Schema, unit: str | None
+) -> tuple[str, ...]:
+    notes = []
+    users = request.neighbours
+    if users.max_rows is not None:
+        notes.append(
+            f"a user is whoever has one value of {unit!r}; of each user at most "
+            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
+        )
+    if CLASS_COUNTS in (item.name for item in account.spent):
+        notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")
+    if request.floor:
+        notes.append(
+            f"every class has at least {request.floor:,} rows, so small classes have more than "
+            f"their share; a class whose count or share is not above 0 has none"
+        )
+    if facts.rows is not None and not facts.rows.is_declared:
+        rows, of = facts.rows, "users" if users.of_users else "rows"
+        notes.append(f"noisy number of {of}: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
+    return tuple(notes)
+
+
+def _configuration(config: Strategy, size: int, floor: int) -> dict[str, Any]:
+    floored = {"class_floor": floor} if floor else {}
+    return {"n_samples": size, **floored, **plain(config)}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a result depends on."""
+    import importlib.metadata
+
+    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return found | {"python": platform.python_version()}

@@ -1,0 +1,568 @@
+"""What a run needs beside the table, checked before a row is read.
+
+What is asked for and declared, which counts must be bought beside it, and the facts that follow.
+
+Before the first round two facts are needed: the share of each class, and the number of rows, or of
+users if the promise is to them (for the default delta and size, and for strategies that go by it).
+Each is declared public or bought; nothing is taken for free.
+
+`Settings`: what a run needs beside the table, all of it checked.
+
+What the parameters of `TabPE` mean, each checked before a row is read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabpe._utils import validation
+from tabpe._utils.files import check_local
+from tabpe._utils.resources import Resources
+from tabpe.accounting import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.accounting.delta import FEWEST_ROWS, RowCount
+from tabpe.accounting.ledger import Ledger
+from tabpe.accounting.pld import check_promise
+from tabpe.encoding import Encoder
+from tabpe.encoding.encoded_rows import check_unit_column
+from tabpe.errors import (
+    BudgetError,
+    NoBudgetWarning,
+    NotPrivateWarning,
+    OutputError,
+    ParameterError,
+    SchemaError,
+)
+from tabpe.evolution import Asked, Strategy, plain
+from tabpe.io import Source
+from tabpe.measurement import Measured
+from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
+from tabpe.measurement.reservation import Charge
+from tabpe.schema import Boolean, Categorical, Column, Id, Outline, Schema, Sketch
+from tabpe.schema.schema import class_name
+
+T = TypeVar("T")
+
+PROVISIONAL_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for and declares.
+
+    Args:
+        epsilon: The budget.
+        delta: The delta, or None for 1 / (n ln n).
+        neighbours: The neighbouring relation.
+        class_budget: Part of the budget for counts of classes or rows, if they are bought.
+        schema_budget: Part of the budget for what the schema lacks; 0 if it is complete.
+        rows: The declared number of rows or users, or None.
+        shares: The declared share of each class, or None.
+        size: The number of rows to evolve, or None for a part of the private rows.
+        floor: The fewest rows to evolve of a class that has any; 0 for as many as its share says.
+        counts_rows: Whether the number of rows is needed whatever else is declared.
+        counts_apart: Whether it is bought by itself, and not as the sum of the counts of classes,
+            in which the noise of very many classes would add up.
+    """
+
+    epsilon: float
+    delta: float | None
+    neighbours: Neighbours
+    class_budget: float
+    schema_budget: float
+    rows: int | None
+    shares: tuple[float, ...] | None
+    size: int | None
+    counts_rows: bool = False
+    counts_apart: bool = False
+    floor: int = 0
+
+    def __post_init__(self) -> None:
+        check_promise(self.epsilon, PROVISIONAL_DELTA if self.delta is None else self.delta)
+        whole, optional = validation.whole, validation.optional
+        accepted = {
+            "epsilon": float(self.epsilon),
+            "delta": None if self.delta is None else float(self.delta),
+            "class_budget": validation.real("class_budget", self.class_budget, above=0, below=1),
+            "schema_budget": validation.real(
+                "schema_budget", self.schema_budget, above=0, below=1, least=True
+            ),
+            "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
+            "size": optional(whole, "n_samples", self.size, least=1),
+            "floor": whole("class_floor", self.floor, least=0),
+        }
+        for name, value in accepted.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_measures(cls, epsilon: float, delta: float, neighbours: Neighbours) -> Request:
+        """Return a request for measures of a table, of which nothing is evolved."""
+        return cls(
+            epsilon,
+            delta,
+            neighbours,
+            class_budget=0.5,  # of counts that are not bought
+            schema_budget=0.0,
+            rows=None,
+            shares=None,
+            size=None,
+        )
+
+    @property
+    def evolved_size(self) -> int:
+        """The number of rows to evolve, where the number of private rows is not known."""
+        return _known(self.size)
+
+    def least_size(self, classes: int) -> int:
+        """Return the fewest rows that so many classes can be evolved in."""
+        return classes * max(self.floor, 1)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows is needed and not declared."""
+        return self.rows is None and (self.counts_rows or self.delta is None or self.size is None)
+
+    @property
+    def known_delta(self) -> float | None:
+        """Delta, if it is known before a row is counted."""
+        if self.delta is None and self.rows is not None:
+            return RowCount.declared(self.rows).calibration_delta
+        return self.delta
+
+    @property
+    def planning_delta(self) -> float:
+        """The delta that sizes fixed parts of the budget.
+
+        Where delta still depends on a count this is a provisional one. The bill is composed at the
+        delta that is promised in the end, so this moves a split and no promise.
+        """
+        return self.known_delta or PROVISIONAL_DELTA
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is public about the table before the first round.
+
+    Args:
+        rows: The declared or noisy number of rows, if it is known.
+        weights: Declared shares or noisy counts of the classes.
+        delta: The delta that is promised.
+        calibration_delta: The delta that noise is calibrated at: at most the promised one.
+        rare: The weights of classes that share the last one, if any do.
+    """
+
+    rows: RowCount | None
+    weights: tuple[float, ...]
+    delta: float
+    calibration_delta: float
+    rare: tuple[float, ...] = ()
+
+    @property
+    def row_estimate(self) -> float:
+        """The declared or noisy number of rows or users, for strategies that need it."""
+        return max(float(_known(self.rows).estimate), 1.0)
+
+    @property
+    def class_sizes(self) -> NDArray[np.float64]:
+        """The declared or noisy number of rows of each class."""
+        weights = np.maximum(np.array(self.weights, dtype=np.float64), 0.0)
+        weights = weights if weights.any() else np.ones(len(weights))
+        sizes: NDArray[np.float64] = weights * (self.row_estimate / weights.sum())
+        return sizes
+
+
+def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:
+    """Return which counts are neither declared nor needless, in the order of buying.
+
+    The counts of classes add up to the number of rows. They say nothing of the number of users, who
+    may have rows in several classes.
+
+    Example:
+        >>> request = Request.of_measures(1.0, 1e-6, Neighbours())
+        >>> counts_to_buy(request, classes=1), counts_to_buy(request, classes=2)
+        (('row count',), ('class counts',))
+    """
+    shares = request.shares is None and classes > 1
+    apart = request.counts_apart or request.neighbours.of_users or request.schema_budget
+    added_up = shares and not apart
+    rows = request.needs_rows and not added_up
+    return (count_name(request),) * rows + (CLASS_COUNTS,) * shares
+
+
+def count_name(request: Request) -> str:
+    """Return what the number of rows, or of users, is called on the bill."""
+    return USER_COUNT if request.neighbours.of_users else ROW_COUNT
+
+
+def establish_facts(request: Request, bought: Mapping[str, Measured]) -> Facts:
+    """Return the facts, from what was declared and the counts that were bought."""
+    classes = bought.get(CLASS_COUNTS)
+    weights = request.shares or (1.0,)
+    if classes is not None:
+        weights = tuple(float(count) / classes.scale for count in classes.values[0])
+    added_up = None if request.neighbours.of_users else classes
+    rows = _rows(request, bought.get(count_name(request), added_up))
+    if request.delta is not None:
+        return Facts(rows, weights, request.delta, request.delta)
+    known = _known(rows)
+    return Facts(known, weights, known.promised_delta, known.calibration_delta)
+
+
+def normalised_shares(
+    given: Mapping[Any, float] | None, class_names: tuple[str, ...]
+) -> tuple[float, ...] | None:
+    """Return the declared share of each class, in the order of the schema.
+
+    Example:
+        >>> normalised_shares({"no": 9, "yes": 1}, ("no", "yes"))
+        (0.9, 0.1)
+        >>> normalised_shares({("eye", True): 3, ("eye", False): 1}, ("eye / False", "eye / True"))
+        (0.25, 0.75)
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or set(map(class_name, given)) != set(class_names):
+        raise ParameterError(
+            f"public_shares={given!r}: expected a share for each class of {list(class_names)}."
+        )
+    named = {class_name(name): share for name, share in given.items()}
+    shares = [
+        validation.real(f"public_shares[{name!r}]", named[name], above=0, least=True)
+        for name in class_names
+    ]
+    if sum(shares) == 0:
+        raise ParameterError("public_shares: expected at least one share above 0.")
+    return tuple(share / sum(shares) for share in shares)
+
+
+def _rows(request: Request, bought: Measured | None) -> RowCount | None:
+    if request.rows is not None:
+        return RowCount.declared(request.rows)
+    if bought is None:
+        return None
+    counts, sigma = bought.values[0], bought.item.sigma
+    return RowCount.noisy(float(counts.sum()) / bought.scale, sigma=sigma, cells=len(counts))
+
+
+def _known(value: T | None) -> T:
+    """Return what `Request.needs_rows` makes sure of."""
+    if value is None:
+        raise AssertionError("needs_rows")
+    return value
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run needs beside the table.
+
+    Args:
+        schema: What is public about the table: all of it, or an outline whose gaps are bought.
+        request: What is asked for and declared.
+        config: The strategy and its settings.
+        noise: The source of noise.
+        resources: What the run may use of the machine.
+        unit: The column of user ids, if the promise is to users.
+        strict: Whether a cell that does not fit the schema ends the run.
+        seed: Seed of the search; None for a random one.
+        run_dir: The folder that remembers the run, if it shall survive a crash.
+        charge: The ledger that it is charged to, if any.
+        on_round: Called with the number of rounds done.
+        on_ready: Called with how many shards of a cluster have answered, and how many there are.
+    """
+
+    schema: Schema | Outline
+    request: Request
+    config: Strategy
+    noise: NoiseSource
+    resources: Resources
+    unit: str | None
+    strict: bool
+    seed: int | None
+    run_dir: Path | None
+    charge: Charge | None
+    on_round: Callable[[int], None]
+    on_ready: Callable[[int, int], None] = lambda _done, _all: None
+
+    @property
+    def outline(self) -> Outline | None:
+        """The schema, if it has gaps that are bought."""
+        return self.schema if isinstance(self.schema, Outline) else None
+
+    @property
+    def classes(self) -> int:
+        """How many classes are counted, as far as that is known before a row is read."""
+        return classes_of(self.schema)
+
+    @property
+    def asked(self) -> Asked:
+        """What the strategy asks of the private rows: known before one of them is read."""
+        schema = self.schema
+        return self.config.asked(columns_of(schema), self.classes, listed_of(schema))
+
+    def encoder_of(self, schema: Schema) -> Encoder:
+        """Return how the private rows are encoded."""
+        return Encoder(schema, self.strict)
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column that the run reads."""
+        columns = [column.name for column in _read(self.schema)]
+        return columns if self.unit is None else [*columns, self.unit]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for an interrupted run to go on; none of it is private."""
+        request = dataclasses.asdict(self.request)
+        request["neighbours"]["adjacency"] = self.request.neighbours.adjacency.value
+        configuration = {
+            "request": request,
+            "strategy": plain(self.config),
+            "noise": self.noise.name,
+            "unit": self.unit,
+            "strict": self.strict,
+            "random_state": self.seed,
+            "dataset": None if self.charge is None else self.charge.dataset,
+        }
+        return {"configuration": configuration, "schema": self.schema.digest}
+
+
+def classes_of(schema: Schema | Outline) -> int:
+    """Return the number of classes; two stand for those of a label whose values are bought."""
+    if isinstance(schema, Outline):
+        return 1 if schema.label is None else 2
+    return len(schema.class_names)
+
+
+def columns_of(schema: Schema | Outline) -> int:
+    """Return the number of columns of a record.
+
+    Ids are none of them, nor is a categorical label. A numeric one is, and has `label_cuts`; an
+    outline must declare these. So to buy what an outline lacks does not change the number.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer
+        >>> age, ill = Integer("age", 0, 100), Boolean("ill")
+        >>> columns_of(Schema((age, ill), label="ill"))
+        1
+        >>> columns_of(Schema((age, ill), label="age", label_cuts=(18, 65)))
+        2
+    """
+    numeric = schema.label_cuts is not None or schema.label_classes is not None
+    return len(_read(schema)) - (0 if numeric else len(schema.labels))
+
+
+def listed_of(schema: Schema | Outline) -> int:
+    """Return how many columns of a record are declared to have listed values.
+
+    A column whose type is bought counts as none: what is asked is fixed before. Nor does an ordered
+    list, whose values are near to each other or far, as numbers are.
+
+    Example:
+        >>> from tabpe.schema import Boolean, Integer
+        >>> age, ill, old = Integer("age", 0, 100), Boolean("ill"), Boolean("old")
+        >>> listed_of(Schema((age, ill, old), label="ill"))
+        1
+    """
+    return sum(_is_listed(column) for column in schema.columns if column.name not in schema.labels)
+
+
+def _read(schema: Schema | Outline) -> list[Column | Sketch]:
+    """Return the columns that are read: all but ids."""
+    return [column for column in schema.columns if _kind(column) is not Id]
+
+
+def _is_listed(column: Column | Sketch) -> bool:
+    fields = column.fields if isinstance(column, Sketch) else vars(column)
+    return _kind(column) in (Boolean, Categorical) and not fields.get("ordered")
+
+
+def _kind(column: Column | Sketch) -> type[Column] | None:
+    return column.kind if isinstance(column, Sketch) else type(column)
+
+
+NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
+ROWS_A_USER = 10
+
+
+def neighbours_of(adjacency: str | Adjacency, unit: str | None, max_rows: int | None) -> Neighbours:
+    """Return whom the promise is for."""
+    relation = Adjacency.of(adjacency)
+    if unit is None:
+        if max_rows is not None:
+            raise ParameterError(
+                f"max_rows_per_user={max_rows!r}: needs unit, the column that tells users apart."
+            )
+        return Neighbours(relation)
+    return Neighbours(relation, ROWS_A_USER if max_rows is None else max_rows)
+
+
+def check_unit(unit: str | None, schema: Schema | Outline) -> None:
+    """Refuse a column of user ids that would be synthesised."""
+    if unit is None:
+        return
+    if not isinstance(unit, str) or not unit:
+        raise ParameterError(f"unit={unit!r}: expected the name of the column of user ids.")
+    if unit in [*schema.labels, *(column.name for column in schema.columns)]:
+        raise ParameterError(
+            f"unit={unit!r}: is a column of the schema too. Ids are not synthesised: take it out "
+            f"of the schema."
+        )
+
+
+def path_of(name: str, given: str | Path | None) -> Path | None:
+    """Return a path on this machine, if one is given."""
+    if given is None:
+        return None
+    if not isinstance(given, (str, Path)) or not str(given):
+        raise ParameterError(f"{name}={given!r}: expected a path.")
+    check_local(given, OutputError)
+    return Path(given)
+
+
+def charge_of(
+    ledger: str | Path | None,
+    dataset: str | None,
+    unit: str | None,
+    *,
+    require_budget: bool = False,
+) -> Charge | None:
+    """Return the data set of a ledger that a run is charged to, if one is named.
+
+    Raises:
+        BudgetError: If it must have a budget there, and has none.
+    """
+    if not isinstance(require_budget, bool):
+        raise ParameterError(f"require_budget={require_budget!r}: expected True or False.")
+    if dataset is None:
+        if ledger is not None:
+            raise ParameterError(
+                f"ledger={str(ledger)!r}: needs dataset, the name of the table in the ledger."
+            )
+        if require_budget:
+            raise ParameterError(
+                "require_budget=True: needs dataset, the name of the table in the ledger."
+            )
+        return None
+    charge = Charge(Ledger(path_of("ledger", ledger)), dataset, unit)
+    if charge.delta is None:
+        if require_budget:
+            raise BudgetError(
+                f"dataset={dataset!r}: has no budget in {charge.ledger.path}, and one is required. "
+                f"Set one with 'tabpe ledger set-budget'."
+            )
+        warnings.warn(
+            f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
+            f"not limited. Set one with 'tabpe ledger set-budget'.",
+            NoBudgetWarning,
+            stacklevel=4,
+        )
+    return charge
+
+
+def buys_schema(own: Any) -> bool:
+    """Return whether what the schema lacks is bought, by the parameter of a model."""
+    if isinstance(own, (Schema, Mapping)):
+        return False
+    if not isinstance(own, str):
+        raise ParameterError(
+            f"schema: {type(own).__name__}: expected 'declared' or 'private', or a Schema."
+        )
+    return validation.one_of("schema", own, ["declared", "private"]) == "private"
+
+
+def one_schema(own: Any, given: Any) -> Any:
+    """Return the schema that `fit` was given, or else the one that the model has."""
+    if not isinstance(own, (Schema, Mapping)):
+        return given
+    if given is not None:
+        raise ParameterError("schema: given to the model and to fit: give it to one of them.")
+    return own
+
+
+def outline_of(
+    given: Schema | Mapping[str, Any] | str | Path | None,
+    label: str | Sequence[str] | None,
+    source: Source,
+    *,
+    drop: Sequence[str],
+    unit: str | None,
+) -> Outline:
+    """Return what is declared of a table, with every column of it."""
+    listed = isinstance(drop, Sequence) and not isinstance(drop, str)
+    if not listed or not all(isinstance(name, str) for name in drop):
+        raise ParameterError(f"drop={drop!r}: expected a list of names of columns.")
+    outline = Outline.of(given).with_label(label)
+    check_unit(unit, outline)
+    left_out = list(drop)
+    if unit is not None:
+        named = [*(column.name for column in outline.columns), *outline.labels, *drop]
+        check_unit_column(source, unit, named)
+        left_out.append(unit)
+    return outline.completed(source.names, drop=left_out)
+
+
+def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:
+    """Return an outline whose classes are declared if their shares are; whole if it has no gap."""
+    if isinstance(shares, Mapping) and shares and isinstance(outline.label, str):
+        outline = outline.with_values(outline.label, tuple(shares))
+    return outline if outline.missing else outline.filled({})
+
+
+def schema_of(given: Schema | Mapping[str, Any] | str | Path | None) -> Schema:
+    """Return the schema, from its file if a path is given, or from plain values."""
+    if given is None:
+        raise SchemaError(
+            "schema=None: a schema declares what is public. Draft one with "
+            "tabpe.draft_schema(data), check it, and pass it to fit."
+        )
+    if isinstance(given, (str, Path)):
+        return Schema.load(given)
+    if isinstance(given, Mapping):
+        return Schema.from_dict(given)
+    if not isinstance(given, Schema):
+        raise SchemaError(f"schema: {type(given).__name__}: expected a Schema or a path to one.")
+    return given
+
+
+def noise_of(given: str | NoiseSource) -> NoiseSource:
+    """Return the source of noise, with a warning if it is a fake one."""
+    if isinstance(given, str):
+        return NOISES[validation.one_of("noise", given, list(NOISES))]()
+    if isinstance(given, type) or not isinstance(given, NoiseSource):
+        raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
+    if not given.private:
+        warnings.warn(
+            "noise: a fake source: what it makes is NOT PRIVATE.", NotPrivateWarning, stacklevel=4
+        )
+    return given
+
+
+def seed_of(random_state: int | None) -> int | None:
+    """Return the seed of the search; None for a random one."""
+    return validation.optional(validation.whole, "random_state", random_state, least=0)
+
+
+def is_visible(verbose: int) -> bool:
+    """Return whether progress is to be shown."""
+    return (
+        verbose if isinstance(verbose, bool) else validation.whole("verbose", verbose, least=0) > 0
+    )
+
+
+def warn_of_schema(schema: Schema | Outline) -> None:
+    """Warn if fields of the schema were read off the data."""
+    if schema.fields_from_data:
+        warnings.warn(
+            f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
+            f"not covered by the promise: put in what is publicly known, then mark the columns "
+            f"source: public.",
+            NotPrivateWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,356 @@
+"""`TabPE`: a table in, a differentially private synthetic table and a certificate out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from tabpe._utils import validation
+from tabpe._utils.progress import round_bar
+from tabpe._utils.resources import Resources
+from tabpe.accounting import Adjacency, NoiseSource
+from tabpe.errors import ArchiveError, ParameterError, did_you_mean
+from tabpe.evolution import Evolution, Posterior, Strategy, plain, strategy_from, strategy_of
+from tabpe.io import Source, opened_source
+from tabpe.measurement.reservation import Charge
+from tabpe.schema import Outline, Schema
+from tabpe.schema.schema import class_name
+from tabpe.synthesizers.base import Fitted, Release
+from tabpe.synthesizers.budget import check_noise
+from tabpe.synthesizers.options import (
+    NOISES,
+    Request,
+    Settings,
+    buys_schema,
+    charge_of,
+    check_unit,
+    is_visible,
+    neighbours_of,
+    noise_of,
+    normalised_shares,
+    one_schema,
+    outline_of,
+    path_of,
+    schema_of,
+    seed_of,
+    warn_of_schema,
+    with_classes,
+)
+from tabpe.synthesizers.pipeline import check_size, run
+
+USED_OF_THE_MACHINE = ("engine", "address", "memory_limit", "spill", "n_jobs")
+# What stays here when a model is saved: folders and sizes are nobody else's business.
+KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset", "require_budget")
+
+
+class TabPE(Fitted):
+    """Tabular Private Evolution.
+
+    Random candidates, nearest-neighbour votes of the private rows under noise, and better
+    candidates by what the votes say, round by round. The rows that come out are differentially
+    private: what anyone can learn from them about one row of the table is bounded by `epsilon` and
+    `delta`.
+
+    Privacy: `fit` reads the private rows only through `tabpe.measurement`, under discrete Gaussian
+    noise from the operating system; `random_state` does not touch the noise. Everything that
+    was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
+    be public, but for what of it is bought.
+
+    Args:
+        epsilon: The privacy budget; smaller is more private.
+        delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
+            `public_rows` or else bought; with `dataset`, for the delta of its budget.
+        label: The column whose values are evolved apart, or a list of several, whose combinations
+            of values are; None for the one of the schema.
+        n_samples: How many rows to make; None for as many as there are private ones, or, with an
+            `Evolution`, for a tenth of them.
+        class_floor: The fewest rows to make of every class that has any; None for as many as its
+            share says.
+        preset: `best`, `paper`, `reference`, or settings of your own: a `Posterior` or an
+            `Evolution`.
+        adjacency: `add-remove` or `replace-one`.
+        schema: `declared` if `fit` is given a whole schema; `private` to buy what it lacks of
+            types, bounds and values, or all of that. Or the schema itself, for a pipeline of
+            scikit-learn, which gives `fit` nothing but the table.
+        schema_budget: Which part of the budget a bought schema takes.
+        drop: With a bought schema: columns to leave out, such as names and ids.
+        strict: Whether a cell that does not fit the schema ends the run with an error, where the
+            schema states no rule for it. Whether there is a release is then not covered by the
+            guarantee. Usually such a cell counts by the rule of its type (`Column.on_invalid`).
+        unit: The column of user ids, if a user may have several rows: the promise is to users
+            then. None for a promise to rows.
+        max_rows_per_user: The most rows of a user that count, chosen at random; None for 10.
+        public_shares: Share of each class, if that is public knowledge; None to buy it.
+        public_rows: Number of private rows, or of users with `unit`, if that is public.
+        class_budget: Which part of the budget counts of classes or rows may take.
+        noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
+        engine: `local` holds the encoded rows in memory, `stream` goes through them in every
+            round, `auto` is `local` if they fit, and `ray` and `spark` have the workers of a
+            cluster hold them. All give the same rows.
+        address: Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT` for Ray,
+            `spark://HOST:PORT` or another master for Spark. None for the one that RAY_ADDRESS
+            names or the session that is active, or else for one of this machine alone, for this
+            run.
+        memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`, and
+            what `ray` lets them take on each machine. None for half of the memory of this one.
+        spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
+            the folder of the system for temporary files; False to encode them in every round.
+        n_jobs: Threads that count votes, or workers of a cluster; None or -1 for one on each core.
+        run_dir: A folder that remembers noisy measurements: after a crash the same `fit` goes on
+            from there, and what was measured is not charged again.
+        dataset: The name of the table in a ledger, which the run is charged to before a row is
+            read, and which refuses what exceeds the total of the data set. None for no ledger.
+        ledger: The file of the ledger; None for the one in the data folder of the user.
+        require_budget: Refuse a data set that has no total in the ledger, instead of warning.
+        random_state: Seed of the search. It never seeds the noise.
+        verbose: 0 for silence, 1 for a progress bar in a terminal.
+
+    Attributes:
+        release_: What leaves the building: rows, certificate and schema, all of it public.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from tabpe import Integer, Boolean, Schema
+        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
+        >>> table = pa.table({"age": [20, 70] * 300, "ill": [False, True] * 300})
+        >>> model = TabPE(epsilon=5, delta=1e-6, n_samples=20, random_state=0)
+        >>> model.fit(table, schema=schema).sample().num_rows
+        20
+        >>> model.certificate.epsilon <= 5
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        label: str | Sequence[str] | None = None,
+        n_samples: int | None = None,
+        class_floor: int | None = None,
+        preset: str | Strategy = "best",
+        adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
+        schema: str | Schema | Mapping[str, Any] = "declared",
+        schema_budget: float = 0.05,
+        drop: Sequence[str] = (),
+        strict: bool = False,
+        unit: str | None = None,
+        max_rows_per_user: int | None = None,
+        public_shares: Mapping[Any, float] | None = None,
+        public_rows: int | None = None,
+        class_budget: float = 0.02,
+        noise: str | NoiseSource = "opendp",
+        engine: str = "auto",
+        address: str | None = None,
+        memory_limit: int | str | None = None,
+        spill: str | Path | Literal[False] | None = None,
+        n_jobs: int | None = None,
+        run_dir: str | Path | None = None,
+        dataset: str | None = None,
+        ledger: str | Path | None = None,
+        require_budget: bool = False,
+        random_state: int | None = None,
+        verbose: int = 1,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.label = label
+        self.n_samples = n_samples
+        self.class_floor = class_floor
+        self.preset = preset
+        self.adjacency = adjacency
+        self.schema = schema
+        self.schema_budget = schema_budget
+        self.drop = drop
+        self.strict = strict
+        self.unit = unit
+        self.max_rows_per_user = max_rows_per_user
+        self.public_shares = public_shares
+        self.public_rows = public_rows
+        self.class_budget = class_budget
+        self.noise = noise
+        self.engine = engine
+        self.address = address
+        self.memory_limit = memory_limit
+        self.spill = spill
+        self.n_jobs = n_jobs
+        self.run_dir = run_dir
+        self.dataset = dataset
+        self.ledger = ledger
+        self.require_budget = require_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, data: Any, schema: Schema | Mapping[str, Any] | str | Path | None = None) -> Self:
+        """Evolve a synthetic table from a private one.
+
+        Args:
+            data: A pandas, polars, pyarrow or Spark frame, a dataset of pyarrow or Ray, a relation
+                of DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
+                a folder of them, or a pattern. Columns that the schema does not declare are left
+                out, if it is not bought.
+            schema: What is public about the table, or the path of a schema file, which may have
+                gaps if they are bought.
+
+        Returns:
+            The fitted model.
+        """
+        given, buys = one_schema(self.schema, schema), buys_schema(self.schema)
+        # What is wrong is refused before a table is opened, unless that says what there is to buy.
+        settings = None if buys else self._settings(self._domain(None, given))
+        with opened_source(data) as source:
+            settings = settings or self._settings(self._domain(source, given))
+            self.release_ = self._run(source, settings)
+        return self
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """What each round did; public and noisy quantities only."""
+        return [dict(entry) for entry in self._released().history]
+
+    @property
+    def n_evolved_(self) -> int:
+        """The number of rows evolved."""
+        return len(self._released().rows)
+
+    def save(self, path: str | Path) -> None:
+        """Write the synthetic rows and the certificate to a file. No private row is in it."""
+        self._released().save(Path(path), parameters=self._plain_parameters())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Open a saved model, to sample from it."""
+        release, parameters = Release.load(Path(path))
+        try:
+            if isinstance(parameters.get("preset"), dict):
+                parameters["preset"] = strategy_from(parameters["preset"])
+            if isinstance(parameters.get("schema"), dict):
+                parameters["schema"] = Schema.from_dict(parameters["schema"])
+            parameters["drop"] = tuple(parameters.get("drop", ()))
+            model = cls()
+            model.set_params(**parameters)
+            model._plain_parameters()  # What can not be saved again was not saved by us.
+        except (AttributeError, ArithmeticError, TypeError, ValueError):
+            raise ArchiveError(f"{path}: its parameters are not those of a TabPE.") from None
+        model.release_ = release
+        return model
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+        """Return the parameters, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name."""
+        known = list(inspect.signature(type(self)).parameters)
+        for name, value in parameters.items():
+            if name not in known:
+                raise ParameterError(f"{name}: not a parameter: {did_you_mean(name, known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self)).parameters
+        changed = (
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in signature.items()
+            if getattr(self, name) != parameter.default
+        )
+        return f"TabPE({', '.join(changed)})"
+
+    def _domain(
+        self, source: Source | None, schema: Schema | Mapping[str, Any] | str | Path | None
+    ) -> Schema | Outline:
+        """Return what is declared: all of a schema, or an outline with gaps to buy in a table."""
+        if source is not None:
+            outline = outline_of(schema, self.label, source, drop=self.drop, unit=self.unit)
+            return with_classes(outline, self.public_shares)
+        if self.drop:
+            raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
+        # Which combinations are rare is what another run found out of its own counts.
+        declared = replace(schema_of(schema), label_rare=()).with_label(self.label)
+        check_unit(self.unit, declared)
+        return declared
+
+    def _run(self, source: Source, settings: Settings) -> Release:
+        warn_of_schema(settings.schema)
+        rounds, visible = settings.config.rounds, is_visible(self.verbose)
+        classes = settings.classes if settings.outline is None else None
+        with round_bar(rounds, classes, visible=visible) as bar:
+            shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
+            outcome = run(source, shown)
+        return Release.of(outcome, source.library)
+
+    def _settings(self, schema: Schema | Outline) -> Settings:
+        """Return what a run needs, all of it checked."""
+        config, noise = strategy_of(self.preset), noise_of(self.noise)
+        charge = charge_of(self.ledger, self.dataset, self.unit, require_budget=self.require_budget)
+        settings = Settings(
+            schema=schema,
+            request=self._request(schema, charge, counts_rows=config.needs_rows),
+            config=config,
+            noise=noise,
+            resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
+            unit=self.unit,
+            strict=validation.flag("strict", self.strict),
+            seed=seed_of(self.random_state),
+            run_dir=path_of("run_dir", self.run_dir),
+            charge=charge,
+            on_round=lambda _: None,
+        )
+        check_noise(settings.request, settings.classes, settings.asked, noise)
+        return settings
+
+    def _request(
+        self, schema: Schema | Outline, charge: Charge | None, *, counts_rows: bool
+    ) -> Request:
+        schema_budget = validation.real("schema_budget", self.schema_budget, above=0, below=1)
+        request = Request(
+            epsilon=self.epsilon,
+            delta=self._delta(charge),
+            neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
+            class_budget=self.class_budget,
+            schema_budget=0.0 if isinstance(schema, Schema) else schema_budget,
+            rows=self.public_rows,
+            shares=normalised_shares(self.public_shares, schema.class_names or ()),
+            size=self.n_samples,
+            floor=validation.optional(validation.whole, "class_floor", self.class_floor, least=1)
+            or 0,
+            counts_rows=counts_rows or len(schema.labels) > 1,
+            counts_apart=len(schema.labels) > 1,
+        )
+        if isinstance(schema, Schema):
+            check_size(request, schema)
+        return request
+
+    def _delta(self, charge: Charge | None) -> float | None:
+        """Return delta: with a ledger it must be known before a row is counted."""
+        if charge is None or self.delta is not None or self.public_rows is not None:
+            return self.delta
+        return charge.delta
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them."""
+        changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
+        changed["drop"] = [str(name) for name in self.drop]
+        if isinstance(self.preset, (Evolution, Posterior)):
+            changed["preset"] = plain(self.preset)
+        if not isinstance(self.noise, str):
+            known = [name for name, kind in NOISES.items() if isinstance(self.noise, kind)]
+            changed["noise"] = known[0] if known else self.noise.name
+        if self.public_shares is not None:
+            shares = self.public_shares.items()
+            changed["public_shares"] = {class_name(name): float(share) for name, share in shares}
+        if self.label is not None and not isinstance(self.label, str):
+            changed["label"] = list(self.label)
+        if not isinstance(self.schema, str):
+            changed["schema"] = schema_of(self.schema).to_dict()
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in (self.get_params() | changed).items()
+            if name not in KEPT_HERE
+        }

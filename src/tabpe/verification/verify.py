@@ -1,0 +1,513 @@
+"""Verify a certificate, and the table it names.
+
+What was found out about a certificate.
+
+Whether a certificate holds together: each check by itself.
+
+The accountant here is another one than that which certified (`tabpe.accounting.recount`).
+
+Whether a ledger knows a certificate.
+
+Whether the rows of a table obey the rules of its schema, batch by batch.
+
+Whether a table is the one that a certificate names, and fits its schema.
+
+To encode is lenient: it clamps numbers and takes unlisted values for `other`. A synthetic table
+needs neither, so here both are refused.
+
+A certificate and perhaps its table in, what was found out about them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tabpe._utils import serialization
+from tabpe.accounting import Certificate, NoiseSource, OpenDPNoise, TableNoise, WrittenTable
+from tabpe.accounting.certificate import Guarantee, round_up
+from tabpe.accounting.ledger import Ledger
+from tabpe.accounting.recount import recounted_epsilon
+from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
+from tabpe.encoding import Encoder
+from tabpe.encoding.cells import fitting
+from tabpe.encoding.column_codec import positions_of
+from tabpe.errors import (
+    ArchiveError,
+    CellError,
+    DataError,
+    FieldError,
+    LedgerError,
+    ParameterError,
+    SchemaError,
+    shown,
+)
+from tabpe.evolution.constraint_repair import FALSE, Board, Law, truth
+from tabpe.io import open_source
+from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
+from tabpe.schema.columns import Column
+from tabpe.schema.constraints import Rule
+from tabpe.schema.constraints.check import Key
+
+OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Args:
+        name: What was looked at.
+        outcome: `OK`; `FAILED`; or `GIVEN`, if the promise holds under a condition.
+        words: What was found.
+    """
+
+    name: str
+    outcome: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found out about a certificate.
+
+    Args:
+        checks: What was looked at.
+        guarantee: What is promised and what is not, if all holds; None if the fields of the
+            certificate can not be read.
+        not_checked: What nobody can tell from these files.
+    """
+
+    checks: tuple[Check, ...]
+    guarantee: Guarantee | None
+    not_checked: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing failed."""
+        return all(check.outcome != FAILED for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "holds": self.holds,
+            "checks": [asdict(check) for check in self.checks],
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "not_checked": list(self.not_checked),
+        }
+
+
+SOURCES: tuple[type[NoiseSource], ...] = (OpenDPNoise, TableNoise)
+# The recount is an upper bound, and so is what is stated: two ways round the same truth. Over bills
+# of all kinds the recount was never more than 0.03% above what was certified. Noise that is 1% less
+# costs 0.5% of epsilon or more, where sigma sqrt(rounds) is 4 or more, and is seen; below that the
+# losses of discrete noise lie far apart, and less noise may cost nothing. The other number is in
+# standard deviations of the loss, the accuracy of the recount: it matters for an epsilon near 0.
+_ABOVE, _GRID = 2e-3, 1e-4
+# To state too much breaks no promise, but the bill is then not all that was bought. For very little
+# noise (sigma 0.1) the accountant of the certificate itself rounds up by 1%.
+_BELOW = 2e-2
+_CLOSE = 1e-9
+_LARGEST_EXPONENT = 700.0  # of a float
+
+
+def derived_check(stated: Certificate, plain: Mapping[str, Any]) -> Check:
+    """Compare what follows from other fields with what the file says of it."""
+    own = stated.to_dict()
+    names = [name for name in own if not _alike(own[name], plain[name])]
+    if names:
+        return Check("words", FAILED, f"does not follow from the rest: {', '.join(names)}")
+    return Check("words", OK, "status, shares and guarantee follow from the rest")
+
+
+def _alike(own: Any, other: Any) -> bool:
+    """Whether plain values are the same, but for the last digits of numbers."""
+    if isinstance(own, dict) and isinstance(other, dict):
+        return own.keys() == other.keys() and all(_alike(own[key], other[key]) for key in own)
+    if isinstance(own, list) and isinstance(other, list):
+        return len(own) == len(other) and all(map(_alike, own, other))
+    if isinstance(own, float) and type(other) in (int, float):
+        return math.isclose(own, other, rel_tol=_CLOSE)
+    return bool(own == other)
+
+
+def schema_check(stated: Certificate) -> tuple[Schema | None, Check]:
+    """Return the schema, if it is one, and whether it is the one whose SHA-256 is stated."""
+    try:
+        schema = Schema.from_dict(stated.schema)
+    except SchemaError as error:
+        return None, Check("schema", FAILED, f"the schema in it is none: {error}")
+    if schema.to_dict() != stated.schema or schema.digest != stated.schema_digest:
+        return schema, Check("schema", FAILED, "its SHA-256 is not the stated one")
+    if schema.fields_from_data != stated.fields_from_data:
+        words = "fields_from_data is not what the schema marks as read off the data"
+        return schema, Check("schema", FAILED, words)
+    return schema, Check("schema", OK, f"SHA-256 {schema.digest[:16]}... is the stated one")
+
+
+def noise_check(stated: Certificate) -> Check:
+    """Whether the noise is private, and its distance from exact noise is paid for."""
+    if not stated.private:
+        return Check("noise", FAILED, "NOT PRIVATE: made with fake noise, for tests only")
+    source = _source(stated)
+    if source is None:
+        return Check("noise", FAILED, "none of the sources of noise that tabpe has")
+    if (stated.unit is None) is stated.neighbours.of_users:
+        return Check("noise", FAILED, "unit and max_rows_per_user: expected both or neither")
+    histograms = sum(item.times for item in stated.bill)
+    moved = histograms * stated.neighbours.cells * (source.slack + stated.neighbours.slack)
+    slack = (1 + math.exp(min(stated.requested_epsilon, _LARGEST_EXPONENT))) * moved
+    if not math.isclose(slack, stated.delta_slack, rel_tol=_CLOSE):
+        words = f"its slack takes {slack:.3g} of delta, not {stated.delta_slack:.3g} as stated"
+        return Check("noise", FAILED, words)
+    exact = "exact" if slack == 0 else f"{slack:.2g} of delta pays for its slack"
+    return Check("noise", OK, f"{stated.noise}: {exact}")
+
+
+def _source(stated: Certificate) -> type[NoiseSource] | None:
+    return next((source for source in SOURCES if source.name == stated.noise), None)
+
+
+def delta_check(stated: Certificate) -> Check:
+    """Whether the parts of delta add up."""
+    delta, rows = stated.delta, stated.delta_rows
+    try:
+        promised = delta if rows is None else rows.promised_delta
+    except ParameterError:
+        promised = math.nan
+    if not math.isclose(delta, promised, rel_tol=_CLOSE):
+        return Check("delta", FAILED, "is not what follows from the noisy number of rows")
+    told = stated.neighbours.cells * sum(item.times * item.chance for item in stated.bill)
+    left = stated.accounted_delta - told - stated.delta_slack
+    if left <= 0:
+        return Check("delta", FAILED, f"its parts are more than {delta:.3g}")
+    parts = f"{round_up(delta, 3):g}, of which the bill was composed at {left:.3g}"
+    if told:
+        parts += f"; {told:.2g} is the chance that a value of one row is told"
+    return Check("delta", OK, parts)
+
+
+def epsilon_checks(stated: Certificate) -> Iterator[Check]:
+    """Whether epsilon is at most what was asked for, and what the bill comes to."""
+    if stated.epsilon > stated.requested_epsilon:
+        yield Check("request", FAILED, "epsilon is above requested_epsilon")
+    else:
+        asked = f"epsilon {stated.epsilon:.6g} is at most the requested "
+        yield Check("request", OK, f"{asked}{stated.requested_epsilon:.6g}")
+    try:
+        found = recounted_epsilon(
+            stated.bill,
+            stated.accounted_delta,
+            stated.neighbours,
+            slack=stated.delta_slack,
+            adaptive=stated.adaptive,
+            gaussian=stated.filter == GAUSSIAN_DP,
+        )
+    except ParameterError as error:
+        yield Check("epsilon", FAILED, f"can not be counted again: {error}")
+        return
+    yield _compared(stated, found)
+
+
+def _compared(stated: Certificate, found: float) -> Check:
+    deviation = math.sqrt(stated.neighbours.squared_distance * sum(i.loss for i in stated.bill))
+    room = _GRID * deviation
+    counted = f"the bill comes to {found:.6g}"
+    if found > stated.epsilon * (1 + _ABOVE) + room:
+        return Check("epsilon", FAILED, f"{counted}, more than the stated {stated.epsilon:.6g}")
+    if found < stated.epsilon * (1 - _BELOW) - room:
+        words = f"{counted}, stated is {stated.epsilon:.6g}: an item is missing or was changed"
+        return Check("epsilon", FAILED, words)
+    return Check("epsilon", OK, f"{counted}, counted anew; stated is {stated.epsilon:.6g}")
+
+
+def given_checks(stated: Certificate) -> Iterator[Check]:
+    """Say under which condition the promise holds, if there is one."""
+    if stated.fields_from_data:
+        fields = ", ".join(stated.fields_from_data)
+        words = f"HOLDS ONLY GIVEN these fields, read off the data and not covered: {fields}"
+        yield Check("public", GIVEN, words)
+
+
+_SHOWN = 16
+
+
+def ledger_check(stated: Certificate, ledger: Ledger) -> Check:
+    """Compare a certificate with the entry of the ledger that it names.
+
+    The ledger noted the digest of the certificate when the run was spent, so every field is
+    compared, but for `release`: one run may be written to several files.
+    """
+    problem = _problem(stated, ledger)
+    if problem is not None:
+        return Check("ledger", FAILED, f"{ledger.path}: {problem}")
+    return Check("ledger", OK, f"noted {stated.digest[:_SHOWN]}... for this run in {ledger.path}")
+
+
+def existing(path: Path) -> Ledger:
+    """Return a ledger to read: one that is not there is a mistake."""
+    ledger = Ledger(path)
+    if not ledger.exists():
+        raise LedgerError(f"{path}: no ledger there.")
+    return ledger
+
+
+def _problem(stated: Certificate, ledger: Ledger) -> str | None:
+    if stated.ledger is None:
+        return "the certificate names no entry of a ledger."
+    broken = ledger.verify()
+    if broken:
+        return broken[0]
+    try:
+        entry = ledger.entry(stated.ledger.entry)
+    except LedgerError as error:
+        return str(error)
+    if entry.dataset != stated.ledger.dataset or entry.state != "spent":
+        return f"its entry is {entry.state}, for the data set {entry.dataset!r}."
+    if entry.certificate_sha256 != stated.digest:
+        return "it noted another certificate for this run: one of them was changed."
+    return None
+
+
+Floats = NDArray[np.float64]
+
+
+class Obedience:
+    """Looks for rows that break a rule, in a table that comes in batches.
+
+    Args:
+        schema: The schema with its rules.
+
+    Example:
+        >>> from tabpe.schema import Integer
+        >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
+        >>> rules = Obedience(Schema(columns, rules=("low <= high",)))
+        >>> str(rules.first_broken(pa.table({"low": [1, 5], "high": [2, 4]})))
+        "the rule 'low <= high' is broken in row 2."
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._encoder = Encoder(schema)
+        self._law = Law.of(self._encoder)
+        self._keys: dict[Rule, list[Floats]] = {rule: [] for rule in self._law.keys}
+
+    def first_broken(self, table: pa.Table) -> CellError | None:
+        """Return what to say of the first row that breaks a rule; None if all obey."""
+        if not self._law.faces:
+            return None
+        board = self._board(table)
+        for rule, found in self._keys.items():
+            found.append(np.column_stack([board.positions[name] for name in rule.columns]))
+        for rule in self._law.rules:
+            if not isinstance(rule.meaning, Key):
+                broken = truth(rule.meaning, board) == FALSE
+                if broken.any():
+                    return _told(rule, int(np.argmax(broken)) + 1)
+        return None
+
+    def check_keys(self) -> None:
+        """Refuse a table, all batches of which were seen, in which a key comes twice."""
+        for rule, found in self._keys.items():
+            every = np.concatenate(found) if found else np.empty((0, 1))
+            if len(np.unique(every, axis=0)) < len(every):
+                raise DataError(f"the rule {shown(rule.text)} is broken: a key comes twice.")
+
+    def _board(self, table: pa.Table) -> Board:
+        board = Board.of(self._law.faces, *self._encoder.encode(table))
+        everywhere = np.arange(table.num_rows)
+        for name in self._law.faces:
+            # Encoded rows are in float32, which is too short for a table that left.
+            board.put(name, everywhere, positions_of(self._encoder, name, table[name]))
+        return board
+
+
+def _told(rule: Rule, row: int) -> CellError:
+    return CellError(f"the rule {shown(rule.text)} is broken", row, ".")
+
+
+def table_checks(named: WrittenTable | None, schema: Schema | None, rows: Path) -> Iterator[Check]:
+    """Check a table against what a certificate says of it.
+
+    Raises:
+        DataError: If there is no such file.
+    """
+    if named is None:
+        yield Check("table", FAILED, "the certificate names no table")
+        return
+    sha256, size = _fingerprint(rows)
+    if (sha256, size) == (named.sha256, named.size_bytes):
+        yield Check("table", OK, f"SHA-256 {sha256[:16]}... and length are the stated ones")
+    else:
+        yield Check("table", FAILED, f"{rows.name} is not the table that the certificate names")
+    if named.formulas_escaped:
+        yield Check("rows", GIVEN, "not held to the schema: formulas in them are escaped")
+    elif schema is None:
+        yield Check("rows", FAILED, "there is no schema to hold them to")
+    else:
+        yield _rows_check(named, schema, rows)
+
+
+def _rows_check(named: WrittenTable, schema: Schema, rows: Path) -> Check:
+    try:
+        count = fitting_rows(schema, rows)
+    except DataError as error:
+        return Check("rows", FAILED, f"do not fit the schema: {error}")
+    if count != named.rows:
+        return Check("rows", FAILED, f"{count:,} rows, stated are {named.rows:,}")
+    obey = " and obey its rules" if schema.rules else ""
+    return Check("rows", OK, f"{count:,} rows, and all fit the schema{obey}")
+
+
+def fitting_rows(schema: Schema, path: Path) -> int:
+    """Return the number of rows of a table, all of which fit the schema and its rules.
+
+    Raises:
+        DataError: If a row does not fit, or the columns are not those of the schema.
+    """
+    source, strict = open_source(path), _strict(schema)
+    if tuple(source.names) != schema.names:
+        raise DataError("the columns are not those of the schema, in its order.")
+    encoder, rules, count = Encoder(strict, strict=True), Obedience(schema), 0
+    for batch in source.batches(schema.names):
+        wrong = _first_wrong(encoder, batch.table) or rules.first_broken(batch.table)
+        if wrong is not None:
+            raise wrong.at(None, batch.first_row)
+        count += batch.table.num_rows
+    rules.check_keys()
+    return count
+
+
+def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
+    try:
+        encoder.encode(table)
+        for column in encoder.schema.columns:
+            if isinstance(column, (Integer, Float, Temporal)):
+                _check_values(column, table[column.name])
+    except CellError as error:
+        return error
+    return None
+
+
+def _strict(schema: Schema) -> Schema:
+    """Return a schema that takes no cell for another."""
+
+    def without_rule(column: Column) -> Column:
+        if isinstance(column, Categorical):
+            column = dataclasses.replace(column, other=None, invalid=None)
+        return dataclasses.replace(column, invalid=None, default=None)
+
+    return dataclasses.replace(schema, columns=tuple(map(without_rule, schema.columns)))
+
+
+def _check_values(column: Integer | Float | Temporal, cells: pa.ChunkedArray) -> None:
+    bad = ~fitting(column, cells)
+    if bad.any():
+        row = int(np.argmax(bad)) + 1
+        called = column.type_name if isinstance(column, Temporal) else "number"
+        raise CellError(f"column {column.name!r}: the {called}", row, " is outside the schema.")
+
+
+def _fingerprint(path: Path) -> tuple[str, int]:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+    except OSError as error:
+        raise DataError(f"{path}: can not read it ({error.strerror}).") from None
+
+
+LARGEST_CERTIFICATE = 64 * 2**20
+NOT_SIGNED = (
+    "The certificate is not signed: whoever can change the file can also change it so that all of "
+    "this agrees. A ledger notes what it was: compare with --ledger."
+)
+NOTED = (
+    "The ledger vouches for all of the certificate but release: the table that it names. Whoever "
+    "can change the ledger as well can change both; note its head elsewhere."
+)
+UNREAD = "Anything else: its fields are not those of a certificate."
+STATEMENTS = (
+    "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
+    "item, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
+    "notes, seed_policy, unit, versions, and a requested_epsilon above the stated one."
+)
+
+
+def verify(
+    certificate: str | Path, rows: str | Path | None = None, ledger: str | Path | None = None
+) -> Verification:
+    """Check a certificate, and what it speaks of if that is given too.
+
+    Args:
+        certificate: The file that `tabpe synth` wrote beside the table.
+        rows: The synthetic table.
+        ledger: The ledger that the run was charged to.
+
+    Raises:
+        ArchiveError: If the file is not a certificate. One with fields that are missing, unknown
+            or malformed is one that does not hold.
+        DataError: If there is no such table.
+        LedgerError: If there is no such ledger.
+    """
+    plain = read_certificate(Path(certificate))
+    return verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
+
+
+def verify_plain(
+    plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
+) -> Verification:
+    """Check a certificate that was read already."""
+    try:
+        stated = Certificate.from_dict(plain)
+    except FieldError as error:
+        return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
+    schema, of_schema = schema_check(stated)
+    found = [
+        Check("format", OK, "a certificate of format 1"),
+        derived_check(stated, plain),
+        of_schema,
+        noise_check(stated),
+        delta_check(stated),
+        *epsilon_checks(stated),
+        *given_checks(stated),
+    ]
+    not_checked = [STATEMENTS, NOT_SIGNED]
+    if ledger is not None:
+        found.append(ledger_check(stated, existing(ledger)))
+        not_checked = [NOTED]
+    if rows is not None:
+        found += table_checks(stated.release, schema, rows)
+    elif stated.release is not None:
+        not_checked.insert(0, f"The table {stated.release.file}: give its path as well.")
+    else:
+        not_checked.insert(0, "Any table: the certificate names none.")
+    return Verification(tuple(found), stated.guarantee, tuple(not_checked))
+
+
+def read_certificate(path: Path) -> Mapping[str, Any]:
+    """Return the plain values of a certificate file, strictly read."""
+    try:
+        if path.stat().st_size > LARGEST_CERTIFICATE:
+            raise ArchiveError(f"{path}: larger than 64 MiB: not a certificate.")
+        text = path.read_text(encoding="utf-8")
+        plain = serialization.strict_json(text)
+    except OSError as error:
+        raise ArchiveError(f"{path}: can not read it ({error.strerror}).") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ArchiveError):
+            raise
+        raise ArchiveError(
+            f"{path}: not a certificate: expected JSON, with each key once and numbers that a "
+            f"float can hold."
+        ) from None
+    if not isinstance(plain, dict):
+        raise ArchiveError(f"{path}: not a certificate: expected a mapping of fields.")
+    return plain

@@ -1,0 +1,72 @@
+"""The part of delta that pays for noise that is not exact."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabpe.accounting import ROWS, Adjacency, Neighbours
+from tabpe.accounting.delta import LARGEST_SHARE, delta_slack, exact_delta
+from tabpe.errors import ParameterError
+
+
+@pytest.mark.parametrize("neighbours", [ROWS, Neighbours(Adjacency.REPLACE_ONE)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_every_cell_that_a_row_can_change_is_charged_on_both_tables(epsilon, neighbours):
+    expected = (1 + math.e**epsilon) * 16 * neighbours.cells * 1e-20
+    assert delta_slack(1e-20, 16, epsilon, neighbours) == pytest.approx(expected)
+
+
+def test_exact_noise_costs_nothing_even_at_the_largest_epsilon():
+    assert delta_slack(0.0, 15, 1e4, ROWS) == 0
+    assert exact_delta(0.1 + 0.2, 0.0) == 0.1 + 0.2
+
+
+@given(delta=st.floats(1e-11, 0.99), part=st.floats(1e-40, LARGEST_SHARE * 0.999))
+@settings(deadline=None)
+def test_what_is_left_and_the_slack_are_never_more_than_delta(delta, part):
+    slack = delta * part
+    assert Fraction(exact_delta(delta, slack)) + Fraction(slack) <= Fraction(delta)
+
+
+@pytest.mark.parametrize(
+    ("delta", "slack"), [(1e-6, 1.01e-8), (1e-6, 1.0), (1e-6, math.inf), (1e-12, 1e-30)]
+)
+def test_a_slack_too_large_is_refused_with_the_way_out(delta, slack):
+    with pytest.raises(ParameterError, match="opendp"):
+        exact_delta(delta, slack)
+
+
+def discrete_gaussian(sigma, reach=40):
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * sigma**2))
+    return weights / weights.sum()
+
+
+def delta_at(epsilon, noise, rounds):
+    """The smallest delta of `rounds` counts that differ by one, by summing over all outcomes."""
+    one, other = np.append(noise, 0.0), np.append(0.0, noise)
+    with_row, without = one, other
+    for _ in range(rounds - 1):
+        with_row, without = np.outer(with_row, one).ravel(), np.outer(without, other).ravel()
+    factor = math.exp(epsilon)
+    return max(
+        np.maximum(with_row - factor * without, 0).sum(),
+        np.maximum(without - factor * with_row, 0).sum(),
+    )
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("grain", [2.0**-6, 2.0**-10])
+def test_noise_from_a_coarse_table_keeps_the_promise_with_its_slack(grain, epsilon, rounds):
+    """Rounded down but for zero, as the real table is, on a grid so coarse that it shows."""
+    ideal = discrete_gaussian(2.0)
+    coarse = np.floor(ideal / grain) * grain
+    coarse[len(coarse) // 2] += 1 - coarse.sum()
+    slack = np.abs(coarse - ideal).sum() / 2
+    charged = delta_slack(slack, rounds, epsilon, ROWS)
+    exact, real = delta_at(epsilon, ideal, rounds), delta_at(epsilon, coarse, rounds)
+    assert exact < real <= exact + charged + 1e-12

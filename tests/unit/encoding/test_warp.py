@@ -1,0 +1,126 @@
+"""A scale on which numbers lie more evenly: in order, inside, and each row by itself."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tabpe.encoding import Records, Warp
+from tabpe.errors import TabpeError
+
+# Plain interpolation puts the number before 1 at 1.0000000000000002.
+AWKWARD = Warp((np.array([0, 0.3, 1.0]),), (np.array([0, 0.21, 1.0]),))
+NOTHING_INSIDE = Warp((np.array([0, 0.2, 0.8, 1.0]),), (np.array([0, 0.5, 0.5, 1.0]),))
+
+
+def rows(numbers, kind=np.float64):
+    numbers = np.array(numbers, dtype=kind).reshape(len(numbers), -1)
+    return Records(numbers, np.zeros((len(numbers), 0), dtype=np.uint8))
+
+
+def mapped(warp, numbers, kind=np.float64):
+    return warp.of(rows(numbers, kind)).numbers.ravel()
+
+
+def ends(draw, size, smallest):
+    """From 0 to 1, in steps of various widths."""
+    widths = draw(st.lists(st.floats(smallest, 1), min_size=size, max_size=size))
+    inner = np.cumsum(widths)[:-1] / sum(widths)
+    return np.array([0.0, *inner, 1.0])
+
+
+@st.composite
+def warps(draw, smallest=1e-3):
+    size = draw(st.integers(1, 8))
+    return Warp((ends(draw, size, smallest),), (ends(draw, size, smallest),))
+
+
+inside = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]))
+several = st.lists(inside, min_size=1, max_size=30)
+
+
+@given(warp=warps(), numbers=several)
+@settings(deadline=None)
+def test_the_way_back_ends_where_it_began(warp, numbers):
+    there = warp.of(rows(numbers)).numbers
+    assert np.allclose(warp.back(there).ravel(), numbers, rtol=0, atol=1e-9)
+    here = warp.back(np.array(numbers)[:, None])
+    assert np.allclose(warp.of(Records(here, rows(numbers).codes)).numbers.ravel(), numbers,
+                       rtol=0, atol=1e-9)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(warp=warps(smallest=1e-9), numbers=several)
+@example(warp=AWKWARD, numbers=[np.nextafter(1.0, 0), 1.0])
+@example(warp=NOTHING_INSIDE, numbers=[0.2, 0.5, 0.8])
+@settings(deadline=None)
+def test_numbers_stay_in_order_inside_and_of_their_type(kind, warp, numbers):
+    spread = mapped(warp, sorted(numbers), kind)
+    assert spread.dtype == kind
+    assert ((spread >= 0) & (spread <= 1)).all()
+    assert (np.diff(spread) >= 0).all()
+    again = warp.back(np.sort(spread.astype(np.float64))[:, None]).ravel()
+    assert ((again >= 0) & (again <= 1)).all()
+    assert (np.diff(again) >= 0).all()
+
+
+@given(warp=warps(smallest=1e-9))
+@example(warp=AWKWARD)
+@settings(deadline=None)
+def test_no_number_goes_over_the_end_of_its_piece(warp):
+    """Else the next one could come to lie before it."""
+    (edges,), (places,) = warp.edges, warp.places
+    last = np.nextafter(edges[1:], 0)
+    assert (mapped(warp, last) <= places[1:]).all()
+    assert mapped(warp, edges).tolist() == places.tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(warp=warps(), numbers=several, other=inside, copies=st.integers(1, 40))
+@settings(deadline=None)
+def test_where_a_row_comes_to_lie_depends_on_that_row_alone(kind, warp, numbers, other, copies):
+    together = mapped(warp, [*numbers, *[other] * copies], kind)
+    alone = [mapped(warp, [number], kind)[0] for number in numbers]
+    assert together[: len(numbers)].tolist() == alone
+
+
+@given(numbers=st.lists(st.floats(-2, 3), min_size=1))
+def test_what_was_moved_outside_is_mirrored_inside(numbers):
+    straight = Warp((np.array([0.0, 1.0]),), (np.array([0.0, 1.0]),))
+    found = straight.back(np.array(numbers)[:, None]).ravel()
+    assert ((found >= 0) & (found <= 1)).all()
+    near = [number for number in numbers if -1 <= number <= 2]
+    expected = [1 - abs(1 - abs(number)) for number in near]
+    assert np.allclose(straight.back(np.array(near)[:, None]).ravel(), expected)
+
+
+def test_columns_are_stretched_each_by_itself_and_codes_stay():
+    warp = Warp((AWKWARD.edges[0], np.array([0.0, 1.0])), (AWKWARD.places[0], np.array([0.0, 1.0])))
+    given = Records(np.array([[0.3, 0.3], [1.0, 0.7]]), np.array([[3], [4]], dtype=np.uint8))
+    found = warp.of(given)
+    assert found.numbers.tolist() == [[0.21, 0.3], [1.0, 0.7]]
+    assert found.codes is given.codes
+
+
+@pytest.mark.parametrize(
+    ("edges", "places"),
+    [
+        ([0.0, 1.0], [0.0, 0.5, 1.0]),
+        ([0.0], [0.0]),
+        ([0.0, 0.5, 0.5, 1.0], [0.0, 0.2, 0.3, 1.0]),
+        ([0.0, 0.6, 0.5, 1.0], [0.0, 0.2, 0.3, 1.0]),
+        ([0.0, 0.5, 1.0], [0.0, 1.1, 1.0]),
+        ([0.0, 0.5, 1.0], [0.0, np.nan, 1.0]),
+        ([0.1, 0.5, 1.0], [0.0, 0.5, 1.0]),
+        ([0.0, 0.5, 1.0], [0.0, 0.5, 0.9]),
+        ([[0.0, 1.0]], [[0.0, 1.0]]),
+    ],
+)
+def test_ends_that_do_not_rise_from_0_to_1_are_refused(edges, places):
+    with pytest.raises(TabpeError, match="rise from 0 to 1"):
+        Warp((np.array(edges),), (np.array(places),))
+
+
+def test_rows_of_other_columns_are_refused():
+    with pytest.raises(ValueError, match="argument"):
+        AWKWARD.of(Records(np.zeros((2, 2)), np.zeros((2, 0), dtype=np.uint8)))

@@ -1,0 +1,55 @@
+"""Whether a report may say that it may be released, and what keeps it from that."""
+
+import dataclasses
+
+import pytest
+
+import contents as made
+from certificates import DRAFTED, honest
+from tabpe.evaluation.report.guarantee import doubts, failures, fields_from_data
+from tabpe.verification.verify import FAILED, OK, Check
+
+FAKE = honest(private=False)
+
+
+def test_a_public_report_whose_ground_was_looked_at_has_no_doubts():
+    assert doubts(made.public()) == ()
+    assert doubts(made.public(bought=None, columns=())) == ()
+
+
+def test_one_of_the_custodian_may_never_be_released():
+    known = made.custodian(verification=made.verified())
+    assert doubts(known) == ("it holds statistics of the real rows that are not private",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"certificate": None}, "no certificate"),
+        ({"certificate": FAKE}, "synthetic rows were made with fake noise"),
+        ({"verification": None}, "not compared"),
+        ({"verification": made.verified(Check("table", FAILED, "x"))}, "does not hold"),
+        (
+            {"bought": dataclasses.replace(made.public().bought, certificate=FAKE)},
+            "measures were made with fake noise",
+        ),
+        ({"fields_from_data": ("age.min",)}, "read off the data"),
+    ],
+    ids=["none", "fake", "not checked", "wrong", "fake measures", "read off"],
+)
+def test_each_doubt_is_told_by_itself(changes, words):
+    (only,) = doubts(made.public(**changes))
+    assert words in only
+
+
+def test_what_failed_is_told_and_nothing_else():
+    checks = made.verified(Check("table", OK, "fine"), Check("epsilon", FAILED, "it is more"))
+    assert failures(made.public(verification=checks)) == ("it is more",)
+    assert failures(made.public()) == ()
+
+
+def test_fields_of_all_schemas_are_told_once():
+    drafted = honest(schema=DRAFTED)
+    bought = dataclasses.replace(made.public().bought, certificate=drafted)
+    contents = made.public(certificate=drafted, bought=bought, fields_from_data=("bmi.min",))
+    assert fields_from_data(contents) == ("age.min", "age.max", "bmi.min")

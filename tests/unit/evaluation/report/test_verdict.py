@@ -1,0 +1,196 @@
+"""Grades follow the rules that the cards state."""
+
+import dataclasses
+
+import pytest
+
+import contents as made
+from certificates import DRAFTED, honest
+from tabpe.evaluation.metrics.columns import ColumnView, Shape
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, Quality
+from tabpe.evaluation.metrics.utility import LearnerScore, Utility
+from tabpe.evaluation.report.verdict import cards, main_scores, verdict
+from tabpe.verification.verify import FAILED, Check
+
+
+def card(title, contents):
+    return next(one for one in cards(contents) if one.title == title)
+
+
+def test_there_is_a_card_for_each_part_and_none_for_what_is_not_there():
+    titles = [one.title for one in cards(made.custodian())]
+    assert titles == ["Promise", "Columns", "Pairs", "High order", "Utility", "Closeness"]
+    assert [one.title for one in cards(made.public())] == ["Promise", "Columns", "Utility"]
+    assert [one.title for one in cards(made.minimal())] == ["Promise"]
+
+
+@pytest.mark.parametrize(("epsilon", "grade"), [(0.5, "good"), (3.0, "fair"), (9.0, "poor")])
+def test_a_promise_is_graded_by_its_epsilon(epsilon, grade):
+    assert card("Promise", made.minimal(certificate=honest(epsilon))).grade == grade
+
+
+def test_what_was_bought_counts_in_the_promise():
+    bought = dataclasses.replace(made.public().bought, total_epsilon=6.0)
+    found = card("Promise", made.public(bought=bought))
+    assert (found.figure, found.grade) == ("epsilon 6", "poor")
+
+
+def test_what_was_bought_and_can_not_be_added_up_is_told():
+    bought = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
+    contents = made.public(bought=bought)
+    assert card("Promise", contents).figure == "epsilon 1"
+    assert "come on top" in card("Promise", contents).words
+    assert "come on top" in verdict(contents)
+    assert "come on top" not in verdict(made.public())
+
+
+def test_fake_noise_is_never_good():
+    contents = made.custodian(certificate=honest(private=False))
+    found = card("Promise", contents)
+    assert (found.figure, found.grade) == ("NOT PRIVATE", "poor")
+    assert verdict(contents).startswith("NOT PRIVATE")
+
+
+def test_a_schema_read_off_the_data_is_fair_at_best():
+    contents = made.custodian(certificate=honest(schema=DRAFTED))
+    assert card("Promise", contents).grade == "fair"
+    assert "not cover" in verdict(contents)
+
+
+def test_a_schema_of_the_page_that_was_read_off_the_data_counts_too():
+    contents = made.public(fields_from_data=("age.min",), bought=None, columns=())
+    assert card("Promise", contents).grade == "fair"
+    assert "not cover one field" in verdict(contents)
+
+
+@pytest.mark.parametrize("make", [made.public, made.custodian])
+def test_a_certificate_that_does_not_hold_promises_nothing(make):
+    contents = make(verification=made.verified(Check("epsilon", FAILED, "it is more")))
+    found = card("Promise", contents)
+    assert (found.figure, found.grade) == ("DOES NOT HOLD", "poor")
+    assert "it is more" in found.words
+    assert "does not hold" in verdict(contents)
+    assert "sure" not in verdict(contents)
+
+
+def test_without_a_certificate_the_promise_is_unknown():
+    assert card("Promise", made.minimal()).grade == "unknown"
+
+
+@pytest.mark.parametrize(("score", "grade"), [(0.97, "good"), (0.9, "fair"), (0.5, "poor")])
+def test_columns_are_graded_by_their_mean_score(score, grade):
+    scores = (
+        ColumnScore("age", "KSComplement", score),
+        ColumnScore("x", "KSComplement", float("nan")),
+    )
+    found = card("Columns", made.custodian(quality=Quality(scores, ())))
+    assert (found.figure, found.grade) == (f"{score:.1%}", grade)
+    assert "age" in found.words
+
+
+@pytest.mark.parametrize(("score", "nulls"), [(float("nan"), 1.0), (0.98, 0.7), (0.98, 0.0)])
+def test_columns_that_are_null_where_they_should_not_be_do_not_agree(score, nulls):
+    shape = Shape((1.0,), nulls=0.0)
+    view = ColumnView(
+        "age", "number", (0.0, 1.0), (), shape, dataclasses.replace(shape, nulls=nulls), nulls
+    )
+    quality = Quality((ColumnScore("age", "KSComplement", score),), ())
+    found = card("Columns", made.custodian(columns=(view,), quality=quality))
+    assert found.figure == ("98.0%" if nulls == 0 else f"{1 - nulls:.1%}")
+    assert ("nulls agree" in found.words) == (nulls > 0)
+
+
+@pytest.mark.parametrize(("start", "grade"), [(0.012, "good"), (0.024, "fair"), (0.1, "poor")])
+def test_high_order_is_held_against_the_floor(start, grade):
+    ways = made.ways(("age",), start, 0.0)
+    floor = made.ways(("age",), 0.012, 0.0)
+    contents = made.custodian(wasserstein=ways, wasserstein_floor=floor)
+    assert card("High order", contents).grade == grade
+
+
+def test_high_order_without_a_floor_is_unknown():
+    assert card("High order", made.custodian(wasserstein_floor=())).grade == "unknown"
+
+
+def test_high_order_of_very_far_rows_is_told_in_digits():
+    ways, floor = made.ways(("age",), 9876.0, 0.0), made.ways(("age",), 0.012, 0.0)
+    found = card("High order", made.custodian(wasserstein=ways, wasserstein_floor=floor))
+    assert (found.figure, found.grade) == ("823,000\u00d7 floor", "poor")
+
+
+def test_high_order_that_nulls_leave_no_rows_for_is_unknown():
+    (way,) = made.ways(("age",), float("nan"), 0.0)
+    found = card("High order", made.custodian(wasserstein=(way,)))
+    assert (found.figure, found.grade) == ("\u2013", "unknown")
+    assert "null" in found.words
+
+
+@pytest.mark.parametrize(("rows", "grade"), [(1, "unknown"), (19, "unknown"), (20, "good")])
+def test_high_order_of_a_handful_of_rows_is_not_graded(rows, grade):
+    (way,) = made.ways(("age",), 0.01, 0.0)
+    few = (dataclasses.replace(way, rows=(rows, 1000)),)
+    found = card("High order", made.custodian(wasserstein=few, wasserstein_floor=few))
+    assert found.grade == grade
+
+
+def test_utility_on_rows_that_were_held_out_says_so():
+    held_out = dataclasses.replace(scored(0.85), held_out=True)
+    assert "No test rows" in card("Utility", made.custodian(utility=held_out)).words
+    assert "No test rows" not in card("Utility", made.custodian(utility=scored(0.85))).words
+
+
+def scored(synthetic, real=0.9, lower=0.5):
+    return Utility(
+        "ill",
+        "classification",
+        9,
+        False,
+        (
+            LearnerScore("majority", "nothing", {"accuracy": lower}),
+            LearnerScore("trees", "real", {"accuracy": real}),
+            LearnerScore("trees", "synthetic", {"accuracy": synthetic}),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "grade"),
+    [(0.95, "good"), (0.88, "good"), (0.8, "fair"), (0.6, "poor"), (0.4, "poor")],
+)
+def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
+    assert card("Utility", made.custodian(utility=scored(synthetic))).grade == grade
+
+
+@pytest.mark.parametrize(("way", "shown", "grade"), [(0.696, "70", "fair"), (0.694, "69", "poor")])
+def test_a_figure_is_graded_as_it_is_shown(way, shown, grade):
+    found = card("Utility", made.custodian(utility=scored(0.5 + 0.4 * way)))
+    assert (found.figure, found.grade) == (f"{shown}% of real", grade)
+
+
+def test_where_real_rows_teach_nothing_there_is_no_grade():
+    assert card("Utility", made.custodian(utility=scored(0.5, real=0.5))).grade == "unknown"
+
+
+def test_the_learner_that_is_best_on_real_rows_counts():
+    assert main_scores(made.utility("outcome"))[:2] == ("gradient boosting", "AUC")
+    assert main_scores(Utility("ill", "classification", 9, False, ())) is None
+
+
+def test_bought_accuracy_that_is_not_surely_above_the_majority_is_poor():
+    bought = dataclasses.replace(made.public().bought, accuracy=(0.62, 0.02), majority=0.61)
+    assert card("Utility", made.public(bought=bought)).grade == "poor"
+
+
+@pytest.mark.parametrize(("copies", "grade"), [(0.0, "good"), (0.04, "fair"), (0.3, "poor")])
+def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
+    close = dataclasses.replace(made.closeness(), copies=copies)
+    found = card("Closeness", made.custodian(closeness=close))
+    assert found.grade == grade
+    assert "no proof of privacy" in found.words
+
+
+def test_the_verdict_names_what_is_poor():
+    close = dataclasses.replace(made.closeness(), copies=0.3)
+    told = verdict(made.custodian(closeness=close))
+    assert told.endswith("high order and utility; poor in closeness.")
+    assert "No measure was taken" in verdict(made.minimal())

@@ -1,0 +1,210 @@
+"""`choose` and `distances`: what a row can change, and what it costs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabpe import measurement
+from tabpe.accounting import (
+    ROWS,
+    Account,
+    Adjacency,
+    BillItem,
+    FakeNoise,
+    Neighbours,
+    OpenDPNoise,
+    TableNoise,
+)
+from tabpe.accounting.spend import EXPONENTIAL
+from tabpe.backends import HeldTables
+from tabpe.encoding import Marginal, Records
+from tabpe.encoding.marginals import ListAxis
+from tabpe.errors import BudgetError, ParameterError, TabpeError
+from tabpe.measurement.selection import PARTS
+
+AXES = tuple(ListAxis(name, place, (0, 1, 2)) for place, name in enumerate("abc"))
+PAIRS = [Marginal((AXES[one], AXES[other])) for one, other in ((0, 1), (0, 2), (1, 2))]
+UNKNOWN = [np.zeros(pair.shape) for pair in PAIRS]
+
+
+class Recording(FakeNoise):
+    """Takes down exact scores and the scale of a choice. For tests."""
+
+    def choose(self, scores, scale):  # noqa: D102
+        self.seen = scores.copy(), scale
+        return int(np.argmax(scores))
+
+
+class Unread:
+    """A table that must not be read."""
+
+    scale = 1
+
+    def counts(self, asked):  # noqa: D102
+        raise AssertionError("read")
+
+
+def tables_of(codes):
+    codes = np.asarray(codes, dtype=np.uint8).reshape(-1, 3)
+    rows = Records(np.zeros((len(codes), 0)), codes)
+    return HeldTables([(rows, np.zeros(len(codes), dtype=np.int64))])
+
+
+def terms_of(noise, *, sigma=3.0, times=5, mechanism=EXPONENTIAL, neighbours=ROWS):
+    account = Account()
+    account.agree(BillItem("asked", sigma, times, mechanism=mechanism))
+    return measurement.Terms(account, noise, neighbours)
+
+
+codes = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12)
+cells = st.lists(st.floats(-5, 20), min_size=9, max_size=9).map(lambda c: np.reshape(c, (3, 3)))
+
+
+@given(codes, st.lists(cells, min_size=3, max_size=3), st.lists(st.floats(1e-3, 1), min_size=3))
+def test_a_row_moves_a_score_by_its_weight_at_most(rows, estimates, weights):
+    seen = []
+    for kept in (rows, rows[:-1]):
+        noise = Recording()
+        measurement.choose(
+            tables_of(kept), PAIRS, estimates, terms_of(noise), "asked", weights=weights[:3]
+        )
+        seen.append(noise.seen)
+    (more, scale), (fewer, same_scale) = seen
+    moved = more - fewer
+    # The range of the losses, (largest - smallest change) / scale, is at most 2 / sigma.
+    assert scale == same_scale
+    assert moved.max() - min(moved.min(), 0) <= 2 * scale / 3.0
+    assert np.abs(moved).max() * 2 <= 2 * scale / 3.0
+
+
+def test_the_scale_is_no_larger_than_it_must_be():
+    """A row can move two scores apart by all that the range allows."""
+    noise, pair = Recording(), PAIRS[:2]
+    estimates = [np.full((3, 3), 10.0), np.zeros((3, 3))]
+    seen = []
+    for kept in ([[0, 0, 0]], []):
+        measurement.choose(tables_of(kept), pair, estimates, terms_of(noise), "asked")
+        seen.append(noise.seen)
+    moved = seen[0][0] - seen[1][0]
+    assert np.ptp(moved) == 2 * PARTS
+    assert seen[0][1] == 3.0 * PARTS
+
+
+@given(codes, st.lists(cells, min_size=3, max_size=3))
+def test_a_row_moves_a_distance_by_one_row_at_most(rows, estimates):
+    found = [
+        measurement.distances(
+            tables_of(kept),
+            PAIRS,
+            estimates,
+            terms_of(FakeNoise(strength=0), mechanism="discrete Gaussian"),
+            "asked",
+        )
+        for kept in (rows, rows[:-1])
+    ]
+    assert np.abs(found[0] - found[1]).max() <= 1
+    exact = [
+        np.abs(tables_of(rows).counts([p])[0] - e.ravel()).sum()
+        for p, e in zip(PAIRS, estimates, strict=True)
+    ]
+    assert np.allclose(found[0], np.floor(exact), atol=1.01)
+
+
+def test_the_farthest_is_chosen_without_noise():
+    rows = [[0, 1, 2]] * 50
+    fits = [np.zeros((3, 3)) for _ in PAIRS]
+    fits[0][0, 1] = fits[2][1, 2] = 50
+    terms = terms_of(FakeNoise(strength=0))
+    assert measurement.choose(tables_of(rows), PAIRS, fits, terms, "asked") == 1
+
+
+def test_weights_and_penalties_count():
+    rows = [[0, 1, 2]] * 50
+    tables, noise = tables_of(rows), FakeNoise(strength=0)
+    chosen = measurement.choose(
+        tables, PAIRS, UNKNOWN, terms_of(noise), "asked", weights=[0.1, 0.1, 1.0]
+    )
+    assert chosen == 2
+    chosen = measurement.choose(
+        tables, PAIRS, UNKNOWN, terms_of(noise), "asked", penalties=[20.0, 0.0, 20.0]
+    )
+    assert chosen == 1
+
+
+def test_choices_are_as_likely_as_the_mechanism_says():
+    """Three options with known chances: a test that also rejects twice the scale."""
+    rows, draws = [[0, 0, 0]] * 6, 4000
+    # Distances of 6, 4 and 2 rows.
+    estimates = [np.zeros((3, 3)) for _ in PAIRS]
+    estimates[1][0, 0], estimates[2][0, 0] = 2, 4
+    account = Account()
+    account.agree(BillItem("asked", 2.0, draws, mechanism=EXPONENTIAL))
+    terms = measurement.Terms(account, OpenDPNoise(), ROWS)
+    tables = tables_of(rows)
+    drawn = [measurement.choose(tables, PAIRS, estimates, terms, "asked") for _ in range(draws)]
+    seen = np.bincount(drawn, minlength=3)
+    # P ~ exp(range * score / 2) with range = 2 / sigma = 1.
+    assert chi_square(seen, np.exp(np.array([6, 4, 2]) / 2)) < 31  # 2 degrees: below 2e-7
+    assert chi_square(seen, np.exp(np.array([6, 4, 2]) / 4)) > 200
+
+
+def chi_square(seen, weights):
+    expected = seen.sum() * weights / weights.sum()
+    return float(((seen - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("ask", ["choose", "distances"])
+def test_nothing_is_read_before_it_is_charged(ask):
+    terms = measurement.Terms(Account(), FakeNoise(), ROWS)
+    with pytest.raises(BudgetError, match="not agreed on"):
+        getattr(measurement, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
+
+
+def test_every_distance_is_charged_once():
+    terms = terms_of(FakeNoise(), times=3, mechanism="discrete Gaussian")
+    measurement.distances(tables_of([[0, 0, 0]]), PAIRS, UNKNOWN, terms, "asked")
+    assert terms.account.spent == terms.account.agreed
+
+
+@pytest.mark.parametrize(
+    ("ask", "mechanism"), [("choose", "discrete Gaussian"), ("distances", EXPONENTIAL)]
+)
+def test_an_item_must_be_on_the_bill_as_what_it_is(ask, mechanism):
+    terms = terms_of(FakeNoise(), mechanism=mechanism)
+    with pytest.raises(TabpeError, match="is not on the bill"):
+        getattr(measurement, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
+
+
+@pytest.mark.parametrize(
+    "neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=2)], ids=str
+)
+@pytest.mark.parametrize("ask", ["choose", "distances"])
+def test_other_relations_are_refused(ask, neighbours):
+    terms = terms_of(FakeNoise(), neighbours=neighbours)
+    with pytest.raises(ParameterError, match="adding or removing a row"):
+        getattr(measurement, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
+
+
+def test_a_source_without_choices_is_refused():
+    with pytest.raises(ParameterError, match="noise='opendp'"):
+        measurement.choose(Unread(), PAIRS, UNKNOWN, terms_of(TableNoise()), "asked")
+
+
+@pytest.mark.parametrize("estimate", [np.full((3, 3), np.nan), np.full((3, 3), np.inf)])
+def test_estimates_are_finite(estimate):
+    with pytest.raises(TabpeError, match="finite"):
+        measurement.choose(Unread(), PAIRS[:1], [estimate], terms_of(FakeNoise()), "asked")
+
+
+@pytest.mark.parametrize("weights", [[0.0, 1, 1], [1, 1, 1.5], [1, 1]])
+def test_weights_are_checked(weights):
+    with pytest.raises(TabpeError, match="weight"):
+        measurement.choose(
+            Unread(), PAIRS, UNKNOWN, terms_of(FakeNoise()), "asked", weights=weights
+        )
+
+
+def test_marginals_are_not_on_the_bill_as_choices():
+    with pytest.raises(TabpeError, match="is not on the bill"):
+        measurement.marginals(Unread(), PAIRS[:1], terms_of(FakeNoise()), "asked")

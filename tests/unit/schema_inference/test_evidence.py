@@ -1,0 +1,26 @@
+"""What noise hardly ever exceeds."""
+
+import numpy as np
+
+from tabpe.accounting import TableNoise
+from tabpe.schema_inference.bounds import MISLED, threshold
+
+
+def exceeded(above, cells=20, times=20_000, sigma=10.0):
+    drawn = TableNoise().draw(times * cells, sigma).reshape(times, cells)
+    return int((drawn > above).any(axis=1).sum())
+
+
+def test_noise_exceeds_it_about_as_seldom_as_it_says():
+    """20 are expected, and more than 60 have a chance below 1e-11."""
+    assert exceeded(threshold(10.0, 20)) <= 60
+
+
+def test_a_lower_threshold_is_noticed():
+    assert exceeded(0.75 * threshold(10.0, 20)) > 60
+
+
+def test_it_grows_with_noise_and_cells():
+    assert threshold(20.0, 50) == 2 * threshold(10.0, 50)
+    assert threshold(10.0, 200) > threshold(10.0, 50) > 0
+    assert np.isclose(MISLED, 1e-3)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tabpe._utils import serialization
+from tabpe._utils import serialization, yaml12
 from tabpe.evolution.constraint_repair import MOST_WORK
 from tabpe.io import Limits, files
 from tabpe.schema import files as schema_files
-from tabpe.schema import files as yaml12
 from tabpe.schema.constraints.check import MOST_OPERATIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "hostile-input.md").read_text()

@@ -623,7 +623,7 @@ def _refuse_unknown(where: str, given: Mapping[Any, Any], known: tuple[str, ...]
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    from tabpe.schema import files as yaml12
+    from tabpe._utils import yaml12
 
     with open_regular(path, ParameterError) as file:
         content = file.read(LARGEST + 1)

@@ -374,7 +374,7 @@ def paper() -> dict[str, Printed]:
         >>> "scm-table" in paper()
         True
     """
-    from tabpe.schema import files as yaml12
+    from tabpe._utils import yaml12
 
     text = files("tabpe_lab").joinpath("paper.yaml").read_text(encoding="utf-8")
     return {

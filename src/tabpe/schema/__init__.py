@@ -8,7 +8,7 @@
 - `outline`: `Outline`, a schema with gaps; `sketch`: its columns; `gaps`: what only they may say
 - `rules`: what holds in every row
 - `foreign`: schemas of other tools; `editor`: the JSON Schema of schema files
-- `files`: YAML and JSON in and out; `yaml12`: how the YAML of such files is read
+- `files`: YAML and JSON in and out
 """
 
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Id, Integer, Source

@@ -16,7 +16,7 @@ from tabpe.schema import Schema
 from tabpe_lab.records import read_records
 
 RESULTS = Path(__file__).parents[2] / "lab" / "benchmarks" / "results"
-EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "results"
+EXPERIMENTS = Path(__file__).parents[2] / "lab" / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
 

@@ -139,18 +139,19 @@ def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
     check_local(path, refuse)
     try:
         # Without waiting: a pipe that nobody writes to would keep us here.
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
+    except IsADirectoryError:
+        raise refuse(not_regular(path)) from None
     except OSError as error:
         problem = (
             "no such file" if error.errno == errno.ENOENT else f"can not read ({_reason(error)})"
         )
         raise refuse(f"{path}: {problem}.") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise refuse(not_regular(path))
-    return os.fdopen(file, "rb")
+    return file
 
 
 def not_regular(path: str | Path) -> str:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from tabpe_lab.exhibits import read_suite
-from tabpe_lab.page import Sources, remade
+from tabpe_lab.page import PageSources, remake_page
 
 LAB = Path(__file__).parent
 ROOT = LAB.parent
@@ -27,11 +27,11 @@ PAGES = {
 PICTURES = ROOT / "docs" / "pictures" / "results"
 
 
-def sources(suite: Path, page: Path, results: Path) -> Sources:
+def sources(suite: Path, page: Path, results: Path) -> PageSources:
     """Return where a page takes its results from."""
     names = [each.name for each in read_suite(suite).experiments]
     link = Path(os.path.relpath(PICTURES, page.parent)).as_posix()
-    return Sources(EXPERIMENTS, names, results, PICTURES, link=link)
+    return PageSources(EXPERIMENTS, names, results, PICTURES, link=link)
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     results = Path(sys.argv[1]) if sys.argv[1:] else LAB / "results"
     for suite, page in PAGES.items():
         text = page.read_text(encoding="utf-8")
-        page.write_text(remade(text, sources(suite, page, results)), encoding="utf-8")
+        page.write_text(remake_page(text, sources(suite, page, results)), encoding="utf-8")
         print(f"wrote {page}")
 
 

@@ -20,13 +20,70 @@ ROOTS = (Path("src"), Path("lab/src"))
 LIMITS = {"one-word": 0.35, "participles": 0.05}
 # Past participles without the usual ending.
 IRREGULAR = frozenset(
-    "begun bent bought bound broken brought built chosen cut dealt drawn fallen forgotten found "
-    "foretold fed given gone grown held hidden kept known laid led left lent lost made meant met "
-    "mistaken paid risen said seen sent shaken shown shut sold sorted spent split spread stolen "
-    "taken taught thought thrown told torn understood woken worn woven written".split()
+    [
+        "begun",
+        "bent",
+        "bought",
+        "bound",
+        "broken",
+        "brought",
+        "built",
+        "chosen",
+        "cut",
+        "dealt",
+        "drawn",
+        "fallen",
+        "forgotten",
+        "found",
+        "foretold",
+        "fed",
+        "given",
+        "gone",
+        "grown",
+        "held",
+        "hidden",
+        "kept",
+        "known",
+        "laid",
+        "led",
+        "left",
+        "lent",
+        "lost",
+        "made",
+        "meant",
+        "met",
+        "mistaken",
+        "paid",
+        "risen",
+        "said",
+        "seen",
+        "sent",
+        "shaken",
+        "shown",
+        "shut",
+        "sold",
+        "sorted",
+        "spent",
+        "split",
+        "spread",
+        "stolen",
+        "taken",
+        "taught",
+        "thought",
+        "thrown",
+        "told",
+        "torn",
+        "understood",
+        "woken",
+        "worn",
+        "woven",
+        "written",
+    ]
 )
 # Words that end in "ed" and are no participles.
-NO_PARTICIPLES = frozenset("bed embed exceed feed need proceed red seed speed succeed".split())
+NO_PARTICIPLES = frozenset(
+    ["bed", "embed", "exceed", "feed", "need", "proceed", "red", "seed", "speed", "succeed"]
+)
 NO_METHODS = frozenset({"property", "cached_property", "overload", "setter"})
 
 

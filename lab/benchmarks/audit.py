@@ -17,26 +17,33 @@ from pathlib import Path
 from typing import Any
 
 import tabpe
-from tabpe.audit import AuditReport, Effort, audit, audit_broken
-from tabpe.audit.attacks import FITTED, Channel, Columns, Edges, Game, Places
-from tabpe.audit.storage_forms import Storage
+from tabpe.audit import AuditEffort, AuditReport, audit, audit_broken
+from tabpe.audit.attacks import (
+    FITTED,
+    BoundaryCanaries,
+    MarginalChannel,
+    MembershipGame,
+    ScatteredCanaries,
+    VoteChannel,
+)
+from tabpe.audit.storage_forms import StorageAudit
 
 ROOT = Path(__file__).resolve().parents[1]
-QUICK = Effort(
-    Channel(2**12),
-    Channel(2**8, 2),
-    Channel(2**8, 8, rows_a_user=4),
-    Game(20),
-    Places(100),
-    Edges(20, 100),
-    Channel(2**10, 2, each=4, repeats=2),
-    Columns(2**10, 4),
-    Game(20, FITTED, "runs of best"),
-    Storage(1, 20),
+QUICK = AuditEffort(
+    VoteChannel(2**12),
+    VoteChannel(2**8, 2),
+    VoteChannel(2**8, 8, rows_a_user=4),
+    MembershipGame(20),
+    ScatteredCanaries(100),
+    BoundaryCanaries(20, 100),
+    VoteChannel(2**10, 2, votes_per_row=4, repeats=2),
+    MarginalChannel(2**10, 4),
+    MembershipGame(20, FITTED, "runs of best"),
+    StorageAudit(1, 20),
 )
 
 
-def attack(epsilon: float, effort: Effort) -> dict[str, Any]:
+def attack(epsilon: float, effort: AuditEffort) -> dict[str, Any]:
     """Return all findings at one epsilon."""
     start = time.perf_counter()
     shipped = audit(epsilon, effort=effort)
@@ -63,7 +70,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/audit.json")
     arguments = parser.parse_args()
-    effort = QUICK if arguments.quick else Effort()
+    effort = QUICK if arguments.quick else AuditEffort()
     record = {
         "command": "python -m benchmarks.audit",
         "tabpe": tabpe.__version__,

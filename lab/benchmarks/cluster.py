@@ -46,7 +46,7 @@ from benchmarks.voting.whole import peak_megabytes
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
-from tabpe.backends.queries import Polled
+from tabpe.backends.queries import VoteQuery
 
 WARDS = tuple(f"ward {number}" for number in range(12))
 SCHEMA = Schema(
@@ -194,14 +194,14 @@ class Killing:
 
 
 @dataclass(frozen=True, eq=False)
-class KillingPolled(Polled):
+class KillingPolled(VoteQuery):
     """The same for Spark, which looks at what is asked: an executor dies, and its workers."""
 
     mark: str = ""
 
     def asked_of(self, desk: Any) -> Any:
         """Answer, and die before anyone hears of it."""
-        answer = super().asked_of(desk)
+        answer = super().run_on_shard(desk)
         # Workers are forked by a process that is a child of the executor.
         stat = Path(f"/proc/{os.getppid()}/stat").read_text()
         kill_once(self.mark, int(stat.rpartition(")")[2].split()[1]))

@@ -28,7 +28,7 @@ from tabpe import Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.errors import NotPrivateWarning
 from tabpe.io.example import hospital_schema, hospital_table
-from tabpe.io.writers import table_writer
+from tabpe.io.writers import make_table_writer
 from tabpe_lab.datasets import load
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def digest_release(data: Any, schema: Schema, preset: str) -> str:
     # Frames have types of their library; the bytes of a file have none.
     rows = dataclasses.replace(model.release_, library="pyarrow").sample(None)
     with tempfile.TemporaryFile() as file:
-        table_writer(rows, Path("rows.csv"))(file)
+        make_table_writer(rows, Path("rows.csv"))(file)
         file.seek(0)
         return hashlib.file_digest(file, "sha256").hexdigest()
 

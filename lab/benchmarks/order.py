@@ -25,8 +25,8 @@ import sklearn
 
 import tabpe
 from benchmarks.reproduce import DATA, ROOT, xor
-from tabpe.evaluation.metrics.correlation_order import order
-from tabpe.evaluation.table_arrays import View, views
+from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
+from tabpe.evaluation.table_arrays import TableArrays, build_table_arrays
 
 Tables = tuple[pd.DataFrame, pd.DataFrame | None]
 
@@ -65,11 +65,13 @@ CASES: dict[str, tuple[str, str, Callable[[], Tables]]] = {
 }
 
 
-def as_views(label: str, tables: Tables) -> list[View]:
+def as_views(label: str, tables: Tables) -> list[TableArrays]:
     """The tables by a schema that is drafted from all their rows, with a label of classes."""
     found = [table.astype({label: str}) for table in tables if table is not None]
     schema = tabpe.draft_schema(pd.concat(found), label=label)
-    return views(schema, [pa.Table.from_pandas(table, preserve_index=False) for table in found])
+    return build_table_arrays(
+        schema, [pa.Table.from_pandas(table, preserve_index=False) for table in found]
+    )
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def measured(name: str) -> dict[str, Any]:
     label, expected, load = CASES[name]
     tables = as_views(label, load())
     begun = time.perf_counter()
-    found = order(*tables)
+    found = measure_correlation_order(*tables)
     if found is None:
         raise SystemExit(f"{name}: there is nothing to predict.")
     curve = [round(accuracy, 4) for accuracy in found.accuracy]

@@ -32,10 +32,10 @@ from benchmarks.reproduce import DATA, ROOT
 from tabpe.evaluation.metrics.sdmetrics import (
     ASSOCIATION_THRESHOLD,
     CORRELATION_THRESHOLD,
-    Quality,
-    quality,
+    QualityScores,
+    score_quality,
 )
-from tabpe.evaluation.table_arrays import View, views
+from tabpe.evaluation.table_arrays import TableArrays, build_table_arrays
 from tabpe.schema import Float, Integer
 
 LARGEST_DIFFERENCE = 1e-6
@@ -88,7 +88,7 @@ def scores_of(report: Any) -> Scores:
     return found
 
 
-def scores_here(found: Quality) -> Scores:
+def scores_here(found: QualityScores) -> Scores:
     """Return the same of ours."""
     scores: Scores = {}
     columns = [((score.column,), score) for score in found.columns]
@@ -132,11 +132,11 @@ def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[
     """Time both sides with the same thresholds, and compare what they give."""
     schema = tabpe.draft_schema(frames[0])
     tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in frames]
-    both = views(schema, tables)
+    both = build_table_arrays(schema, tables)
     correlation, association = limits
 
-    def scored(real: View, synthetic: View) -> Quality:
-        return quality(
+    def scored(real: TableArrays, synthetic: TableArrays) -> QualityScores:
+        return score_quality(
             real,
             synthetic,
             correlation_threshold=correlation,
@@ -146,7 +146,7 @@ def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[
     (report, theirs), (found, ours), (_, alone) = fastest(
         [
             lambda: rival(*frames, schema, limits),
-            lambda: scored(*views(schema, tables)),
+            lambda: scored(*build_table_arrays(schema, tables)),
             lambda: scored(*both),
         ],
         repeats,

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.voting import machine
 from benchmarks.voting.tables import ROOT
 from tabpe import Posterior, TabPE
-from tabpe.io.example import hospital_schema, hospital_table, pattern_holds
+from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
 
 ROWS, EPSILON, SEEDS = 20_000, 1.0, 3
 POWERS = (0.0, 0.25, 0.5, 1.0)
@@ -35,7 +35,7 @@ def shares(power: float) -> list[float]:
             verbose=0,
         )
         synthetic = model.fit(hospital_table(ROWS), hospital_schema()).sample()
-        found.append(round(pattern_holds(synthetic), 4))
+        found.append(round(compute_pattern_share(synthetic), 4))
     return found
 
 
@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/sharpness.json")
     arguments = parser.parse_args()
-    real = pattern_holds(hospital_table(ROWS))
+    real = compute_pattern_share(hospital_table(ROWS))
     print(f"real           {real:.1%}")
     synthetic = {}
     for power in POWERS:

@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 
 import tabpe
 from tabpe.accounting.noise import FakeNoise
-from tabpe.io import opened_source
+from tabpe.io import use_source
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = 10_000
@@ -90,7 +90,7 @@ def evolve(data: Any, *, fake: bool) -> dict[str, Any]:
     """Run once in this process; say how long it took and how much memory."""
     warnings.simplefilter("ignore", tabpe.errors.NotPrivateWarning)
     began = time.perf_counter()
-    with opened_source(data) as source:
+    with use_source(data) as source:
         for _ in source.batches(schema().names):
             pass
     reading = time.perf_counter() - began

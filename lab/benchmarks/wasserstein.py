@@ -32,15 +32,15 @@ from sklearn.preprocessing import LabelEncoder
 
 import tabpe
 from benchmarks.reproduce import DATA, ROOT
-from tabpe._utils.resources import usable_cores
+from tabpe._utils.resources import count_usable_cores
 from tabpe.evaluation.metrics.distances import (
     BINS,
     Subset,
-    subsets_of,
+    choose_subsets,
     total_variation,
     wasserstein,
 )
-from tabpe.evaluation.table_arrays import View, views
+from tabpe.evaluation.table_arrays import TableArrays, build_table_arrays
 from tabpe.schema import Categorical, Column, Float, Schema
 
 TABLES = {"Adult": "adult_tabpe", "Artificial Characters": "artificial_characters"}
@@ -128,11 +128,11 @@ def line(
 
 
 def transported(
-    frames: Sequence[pd.DataFrame], pair: Sequence[View], most: int, repeats: int
+    frames: Sequence[pd.DataFrame], pair: Sequence[TableArrays], most: int, repeats: int
 ) -> dict[int, Any]:
     results = {}
     for order in ORDERS:
-        chosen = subsets_of(len(pair[0].columns), order, most, 0)
+        chosen = choose_subsets(len(pair[0].columns), order, most, 0)
 
         def rival(chosen: Sequence[Subset] = chosen) -> float:
             return direct(frames, chosen)
@@ -147,8 +147,10 @@ def transported(
     return results
 
 
-def varied(frames: Sequence[pd.DataFrame], pair: Sequence[View], repeats: int) -> dict[str, Any]:
-    chosen = subsets_of(len(pair[0].columns), 2, None, 0)
+def varied(
+    frames: Sequence[pd.DataFrame], pair: Sequence[TableArrays], repeats: int
+) -> dict[str, Any]:
+    chosen = choose_subsets(len(pair[0].columns), 2, None, 0)
     cells = []
     for frame, view in zip(frames, pair, strict=True):
         binned = frame.copy()
@@ -168,8 +170,8 @@ def compared(stem: str, rows: int, subsets: int, repeats: int) -> dict[str, Any]
     some = [frame.sample(min(rows, len(frame)), random_state=0) for frame in whole]
     # Codes and scales of all rows, then the rows of the sample.
     scaled = [every.loc[frame.index] for every, frame in zip(encoded(whole), some, strict=True)]
-    pair = views(schema, [pa.Table.from_pandas(frame) for frame in some])
-    all_rows = views(schema, [pa.Table.from_pandas(frame) for frame in whole])
+    pair = build_table_arrays(schema, [pa.Table.from_pandas(frame) for frame in some])
+    all_rows = build_table_arrays(schema, [pa.Table.from_pandas(frame) for frame in whole])
     by_order = transported(scaled, pair, subsets, repeats)
     told = [by_order[order] for order in by_order if order > 1]
     ratio = _sum(told, "rival") / _sum(told, "tabpe")
@@ -212,7 +214,7 @@ def main() -> None:
         "scipy": scipy.__version__,
         "machine": {
             "processor": platform.machine(),
-            "cores": usable_cores(),
+            "cores": count_usable_cores(),
             "load": os.getloadavg()[0],
         },
         "results": results,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 
-from tabpe_lab.records import Record
+from tabpe_lab.records import RunRecord
 
 METHODS = ("real", "tabpe", "independent", "mst", "aim", "privsyn", "privmrf", "gem", "rap++")
 
@@ -26,7 +26,7 @@ def run(data="adult", method="tabpe", seed=0, *, metrics=None, **more):
     }
     told = [data, method, seed, {key: value for key, value in fields.items() if key != "metrics"}]
     key = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
-    return Record(key=key, data=data, method=method, seed=seed, **fields)
+    return RunRecord(key=key, data=data, method=method, seed=seed, **fields)
 
 
 def plausible(*places, **more):

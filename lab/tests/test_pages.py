@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from tabpe_lab.exhibits import read_suite
-from tabpe_lab.page import remade
+from tabpe_lab.page import remake_page
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "beyond.md"
@@ -22,7 +22,7 @@ def results():
 def test_the_page_is_made_of_the_committed_records():
     text = PAGE.read_text(encoding="utf-8")
     sources = results().sources(SUITE, PAGE, ROOT / "lab" / "results")
-    assert remade(text, sources) == text, "run: python lab/pages.py"
+    assert remake_page(text, sources) == text, "run: python lab/pages.py"
 
 
 def test_every_experiment_beyond_the_paper_is_on_it():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tabpe.evaluation.report.html import page as html_of
+from tabpe.evaluation.report.html import render_page as html_of
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 600_000  # milliseconds: a machine that does other work as well is slow, not wrong

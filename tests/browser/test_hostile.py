@@ -3,7 +3,7 @@
 import pytest
 
 import contents as made
-from tabpe.evaluation.report.text import clean
+from tabpe.evaluation.report.text import clean_text
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_it_makes_no_element_that_a_plain_page_has_not(visit, seen):
 def test_names_are_there_letter_by_letter(seen):
     names = seen.texts("#column-table tbody th bdi")
     assert set(made.VERBATIM) <= set(names)
-    assert {clean(text) for text in made.HOSTILE if text.strip()} <= set(names)
+    assert {clean_text(text) for text in made.HOSTILE if text.strip()} <= set(names)
 
 
 def test_cells_are_there_letter_by_letter(seen):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabpe.cli.app import app
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_schema, hospital_table
 
 ROWS = 400
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     path = tmp_path / "data.csv"
     with path.open("wb") as file:
-        table_writer(hospital_table(ROWS), path)(file)
+        make_table_writer(hospital_table(ROWS), path)(file)
     hospital_schema().save(tmp_path / "schema.yaml")
     return tmp_path
 

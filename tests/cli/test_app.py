@@ -5,7 +5,7 @@ import sys
 
 import tabpe as package
 from tabpe.io import read_table
-from tabpe.io.example import pattern_holds
+from tabpe.io.example import compute_pattern_share
 
 
 def test_version(tabpe):
@@ -51,7 +51,7 @@ def test_the_demo_ends_with_files_and_a_promise(tabpe, tmp_path):
     assert "differential privacy" in (tmp_path / "demo" / "certificate.txt").read_text()
     assert "epsilon" in result.stdout
     # Chance is one half; at epsilon 1 the pattern holds for about four rows in five.
-    assert pattern_holds(read_table(tmp_path / "demo" / "synthetic.csv")) > 0.6
+    assert compute_pattern_share(read_table(tmp_path / "demo" / "synthetic.csv")) > 0.6
 
 
 def test_the_demo_says_where_it_can_not_write(tabpe, tmp_path):

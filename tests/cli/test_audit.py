@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tabpe import audit as package
-from tabpe.audit import AuditReport, Claim, Repetition, Shown
+from tabpe.audit import AuditReport, EpsilonLowerBound, NoiseRepetition, PrivacyClaim
 from tabpe.cli import audit as command
 
-CLAIM = Claim(1.0, 1e-5)
-UNDER = Shown("votes: Gaussian DP", CLAIM, epsilon=0.9, visible=50.0, samples=1000)
-ABOVE = Shown("votes: Gaussian DP", CLAIM, epsilon=1.4, visible=50.0, samples=1000)
-ALIKE = Repetition("votes: noise over rounds", p_value=0.0, samples=1000)
+CLAIM = PrivacyClaim(1.0, 1e-5)
+UNDER = EpsilonLowerBound("votes: Gaussian DP", CLAIM, epsilon=0.9, visible=50.0, samples=1000)
+ABOVE = EpsilonLowerBound("votes: Gaussian DP", CLAIM, epsilon=1.4, visible=50.0, samples=1000)
+ALIKE = NoiseRepetition("votes: noise over rounds", p_value=0.0, samples=1000)
 
 
 def report(*findings, system="as shipped"):

@@ -6,10 +6,10 @@ import sqlite3
 
 import pytest
 
-from tabpe.accounting import BillItem
+from tabpe.accounting import Spend
 from tabpe.accounting.ledger import Ledger
 
-BILL = [BillItem("class counts", 60.0, 1), BillItem("votes", 17.3, 15)]
+BILL = [Spend("class counts", 60.0, 1), Spend("votes", 17.3, 15)]
 DIGEST = "ab12cd34" * 8
 
 
@@ -30,7 +30,7 @@ def filled(here):
     spent, refunded, _ = (ledger.reserve("patients", BILL) for _ in range(3))
     ledger.spend(spent.id, BILL, DIGEST)
     ledger.refund(refunded.id)
-    ledger.reserve("visits", [BillItem(f"item {i}", 20.0 + i, 1) for i in range(9)])
+    ledger.reserve("visits", [Spend(f"item {i}", 20.0 + i, 1) for i in range(9)])
     return ledger
 
 

@@ -125,7 +125,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
 ):
     from tabpe import measurement
 
-    votes, asked = measurement.votes, []
+    votes, asked = measurement.measure_votes, []
 
     def interrupted(*words, **options):
         asked.append(1)
@@ -133,7 +133,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
             raise KeyboardInterrupt
         return votes(*words, **options)
 
-    monkeypatch.setattr(measurement, "votes", interrupted)
+    monkeypatch.setattr(measurement, "measure_votes", interrupted)
     command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
     first = synth(*command)
     assert first.exit_code == 2

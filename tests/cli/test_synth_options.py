@@ -5,7 +5,7 @@ import json
 import pytest
 from pyarrow import csv
 
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_table
 
 # Large enough to tell bounds and values under noise.
@@ -19,7 +19,7 @@ def people(folder):
     table = hospital_table(ROWS)
     table = table.append_column("patient", [[f"p{row % 1300}" for row in range(ROWS)]])
     with path.open("wb") as file:
-        table_writer(table, path)(file)
+        make_table_writer(table, path)(file)
     return table
 
 

@@ -10,15 +10,15 @@ from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
 from hanging import Broken, Deadly
 from tabpe import Integer, Schema
 from tabpe._utils.resources import Resources
-from tabpe.backends import LoneKeeper
+from tabpe.backends import LocalBackend
 from tabpe.backends import ray as ray_crew
-from tabpe.backends.cluster import CrewKeeper, spread
-from tabpe.backends.ray import RayCrew
+from tabpe.backends.cluster import ShardedBackend, partition_source
+from tabpe.backends.ray import RayShardPool
 from tabpe.encoding import Encoder
 from tabpe.errors import CellError, DataError, TabpeError
 from tabpe.io import open_source
 
-ALONE = Resources.of(n_jobs=1)
+ALONE = Resources.from_options(n_jobs=1)
 TABLE = table(300, 5)
 
 
@@ -44,8 +44,10 @@ def tables(tmp_path):
 
 def opened(data, unit=None, shards=2, **options):
     source = data if hasattr(data, "batches") else open_source(data)
-    crew = RayCrew(spread(source, unit, shards), unit, ALONE.of_a_shard(shards), **options)
-    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+    crew = RayShardPool(
+        partition_source(source, unit, shards), unit, ALONE.divide_by_shards(shards), **options
+    )
+    return ShardedBackend(crew, 1 if unit is None else unit.scale)
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def shared(ray):
 
 @pytest.mark.parametrize(("kind", "unit"), [("csv", UNIT), ("dataset", None)])
 def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed):
-    alone = LoneKeeper(open_source(tables[kind]), unit, ALONE)
+    alone = LocalBackend(open_source(tables[kind]), unit, ALONE)
     asked = zip(answers(alone, 1), answers(crewed(tables[kind], unit), 1), strict=True)
     for expected, found in asked:
         assert plain(found) == plain(expected)
@@ -80,9 +82,9 @@ def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed
 
 @pytest.mark.parametrize("group", [2, 3, 8])
 def test_sums_are_made_in_as_many_steps_as_it_takes(group, shared, monkeypatch):
-    monkeypatch.setattr(ray_crew, "GROUP", group)
+    monkeypatch.setattr(ray_crew, "GROUP_SIZE", group)
     found = shared.survey().values({"ward": str, "age": int})
-    assert found == LoneKeeper(open_source(TABLE), None, ALONE).survey().values(
+    assert found == LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().values(
         {"ward": str, "age": int}
     )
 
@@ -94,11 +96,11 @@ def test_a_dataset_of_ray_is_read_where_it_is(ray, crewed):
     source = open_source(dataset)
     assert source.lives_on == "ray"
     assert source.names == TABLE.schema.names
-    keeper, alone = crewed(source), LoneKeeper(open_source(TABLE), None, ALONE)
+    keeper, alone = crewed(source), LocalBackend(open_source(TABLE), None, ALONE)
     for expected, found in zip(answers(alone, 1), answers(keeper, 1), strict=True):
         assert plain(found) == plain(expected)
-    near = LoneKeeper(source, None, ALONE).survey().values({"ward": str})
-    assert near == alone.survey().values({"ward": str})
+    near = LocalBackend(source, None, ALONE).build_raw_counter().values({"ward": str})
+    assert near == alone.build_raw_counter().values({"ward": str})
 
 
 def test_rows_of_a_dataset_of_ray_are_counted_through(ray):
@@ -113,27 +115,27 @@ class KillsOnVotes:
     """A crew whose every question about votes kills a worker in the middle, for so many times."""
 
     def __init__(self, crew, folder, shard, times):
-        self._crew, self._deadly = crew, (folder, shard, times)
+        self._pool, self._deadly = crew, (folder, shard, times)
         self.shards, self.close = crew.shards, crew.close
 
     def ask(self, question):
         """Ask, and have one killed."""
         if getattr(question, "name", "") == "votes":
             question = Deadly(question, *self._deadly)
-        return self._crew.ask(question)
+        return self._pool.ask(question)
 
 
 def disturbed(crewed, data, folder, unit=None, times=1):
     keeper = crewed(data, unit)
     folder.mkdir()
-    keeper._crew = KillsOnVotes(keeper._crew, folder, 1, times)
+    keeper._pool = KillsOnVotes(keeper._pool, folder, 1, times)
     return keeper
 
 
 def test_a_worker_killed_in_the_middle_changes_no_vote_of_users(tables, crewed, tmp_path):
     """It is made anew, prepared again, and it alone is asked once more."""
     unit = UNIT
-    alone = LoneKeeper(open_source(tables["parquet"]), unit, ALONE)
+    alone = LocalBackend(open_source(tables["parquet"]), unit, ALONE)
     keeper = disturbed(crewed, tables["parquet"], tmp_path / "killed", unit)
     for expected, found in zip(answers(alone, 1), answers(keeper, 1), strict=True):
         assert plain(found) == plain(expected)
@@ -141,7 +143,7 @@ def test_a_worker_killed_in_the_middle_changes_no_vote_of_users(tables, crewed, 
 
 
 def test_a_worker_that_is_lost_again_and_again_is_an_error(crewed, tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_crew, "MOST_LOSSES", 1)
+    monkeypatch.setattr(ray_crew, "MAX_LOSSES", 1)
     held = disturbed(crewed, TABLE, tmp_path / "killed", times=99).hold(ENCODER, 1 / 3)
     held.prepare(SIGHT)
     with pytest.raises(TabpeError, match="shard 2 of 2 was lost 2 times"):
@@ -162,7 +164,7 @@ def test_a_lost_worker_whose_rows_changed_is_refused(tables, crewed, tmp_path):
 def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
     """Then all are asked again: an answer is the same each time."""
     keeper = crewed(TABLE)
-    crew, summed, calls = keeper._crew, RayCrew._summed, []
+    crew, summed, calls = keeper._pool, RayShardPool._sum_answers, []
 
     def losing(self, found):
         calls.append(len(found))
@@ -170,8 +172,8 @@ def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
             ray.kill(self._actors[0])
         return summed(self, found)
 
-    monkeypatch.setattr(RayCrew, "_summed", losing)
-    expected = LoneKeeper(open_source(TABLE), None, ALONE).survey().row_count()
+    monkeypatch.setattr(RayShardPool, "_sum_answers", losing)
+    expected = LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().row_count()
     assert keeper.survey().row_count().tolist() == expected.tolist()
     assert calls == [2, 2]
     assert crew._losses == {0: 1}
@@ -179,7 +181,7 @@ def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
 
 def test_answers_come_with_the_number_of_shards_that_are_ready(shared, monkeypatch):
     seen = []
-    monkeypatch.setattr(shared._crew, "_on_ready", lambda done, of: seen.append((done, of)))
+    monkeypatch.setattr(shared._pool, "_on_ready", lambda done, of: seen.append((done, of)))
     shared.survey().row_count()
     assert seen == [(1, 3), (2, 3), (3, 3)]
 

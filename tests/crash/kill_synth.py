@@ -17,11 +17,11 @@ from pathlib import Path
 
 from tabpe import Posterior
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import calibrate
+from tabpe.accounting import calibrate_sigma
 from tabpe.accounting.ledger import Ledger
 from tabpe.cli.app import app
 from tabpe.evolution.config import PRESETS
-from tabpe.measurement.checkpoint import measured_of
+from tabpe.measurement.checkpoint import restore_measurement
 
 ROUNDS = 15
 # What is on the bill, and how many measurements of it are on the disk in the end.
@@ -81,7 +81,8 @@ def look(folder, number):
     ledger = Ledger(folder / "ledger.db")
     assert ledger.verify() == []
     measured = [
-        measured_of(Archive.load(path)) for path in (folder / f"run{number}").glob("*.measured")
+        restore_measurement(Archive.load(path))
+        for path in (folder / f"run{number}").glob("*.measured")
     ]
     entries = [entry for entry in ledger.entries(f"set {number}") if entry.counts]
     assert len(entries) <= 1
@@ -103,7 +104,7 @@ def undisturbed(folder, preset):
 
     with contextlib.redirect_stdout(io.StringIO()):
         app(["synth", "--help"], standalone_mode=False)
-    calibrate(1.0, 1e-6, ROUNDS)
+    calibrate_sigma(1.0, 1e-6, ROUNDS)
     began = time.perf_counter()
     child = os.fork()
     if child == 0:

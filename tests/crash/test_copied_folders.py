@@ -9,7 +9,7 @@ import pytest
 
 import killed
 from tabpe.accounting.ledger import Ledger
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_schema, hospital_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
@@ -20,7 +20,7 @@ def place(tmp_path):
     """A folder with a table, its schema and a ledger."""
     table = tmp_path / "table.csv"
     with table.open("wb") as file:
-        table_writer(hospital_table().slice(0, 400), table)(file)
+        make_table_writer(hospital_table().slice(0, 400), table)(file)
     hospital_schema().save(tmp_path / "schema.yaml")
     Ledger(tmp_path / "ledger.db").set_budget("patients", epsilon=1.001, delta=1e-6)
     return tmp_path

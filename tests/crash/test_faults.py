@@ -14,7 +14,7 @@ from tabpe._utils.serialization import Archive
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import TabpeError
-from tabpe.measurement.checkpoint import measured_of
+from tabpe.measurement.checkpoint import restore_measurement
 from tabpe.measurement.reservation import WatchedSource
 
 TINY = {"preset": Evolution(rounds=1, sampling_rounds=1), "n_samples": 10}
@@ -41,7 +41,7 @@ def fit(folder):
 def charges(folder):
     """The entries that count, after everything on the disk was found to be whole."""
     for path in (folder / "run").glob("*.measured"):
-        measured_of(Archive.load(path))
+        restore_measurement(Archive.load(path))
     for path in (folder / "run").glob("run.json"):
         json.loads(path.read_text())
     ledger = Ledger(folder / "ledger.db")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_schema, hospital_table
 
 KILLS = {"paper": 60, "best": 30}
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_many_kills_leave_a_true_ledger_and_runs_that_finish(tmp_path, preset):
     table = tmp_path / "table.csv"
     with table.open("wb") as file:
-        table_writer(hospital_table().slice(0, 800), table)(file)
+        make_table_writer(hospital_table().slice(0, 800), table)(file)
     hospital_schema().save(tmp_path / "schema.yaml")
     script = Path(__file__).parent / "kill_synth.py"
     found = subprocess.run(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tabpe.audit import AuditReport, Claim, Effort
+from tabpe.audit import AuditEffort, AuditReport, PrivacyClaim
 from tabpe.audit.bounds import ALARM
 from tabpe.audit.systems import BROKEN
 from tabpe.cli import audit as command
@@ -20,7 +20,7 @@ COMMANDS = re.findall(r"^tabpe (.*)$", PAGE, flags=re.MULTILINE)
 @pytest.mark.parametrize("words", COMMANDS)
 def test_its_commands_are_understood(words, tmp_path, monkeypatch):
     """The audit itself has tests of its own, so it finds nothing here."""
-    nothing = AuditReport("as shipped", Claim(1.0, 1e-5), ())
+    nothing = AuditReport("as shipped", PrivacyClaim(1.0, 1e-5), ())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "audit_shipped", lambda *_, on_test: nothing)
     monkeypatch.setattr(command, "audit_broken", lambda *_, on_test: ())
@@ -29,7 +29,7 @@ def test_its_commands_are_understood(words, tmp_path, monkeypatch):
 
 
 def test_its_numbers_are_those_of_the_code():
-    effort = Effort()
+    effort = AuditEffort()
     for number in (
         f"{effort.exact_channel.cells:,} and {effort.channel.cells:,} candidates",
         f"{2 * effort.game.runs} whole runs",

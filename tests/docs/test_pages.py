@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tabpe import Evolution, Posterior, TabPE
 from tabpe.cli.app import app
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_schema, hospital_table
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     ids = pa.array(np.arange(table.num_rows) // 2)
     for name, rows in (("patients", table), ("visits", table.append_column("patient_id", ids))):
         with Path(f"{name}.csv").open("wb") as file:
-            table_writer(rows, Path(f"{name}.csv"))(file)
+            make_table_writer(rows, Path(f"{name}.csv"))(file)
     hospital_schema().save("schema.yaml")
     return tmp_path
 

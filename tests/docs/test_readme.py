@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tabpe.cli.app import app
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema import Schema
 from tabpe_lab.records import read_records
@@ -30,7 +30,7 @@ def patients(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     table = hospital_table(1500)
     with Path("patients.csv").open("wb") as file:
-        table_writer(table, Path("patients.csv"))(file)
+        make_table_writer(table, Path("patients.csv"))(file)
     hospital_schema().save("schema.yaml")
     return table.to_pandas()
 

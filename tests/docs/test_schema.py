@@ -11,7 +11,7 @@ from output_types import expected_types, in_arrow, in_pandas, in_polars, types_o
 from ruled import broken
 from tabpe import Boolean, Categorical, Schema, TabPE
 from tabpe.encoding import Encoder
-from tabpe.schema import Outline, files
+from tabpe.schema import PartialSchema, files
 from tabpe.schema.columns import SCALES
 from tabpe.schema.files import COLUMN_TYPES
 from tabpe.schema.temporal import RESOLUTIONS
@@ -147,7 +147,7 @@ def test_the_types_of_libraries_are_told():
 def test_the_page_about_gaps_has_gaps():
     page = Path(__file__).parents[2] / "docs" / "how-to" / "private-schema.md"
     (code,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    outline = Outline.from_dict(files.load(code))
+    outline = PartialSchema.from_dict(files.load(code))
     gaps = ["age.max", "ward.values", "weight.type", "pay.quantiles", "town.values"]
     assert list(outline.missing) == [
         *(*gaps, "born.min", "born.max", "dinner.min", "dinner.max"),

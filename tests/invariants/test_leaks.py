@@ -15,7 +15,7 @@ import pytest
 
 from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
-from tabpe.backends import LocalEngine, StreamEngine, Tables
+from tabpe.backends import LocalEngine, MarginalCounter, StreamEngine
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import batches
@@ -82,7 +82,9 @@ def test_a_fitted_model_holds_no_private_row(preset):
         if id(one) in seen:
             continue
         seen.add(id(one))
-        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine, Tables))
+        assert not isinstance(
+            one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine, MarginalCounter)
+        )
         if isinstance(one, np.ndarray):
             assert len(one) not in (*COUNTS, sum(COUNTS))
         waiting += list(getattr(one, "__dict__", {}).values())
@@ -272,10 +274,10 @@ def test_errors_of_streaming_tell_no_size(problem, preset, monkeypatch, tmp_path
     if problem == "gone":
         monkeypatch.setattr("tabpe.backends.local.tempfile.tempdir", str(tmp_path / "gone"))
     elif problem == "full":
-        monkeypatch.setattr("tabpe.backends.local.SpillFile._block", full)
+        monkeypatch.setattr("tabpe.backends.local.SpillFile._write_array", full)
     else:
         machine["spill"] = False
-        counting = Tables if preset == "best" else StreamEngine
+        counting = MarginalCounter if preset == "best" else StreamEngine
         changed = counting.class_counts
         monkeypatch.setattr(
             counting,

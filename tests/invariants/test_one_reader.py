@@ -22,7 +22,7 @@ import pytest
 from scripted import Script
 from tabpe import Boolean, Categorical, Evolution, Float, Integer, Schema, TabPE
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import Neighbours
+from tabpe.accounting import NeighboringRelation
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolution import Posterior, posterior
 from tabpe.evolution.config import PAIRS, VOTES_OR_TABLES
@@ -87,7 +87,7 @@ def settings(kind, patch):
     columns, growth = given.pop("columns"), given.pop("growth")
     if given.pop("helps"):
         patch.setattr(posterior, "votes_help", lambda _: True)
-    scale = Neighbours(max_rows=3).scale if "unit" in given else 1
+    scale = NeighboringRelation(max_rows=3).scale if "unit" in given else 1
     noise = Script(patch, scale=scale, growth=growth)
     usual = {"epsilon": 4.0, "delta": None, "n_samples": None, "preset": SMALL}
     schema = Schema((*columns, Boolean("ill")), label="ill")

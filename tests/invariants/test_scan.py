@@ -21,15 +21,15 @@ from planted import SCHEMA, WARDS, table
 from searching import files_of
 from spoilt import SPOILT, quoting, spoil
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import Adjacency, Neighbours, TableNoise
+from tabpe.accounting import Adjacency, NeighboringRelation, TableNoise
 from tabpe.accounting.ledger import Ledger
-from tabpe.encoding.encoded_rows import contents, fingerprint
+from tabpe.encoding.encoded_rows import compute_fingerprint, sum_row_hashes
 from tabpe.errors import DataError, TabpeError
 from tabpe.evolution import posterior, private_evolution
 from tabpe.evolution.config import PAIRS
 from tabpe.io import open_source
-from tabpe.measurement.checkpoint import measured_of
-from tabpe.measurement.reservation import Charge
+from tabpe.measurement.checkpoint import restore_measurement
+from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import Schema
 
 BOTH = pytest.mark.parametrize("scene", ["best", "paper"], indirect=True)
@@ -167,14 +167,14 @@ def charged():
     """The ledger of the scene."""
     ledger = Ledger("ledger.db")
     ledger.set_budget("patients", epsilon=2, delta=1e-6)
-    return Charge(ledger, "patients", None)
+    return LedgerCharge(ledger, "patients", None)
 
 
 APPRAISALS = {
     "rows": dict,
     "noise from a table": lambda: {"noise": TableNoise()},
-    "replace-one": lambda: {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
-    "users": lambda: {"neighbours": Neighbours(max_rows=2), "unit": "person"},
+    "replace-one": lambda: {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
+    "users": lambda: {"neighbours": NeighboringRelation(max_rows=2), "unit": "person"},
     "charged": lambda: {"charge": charged()},
     "next to no promise": lambda: {"epsilon": 8},
 }
@@ -195,7 +195,7 @@ def test_an_appraisal_leaks_nothing(scene, kind, data):
 def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
-    users = {"neighbours": Neighbours(max_rows=2), "unit": "person"} if words else {}
+    users = {"neighbours": NeighboringRelation(max_rows=2), "unit": "person"} if words else {}
     found = scene.appraise(scene.private / "table.csv", scene.private / schema, **users)
     assert found.bought.certificate.private
     assert scene.leaks() == []
@@ -325,7 +325,9 @@ def test_a_killed_process_leaves_nothing_of_the_table_behind(scene):
 def test_what_a_run_remembers_is_under_the_noise_that_was_charged(scene, rounds):
     assert scene.synth(*REMEMBERED) == 0
     exact = scene.witness.exact[-rounds:]
-    stored = [measured_of(Archive.load(path)) for path in sorted(Path("run").glob("votes-*"))]
+    stored = [
+        restore_measurement(Archive.load(path)) for path in sorted(Path("run").glob("votes-*"))
+    ]
     assert len(stored) == rounds
     assert min(map(len, exact)) >= 250
     for true, measured in zip(exact, stored, strict=True):
@@ -344,8 +346,8 @@ def test_a_fingerprint_tells_nothing_without_the_key_which_stays_at_home(scene, 
     key = (scene.public / "first" / "tabpe" / "fingerprint.key").read_bytes()
 
     def told(key):
-        sums = contents(source, columns, key)
-        return fingerprint(columns, sums, key)
+        sums = sum_row_hashes(source, columns, key)
+        return compute_fingerprint(columns, sums, key)
 
     assert told(key) == fingerprints["a"]
     assert told(b"") not in fingerprints.values()

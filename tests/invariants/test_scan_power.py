@@ -18,7 +18,7 @@ from tabpe.encoding.encoded_rows import EncodedRows
 from tabpe.errors import DataError
 from tabpe.evaluation.private_metrics import measure
 from tabpe.evolution import posterior, private_evolution
-from tabpe.measurement.checkpoint import archive_of
+from tabpe.measurement.checkpoint import archive_measurement
 
 
 def telling(tell):
@@ -38,7 +38,7 @@ def history_with_exact_totals(scene, patch):
         return lambda *given: honest(*given) | {"votes": sum(scene.witness.exact[-1])}
 
     for strategy in (private_evolution, posterior):
-        patch.setattr(strategy, "_record", telling_record(strategy._record))
+        patch.setattr(strategy, "_record", telling_record(strategy._save_measurement))
     scene.fit(table())
 
 
@@ -51,7 +51,7 @@ def error_that_quotes_a_cell(scene, patch):
     def encoded(self, batch):
         raise DataError(f"column 'ward': {RARE!r} is not listed.")
 
-    patch.setattr(EncodedRows, "_encoded", encoded)
+    patch.setattr(EncodedRows, "_encode_batch", encoded)
     scene.fit(table(), STRICT)
 
 
@@ -62,17 +62,17 @@ def error_with_another_behind_it(scene, patch):
         except ValueError:
             raise DataError("column 'ward': not listed.") from None
 
-    patch.setattr(EncodedRows, "_encoded", encoded)
+    patch.setattr(EncodedRows, "_encode_batch", encoded)
     scene.fit(table(), STRICT)
 
 
 def folder_with_exact_votes(scene, patch):
     def archive(measured):
-        honest = archive_of(measured)
+        honest = archive_measurement(measured)
         exact = np.array(scene.witness.exact[-1], dtype=np.uint16)
         return Archive(honest.text, honest.arrays | {"exact": exact})
 
-    patch.setattr("tabpe.measurement.checkpoint.archive_of", archive)
+    patch.setattr("tabpe.measurement.checkpoint.archive_measurement", archive)
     scene.fit(table(), run_dir="run")
 
 
@@ -94,27 +94,27 @@ def no_noise_in_the_history(scene, patch):
 
 
 def no_noise_in_a_purchase(scene, patch):
-    patch.setattr("tabpe.measurement.raw_columns.noisy", lambda exact, item, terms: exact)
+    patch.setattr("tabpe.measurement.raw_columns.add_noise", lambda exact, item, terms: exact)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
 
 
 def purchase_that_tells_all_values(scene, patch):
-    patch.setattr("tabpe.measurement.raw_columns.told_above", lambda *_: -1e9)
+    patch.setattr("tabpe.measurement.raw_columns.compute_release_threshold", lambda *_: -1e9)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"])
 
 
 def no_noise_in_an_appraisal(scene, patch):
-    patch.setattr("tabpe.measurement.marginals.noisy", lambda exact, item, terms: exact)
+    patch.setattr("tabpe.measurement.marginals.add_noise", lambda exact, item, terms: exact)
     scene.appraise(table())
 
 
 def exact_counts_in_an_appraisal(scene, patch):
-    honest = measure._notes
+    honest = measure._write_notes
 
     def notes(*given):
         return (*honest(*given), f"cells: {scene.witness.exact[-1]}")
 
-    patch.setattr(measure, "_notes", notes)
+    patch.setattr(measure, "_write_notes", notes)
     scene.appraise(table())
 
 
@@ -163,7 +163,7 @@ def file_of_rows_with_a_name(scene, patch):
 def fingerprint_without_a_key(scene, patch):
     content = (scene.private / "table.csv").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    patch.setattr("tabpe.synthesizers.pipeline.fingerprint", lambda *_: digest)
+    patch.setattr("tabpe.synthesizers.pipeline.compute_fingerprint", lambda *_: digest)
     assert scene.synth("--run-dir", "run") == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tabpe
 from tabpe.accounting import FakeNoise, NoiseSource
-from tabpe.audit.systems import NarrowNoise, ReusedNoise, VotesTwice
+from tabpe.audit.systems import DoubleVoteEngine, NarrowNoise, ReusedNoise
 
 ROOT = Path(tabpe.__file__).parent
 FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
@@ -113,7 +113,9 @@ def test_only_measure_calls_an_engine_and_only_the_pipeline_makes_one():
 
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
     assert importing("tabpe.audit.systems") == {"audit/run.py"}
-    assert not any(hasattr(tabpe, kind.__name__) for kind in (VotesTwice, NarrowNoise, ReusedNoise))
+    assert not any(
+        hasattr(tabpe, kind.__name__) for kind in (DoubleVoteEngine, NarrowNoise, ReusedNoise)
+    )
     assert not NarrowNoise.private
     assert not ReusedNoise.private
 
@@ -134,7 +136,7 @@ def test_no_room_but_the_command_line_knows_the_audit():
     ],
 )
 def test_who_buys_asks_a_survey_an_engine_and_tables_nothing(name, used):
-    """They hand these on to `measure`; no attribute of one is read there."""
+    """They hand these on to `find_metric`; no attribute of one is read there."""
     counting = ("survey", "engine", "tables")
     assert used == {
         node.attr
@@ -153,7 +155,8 @@ def test_who_buys_asks_a_survey_an_engine_and_tables_nothing(name, used):
     ],
 )
 def test_who_passes_a_table_on_asks_it_nothing(name, used):
-    """Rows are held and taken in; what counts them goes to `measure`, all else stays where it is.
+    """Rows are held and taken in; what counts them goes to `find_metric`, all else stays where it
+    is.
 
     The pipeline has the fingerprint of a table made, which leaves under a key.
     """
@@ -165,7 +168,7 @@ def test_who_passes_a_table_on_asks_it_nothing(name, used):
 
 
 def test_an_appraisal_hands_its_engine_on_at_once():
-    """What counts exactly has no name there, so that nothing but `measure` can ask it."""
+    """What counts exactly has no name there, so that nothing but `find_metric` can ask it."""
     made = [call for call in calls("appraise/purchase.py") if dotted(call.func) == "Tables"]
     asked = [call for call in calls("appraise/purchase.py") if made[0] in call.args]
     assert len(made) == 1

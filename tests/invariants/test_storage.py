@@ -21,7 +21,7 @@ from neighbours import csv_bytes
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
 from tabpe._utils.resources import Resources
 from tabpe.accounting import FakeNoise
-from tabpe.backends import LoneKeeper, Unit
+from tabpe.backends import LocalBackend, PrivacyUnit
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import open_source
@@ -32,8 +32,10 @@ PEOPLE, ROWS, MOST = 100, 6, 2
 
 def rows_kept(data, others=PEOPLE * ROWS):
     """Return which rows of the first users count."""
-    unit = Unit("person", MOST, 0, 2**14, ("person", "value"))
-    return LoneKeeper(open_source(data), unit, Resources.of()).users.kept[:others].tolist()
+    unit = PrivacyUnit("person", MOST, 0, 2**14, ("person", "value"))
+    return (
+        LocalBackend(open_source(data), unit, Resources.from_options()).users.kept[:others].tolist()
+    )
 
 
 def of_people(values, **more):
@@ -119,8 +121,8 @@ def test_a_row_more_leaves_the_categories_of_others(values, cells, one):
     counts = []
     for column in (cells * 50, [*cells * 50, one]):
         data = pd.DataFrame({"dose": column})
-        keeper = LoneKeeper(open_source(data), None, Resources.of())
-        counts.append(keeper.tables(Encoder(schema)).class_counts())
+        keeper = LocalBackend(open_source(data), None, Resources.from_options())
+        counts.append(keeper.build_marginal_counter(Encoder(schema)).class_counts())
     assert counts[0].tolist() == [*[50] * len(cells), 0]
     assert (counts[1] - counts[0]).tolist() == [*[0] * len(cells), 1]
 

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from exact_losses import exact_delta
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Adjacency,
-    BillItem,
-    Neighbours,
-    calibrate,
-    composed_epsilon,
-    epsilon_of,
+    NeighboringRelation,
+    Spend,
+    calibrate_sigma,
+    compose_epsilon,
+    compute_epsilon,
 )
-from tabpe.accounting.pld import gaussian_mu
+from tabpe.accounting.pld import solve_gaussian_mu
 
-REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 logarithmic = st.floats(math.log(0.05), math.log(12)).map(math.exp)
 deltas = st.floats(-9, -2).map(lambda power: 10**power)
 small_deltas = st.floats(-9, -5).map(lambda power: 10**power)
@@ -30,7 +30,7 @@ mus = st.floats(0.2, 3)  # the Gaussian-DP parameter of the whole bill
     epsilon=logarithmic,
     delta=deltas,
     rounds=st.integers(1, 60),
-    neighbours=st.sampled_from([ROWS, REPLACED, Neighbours(max_rows=3)]),
+    neighbours=st.sampled_from([ROW_LEVEL, REPLACED, NeighboringRelation(max_rows=3)]),
     spent=st.sampled_from([0.0, 0.02, 0.5]),
 )
 @settings(deadline=None, max_examples=25)
@@ -38,13 +38,13 @@ def test_calibrated_noise_keeps_the_promise_and_wastes_little(
     epsilon, delta, rounds, neighbours, spent
 ):
     """`spent` is the part of the budget that another item has taken before."""
-    assume(not neighbours.of_users or math.sqrt(rounds) > 0.6 * gaussian_mu(epsilon, delta))
+    assume(not neighbours.of_users or math.sqrt(rounds) > 0.6 * solve_gaussian_mu(epsilon, delta))
     besides = []
     if spent:
-        sigma = math.sqrt(neighbours.squared_distance / spent) / gaussian_mu(epsilon, delta)
-        besides = [BillItem("class counts", sigma, times=1)]
-    sigma = calibrate(epsilon, delta, rounds, neighbours, besides=besides)
-    certified = epsilon_of(sigma, delta, rounds, neighbours, besides=besides)
+        sigma = math.sqrt(neighbours.squared_distance / spent) / solve_gaussian_mu(epsilon, delta)
+        besides = [Spend("class counts", sigma, times=1)]
+    sigma = calibrate_sigma(epsilon, delta, rounds, neighbours, other_spends=besides)
+    certified = compute_epsilon(sigma, delta, rounds, neighbours, other_spends=besides)
     assert certified <= epsilon
     # Below that the losses of discrete noise lie on a coarse grid, and so do the epsilons.
     if sigma >= 1:
@@ -56,15 +56,15 @@ def test_calibrated_noise_keeps_the_promise_and_wastes_little(
 def test_more_noise_never_costs_more(mu, rounds, delta, factor):
     """But for little noise in few rounds, see the unit tests."""
     sigma = max(4 / math.sqrt(rounds), math.sqrt(rounds) / mu)
-    assert epsilon_of(sigma * factor, delta, rounds) <= epsilon_of(sigma, delta, rounds)
+    assert compute_epsilon(sigma * factor, delta, rounds) <= compute_epsilon(sigma, delta, rounds)
 
 
 @given(mu=mus, rounds=st.integers(1, 20), delta=small_deltas)
 @settings(deadline=None, max_examples=10)
 def test_replace_one_costs_as_much_as_every_histogram_twice(mu, rounds, delta):
     sigma = math.sqrt(rounds) / mu
-    once = composed_epsilon([BillItem("votes", sigma, rounds)], delta, REPLACED)
-    twice = composed_epsilon([BillItem("votes", sigma, 2 * rounds)], delta)
+    once = compose_epsilon([Spend("votes", sigma, rounds)], delta, REPLACED)
+    twice = compose_epsilon([Spend("votes", sigma, 2 * rounds)], delta)
     assert once == pytest.approx(twice, rel=1e-9)
 
 
@@ -89,8 +89,8 @@ def test_what_is_asked_may_follow_from_answers_where_all_noise_is_the_same(
     choice = st.sampled_from([*moves, (1, 1)])
     chosen = [data.draw(choice) for _ in range(4)]
     with_row, without = (outcomes(sigma, chosen, present) for present in (1, 0))
-    bill = [BillItem("votes, or tables of columns", sigma, times=3)]
-    most = exact_delta(bill, epsilon, ROWS) + 1e-12
+    bill = [Spend("votes, or tables of columns", sigma, times=3)]
+    most = exact_delta(bill, epsilon, ROW_LEVEL) + 1e-12
     for one, other in ((with_row, without), (without, with_row)):
         assert np.maximum(one - math.exp(epsilon) * other, 0).sum() <= most
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger_events import BUDGET, RESERVED, forge
-from tabpe.accounting import BillItem
+from tabpe.accounting import Spend
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import BudgetError, TabpeError
 
-BILL = [BillItem("votes", 17.0, 15)]
+BILL = [Spend("votes", 17.0, 15)]
 SPENT = {"entry": "e", "bill": RESERVED["bill"], "certificate_sha256": "a" * 64}
 KINDS = {
     "budget": BUDGET,

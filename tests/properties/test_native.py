@@ -23,7 +23,9 @@ VARIANTS = list(itertools.product(KERNELS, search.instruction_sets())) if search
 
 def expected(question):
     with np.errstate(over="ignore"):
-        return NumpyIndex(question.candidates, question.weight).nearest(question.rows, question.k)
+        return NumpyIndex(question.candidates, question.weight).find_nearest(
+            question.rows, question.k
+        )
 
 
 def answers(question, variant, jobs=1, cuts=()):
@@ -31,7 +33,7 @@ def answers(question, variant, jobs=1, cuts=()):
     index = nearest.build_index(question.candidates, question.weight).index
     asked = NativeIndex(index, len(question.candidates), jobs, *variant)
     pieces = np.split(np.arange(len(question.rows)), sorted(cuts))
-    found = [asked.nearest(question.rows.take(piece), question.k) for piece in pieces]
+    found = [asked.find_nearest(question.rows.take(piece), question.k) for piece in pieces]
     return np.concatenate(found)
 
 
@@ -141,15 +143,15 @@ def test_the_nearest_is_the_nearest_in_float64_but_for_rounding(question):
 @given(question=questions(most_rows=400))
 @examples(200)
 def test_an_order_has_every_row_once(question):
-    order = search.spatial_order(*nearest._arrays(question.rows), question.weight)
+    order = search.spatial_order(*nearest._convert_arrays(question.rows), question.weight)
     assert np.sort(order).tolist() == list(range(len(question.rows)))
 
 
 @given(question=questions(most_rows=400))
 @examples(200)
 def test_the_first_equal_row_is_the_lowest_that_is_equal_bit_by_bit(question):
-    first = nearest.first_equals(question.rows)
-    assert first.tolist() == reference.first_equal_rows(question.rows).tolist()
+    first = nearest.find_first_equals(question.rows)
+    assert first.tolist() == reference.find_first_equals_numpy(question.rows).tolist()
     seen = {}
     bits = [
         (numbers.tobytes(), codes.tobytes())
@@ -172,7 +174,7 @@ def multiset(rows, weights=None):
 def test_preparing_rows_keeps_each_as_often_as_it_was(question, share):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
-        segment = Segment(0, question.rows).prepared(question.weight)
+        segment = Segment(0, question.rows).prepare_segment(question.weight)
     assert multiset(segment.rows, segment.weights) == multiset(question.rows)
     assert segment.size == len(question.rows)
 
@@ -194,7 +196,7 @@ def counted(question):
 def test_votes_are_those_of_the_reference_merged_or_not(question, share, jobs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "MERGED_SHARE", share)
-        segment = Segment(0, question.rows).prepared(question.weight)
+        segment = Segment(0, question.rows).prepare_segment(question.weight)
     votes = class_votes([segment], question.candidates, question.weight, jobs=jobs)
     assert votes.dtype == np.int64
     assert votes.tolist() == counted(question).tolist()
@@ -206,7 +208,8 @@ def test_votes_add_up_over_segments(question, data):
     cuts = data.draw(st.lists(st.integers(0, len(question.rows)), max_size=4), label="cuts")
     pieces = np.split(np.arange(len(question.rows)), sorted(cuts))
     merged = [
-        Segment(0, question.rows.take(piece)).prepared(question.weight) for piece in pieces[::2]
+        Segment(0, question.rows.take(piece)).prepare_segment(question.weight)
+        for piece in pieces[::2]
     ]
     plain = [Segment(0, question.rows.take(piece)) for piece in pieces[1::2]]
     votes = class_votes([*merged, *plain], question.candidates, question.weight)
@@ -218,6 +221,6 @@ def test_votes_add_up_over_segments(question, data):
 def test_votes_of_equal_candidates_go_to_the_first(question):
     twice = Records.concat([question.candidates, question.candidates])
     votes = class_votes([Segment(0, question.rows)], twice, question.weight)
-    first = reference.first_equal_rows(twice)
+    first = reference.find_first_equals_numpy(twice)
     assert votes[first != np.arange(len(twice))].sum() == 0
     assert votes.sum() == len(question.rows)

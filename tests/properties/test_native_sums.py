@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from awkward import examples
 from tabpe.backends import native
-from tabpe.evolution.evidence import Counted, fitted, scale, scatter
+from tabpe.evolution.evidence import CellCounts, fit_weights, scale_weights, sum_by_cell
 
 search = native.search
 pytestmark = pytest.mark.skipif(search is None, reason="the native votes are not installed")
@@ -51,7 +51,7 @@ def assert_same(found, right):
 def test_sums_by_cell_are_those_of_numpy(scale_of_weights, table):
     cells, size, rng = table
     weights = SCALES[scale_of_weights](rng, cells.shape[1])
-    assert_same(search.scatter(cells, weights, size), in_numpy(scatter, cells, weights, size))
+    assert_same(search.scatter(cells, weights, size), in_numpy(sum_by_cell, cells, weights, size))
 
 
 @pytest.mark.parametrize("scale_of_both", SCALES)
@@ -60,7 +60,9 @@ def test_sums_by_cell_are_those_of_numpy(scale_of_weights, table):
 def test_products_by_row_are_those_of_numpy(scale_of_both, table):
     cells, size, rng = table
     weights, factors = (SCALES[scale_of_both](rng, count) for count in (cells.shape[1], size))
-    assert_same(search.scale(cells, weights, factors), in_numpy(scale, cells, weights, factors))
+    assert_same(
+        search.scale(cells, weights, factors), in_numpy(scale_weights, cells, weights, factors)
+    )
 
 
 @given(table=tables())
@@ -92,9 +94,11 @@ def test_a_fit_is_that_of_numpy(lines, rows, seed):
         size = int(rng.choice([1, 2, 17, 500]))
         cells = rng.integers(0, size, (width, rows), dtype=np.int32)
         precisions = rng.choice([0.0, 0.3, 2.0], size)
-        measured.append(Counted(cells, rng.normal(20, 9, size), precisions))
+        measured.append(CellCounts(cells, rng.normal(20, 9, size), precisions))
     options = {"even": 1.3, "pull": 0.2, "sweeps": 4}
-    assert_same(fitted(measured, rows, **options), in_numpy(fitted, measured, rows, **options))
+    assert_same(
+        fit_weights(measured, rows, **options), in_numpy(fit_weights, measured, rows, **options)
+    )
 
 
 def test_the_order_would_show():
@@ -122,9 +126,9 @@ def test_no_place_outside_is_read_or_written(place, where):
     cells[where] = place
     for refuse in (lambda function, *given: function(*given), in_numpy):
         with pytest.raises(ValueError, match="cells: expected places from 0"):
-            refuse(scatter, cells, np.ones(4), 5)
+            refuse(sum_by_cell, cells, np.ones(4), 5)
         with pytest.raises(ValueError, match="cells: expected places from 0"):
-            refuse(scale, cells, np.ones(4), np.ones(5))
+            refuse(scale_weights, cells, np.ones(4), np.ones(5))
 
 
 def test_without_cells_no_place_is_one():
@@ -159,7 +163,10 @@ def test_wrong_shapes_are_refused():
 def test_weights_and_factors_that_are_given_stay_as_they_are():
     cells = np.array([[0, 1], [1, 1]], dtype=np.int32)
     weights, factors = np.array([1.0, 5.0]), np.array([2.0, 3.0])
-    for found in (scale(cells, weights, factors), in_numpy(scale, cells, weights, factors)):
+    for found in (
+        scale_weights(cells, weights, factors),
+        in_numpy(scale_weights, cells, weights, factors),
+    ):
         assert found.tolist() == [6, 45]
         assert not np.shares_memory(found, weights)
         assert (weights.tolist(), factors.tolist()) == ([1, 5], [2, 3])

@@ -62,13 +62,13 @@ def is_found(name, folder):
 
 
 def hash_bits_of_storage(patch):
-    def hashed(array, key, old=canonical._hashed_numbers):
+    def hashed(array, key, old=canonical._hash_numbers):
         if pa.types.is_integer(array.type):
             whole = array.cast(pa.int64(), safe=False).fill_null(0)
             return whole.to_numpy(zero_copy_only=False).view(np.uint64)
         return old(array, key)
 
-    patch.setattr(canonical, "_hashed_numbers", hashed)
+    patch.setattr(canonical, "_hash_numbers", hashed)
 
 
 def keep_the_unit_of_instants(patch):
@@ -79,12 +79,12 @@ def keep_the_unit_of_instants(patch):
 
 
 def keep_the_digits_of_decimals(patch):
-    def of(array, name, old=canonical._canonical):
+    def of(array, name, old=canonical._canonicalize_array):
         if pa.types.is_decimal(array.type):
             return pc.utf8_lower(array.cast(pa.string()))
         return old(array, name)
 
-    patch.setattr(canonical, "_canonical", of)
+    patch.setattr(canonical, "_canonicalize_array", of)
 
 
 def cast_categories_by_type(patch):
@@ -92,7 +92,7 @@ def cast_categories_by_type(patch):
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         listed = pa.array([str(value) for value in values])
-        return canonical._index_in(array.cast(pa.string()), listed)
+        return canonical._lookup_indices(array.cast(pa.string()), listed)
 
     patch.setattr(cells, "find_values", found)
 
@@ -100,34 +100,34 @@ def cast_categories_by_type(patch):
 def release_in_the_types_of_the_private_frame(patch):
     known = {}
 
-    def opened(data, old=frames.frame_table):
+    def opened(data, old=frames.read_frame):
         known.clear()
         known.update(getattr(data, "dtypes", {}) if type(data).__module__[:6] == "pandas" else {})
         return old(data)
 
-    def framed(release, table, old=Release._framed):
+    def framed(release, table, old=Release._to_frame):
         frame = old(release, table)
         for name, dtype in known.items():
             if release.library == "pandas" and name in frame and dtype.kind in "if":
                 frame[name] = frame[name].astype("float64" if dtype.kind == "f" else "Int64")
         return frame
 
-    patch.setattr(source, "frame_table", opened)
-    patch.setattr(Release, "_framed", framed)
+    patch.setattr(source, "read_frame", opened)
+    patch.setattr(Release, "_to_frame", framed)
 
 
 def refuse_unlisted_categories(patch):
-    def codes(column, found, *, strict=False, old=cells.codes_of):
+    def codes(column, found, *, strict=False, old=cells.encode_codes):
         return old(column, found, strict=True)
 
-    patch.setattr(cells, "codes_of", codes)
+    patch.setattr(cells, "encode_codes", codes)
 
 
 def refuse_unreadable_numbers(patch):
-    def fitted(*given, old=cells.fitted, **more):
+    def fitted(*given, old=cells.apply_invalid_rule, **more):
         return old(*given, **(more | {"strict": True}))
 
-    patch.setattr(cells, "fitted", fitted)
+    patch.setattr(cells, "apply_invalid_rule", fitted)
 
 
 def refuse_many_values(patch):
@@ -136,19 +136,19 @@ def refuse_many_values(patch):
             raise DataError("too many values")
         return values.known.setdefault(value, len(values.known))
 
-    patch.setattr(raw_columns._Values, "_number", number)
+    patch.setattr(raw_columns._ValueNumbering, "_number", number)
 
 
 def take_kinds_from_types(patch):
-    def of(array, old=raw_columns.kind_cells):
+    def of(array, old=raw_columns.find_kind_cells):
         whole = pa.types.is_integer(array.type)
         return np.full(len(array), raw_cells.WHOLE) if whole else old(array)
 
-    patch.setattr(raw_columns, "kind_cells", of)
+    patch.setattr(raw_columns, "find_kind_cells", of)
 
 
 def unify_the_types_of_files(patch):
-    def batches(opened, wanted, old=source.FileSource._batches):
+    def batches(opened, wanted, old=source.FileSource._iterate_batches):
         read = [
             dataclasses.replace(file_batch, table=table)
             for file_batch, table in _unified(list(_raw(opened, wanted)))
@@ -157,7 +157,7 @@ def unify_the_types_of_files(patch):
 
     def _raw(opened, wanted):
         for file, found in opened.files:
-            for part in source.regrouped(opened._read(file, found, wanted)):
+            for part in source.regroup_batches(opened._read(file, found, wanted)):
                 yield part.select(wanted)
 
     def _unified(tables):
@@ -171,7 +171,7 @@ def unify_the_types_of_files(patch):
 
 
 def leave_text_as_it_is(patch):
-    patch.setattr(canonical, "_normalised", lambda text: text)
+    patch.setattr(canonical, "_normalize_text", lambda text: text)
 
 
 def take_nan_for_a_value(patch):
@@ -183,12 +183,12 @@ def take_nan_for_a_value(patch):
 
 
 def read_dates_by_their_format_alone(patch):
-    def of_iso(column, array, old=moments._of_iso):
+    def of_iso(column, array, old=moments._parse_iso):
         if getattr(column, "format", None) is not None and not pa.types.is_temporal(array.type):
             return pa.nulls(len(array), pa.int64())
         return old(column, array)
 
-    patch.setattr(moments, "_of_iso", of_iso)
+    patch.setattr(moments, "_parse_iso", of_iso)
 
 
 def take_the_type_of_the_first_object(patch):
@@ -206,14 +206,14 @@ def keep_the_first_rows_of_a_user(patch):
     def chosen(owners, contents, most):
         order = np.argsort(owners, kind="stable")
         kept = np.zeros(len(owners), dtype=bool)
-        kept[order[users._places(owners[order]) < most]] = True
+        kept[order[users._rank_within_group(owners[order]) < most]] = True
         return kept
 
-    patch.setattr(users, "_chosen", chosen)
+    patch.setattr(users, "_choose_rows", chosen)
 
 
 def round_large_integers_beside_a_null(patch):
-    def of(table, old=canonical.canonical_table):
+    def of(table, old=canonical.canonicalize_table):
         columns = [
             cells.cast(pa.float64(), safe=False)
             if pa.types.is_integer(cells.type) and cells.null_count
@@ -222,7 +222,7 @@ def round_large_integers_beside_a_null(patch):
         ]
         return old(pa.table(columns, names=table.column_names))
 
-    patch.setattr("tabpe.io.batches.canonical_table", of)
+    patch.setattr("tabpe.io.batches.canonicalize_table", of)
 
 
 OLD = [

@@ -5,10 +5,10 @@ import math
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
-from tabpe.accounting.calibration import items_for
-from tabpe.accounting.pld import gaussian_mu
-from tabpe.accounting.recount import recounted_epsilon
+from tabpe.accounting import ROW_LEVEL, Adjacency, NeighboringRelation, Spend, compose_epsilon
+from tabpe.accounting.calibration import calibrate_spends
+from tabpe.accounting.pld import solve_gaussian_mu
+from tabpe.accounting.recount import recount_epsilon
 from tabpe.evolution import Evolution
 
 
@@ -19,7 +19,11 @@ from tabpe.evolution import Evolution
     epsilon=st.floats(math.log(0.05), math.log(12)).map(math.exp),
     delta=st.floats(-10, -4).map(lambda power: 10**power),
     neighbours=st.sampled_from(
-        [ROWS, Neighbours(Adjacency.REPLACE_ONE), Neighbours(Adjacency.REPLACE_ONE, max_rows=3)]
+        [
+            ROW_LEVEL,
+            NeighboringRelation(Adjacency.REPLACE_ONE),
+            NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=3),
+        ]
     ),
     spent=st.sampled_from([0.0, 0.02, 0.5]),
 )
@@ -28,13 +32,13 @@ def test_tilted_votes_keep_the_promise_and_waste_little(
     rounds, votes, tilt, epsilon, delta, neighbours, spent
 ):
     """`spent` is the part of the budget that tables have taken before."""
-    parts = Evolution(rounds=rounds, votes=votes, tilt=tilt).asked(5, 2).rest
+    parts = Evolution(rounds=rounds, votes=votes, tilt=tilt).plan_queries(5, 2).rest
     assert sum(part.times for part in parts) == rounds * votes
-    mu = gaussian_mu(epsilon, delta) / math.sqrt(neighbours.squared_distance)
+    mu = solve_gaussian_mu(epsilon, delta) / math.sqrt(neighbours.squared_distance)
     least = min(math.sqrt(part.times / part.share) for part in parts) / mu
     assume(least > 1.1)
-    besides = [BillItem("tables", math.sqrt(5 / spent) / mu, times=5)] if spent else []
-    bill = [*besides, *items_for(parts, epsilon, delta, neighbours, besides)]
-    certified = composed_epsilon(bill, delta, neighbours)
+    besides = [Spend("tables", math.sqrt(5 / spent) / mu, times=5)] if spent else []
+    bill = [*besides, *calibrate_spends(parts, epsilon, delta, neighbours, besides)]
+    certified = compose_epsilon(bill, delta, neighbours)
     assert 0.99 * epsilon <= certified <= epsilon
-    assert 0.995 * certified <= recounted_epsilon(bill, delta, neighbours) <= 1.001 * certified
+    assert 0.995 * certified <= recount_epsilon(bill, delta, neighbours) <= 1.001 * certified

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from ruled import SCHEMA, holds
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.column_codec import faces_of
+from tabpe.encoding.column_codec import build_codecs
 from tabpe.errors import RuleError
-from tabpe.evolution.constraint_repair import Board, Law, truth
-from tabpe.evolution.variation import random_records
-from tabpe.schema.constraints.check import opposite
-from tabpe.schema.constraints.parser import parsed
+from tabpe.evolution.constraint_repair import ConstraintSet, RowPositions, evaluate_constraint
+from tabpe.evolution.variation import draw_uniform_records
+from tabpe.schema.constraints.check import negate_condition
+from tabpe.schema.constraints.parser import parse_constraint
 
 SIGNS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
 NUMBERS = st.one_of(
@@ -68,7 +68,7 @@ RULES = st.recursive(
 def rows_of(encoder, size, seed):
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, 2, size)
-    return random_records(encoder.space, size, rng), classes
+    return draw_uniform_records(encoder.space, size, rng), classes
 
 
 @given(RULES, st.integers(0, 2**31))
@@ -78,11 +78,14 @@ def test_a_rule_holds_where_plain_python_says_so(rule, seed):
     encoder = Encoder(schema)
     rows, classes = rows_of(encoder, 40, seed)
     (found,) = schema.parsed_rules
-    board = Board.of(faces_of(encoder, sorted(found.columns)), rows, classes)
-    truths = truth(found.meaning, board)
-    plain = [holds(parsed(rule), row, schema) for row in encoder.decode(rows, classes).to_pylist()]
+    board = RowPositions.from_rows(build_codecs(encoder, sorted(found.columns)), rows, classes)
+    truths = evaluate_constraint(found.resolved, board)
+    plain = [
+        holds(parse_constraint(rule), row, schema)
+        for row in encoder.decode(rows, classes).to_pylist()
+    ]
     assert truths.tolist() == [2 * value for value in plain]
-    assert (truth(opposite(found.meaning), board) == 2 - truths).all()
+    assert (evaluate_constraint(negate_condition(found.resolved), board) == 2 - truths).all()
 
 
 @given(st.lists(RULES, min_size=1, max_size=3), st.integers(0, 2**31))
@@ -91,14 +94,14 @@ def test_rows_made_up_obey_whatever_the_rules_are(rules, seed):
     schema = dataclasses.replace(SCHEMA, rules=tuple(rules))
     encoder, rng = Encoder(schema), np.random.default_rng(seed)
     try:
-        law = Law.of(encoder)
+        law = ConstraintSet.from_encoder(encoder)
     except RuleError:
         return
     classes = rng.integers(0, 2, 60)
-    rows = law.drawn(classes, lambda of: random_records(encoder.space, len(of), rng), rng)
-    assert not law.broken(rows, classes).any()
+    rows = law.draw_rows(classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng)
+    assert not law.find_broken(rows, classes).any()
     moved = Records(rng.permutation(rows.numbers), rng.permutation(rows.codes))
-    kept = law.kept(moved, rows, classes, rng)
-    assert not law.broken(kept, classes).any()
+    kept = law.repair_or_revert(moved, rows, classes, rng)
+    assert not law.find_broken(kept, classes).any()
     assert (encoder.space.project(kept.numbers) == kept.numbers).all()
     assert (kept.codes < encoder.space.sizes).all()

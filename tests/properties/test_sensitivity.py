@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tabpe.accounting.neighboring import FIXED_POINT
 from tabpe.backends import LocalEngine, StreamEngine
-from tabpe.backends.users import bounded
-from tabpe.encoding import Encoder, Records, Sight
+from tabpe.backends.users import limit_contributions
+from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.errors import DataError
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
@@ -28,7 +28,7 @@ def records(draw, size, numeric, categorical, holes):
         np.array([row[0] for row in rows], dtype=np.float32).reshape(size, numeric),
         np.array([row[1] for row in rows], dtype=np.uint8).reshape(size, categorical),
     )
-    return Sight(np.full(numeric, holes)).of(found)
+    return VotingSpace(np.full(numeric, holes)).transform_rows(found)
 
 
 @st.composite
@@ -99,7 +99,7 @@ def counted_for_users(rows, labels, ids, population, each):
     if not len(rows):
         return np.zeros(sum(map(len, population)), dtype=np.int64)
     names = pa.table({"id": ids.tolist()})
-    users = bounded([names], column="id", most=MOST_ROWS, seed=0, scale=FIXED_POINT)
+    users = limit_contributions([names], column="id", max_rows=MOST_ROWS, seed=0, scale=FIXED_POINT)
     engine = LocalEngine(classes=CLASSES, category_weight=1 / 3, users=users)
     engine.prepare([(rows.take(users.kept), labels[users.kept])])
     return np.concatenate(engine.votes(population, each))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.backends import Survey
-from tabpe.backends.users import bounded
-from tabpe.encoding.raw_cells import Bins, Pieces
+from tabpe.backends import RawColumnCounter
+from tabpe.backends.users import limit_contributions
+from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.io import open_source
 from tabpe.schema import Categorical, Date
 
@@ -31,8 +31,10 @@ NUMBERS = Categorical("c", (1, 2))
 ASKED = {
     "kinds": lambda survey: dict(enumerate(survey.kinds(["c"])["c"])),
     "magnitudes": lambda survey: dict(enumerate(survey.magnitudes(["c"])["c"])),
-    "bins": lambda survey: dict(enumerate(survey.bins({"c": Bins(-2.0, 0.5, 12)})["c"])),
-    "pieces": lambda survey: dict(enumerate(survey.bins({"c": Pieces((-2.0, 0.5, 3.0))})["c"])),
+    "bins": lambda survey: dict(enumerate(survey.bins({"c": EqualWidthBins(-2.0, 0.5, 12)})["c"])),
+    "pieces": lambda survey: dict(
+        enumerate(survey.bins({"c": ClampedBins((-2.0, 0.5, 3.0))})["c"])
+    ),
     "listed texts": lambda survey: dict(enumerate(survey.listed({"c": TEXTS})["c"])),
     "listed numbers": lambda survey: dict(enumerate(survey.listed({"c": NUMBERS})["c"])),
     "texts": lambda survey: survey.values({"c": str})["c"],
@@ -49,7 +51,7 @@ def difference(one, other):
 
 
 def counted(question, cells, users=None):
-    survey = Survey(open_source(pa.table({"c": cells})), users)
+    survey = RawColumnCounter(open_source(pa.table({"c": cells})), users)
     return ASKED[question](survey)
 
 
@@ -90,7 +92,9 @@ def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(question, cell
 
 
 def chosen(ids):
-    return bounded([pa.table({"id": ids})], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
+    return limit_contributions(
+        [pa.table({"id": ids})], column="id", max_rows=MOST_ROWS, seed=1, scale=LENGTH
+    )
 
 
 @each_question
@@ -107,7 +111,9 @@ def test_the_order_of_rows_does_not_matter(question, cells, data):
 def test_one_date_more_or_less_moves_at_most_one_cell_by_one(cells, data):
     def magnitudes(some):
         table = pa.table({"c": pa.array(some, pa.string())})
-        survey = Survey(open_source(table), moments={"c": Date("c", "2000-01-01", "2000-01-01")})
+        survey = RawColumnCounter(
+            open_source(table), moments={"c": Date("c", "2000-01-01", "2000-01-01")}
+        )
         return dict(enumerate(survey.magnitudes(["c"])["c"]))
 
     place = data.draw(st.integers(0, len(cells) - 1))

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appraised import SCHEMA
-from tabpe.backends import Tables
-from tabpe.backends.users import bounded
+from tabpe.backends import MarginalCounter
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.marginals import PredictedAxis, RightAxis, axis_of, class_axis
-from tabpe.evolution.marginal_prior import bins_of, pairs_of
+from tabpe.encoding.marginals import CorrectnessAxis, PredictedAxis, build_axis, build_class_axis
+from tabpe.evolution.marginal_prior import choose_bins, choose_pairs
 
 LENGTH, MOST_ROWS = 2**14, 3
 ENCODER = Encoder(SCHEMA)
@@ -24,18 +24,18 @@ def predict(rows):
 
 def pairs():
     """Two tables of pairs as a run asks for them: by class, and with bins of numbers joined."""
-    bins = bins_of(ENCODER, rows=800, sigma=10.0, by_class=True)
-    asked = pairs_of(bins, rows=800, sigma=10.0)[:2]
+    bins = choose_bins(ENCODER, rows=800, sigma=10.0, by_class=True)
+    asked = choose_pairs(bins, rows=800, sigma=10.0)[:2]
     return {f"pair of {' and '.join(pair.names[1:])}": pair for pair in asked}
 
 
-AXES = {name: axis_of(ENCODER, name, most=5) for name in SCHEMA.names}
+AXES = {name: build_axis(ENCODER, name, max_bins=5) for name in SCHEMA.names}
 ASKED = {
     **{name: Marginal((axis,)) for name, axis in AXES.items()},
-    "label and column": Marginal((class_axis(ENCODER), AXES["age"])),
+    "label and column": Marginal((build_class_axis(ENCODER), AXES["age"])),
     "three columns": Marginal((AXES["bmi"], AXES["ward"], AXES["ill"])),
-    "confusion": Marginal((class_axis(ENCODER), PredictedAxis(2, predict))),
-    "right": Marginal((RightAxis(predict),)),
+    "confusion": Marginal((build_class_axis(ENCODER), PredictedAxis(2, predict))),
+    "right": Marginal((CorrectnessAxis(predict),)),
     "all": Marginal(()),
     **pairs(),
 }
@@ -66,7 +66,7 @@ def counted(kind, table, users=None, size=4):
             kept.append((records.take(which), classes[which]))
             first += len(records)
         encoded = kept
-    (found,) = Tables(encoded, users).counts([ASKED[kind]])
+    (found,) = MarginalCounter(encoded, users).counts([ASKED[kind]])
     return found
 
 
@@ -104,7 +104,9 @@ def test_one_user_more_or_less_moves_a_length_of_one_at_most(kind, table, data):
 
 
 def chosen(ids):
-    return bounded([pa.table({"id": ids})], column="id", most=MOST_ROWS, seed=1, scale=LENGTH)
+    return limit_contributions(
+        [pa.table({"id": ids})], column="id", max_rows=MOST_ROWS, seed=1, scale=LENGTH
+    )
 
 
 @each_marginal

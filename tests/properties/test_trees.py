@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tabpe.measurement.privtree import Growth, grown
+from tabpe.measurement.privtree import TreeGrowth, grow_tree
 
 ANY = 10**6
 
@@ -34,7 +34,7 @@ def outcomes(counts, growth, threshold, most):
     while scripts:
         script = scripts.pop()
         chooser = Scripted(script)
-        grown(counts, chooser, growth, threshold=threshold, most=most)
+        grow_tree(counts, chooser, growth, threshold=threshold, most=most)
         yield tuple(chooser.taken), chooser.log_chance
         free = range(len(script), len(chooser.taken))
         scripts += [(*chooser.taken[:place], 1) for place in free]
@@ -53,7 +53,7 @@ def losses(counts, cell, growth, *, threshold=0, most=ANY, run_with=None):
 
 
 growths = st.builds(
-    Growth, scale=st.sampled_from([0.3, 1.0, 2.4, 7.0, 40.0]), decay=st.integers(1, 12)
+    TreeGrowth, scale=st.sampled_from([0.3, 1.0, 2.4, 7.0, 40.0]), decay=st.integers(1, 12)
 )
 
 
@@ -64,8 +64,8 @@ growths = st.builds(
     threshold=st.integers(0, 20),
     most=st.sampled_from([1, 2, 3, 5, ANY]),
 )
-@example([0] * 8, 0, Growth(1.0, 1), 0, ANY)
-@example([50, 0, 0, 0, 0, 0, 0, 0], 0, Growth(7.0, 3), 0, ANY)
+@example([0] * 8, 0, TreeGrowth(1.0, 1), 0, ANY)
+@example([50, 0, 0, 0, 0, 0, 0, 0], 0, TreeGrowth(7.0, 3), 0, ANY)
 @settings(deadline=None, max_examples=150)
 def test_the_losses_of_a_tree_lie_in_an_interval_of_its_width(
     counts, cell, growth, threshold, most
@@ -89,7 +89,7 @@ def deep_losses(rows, growth, halvings=12):
             counts = np.zeros(2**halvings, dtype=np.int64)
             counts[0] = rows + more
             chooser = Scripted(([1] + [1, 0] * (times - 1)) if times else [])
-            starts = grown(counts, chooser, growth, threshold=0, most=ANY)
+            starts = grow_tree(counts, chooser, growth, threshold=0, most=ANY)
             assert len(starts) == times + 1
             chances.append(chooser.log_chance)
         found.append(chances[1] - chances[0])
@@ -101,7 +101,7 @@ def most_lost(growth):
     return max(np.ptp(deep_losses(rows, growth)) for rows in range(0, 12 * growth.decay, 3))
 
 
-@pytest.mark.parametrize("growth", [Growth(1.0, 2), Growth(4.0, 8), Growth(50.0, 100)])
+@pytest.mark.parametrize("growth", [TreeGrowth(1.0, 2), TreeGrowth(4.0, 8), TreeGrowth(50.0, 100)])
 def test_all_of_the_width_may_be_lost(growth):
     """Else too much would be paid."""
     assert 0.99 * growth.width <= most_lost(growth) <= growth.width
@@ -109,7 +109,7 @@ def test_all_of_the_width_may_be_lost(growth):
 
 @pytest.mark.parametrize(
     ("charged", "run"),
-    [(Growth(4.0, 8), Growth(4.0, 4)), (Growth(4.0, 8), Growth(3.9, 8))],
+    [(TreeGrowth(4.0, 8), TreeGrowth(4.0, 4)), (TreeGrowth(4.0, 8), TreeGrowth(3.9, 8))],
     ids=["decay", "scale"],
 )
 def test_a_smaller_decay_or_scale_than_was_charged_for_is_noticed(charged, run):
@@ -118,7 +118,7 @@ def test_a_smaller_decay_or_scale_than_was_charged_for_is_noticed(charged, run):
 
 def test_scores_without_a_floor_would_be_noticed():
     """The losses of bins that hold nothing would go on and on, were it not for the floor."""
-    growth = Growth(2.0, 4)
+    growth = TreeGrowth(2.0, 4)
     bottomless = [-growth.decay * depth + 1 for depth in range(1, 12)]
     steps = [
         np.logaddexp(0, -(score - 1) / growth.scale) - np.logaddexp(0, -score / growth.scale)
@@ -130,7 +130,7 @@ def test_scores_without_a_floor_would_be_noticed():
 @given(scale=st.floats(0.05, 2e4), ratio=st.floats(0.05, 20.0))
 @settings(deadline=None, max_examples=200)
 def test_the_width_is_the_sum_of_its_definition(scale, ratio):
-    growth = Growth(scale, math.ceil(ratio * scale))
+    growth = TreeGrowth(scale, math.ceil(ratio * scale))
     scores = 1 - growth.decay * np.arange(1, -3000, -1)
     left, right = np.logaddexp(0, -(scores - 1) / scale), np.logaddexp(0, -scores / scale)
     assert growth.width == pytest.approx((left - right).sum() + 1 / scale, rel=1e-7)
@@ -139,5 +139,5 @@ def test_the_width_is_the_sum_of_its_definition(scale, ratio):
 @given(width=st.floats(1e-4, 50))
 @settings(deadline=None, max_examples=100)
 def test_a_growth_is_within_the_width_that_was_paid_for_and_uses_most_of_it(width):
-    growth = Growth.within(width)
+    growth = TreeGrowth.from_range(width)
     assert 0.9 * width <= growth.width <= width

@@ -23,7 +23,7 @@ MANY = {"n_samples": 5_000}
 
 
 def main(address, folder):
-    cluster.Polled = partial(DeadlyPolled, folder=str(folder))
+    cluster.VoteQuery = partial(DeadlyPolled, folder=str(folder))
     charged = {"ledger": folder / "ledger.db", "dataset": "people"}
     where = {"engine": "spark", "address": address, "n_jobs": 2}
     model = TabPE(**(FAST | MANY | charged | where), noise=FakeNoise(1))

@@ -12,16 +12,16 @@ from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
 from hanging import Broken
 from tabpe import Integer, Schema
 from tabpe._utils.resources import Resources
-from tabpe.backends import LoneKeeper
+from tabpe.backends import LocalBackend
 from tabpe.backends import spark as spark_cluster
 from tabpe.backends import spark as spark_crew
-from tabpe.backends.spark import spark_keeper
-from tabpe.encoding import Encoder, Sight
+from tabpe.backends.spark import open_spark_backend
+from tabpe.encoding import Encoder, VotingSpace
 from tabpe.errors import CellError, DataError, ParameterError, TabpeError
 from tabpe.io import open_source
 from tabpe.io.clusters import is_spark_frame
 
-ALONE = Resources.of(n_jobs=1)
+ALONE = Resources.from_options(n_jobs=1)
 TABLE = table(300, 5)
 AGES = Encoder(Schema((Integer("age", 0, 9),)))
 STRICT_AGES = Encoder(Schema((Integer("age", 0, 9),)), strict=True)
@@ -34,9 +34,11 @@ def crewed(spark):
 
     def opened(data, unit=None, **given):
         seen = given.pop("seen", [])
-        resources = Resources.of(engine="spark", **({"n_jobs": 2} | given))
+        resources = Resources.from_options(engine="spark", **({"n_jobs": 2} | given))
         source = data if hasattr(data, "batches") else open_source(data)
-        keepers.append(spark_keeper(source, unit, resources, lambda *ready: seen.append(ready)))
+        keepers.append(
+            open_spark_backend(source, unit, resources, lambda *ready: seen.append(ready))
+        )
         return keepers[-1]
 
     yield opened
@@ -91,7 +93,7 @@ def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed
     data = tables[kind]()
     alone = TABLE if is_spark_frame(data) else data
     asked = zip(
-        answers(LoneKeeper(open_source(alone), unit, ALONE), 1),
+        answers(LocalBackend(open_source(alone), unit, ALONE), 1),
         answers(crewed(data, unit), 1),
         strict=True,
     )
@@ -104,13 +106,13 @@ def test_many_partitions_are_added_up_in_a_tree(crewed, spark, monkeypatch):
     monkeypatch.setattr(spark_cluster, "PARTS_A_CORE", 20)
     frame = spark.createDataFrame(TABLE).repartition(24)
     keeper = crewed(frame)
-    assert keeper._crew.shards == 24 > spark_crew.DIRECT
+    assert keeper._pool.shards == 24 > spark_crew.DIRECT
     assert keeper.survey().row_count().tolist() == [300]
 
 
 def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
     keeper = crewed(TABLE)
-    rows_for = type(keeper._crew)._rows_for
+    rows_for = type(keeper._pool)._select_rows
 
     def doubled(crew, question):
         rows, answering = rows_for(crew, question)
@@ -118,25 +120,25 @@ def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
             sent, common, number % common.shards, part
         )
 
-    monkeypatch.setattr(type(keeper._crew), "_rows_for", doubled)
+    monkeypatch.setattr(type(keeper._pool), "_rows_for", doubled)
     with pytest.raises(TabpeError, match="counted twice"):
         keeper.survey().row_count()
 
 
 def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
     keeper = crewed(TABLE)
-    summed = type(keeper._crew)._summed
+    summed = type(keeper._pool)._summed
 
     def without_one(crew, answers):
         return summed(crew, answers.filter(lambda answer: 0 not in answer.marks))
 
-    monkeypatch.setattr(type(keeper._crew), "_summed", without_one)
+    monkeypatch.setattr(type(keeper._pool), "_summed", without_one)
     with pytest.raises(TabpeError, match="not each of them was counted once"):
         keeper.survey().row_count()
 
 
 def test_a_user_in_two_partitions_is_refused(crewed, monkeypatch):
-    monkeypatch.setattr(spark_cluster, "_by_user", lambda sources, *_: sources)
+    monkeypatch.setattr(spark_cluster, "_group_by_user", lambda sources, *_: sources)
     with pytest.raises(TabpeError, match="the rows of a user are not all in the same one"):
         crewed(TABLE, UNIT).survey().row_count()
 
@@ -148,7 +150,7 @@ def test_rows_are_read_and_encoded_once_for_all_votes(crewed, tmp_path, spark):
     held.tables().row_count()
     held.prepare(SIGHT)
     (tmp_path / "t.parquet").unlink()
-    alone = LoneKeeper(open_source(TABLE), None, ALONE).hold(ENCODER, 1 / 3)
+    alone = LocalBackend(open_source(TABLE), None, ALONE).encode_table(ENCODER, 1 / 3)
     alone.prepare(SIGHT)
     assert plain(held.votes(population(1))) == plain(alone.votes(population(1)))
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 1
@@ -168,7 +170,7 @@ def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(crewed, 
     held.prepare(SIGHT)
     (tmp_path / "rows").write_text("41")
     assert sum(votes.sum() for votes in held.votes(population(1))) == 40
-    keeper._crew._seen.unpersist(blocking=True)
+    keeper._pool._seen.unpersist(blocking=True)
     with pytest.raises(DataError, match="the table changed"):
         held.votes(population(1))
 
@@ -188,7 +190,7 @@ def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(cre
     keeper = crewed(tmp_path / "t.parquet")
     for count in (
         lambda: keeper.tables(STRICT_AGES).row_count(),
-        lambda: keeper.hold(STRICT_AGES, 1 / 3).prepare(Sight(np.array([False]))),
+        lambda: keeper.hold(STRICT_AGES, 1 / 3).prepare(VotingSpace(np.array([False]))),
     ):
         with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
             count()

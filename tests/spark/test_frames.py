@@ -8,11 +8,11 @@ import pytest
 
 from tabpe import Datetime, Schema
 from tabpe.encoding import Encoder
-from tabpe.encoding.encoded_rows import contents
+from tabpe.encoding.encoded_rows import sum_row_hashes
 from tabpe.errors import DataError
 from tabpe.io import Limits, open_source
 from tabpe.io.clusters import SparkSource
-from tabpe.io.frames import to_frame
+from tabpe.io.frames import convert_to_frame
 
 PLAIN = {
     "boolean": "bool",
@@ -107,7 +107,7 @@ def test_cells_are_the_same_whatever_type_holds_them(spark):
         *("cast(ward as string) as ward", "cast(seen as timestamp_ntz) as seen"),
     )
     names = narrow.columns
-    one, other = (contents(open_source(frame), names, b"key") for frame in (narrow, wide))
+    one, other = (sum_row_hashes(open_source(frame), names, b"key") for frame in (narrow, wide))
     assert one.tolist() == other.tolist()
 
 
@@ -125,7 +125,7 @@ def test_types_that_come_out_are_those_of_arrow(vienna):
             "at": pa.array([noon.replace(tzinfo=dt.UTC), None], pa.timestamp("us", "UTC")),
         }
     )
-    again = to_frame(table, "pyspark")
+    again = convert_to_frame(table, "pyspark")
     assert again.sparkSession is vienna
     kinds = ["boolean", "bigint", "double", "string", "date", "timestamp_ntz", "timestamp"]
     assert [kind for _, kind in again.dtypes] == kinds

@@ -14,14 +14,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabpe.accounting import TableNoise, calibrate
-from tabpe.audit import Effort
-from tabpe.audit.attacks import FITTED, Channel, Columns, Edges, Game, Places
-from tabpe.audit.bounds import Errors, by_gaussian_errors
-from tabpe.audit.report import Claim
-from tabpe.audit.systems import BROKEN, BROKEN_AT_THE_TILL, BROKEN_FOR_USERS, SHIPPED
+from tabpe.accounting import TableNoise, calibrate_sigma
+from tabpe.audit import AuditEffort
+from tabpe.audit.attacks import (
+    FITTED,
+    BoundaryCanaries,
+    MarginalChannel,
+    MembershipGame,
+    ScatteredCanaries,
+    VoteChannel,
+)
+from tabpe.audit.bounds import AttackErrors, compute_bound_by_gaussian_errors
+from tabpe.audit.report import PrivacyClaim
+from tabpe.audit.systems import BROKEN, BROKEN_CHARGES, BROKEN_FOR_USERS, SHIPPED
 
-SYSTEMS = {system.name: system for system in (*BROKEN, *BROKEN_AT_THE_TILL, *BROKEN_FOR_USERS)}
+SYSTEMS = {system.name: system for system in (*BROKEN, *BROKEN_CHARGES, *BROKEN_FOR_USERS)}
 EPSILONS = (1.0, 4.0, 10.0)
 FIGURES = Path(__file__).parents[2] / "lab" / "benchmarks" / "results" / "audit.json"
 each_epsilon = pytest.mark.parametrize("epsilon", EPSILONS)
@@ -34,7 +41,7 @@ def refuting(findings):
 @each_epsilon
 def test_the_votes_keep_the_promise_and_use_most_of_it(epsilon):
     by_table = dataclasses.replace(SHIPPED, noise=TableNoise)
-    findings = Channel().audit(by_table, Claim(epsilon, 1e-5), "votes")
+    findings = VoteChannel().audit(by_table, PrivacyClaim(epsilon, 1e-5), "votes")
     assert refuting(findings) == set()
     assert findings[1].epsilon > 0.5 * epsilon
 
@@ -51,7 +58,7 @@ NOTICED = {
 @each_epsilon
 @pytest.mark.parametrize("name", NOTICED)
 def test_what_is_broken_shows_in_the_votes(name, epsilon):
-    findings = Channel().audit(SYSTEMS[name], Claim(epsilon, 1e-5), "votes")
+    findings = VoteChannel().audit(SYSTEMS[name], PrivacyClaim(epsilon, 1e-5), "votes")
     assert NOTICED[name] in refuting(findings)
 
 
@@ -66,13 +73,15 @@ SEVERAL = {
 
 
 # At a small epsilon it takes the whole effort to be sure; at larger ones a quarter is enough.
-LESS = Effort(soft_channel=Channel(2**18, 4, each=4, repeats=2), columns=Columns(2**16))
+LESS = AuditEffort(
+    soft_channel=VoteChannel(2**18, 4, votes_per_row=4, repeats=2), columns=MarginalChannel(2**16)
+)
 
 
 def several(test, system, epsilon):
     """What several votes of a row, or several tables, show at an epsilon."""
-    effort = Effort() if epsilon == min(EPSILONS) else LESS
-    return getattr(effort, test).audit(system, Claim(epsilon, 1e-5), test)
+    effort = AuditEffort() if epsilon == min(EPSILONS) else LESS
+    return getattr(effort, test).audit(system, PrivacyClaim(epsilon, 1e-5), test)
 
 
 @each_epsilon
@@ -93,7 +102,7 @@ def test_what_is_broken_shows_in_several_votes_and_in_tables(test, name, epsilon
 
 @each_epsilon
 def test_the_votes_of_users_keep_the_promise_and_a_vote_for_each_row_does_not(epsilon):
-    channel, claim = Effort().user_channel, Claim(epsilon, 1e-5)
+    channel, claim = AuditEffort().user_channel, PrivacyClaim(epsilon, 1e-5)
     assert refuting(channel.audit(SHIPPED, claim, "users")) == set()
     broken = channel.audit(SYSTEMS["a vote for each row of a user"], claim, "users")
     assert "Gaussian DP" in refuting(broken)
@@ -102,44 +111,46 @@ def test_the_votes_of_users_keep_the_promise_and_a_vote_for_each_row_does_not(ep
 def test_noise_that_repeats_is_seen_by_the_test_of_repetition_alone():
     """The sum over rounds even falls for it: that is why there is another test."""
     for name in ("reused noise", "seeded noise"):
-        findings = Channel().audit(SYSTEMS[name], Claim(1.0, 1e-5), "votes")
+        findings = VoteChannel().audit(SYSTEMS[name], PrivacyClaim(1.0, 1e-5), "votes")
         assert refuting(findings) == {NOTICED[name]}
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_bounds_from_the_data_are_noticed(epsilon):
     """It takes hundreds of thousands of guesses at epsilon 10, as `benchmarks/audit.py` makes."""
-    claim = Claim(epsilon, 1e-5)
-    assert refuting(Edges().audit(SYSTEMS["bounds from data"], claim)) == {"bounds"}
-    assert refuting(Edges().audit(SHIPPED, claim)) == set()
+    claim = PrivacyClaim(epsilon, 1e-5)
+    assert refuting(BoundaryCanaries().audit(SYSTEMS["bounds from data"], claim)) == {"bounds"}
+    assert refuting(BoundaryCanaries().audit(SHIPPED, claim)) == set()
 
 
-each_game = pytest.mark.parametrize("game", [Game, functools.partial(Game, config=FITTED)])
+each_game = pytest.mark.parametrize(
+    "game", [MembershipGame, functools.partial(MembershipGame, config=FITTED)]
+)
 
 
 @each_game
 @pytest.mark.parametrize("name", ["reused noise", "seeded noise"])
 def test_noise_that_repeats_shows_in_whole_runs(name, game):
-    findings = game(60).audit(SYSTEMS[name], Claim(1.0, 1e-5))
+    findings = game(60).audit(SYSTEMS[name], PrivacyClaim(1.0, 1e-5))
     assert NOTICED[name] in refuting(findings)
 
 
 @each_game
 def test_whole_runs_as_shipped_are_spared(game):
-    assert refuting(game(60).audit(SHIPPED, Claim(1.0, 1e-5))) == set()
+    assert refuting(game(60).audit(SHIPPED, PrivacyClaim(1.0, 1e-5))) == set()
 
 
 @each_game
 def test_whole_runs_without_noise_are_told_apart(game):
-    claim = Claim(1.0, 1e-5)
+    claim = PrivacyClaim(1.0, 1e-5)
     findings = game(100).audit(SYSTEMS["no noise"], claim)
     assert {"Clopper-Pearson", "Gaussian DP"} <= refuting(findings)
 
 
 def test_synthetic_rows_that_sit_on_private_ones_are_noticed():
-    claim = Claim(1.0, 1e-5)
-    assert refuting(Places().audit(SYSTEMS["no noise"], claim)) == {"places"}
-    assert refuting(Places().audit(SHIPPED, claim)) == set()
+    claim = PrivacyClaim(1.0, 1e-5)
+    assert refuting(ScatteredCanaries().audit(SYSTEMS["no noise"], claim)) == {"places"}
+    assert refuting(ScatteredCanaries().audit(SHIPPED, claim)) == set()
 
 
 def discrete_errors(epsilon, rounds, samples):
@@ -147,7 +158,7 @@ def discrete_errors(epsilon, rounds, samples):
 
     Half of that luck in either rate is the likeliest way to it.
     """
-    sigma = calibrate(epsilon, 1e-5, rounds)
+    sigma = calibrate_sigma(epsilon, 1e-5, rounds)
     places = np.arange(-int(13 * sigma) - 2, int(13 * sigma) + 3)
     once = np.exp(-(places**2) / (2 * sigma**2))
     total = functools.reduce(np.convolve, [once / once.sum()] * rounds)
@@ -158,7 +169,7 @@ def discrete_errors(epsilon, rounds, samples):
             max(0, round(samples * rate - 5.4 * math.sqrt(samples * rate * (1 - rate) / 2)))
             for rate in rates
         ]
-        yield Errors(lucky[0], samples, lucky[1], samples)
+        yield AttackErrors(lucky[0], samples, lucky[1], samples)
 
 
 HISTOGRAMS = {
@@ -173,10 +184,10 @@ HISTOGRAMS = {
 @pytest.mark.parametrize("test", HISTOGRAMS)
 @pytest.mark.parametrize("epsilon", [*EPSILONS, 7.0, 15.0, 20.0])
 def test_noise_is_not_accused_of_being_discrete(test, epsilon):
-    chosen = getattr(Effort(), test)
+    chosen = getattr(AuditEffort(), test)
     samples = chosen.runs if test == "game" else chosen.samples // 2
     for errors in discrete_errors(epsilon, HISTOGRAMS[test](chosen), 3 * samples // 4):
-        assert by_gaussian_errors(errors, 1e-5) <= epsilon
+        assert compute_bound_by_gaussian_errors(errors, 1e-5) <= epsilon
 
 
 @each_epsilon

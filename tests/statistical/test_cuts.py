@@ -9,17 +9,17 @@ import pyarrow as pa
 import pytest
 
 from keepers import keeper_of
-from tabpe.accounting import Account, Neighbours, OpenDPNoise
-from tabpe.schema import Outline
-from tabpe.schema_inference import buy_schema
-from tabpe.synthesizers.budget import schema_price
-from tabpe.synthesizers.options import Request
+from tabpe.accounting import Account, NeighboringRelation, OpenDPNoise
+from tabpe.schema import PartialSchema
+from tabpe.schema_inference import infer_schema
+from tabpe.synthesizers.budget import compute_schema_cost
+from tabpe.synthesizers.options import SynthesisRequest
 
 SIZE, RUNS = 5000, 20
-REQUEST = Request(
+REQUEST = SynthesisRequest(
     epsilon=1.0,
     delta=1e-5,
-    neighbours=Neighbours(),
+    neighbours=NeighboringRelation(),
     class_budget=0.02,
     schema_budget=0.05,
     rows=None,
@@ -34,14 +34,14 @@ def test_cuts_are_near_the_quantiles(kind):
     values = rng.uniform(0, 1000, SIZE) if kind == "uniform" else rng.exponential(50, SIZE)
     values = np.minimum(values, 1000.0)
     price = {"name": "price", "type": "float", "min": 0, "max": 1000}
-    outline = Outline.of({"label": "price", "label_classes": 4, "columns": [price]})
-    outline = outline.completed({"price": "double"})
+    outline = PartialSchema.from_schema({"label": "price", "label_classes": 4, "columns": [price]})
+    outline = outline.complete_columns({"price": "double"})
     keeper, found = keeper_of(pa.table({"price": values})), []
     for _ in range(RUNS):
-        schema = buy_schema(
+        schema = infer_schema(
             outline,
             keeper,
-            **schema_price(REQUEST, 1e-5),
+            **compute_schema_cost(REQUEST, 1e-5),
             account=Account(),
             noise=OpenDPNoise(),
         ).schema

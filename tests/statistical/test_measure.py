@@ -1,4 +1,4 @@
-"""The noise that `measure` really adds has the sigma that the account was charged for."""
+"""The noise that `find_metric` really adds has the sigma that the account was charged for."""
 
 import dataclasses
 import math
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tabpe import measurement
-from tabpe.accounting import ROWS, Account, BillItem, Neighbours, OpenDPNoise
+from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, OpenDPNoise, Spend
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.evolution.config import COLUMNS
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 
 SIGMA = 3.3
 COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
@@ -45,7 +45,7 @@ class KnownEngine:
 
 def agreed(name, sigma, times=1):
     account = Account()
-    account.agree(BillItem(name, sigma, times))
+    account.authorize(Spend(name, sigma, times))
     return account
 
 
@@ -58,58 +58,62 @@ def added_to_votes(sigma, times=1):
     account = agreed("votes", sigma, times)
     engine = KnownEngine(COUNTS)
     return [
-        np.concatenate(measurement.votes(engine, population, account, OpenDPNoise()).values)
+        np.concatenate(measurement.measure_votes(engine, population, account, OpenDPNoise()).values)
         - COUNTS
         for _ in range(times)
     ]
 
 
-def added_to_soft_votes(sigma, neighbours=ROWS):
+def added_to_soft_votes(sigma, neighbours=ROW_LEVEL):
     """Four votes of each row: charged four times, and each cell gets a single draw."""
     population = [candidates(20_000)]
     account, engine = agreed("votes, round 2", sigma, 4), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measurement.votes(
-        engine, population, account, OpenDPNoise(), each=4, name="votes, round 2"
+    measured = measurement.measure_votes(
+        engine, population, account, OpenDPNoise(), votes_per_row=4, name="votes, round 2"
     )
-    assert account.spent == account.agreed == (measured.item,)
+    assert account.spent == account.authorized == (measured.item,)
     return measured.values[0] - COUNTS
 
 
-def added_to_repeated_votes(sigma, repeats, neighbours=ROWS):
+def added_to_repeated_votes(sigma, repeats, neighbours=ROW_LEVEL):
     """Two votes of each row, asked for several times: the sum of all answers, less the counts."""
     account, engine = agreed("votes", sigma, 2 * repeats), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measurement.votes(
-        engine, [candidates(20_000)], account, OpenDPNoise(), each=2, repeats=repeats
+    measured = measurement.measure_votes(
+        engine, [candidates(20_000)], account, OpenDPNoise(), votes_per_row=2, repeats=repeats
     )
-    assert account.spent == account.agreed == (measured.item,)
+    assert account.spent == account.authorized == (measured.item,)
     assert measured.scale == repeats * neighbours.scale
     return measured.values[0] - repeats * COUNTS
 
 
-def added_to_columns(sigma, neighbours=ROWS):
+def added_to_columns(sigma, neighbours=ROW_LEVEL):
     """Tables of columns, over all rows and by class."""
     shapes = [Marginal((ListAxis("x", 0, tuple(range(size))),)) for size in (4_000, 6_000)]
     by_class = Marginal((ListAxis("y", None, tuple(range(100))), ListAxis("x", 0, (*range(100),))))
     account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    terms = Terms(account, OpenDPNoise(), neighbours)
-    measured = measurement.measured_marginals(engine, [*shapes, by_class], terms, COLUMNS)
-    assert account.spent == account.agreed == (measured.item,)
+    terms = MeasurementTerms(account, OpenDPNoise(), neighbours)
+    measured = measurement.measure_marginal_counts(engine, [*shapes, by_class], terms, COLUMNS)
+    assert account.spent == account.authorized == (measured.item,)
     return np.concatenate(measured.values) - COUNTS
 
 
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
-    measured = measurement.class_counts(KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise())
+    measured = measurement.measure_class_counts(
+        KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise()
+    )
     return measured.values[0] - COUNTS
 
 
 def added_to_row_counts(sigma, times):
     account = agreed("row count", sigma, times)
     engine, noise = KnownEngine(COUNTS[:3]), OpenDPNoise()
-    drawn = [measurement.row_count(engine, account, noise).values[0][0] for _ in range(times)]
+    drawn = [
+        measurement.measure_row_count(engine, account, noise).values[0][0] for _ in range(times)
+    ]
     return np.array(drawn) - COUNTS[:3].sum()
 
 
@@ -117,8 +121,8 @@ MARGINALS = [Marginal((ListAxis("x", 0, tuple(range(100))),) * 2)] * 2
 
 
 def added_to_marginals(sigma):
-    terms = Terms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROWS)
-    found = measurement.marginals(KnownEngine(COUNTS), MARGINALS, terms)
+    terms = MeasurementTerms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROW_LEVEL)
+    found = measurement.measure_marginals(KnownEngine(COUNTS), MARGINALS, terms)
     return np.concatenate([counts.ravel() for counts in found]).astype(np.int64) - COUNTS
 
 
@@ -140,7 +144,7 @@ def test_several_votes_of_a_row_under_other_noise_are_rejected(fit, factor):
 
 
 def test_several_votes_of_users_get_noise_of_the_agreed_sigma_on_their_scale(fit):
-    users = Neighbours(max_rows=3)
+    users = NeighboringRelation(max_rows=3)
     drawn = added_to_soft_votes(SIGMA, users)
     assert fit.accepts(drawn, SIGMA * users.scale)
     assert not fit.accepts(drawn, SIGMA * users.scale * 1.1)
@@ -161,13 +165,13 @@ def test_repeated_answers_add_up_to_noise_of_as_many_draws(fit, uncorrelated, re
 
 
 def test_repeated_answers_of_users_get_noise_on_their_scale(fit):
-    users = Neighbours(max_rows=3)
+    users = NeighboringRelation(max_rows=3)
     drawn = added_to_repeated_votes(SIGMA, 3, users)
     assert fit.accepts(drawn, SIGMA * users.scale * math.sqrt(3))
     assert not fit.accepts(drawn, SIGMA * users.scale * math.sqrt(3) * 0.9)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, Neighbours(max_rows=3)])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, NeighboringRelation(max_rows=3)])
 def test_tables_of_columns_get_noise_of_the_agreed_sigma(fit, uncorrelated, neighbours):
     drawn, sigma = added_to_columns(SIGMA, neighbours), SIGMA * neighbours.scale
     assert fit.accepts(drawn, sigma)

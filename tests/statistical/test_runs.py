@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tabpe import Boolean, Integer, Schema, TabPE
-from tabpe.accounting import Neighbours, OpenDPNoise
+from tabpe.accounting import NeighboringRelation, OpenDPNoise
 from tabpe.evolution import Posterior
 
 ALARM = 1e-8
@@ -66,7 +66,7 @@ def test_a_run_draws_the_noise_of_its_bill_and_never_the_same_twice(kind):
     noise = Heard()
     usual = {"epsilon": 4.0, "delta": 1e-6, "preset": SMALL, "random_state": 0, "verbose": 0}
     model = TabPE(**usual, noise=noise, **KINDS[kind]).fit(pa.table(cells), schema)
-    scale = Neighbours(max_rows=3).scale if kind == "users" else 1
+    scale = NeighboringRelation(max_rows=3).scale if kind == "users" else 1
     bill = {item.sigma * scale: item for item in model.certificate.bill}
     assert set(noise.drawn) == set(bill)
     for sigma, parts in noise.drawn.items():

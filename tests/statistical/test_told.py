@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from tabpe.accounting import ROWS, Account, BillItem, Neighbours, TableNoise
-from tabpe.backends import Survey
-from tabpe.backends.users import bounded
+from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, TableNoise
+from tabpe.backends import RawColumnCounter
+from tabpe.backends.users import limit_contributions
 from tabpe.io import open_source
-from tabpe.measurement import Terms, raw_columns
+from tabpe.measurement import MeasurementTerms, raw_columns
 from tabpe.measurement import raw_columns as measure
 
 CHANCE = 0.02
@@ -22,18 +22,20 @@ def told(neighbours, chance=CHANCE):
     """How many of many values are told, each of which has one row, or one user with three rows."""
     times = neighbours.max_rows or 1
     cells = np.repeat(np.arange(VALUES), times)
-    users = bounded(
-        [pa.table({"id": cells})], column="id", most=times, seed=0, scale=neighbours.scale
+    users = limit_contributions(
+        [pa.table({"id": cells})], column="id", max_rows=times, seed=0, scale=neighbours.scale
     )
-    survey = Survey(
+    survey = RawColumnCounter(
         open_source(pa.table({"id": cells})),
         users if neighbours.of_users else None,
     )
     account = Account()
-    account.agree(BillItem(measure.VALUES, SIGMA, 1, chance))
+    account.authorize(Spend(measure.VALUES, SIGMA, 1, chance))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
     noise = Rounded() if neighbours.of_users else TableNoise()
-    found = measure.values(survey, {"id": int}, Terms(account, noise, neighbours))
+    found = measure.measure_values(
+        survey, {"id": int}, MeasurementTerms(account, noise, neighbours)
+    )
     return len(found["id"])
 
 
@@ -50,7 +52,7 @@ def alarms(count, chance=CHANCE):
     return bool(stats.binom.sf(count - 1, VALUES, chance) < ALARM)
 
 
-each_relation = pytest.mark.parametrize("neighbours", [ROWS, Neighbours(max_rows=3)])
+each_relation = pytest.mark.parametrize("neighbours", [ROW_LEVEL, NeighboringRelation(max_rows=3)])
 
 
 @each_relation
@@ -61,10 +63,10 @@ def test_values_of_one_are_told_with_at_most_the_chance(neighbours):
 @each_relation
 def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
     """The bound that it comes from is a few times too safe: so a little less is still right."""
-    exact = raw_columns.told_above
+    exact = raw_columns.compute_release_threshold
     monkeypatch.setattr(
         measure,
-        "told_above",
+        "compute_release_threshold",
         lambda sigma, chance, length=1: int(0.65 * exact(sigma, chance, length)),
     )
     assert alarms(raw_columns(neighbours))
@@ -72,8 +74,10 @@ def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
 
 @each_relation
 def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
-    exact = raw_columns.told_above
+    exact = raw_columns.compute_release_threshold
     monkeypatch.setattr(
-        measure, "told_above", lambda sigma, chance, length=1: exact(sigma, 20 * chance, length)
+        measure,
+        "compute_release_threshold",
+        lambda sigma, chance, length=1: exact(sigma, 20 * chance, length),
     )
     assert alarms(raw_columns(neighbours))

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from tabpe.accounting import ROWS, Account, BillItem, OpenDPNoise
+from tabpe.accounting import ROW_LEVEL, Account, OpenDPNoise, Spend
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.encoding.marginals import ListAxis
-from tabpe.measurement import Terms
-from tabpe.measurement.privtree import TREES, Growth, trees
+from tabpe.measurement import MeasurementTerms
+from tabpe.measurement.privtree import TREES, TreeGrowth, grow_trees
 
 TIMES = 4_000
 SIGMA = 20.0
-SCALE = Growth.within(2 / SIGMA).scale
+SCALE = TreeGrowth.from_range(2 / SIGMA).scale
 TWO_CELLS = ListAxis("cell", 0, (0, 1))
 ROWS_HELD = round(SCALE)
 # Half a run in ten million lies further out.
@@ -31,9 +31,9 @@ class KnownTables:
 
 def halved(sigma):
     account = Account()
-    account.agree(BillItem(TREES, sigma, TIMES, mechanism=EXPONENTIAL))
-    terms = Terms(account, OpenDPNoise(), ROWS)
-    found = trees(KnownTables(), [TWO_CELLS] * TIMES, terms, threshold=0, most=2)
+    account.authorize(Spend(TREES, sigma, TIMES, mechanism=EXPONENTIAL))
+    terms = MeasurementTerms(account, OpenDPNoise(), ROW_LEVEL)
+    found = grow_trees(KnownTables(), [TWO_CELLS] * TIMES, terms, threshold=0, most=2)
     return sum(starts == (0, 1) for starts in found)
 
 

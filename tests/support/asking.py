@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Float, Integer, Schema
-from tabpe.backends import Unit
-from tabpe.encoding import Encoder, Records, Sight
-from tabpe.encoding.marginals import Marginal, axis_of
-from tabpe.encoding.raw_cells import Bins
+from tabpe.backends import PrivacyUnit
+from tabpe.encoding import Encoder, Records, VotingSpace
+from tabpe.encoding.marginals import Marginal, build_axis
+from tabpe.encoding.raw_cells import EqualWidthBins
 
 SCHEMA = Schema(
     (
@@ -19,10 +19,10 @@ SCHEMA = Schema(
     label="ill",
 )
 ENCODER = Encoder(SCHEMA)
-UNIT = Unit("person", most=2, seed=3, scale=1000, names=(*SCHEMA.names, "day", "person"))
-ASKED = [Marginal((axis_of(ENCODER, "ward"), axis_of(ENCODER, "ill"))), Marginal(())]
+UNIT = PrivacyUnit("person", max_rows=2, seed=3, scale=1000, names=(*SCHEMA.names, "day", "person"))
+ASKED = [Marginal((build_axis(ENCODER, "ward"), build_axis(ENCODER, "ill"))), Marginal(())]
 DAYS = {"day": Date("day", "2000-01-01", "2000-01-01")}
-SIGHT = Sight(np.array([False, True]))
+SIGHT = VotingSpace(np.array([False, True]))
 
 
 def table(size, seed):
@@ -44,7 +44,9 @@ def population(seed):
     """Candidates of both classes."""
     rng = np.random.default_rng(seed)
     return [
-        SIGHT.of(Records(rng.random((size, 2)), rng.integers(0, 2, (size, 1)).astype(np.uint8)))
+        SIGHT.transform_rows(
+            Records(rng.random((size, 2)), rng.integers(0, 2, (size, 1)).astype(np.uint8))
+        )
         for size in (5, 8)
     ]
 
@@ -56,7 +58,7 @@ def answers(keeper, seed):
     yield survey.row_count()
     yield survey.kinds(["age", "ward", "day"])
     yield survey.magnitudes(["age", "bmi", "day"])
-    yield survey.bins({"age": Bins(0.0, 10.0, 5)})
+    yield survey.bins({"age": EqualWidthBins(0.0, 10.0, 5)})
     yield survey.listed({"ward": SCHEMA["ward"]})
     values = survey.values({"age": int, "ward": str, "bmi": float})
     yield {name: list(counts.items()) for name, counts in values.items()}

@@ -3,20 +3,25 @@
 import math
 
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Adjacency,
-    BillItem,
     Certificate,
     LedgerEntry,
-    Neighbours,
+    NeighboringRelation,
     OpenDPNoise,
+    Spend,
     TableNoise,
     WrittenTable,
-    composed_epsilon,
+    compose_epsilon,
 )
-from tabpe.accounting.calibration import Part, items_for
-from tabpe.accounting.delta import RowCount, delta_slack, exact_delta
-from tabpe.accounting.zcdp_filter import GAUSSIAN_DP, ZCDP, epsilon_of_loss, loss_within
+from tabpe.accounting.calibration import BudgetShare, calibrate_spends
+from tabpe.accounting.delta import RowCount, compute_sampling_delta, subtract_sampling_delta
+from tabpe.accounting.zcdp_filter import (
+    GAUSSIAN_DP,
+    ZCDP,
+    compute_epsilon_from_loss,
+    find_largest_loss,
+)
 from tabpe.schema import Categorical, Float, Integer, Schema, Source
 
 SCHEMA = Schema(
@@ -27,14 +32,14 @@ SCHEMA = Schema(
     )
 )
 DRAFTED = Schema((Integer("age", 0, 99, source=Source.DATA), *SCHEMA.columns[1:]))
-USERS = Neighbours(Adjacency.REPLACE_ONE, max_rows=4)
-NOISY = RowCount.noisy(5000.0, sigma=30.0, cells=1)
+USERS = NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=4)
+NOISY = RowCount.from_noisy_counts(5000.0, sigma=30.0, cells=1)
 
 
 def honest(
     epsilon=1.0,
     *,
-    neighbours=ROWS,
+    neighbours=ROW_LEVEL,
     noise=OpenDPNoise,
     schema=SCHEMA,
     rows=None,
@@ -46,19 +51,19 @@ def honest(
     strict=False,
 ):
     """A certificate as `tabpe.synthesizers.certify` would write it."""
-    bill = [BillItem("row count", 30.0 / epsilon, 1, chance)]
-    slack = delta_slack(noise.slack, 16, epsilon, neighbours)
+    bill = [Spend("row count", 30.0 / epsilon, 1, chance)]
+    slack = compute_sampling_delta(noise.sampling_error, 16, epsilon, neighbours)
     delta = rows.calibration_delta if rows else 1e-6
-    exact = exact_delta(delta, slack)
-    plan = (Part("votes", 1.0, 15),)
+    exact = subtract_sampling_delta(delta, slack)
+    plan = (BudgetShare("votes", 1.0, 15),)
     if filtered == ZCDP:
-        left = loss_within(epsilon, exact) - sum(item.loss for item in bill)
-        bill.append(plan[0].item(left))
-        total = epsilon_of_loss(sum(item.loss for item in bill), exact)
+        left = find_largest_loss(epsilon, exact) - sum(item.loss for item in bill)
+        bill.append(plan[0].make_spend(left))
+        total = compute_epsilon_from_loss(sum(item.loss for item in bill), exact)
     else:
         follows = filtered is not None
-        bill += items_for(plan, epsilon, exact, neighbours, bill, adaptive=follows)
-        total = composed_epsilon(bill, exact, neighbours, adaptive=follows)
+        bill += calibrate_spends(plan, epsilon, exact, neighbours, bill, adaptive=follows)
+        total = compose_epsilon(bill, exact, neighbours, adaptive=follows)
     return Certificate(
         epsilon=total,
         delta=rows.promised_delta if rows else delta,
@@ -67,7 +72,7 @@ def honest(
         delta_source="delta 1e-06",
         delta_rows=rows,
         neighbours=neighbours,
-        unit="patient" if neighbours.of_users else None,
+        unit="patient" if neighbours.is_user_level else None,
         strict=strict,
         bill=tuple(bill),
         accountant="privacy loss distributions",
@@ -96,7 +101,7 @@ ENTRY = LedgerEntry("patients", "17")
 KINDS = {
     "rows": {},
     "a table and a ledger": {"release": TABLE, "ledger": ENTRY},
-    "replace-one": {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+    "replace-one": {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     "users": {"neighbours": USERS},
     "noise from a table": {"noise": TableNoise},
     "a noisy delta": {"rows": NOISY},
@@ -107,7 +112,7 @@ KINDS = {
     "a limit for users": {"filtered": GAUSSIAN_DP, "neighbours": USERS},
     "a limit and replaced rows": {
         "filtered": GAUSSIAN_DP,
-        "neighbours": Neighbours(Adjacency.REPLACE_ONE),
+        "neighbours": NeighboringRelation(Adjacency.REPLACE_ONE),
     },
     "a drafted schema": {"schema": DRAFTED},
     "little noise": {"epsilon": 30.0},

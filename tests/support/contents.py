@@ -6,16 +6,16 @@ import itertools
 import numpy as np
 
 from certificates import SCHEMA, honest
-from tabpe.evaluation.metrics.associations import Association
+from tabpe.evaluation.metrics.associations import AssociationMatrix
 from tabpe.evaluation.metrics.closeness import Closeness
-from tabpe.evaluation.metrics.columns import ColumnView, Shape
-from tabpe.evaluation.metrics.correlation_order import Order
-from tabpe.evaluation.metrics.distances import KWay
-from tabpe.evaluation.metrics.embedding import Projection, Representation
-from tabpe.evaluation.metrics.sdmetrics import ColumnScore, PairScore, Quality
-from tabpe.evaluation.metrics.utility import LearnerScore, Utility
-from tabpe.evaluation.private_metrics import Bought
-from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
+from tabpe.evaluation.metrics.correlation_order import CorrelationOrder
+from tabpe.evaluation.metrics.distances import KWayDistance
+from tabpe.evaluation.metrics.embedding import PlaneProjection, RepresentationScores
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, PairScore, QualityScores
+from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
+from tabpe.evaluation.private_metrics import PrivateMeasures
+from tabpe.evaluation.report.contents import ReportContents
 from tabpe.verification.verify import OK, Check, Verification
 
 NUMBERS = ("age", "bmi", "blood pressure", "days in hospital", "temperature", "weight")
@@ -50,7 +50,7 @@ def custodian(names=NUMBERS + CATEGORIES, **changes):
     rng = np.random.default_rng(5)
     views = tuple(view(name, rng, real=True) for name in names)
     return dataclasses.replace(
-        Contents(
+        ReportContents(
             mode="custodian",
             title="Patients of the heart ward, 2019 to 2024",
             rows={"real": 48_842, "synthetic": 10_000, "test": 16_281},
@@ -64,10 +64,12 @@ def custodian(names=NUMBERS + CATEGORIES, **changes):
             variation=ways(names, 0.03, 0.05)[:3],
             variation_floor=ways(names, 0.01, 0.04)[:3],
             utility=utility(names[-1]),
-            order=Order(
+            order=CorrelationOrder(
                 names[-1], (2, 3, 4, 5, 6, 7), (0.781, 0.803, 0.811, 0.815, 0.816, 0.815), "some"
             ),
-            representation=Representation("autoencoder", 5, (5000, 5000), 0.913, 0.842, 0.97, 0.88),
+            representation=RepresentationScores(
+                "autoencoder", 5, (5000, 5000), 0.913, 0.842, 0.97, 0.88
+            ),
             closeness=closeness(),
             projection=projection(rng, real=True),
             certificate=honest(),
@@ -91,7 +93,7 @@ def verified(*checks):
 def public(names=NUMBERS + CATEGORIES, **changes):
     """What may be released, with measures that were bought."""
     rng = np.random.default_rng(5)
-    bought = Bought(
+    bought = PrivateMeasures(
         certificate=honest(0.5, schema=SCHEMA),
         total_epsilon=1.32,
         total_delta=2e-6,
@@ -101,7 +103,7 @@ def public(names=NUMBERS + CATEGORIES, **changes):
         notes=("Shares are clipped at 0.",),
     )
     return dataclasses.replace(
-        Contents(
+        ReportContents(
             mode="public",
             title="Patients of the heart ward, 2019 to 2024",
             rows={"synthetic": 10_000},
@@ -123,7 +125,7 @@ def public(names=NUMBERS + CATEGORIES, **changes):
 
 def minimal(**changes):
     """Nothing but synthetic rows."""
-    plain = Contents("public", "a table", {"synthetic": 9}, None, (), {})
+    plain = ReportContents("public", "a table", {"synthetic": 9}, None, (), {})
     return dataclasses.replace(plain, **changes)
 
 
@@ -168,10 +170,14 @@ def view(name, rng, *, real, band=0.0):
     moved = (1 - wrong) * shares + wrong * np.roll(shares, 3)
     nulls = float(max(0.0, rng.uniform(-0.1, 0.1)))
     # What was bought is shares under noise, and no more.
-    before = Shape(tuple(shares.tolist()), nulls, **({} if band else facts))
-    after = Shape(tuple(moved.tolist()), nulls * 1.3, **{**facts, "mean": 60.1} if facts else {})
+    before = ColumnShape(tuple(shares.tolist()), nulls, **({} if band else facts))
+    after = ColumnShape(
+        tuple(moved.tolist()), nulls * 1.3, **{**facts, "mean": 60.1} if facts else {}
+    )
     difference = float(np.abs(shares - moved).sum() / 2) if real else None
-    return ColumnView(name, kind, edges, bars, before if real else None, after, difference, band)
+    return ColumnComparison(
+        name, kind, edges, bars, before if real else None, after, difference, band
+    )
 
 
 def normal(mean, deviation, bins):
@@ -190,7 +196,7 @@ def quality(views):
         PairScore((one.name, two.name), "ContingencySimilarity", 0.93 - one.difference)
         for one, two in itertools.pairwise(views)
     ]
-    return Quality(tuple(scores), tuple(pairs))
+    return QualityScores(tuple(scores), tuple(pairs))
 
 
 def association(columns, rng, *, real):
@@ -203,12 +209,12 @@ def association(columns, rng, *, real):
     np.fill_diagonal(moved, 1.0)
     if size > 3:
         matrix[2, :] = matrix[:, 2] = moved[2, :] = moved[:, 2] = np.nan
-    return Association(tuple(columns), matrix if real else None, moved)
+    return AssociationMatrix(tuple(columns), matrix if real else None, moved)
 
 
 def ways(columns, start, step):
     return tuple(
-        KWay(
+        KWayDistance(
             k, start + step * (k - 1), 0.004 * k, 24, 12 * 11 * k, (1000, 1000), (columns[:k], 0.3)
         )
         for k in range(1, min(7, len(columns)) + 1)
@@ -219,7 +225,7 @@ def utility(label):
     def scores(accuracy, f1, auc):
         return {"accuracy": accuracy, "macro F1": f1, "AUC": auc}
 
-    return Utility(
+    return UtilityScores(
         label=label,
         task="classification",
         test_rows=16_281,
@@ -251,7 +257,7 @@ def projection(rng, *, real):
     codes = rng.integers(0, 2, 1500)
     points = rng.normal(size=(1500, 2)) * (2.0, 1.0) + np.outer(codes, (3.0, 1.0))
     moved = points[::-1] + rng.normal(0, 0.3, (1500, 2))
-    return Projection(
+    return PlaneProjection(
         (0.31, 0.18),
         points if real else None,
         moved,

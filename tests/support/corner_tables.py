@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 AGE, SIZE, ILL = Integer("age", 0, 100), Float("size", 0.0, 2.0), Boolean("ill")
@@ -27,13 +27,13 @@ def mixed_table(rows, seed=0, *, nulls=0.0):
 
 def mixed_views(*tables):
     """Return views of tables of `MIXED`."""
-    return views(MIXED, tables)
+    return build_table_arrays(MIXED, tables)
 
 
 def corner(name):
     """Return views of the two tables of a corner."""
     schema, *tables = CORNERS[name]
-    return views(schema, tables)
+    return build_table_arrays(schema, tables)
 
 
 def _some_null(column, share, rng):

@@ -6,11 +6,17 @@ import pyarrow as pa
 from tabpe import Boolean, Schema
 from tabpe._utils.resources import Resources
 from tabpe.backends import LocalEngine
-from tabpe.backends.cluster import CrewKeeper, NearCrew, Shard, shards_in, shards_of
-from tabpe.backends.local import LoneHeld
-from tabpe.backends.queries import Desk, Polled, Reading
+from tabpe.backends.cluster import (
+    LocalShardPool,
+    Shard,
+    ShardedBackend,
+    assign_shards,
+    build_shards,
+)
+from tabpe.backends.local import LocalEncodedTable
+from tabpe.backends.queries import EncodedReading, ShardSession, VoteQuery
 from tabpe.encoding import Encoder
-from tabpe.encoding.encoded_rows import Tally
+from tabpe.encoding.encoded_rows import ClassSizeGuard
 from tabpe.io import open_table
 from tabpe.io.source import FrameSource
 
@@ -22,7 +28,9 @@ def cut_at_random(source, unit, shards, seed):
     rng = np.random.default_rng(seed)
     table = table.take(rng.permutation(table.num_rows))
     where = (
-        rng.integers(0, shards, table.num_rows) if unit is None else shards_of(table, unit, shards)
+        rng.integers(0, shards, table.num_rows)
+        if unit is None
+        else assign_shards(table, unit, shards)
     )
     return [
         FrameSource(table.filter(pa.array(where == number)), source.library)
@@ -32,12 +40,12 @@ def cut_at_random(source, unit, shards, seed):
 
 def near_keeper(parts, unit=None, resources=None):
     """Return who counts in a table whose parts are these."""
-    shards = shards_in(parts, unit, resources or Resources.of(n_jobs=1))
-    return CrewKeeper(NearCrew(shards), 1 if unit is None else unit.scale)
+    shards = build_shards(parts, unit, resources or Resources.from_options(n_jobs=1))
+    return ShardedBackend(LocalShardPool(shards), 1 if unit is None else unit.scale)
 
 
 def opening_at_random(shards, seed=0):
-    """Return an `open_keeper` that cuts each table into so many shards."""
+    """Return an `open_backend` that cuts each table into so many shards."""
 
     def opened(source, unit, resources, _on_ready):
         return near_keeper(cut_at_random(source, unit, shards, seed), unit, resources)
@@ -61,7 +69,7 @@ class Batches(list):
 
     def __init__(self, batches, encoder):
         super().__init__(batches)
-        self.encoder, self.tally = encoder, Tally()
+        self.encoder, self.tally = encoder, ClassSizeGuard()
 
 
 class BatchKeeper:
@@ -73,7 +81,7 @@ class BatchKeeper:
     def hold(self, encoder, category_weight):
         """Hold them, whatever the encoder is."""
         engine = LocalEngine(category_weight=category_weight, **self._common)
-        held = LoneHeld(Batches(self._batches, encoder), None, engine, streams=False)
+        held = LocalEncodedTable(Batches(self._batches, encoder), None, engine, streams=False)
         held.prepare = lambda sight: (engine.prepare(self._batches), setattr(held, "sight", sight))
         return held
 
@@ -85,7 +93,7 @@ class CrewOfBatches:
 
     def __init__(self, *, classes, category_weight, jobs=1, shards=3):
         self._classes, self._jobs, self._shards = classes, jobs, shards
-        self._reading = Reading(0, Encoder(Schema((Boolean("any"),))), category_weight)
+        self._reading = EncodedReading(0, Encoder(Schema((Boolean("any"),))), category_weight)
 
     def prepare(self, batches):
         """Deal rows to shards."""
@@ -97,8 +105,8 @@ class CrewOfBatches:
         shards = [Shard.__new__(Shard) for _ in parts]
         for number, (shard, part) in enumerate(zip(shards, parts, strict=True)):
             shard.number = number
-            shard._desk = Desk(BatchKeeper(part, self._classes, self._jobs))
-        self._keeper = CrewKeeper(NearCrew(shards))
+            shard._session = ShardSession(BatchKeeper(part, self._classes, self._jobs))
+        self._backend = ShardedBackend(LocalShardPool(shards))
 
     def class_counts(self):
         """Return how many rows each class has."""
@@ -112,4 +120,4 @@ class CrewOfBatches:
         """Have nothing more to say."""
 
     def _ask(self, *asked):
-        return self._keeper.ask(Polled(self._reading, object(), *asked))
+        return self._backend.run_query(VoteQuery(self._reading, object(), *asked))

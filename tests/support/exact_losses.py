@@ -48,7 +48,7 @@ def adaptive_delta(first, options, epsilon):
 
 
 def exact_hockey_stick(items, epsilon):
-    """As `exact_delta` for rows, of a bill whose items all have one sigma."""
+    """As `subtract_sampling_delta` for rows, of a bill whose items all have one sigma."""
     (item,) = items
     values, chances = losses(item.sigma, item.times)
     over = values > epsilon

@@ -42,7 +42,7 @@ class Faults:
         for module, names in CALLS.items():
             for name in names:
                 patch.setattr(module, name, self._failing(name, getattr(module, name)))
-        patch.setattr(files._Draft, "fill", self._failing("fill", files._Draft.fill))
+        patch.setattr(files._PendingFile, "fill", self._failing("fill", files._PendingFile.fill))
         patch.setattr(file.sqlite3, "connect", self._connecting(sqlite3.connect))
 
     def _is_next(self, name):

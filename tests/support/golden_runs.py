@@ -178,13 +178,23 @@ def run_private_metrics(folder):
         found = appraise(
             real, made, LISTED, epsilon=1.0, delta=1e-6, random_state=0, noise=FakeNoise(1)
         )
-    bought = {
-        field.name: repr(getattr(found.bought, field.name))
-        for field in dataclasses.fields(found.bought)
+    measured = {
+        number: repr(list_values(getattr(found.bought, field.name)))
+        for number, field in enumerate(dataclasses.fields(found.bought))
         if field.name != "certificate"
     }
     certificate = tell_certificate(found.bought.certificate)
-    return {"bought": bought, "columns": repr(found.columns), "certificate": certificate}
+    columns = repr(list_values(found.columns))
+    return {"measured": measured, "columns": columns, "certificate": certificate}
+
+
+def list_values(value):
+    """Return the values of a frozen value, without the names of its class and fields."""
+    if dataclasses.is_dataclass(value):
+        return [list_values(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, list | tuple):
+        return [list_values(one) for one in value]
+    return value
 
 
 RUNS = {

@@ -36,7 +36,7 @@ def main(file, *words):
     witness.install(patch)
     patch.setitem(PRESETS, "best", SMALL)
     for strategy in (private_evolution, posterior):
-        patch.setattr(strategy, "_record", deadly(strategy._record, witness, file))
+        patch.setattr(strategy, "_record", deadly(strategy._save_measurement, witness, file))
     app(list(words))
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 
-from tabpe.accounting.ledger.events import canonical
+from tabpe.accounting.ledger.events import dump_canonical
 
 RESERVED = {
     "entry": "e",
@@ -29,7 +29,7 @@ def forge(path, kind, payload, time="then"):
     connection = sqlite3.connect(path)
     (last,) = connection.execute("SELECT count(*) FROM events").fetchone()
     (previous,) = connection.execute("SELECT sha256 FROM head").fetchone()
-    whole = canonical([last + 1, time, kind, payload, previous])
+    whole = dump_canonical([last + 1, time, kind, payload, previous])
     digest = hashlib.sha256(whole.encode()).hexdigest()
     row = (last + 1, time, kind, payload, previous, digest)
     connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)

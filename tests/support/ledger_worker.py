@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 from tabpe.accounting.ledger import Ledger
-from tabpe.accounting.spend import BillItem
+from tabpe.accounting.spend import Spend
 from tabpe.errors import BudgetError
 
-BILL = (BillItem("votes", 17.0, 15),)
-MORE = (BillItem("class counts", 60.0, 1),)
+BILL = (Spend("votes", 17.0, 15),)
+MORE = (Spend("class counts", 60.0, 1),)
 
 
 def tell(*words: str) -> None:

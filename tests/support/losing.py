@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabpe.backends.queries import Polled
+from tabpe.backends.queries import VoteQuery
 
 
 @dataclass(frozen=True, eq=False)
-class DeadlyPolled(Polled):
+class DeadlyPolled(VoteQuery):
     """A question that kills the executor of the first partition that has counted votes.
 
     Args:
@@ -21,7 +21,7 @@ class DeadlyPolled(Polled):
 
     def asked_of(self, desk):
         """Count, and die before anybody hears of it."""
-        value = super().asked_of(desk)
+        value = super().run_on_shard(desk)
         if self.name == "votes" and self._is_first():
             # The parent of this process forked it, and is a child of the executor.
             os.kill(_parent(os.getppid()), signal.SIGKILL)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from adultlike import two_way_error
-from tabpe.baselines import Baseline, Independent, Method
+from tabpe.baselines import Baseline, Independent, SynthesisMethod
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 from tabpe.verification import verify_plain
 
@@ -51,14 +51,19 @@ CORNERS = {
 
 
 def fitted(
-    method: Method, table: pa.Table, schema: Schema, *, epsilon: float = 1.0, **options: object
+    method: SynthesisMethod,
+    table: pa.Table,
+    schema: Schema,
+    *,
+    epsilon: float = 1.0,
+    **options: object,
 ) -> Baseline:
     """Return a method that was run on a table, with bins that cost nothing."""
     settings = {"delta": 1e-6, "bins": "uniform", "most_bins": 12, "random_state": 0} | options
     return Baseline(method, epsilon=epsilon, **settings).fit(table, schema=schema)  # type: ignore[arg-type]
 
 
-def survives(method: Method, name: str) -> None:
+def survives(method: SynthesisMethod, name: str) -> None:
     """Check that a method makes rows of a corner, and a certificate that holds."""
     table, schema = CORNERS[name]
     model = fitted(method, table, schema, n_samples=50)

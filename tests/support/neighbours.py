@@ -51,18 +51,24 @@ from tabpe import (
     measurement,
 )
 from tabpe._utils.resources import Resources
-from tabpe.accounting import Account, BillItem, FakeNoise, Neighbours
-from tabpe.backends import LoneKeeper, Unit
-from tabpe.backends.cluster import CrewKeeper, NearCrew, shards_in, shards_of, spread
-from tabpe.encoding import Encoder, Sight
-from tabpe.encoding.encoded_rows import fingerprint
-from tabpe.encoding.marginals import Marginal, axis_of, class_axis
-from tabpe.encoding.raw_cells import Bins
+from tabpe.accounting import Account, FakeNoise, NeighboringRelation, Spend
+from tabpe.backends import LocalBackend, PrivacyUnit
+from tabpe.backends.cluster import (
+    LocalShardPool,
+    ShardedBackend,
+    assign_shards,
+    build_shards,
+    partition_source,
+)
+from tabpe.encoding import Encoder, VotingSpace
+from tabpe.encoding.encoded_rows import compute_fingerprint
+from tabpe.encoding.marginals import Marginal, build_axis, build_class_axis
+from tabpe.encoding.raw_cells import EqualWidthBins
 from tabpe.errors import TabpeError
-from tabpe.evolution.variation import random_records
-from tabpe.io import draft_schema, opened_source
-from tabpe.io.writers import table_writer
-from tabpe.measurement import Terms, histograms, raw_columns
+from tabpe.evolution.variation import draw_uniform_records
+from tabpe.io import draft_schema, use_source
+from tabpe.io.writers import make_table_writer
+from tabpe.measurement import MeasurementTerms, histograms, raw_columns
 from tabpe.measurement.marginals import MARGINALS
 from tabpe.schema import Temporal
 
@@ -304,15 +310,17 @@ def _cells(kind, large):
 
 def measured(data, schema, unit=None, engine="local"):
     """Return histograms of a table by name, each a `Counter` of its cells; and what it is."""
-    with opened_source(data) as opened, contextlib.ExitStack() as stack:
+    with use_source(data) as opened, contextlib.ExitStack() as stack:
         source = opened if engine == "crew" else Remembered(opened)
         keeper = _keeper(source, unit, engine)
         stack.callback(keeper.close)
-        neighbours = Neighbours() if unit is None else Neighbours(max_rows=unit.most)
-        terms = Terms(Account(), FakeNoise(strength=0), neighbours)
+        neighbours = (
+            NeighboringRelation() if unit is None else NeighboringRelation(max_rows=unit.most)
+        )
+        terms = MeasurementTerms(Account(), FakeNoise(strength=0), neighbours)
         found = dict(_histograms(keeper, schema, terms))
         names = sorted({*schema.names, *(() if unit is None else [unit.column])})
-        sums = keeper.contents(names, b"key")
+        sums = keeper.sum_row_hashes(names, b"key")
     return found, [int(one) for one in sums]
 
 
@@ -334,12 +342,12 @@ class Remembered:
 
 
 def _keeper(source, unit, engine):
-    resources = Resources.of(engine="stream" if engine == "stream" else "local", n_jobs=1)
+    resources = Resources.from_options(engine="stream" if engine == "stream" else "local", n_jobs=1)
     if engine != "crew":
-        return LoneKeeper(source, unit, resources)
-    parts = spread(source, unit, 3)
-    crew = NearCrew(shards_in(parts, unit, resources))
-    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+        return LocalBackend(source, unit, resources)
+    parts = partition_source(source, unit, 3)
+    crew = LocalShardPool(build_shards(parts, unit, resources))
+    return ShardedBackend(crew, 1 if unit is None else unit.scale)
 
 
 def _histograms(keeper, schema, terms):
@@ -348,7 +356,7 @@ def _histograms(keeper, schema, terms):
     held = keeper.hold(encoder, 1 / 3)
     with contextlib.closing(held):
         yield from _tabled(held.tables(), encoder, terms)
-        sight = Sight(encoder.space.can_miss)
+        sight = VotingSpace(encoder.space.can_miss)
         held.prepare(sight)
         yield from _voted(held, encoder, sight, terms)
 
@@ -358,13 +366,15 @@ def _surveyed(keeper, schema, terms):
     survey, names = keeper.survey(moments), list(schema.names)
     plain = keeper.survey()
     _agree(terms, histograms.ROW_COUNT, 1)
-    counted = histograms.row_count(survey, terms.account, terms.noise)
+    counted = histograms.measure_row_count(survey, terms.account, terms.noise)
     yield "rows", Counter({0: int(counted.values[0][0])})
     scale = terms.neighbours.scale
     for question, ask in {
-        "kinds": lambda: raw_columns.kinds(plain, names, terms),
-        "magnitudes": lambda: raw_columns.magnitudes(survey, names, terms),
-        "bins": lambda: raw_columns.bins(survey, dict.fromkeys(names, Bins(-2.0, 3.0, 16)), terms),
+        "kinds": lambda: raw_columns.measure_kinds(plain, names, terms),
+        "magnitudes": lambda: raw_columns.measure_magnitudes(survey, names, terms),
+        "bins": lambda: raw_columns.measure_bins(
+            survey, dict.fromkeys(names, EqualWidthBins(-2.0, 3.0, 16)), terms
+        ),
     }.items():
         _agree(terms, _ITEMS[question], len(names))
         for name, counts in ask().items():
@@ -372,7 +382,7 @@ def _surveyed(keeper, schema, terms):
     listed = {c.name: c for c in schema.columns if isinstance(c, Categorical)}
     if listed:
         _agree(terms, raw_columns.COMMON, len(listed))
-        for name, counts in raw_columns.listed(survey, listed, terms).items():
+        for name, counts in raw_columns.measure_declared_values(survey, listed, terms).items():
             yield f"listed of {name}", _counter(counts * scale)
     # Without a threshold: no noise is added here, so nothing may be left out.
     kinds = {n: (int, float) if _has_flags(schema[n]) else (str, int, float) for n in names}
@@ -394,11 +404,11 @@ def _has_flags(column):
 
 
 def _tabled(tables, encoder, terms):
-    axes = [axis_of(encoder, name) for name in encoder.names]
+    axes = [build_axis(encoder, name) for name in encoder.names]
     asked = [Marginal((axis,)) for axis in axes]
-    asked += [Marginal((class_axis(encoder), axes[0])), Marginal(tuple(axes[:2]))]
+    asked += [Marginal((build_class_axis(encoder), axes[0])), Marginal(tuple(axes[:2]))]
     _agree(terms, MARGINALS, len(asked))
-    found = measurement.measured_marginals(tables, asked, terms)
+    found = measurement.measure_marginal_counts(tables, asked, terms)
     for marginal, counts in zip(asked, found.values, strict=True):
         yield f"table of {'+'.join(marginal.names)}", _counter(counts)
 
@@ -406,18 +416,18 @@ def _tabled(tables, encoder, terms):
 def _voted(held, encoder, sight, terms):
     account, noise = terms.account, terms.noise
     _agree(terms, histograms.CLASS_COUNTS, 1)
-    counts = histograms.class_counts(held, encoder.class_count, account, noise)
+    counts = histograms.measure_class_counts(held, encoder.class_count, account, noise)
     yield "classes", _counter(counts.values[0])
     rng = np.random.default_rng(0)
-    candidates = [sight.of(random_records(space, 5, rng)) for space in encoder.spaces]
+    candidates = [sight.of(draw_uniform_records(space, 5, rng)) for space in encoder.spaces]
     _agree(terms, histograms.VOTES, 4)
     for each in (1, 3):
-        votes = histograms.votes(held, candidates, account, noise, each=each)
+        votes = histograms.measure_votes(held, candidates, account, noise, votes_per_row=each)
         yield f"{each} votes", _counter(np.concatenate(votes.values))
 
 
 def _agree(terms, name, times):
-    terms.account.agree(BillItem(name, sigma=1.0, times=times))
+    terms.account.agree(Spend(name, sigma=1.0, times=times))
 
 
 def _counter(counts):
@@ -458,7 +468,7 @@ def assert_rows(scene, folder, engine="local"):
 
 def assert_users(scene, folder, engine="local", most=2):
     """One user more moves every histogram by a vector of bounded length, and no row of others."""
-    unit = Unit("person", most, 3, 2**14, tuple(scene.names))
+    unit = PrivacyUnit("person", most, 3, 2**14, tuple(scene.names))
     tables = [stored(scene, r, f, folder) for r, f in zip(_tables(scene), scene.forms, strict=True)]
     smaller, larger, alone = (
         measured(data, scene.schema, unit, engine=engine) for data, _ in tables
@@ -478,12 +488,12 @@ def assert_users(scene, folder, engine="local", most=2):
 
 def lots(data, order, unit):
     """Return which rows count, and the shard of each, by their places before they were stored."""
-    with opened_source(data) as source:
-        kept = LoneKeeper(source, unit, Resources.of()).users.kept
+    with use_source(data) as source:
+        kept = LocalBackend(source, unit, Resources.from_options()).users.kept
         shards = [
             int(shard)
             for batch in source.batches([unit.column])
-            for shard in shards_of(batch.table, unit, 7)
+            for shard in assign_shards(batch.table, unit, 7)
         ]
     places = [order[place] for place in np.flatnonzero(kept)]
     return places, dict(zip(order, shards, strict=True))
@@ -534,9 +544,11 @@ def assert_same(scene, folder):
 
 
 def _identity(data, scene):
-    with opened_source(data) as source:
-        keeper = LoneKeeper(source, None, Resources.of())
-        print_ = fingerprint(scene.names, keeper.contents(scene.names, b"key"), b"key")
+    with use_source(data) as source:
+        keeper = LocalBackend(source, None, Resources.from_options())
+        print_ = compute_fingerprint(
+            scene.names, keeper.sum_row_hashes(scene.names, b"key"), b"key"
+        )
     drafts = []
     for name in scene.names:
         try:
@@ -621,7 +633,7 @@ def csv_bytes(model):
     """Return the bytes of the CSV file that the rows of a model are written to."""
     file = io.BytesIO()
     table = dataclasses.replace(model.release_, library="pyarrow").sample(None)
-    table_writer(table, Path("made.csv"))(file)
+    make_table_writer(table, Path("made.csv"))(file)
     return file.getvalue()
 
 

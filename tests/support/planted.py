@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Float, Integer, Schema, measurement
-from tabpe.backends import LocalEngine, StreamEngine, Survey, Tables
-from tabpe.backends.cluster import CrewKeeper
-from tabpe.encoding import Encoder, Warp
-from tabpe.measurement import Measured
-from tabpe.measurement.checkpoint import Journal
+from tabpe.backends import LocalEngine, MarginalCounter, RawColumnCounter, StreamEngine
+from tabpe.backends.cluster import ShardedBackend
+from tabpe.encoding import Encoder, RankTransform
+from tabpe.measurement import NoisyCounts
+from tabpe.measurement.checkpoint import MeasurementJournal
 
 RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
 # Long enough that no part of a random decimal is the same.
@@ -134,14 +134,14 @@ class Witness:
             for name in ("row_count", "class_counts", "votes"):
                 self._listen(monkeypatch, kind, name, self._hear_exact)
         for name in ("row_count", "kinds", "magnitudes", "bins", "values"):
-            self._listen(monkeypatch, Survey, name, self._hear_exact)
+            self._listen(monkeypatch, RawColumnCounter, name, self._hear_exact)
         for name in ("row_count", "class_counts", "counts"):
-            self._listen(monkeypatch, Tables, name, self._hear_exact)
-        self._listen(monkeypatch, CrewKeeper, "ask", self._hear_exact)
+            self._listen(monkeypatch, MarginalCounter, name, self._hear_exact)
+        self._listen(monkeypatch, ShardedBackend, "ask", self._hear_exact)
         for name in ("once", "answered"):
-            self._listen(monkeypatch, Journal, name, self._hear_noisy)
+            self._listen(monkeypatch, MeasurementJournal, name, self._hear_noisy)
         self._listen(monkeypatch, measurement, "marginals", self._hear_noisy)
-        spread = Warp.of
+        spread = RankTransform.transform_rows
 
         def watched(warp, rows):
             moved = spread(warp, rows)
@@ -149,7 +149,7 @@ class Witness:
             self.spread |= {row.astype(np.float32).tobytes() for row in moved.numbers[marked]}
             return moved
 
-        monkeypatch.setattr(Warp, "of", watched)
+        monkeypatch.setattr(RankTransform, "transform_rows", watched)
 
     def to_json(self):
         """Return what was seen, for another process to believe."""
@@ -179,7 +179,7 @@ class Witness:
 
     def _hear_noisy(self, answer):
         parts, scale = answer, 1
-        if isinstance(answer, Measured):
+        if isinstance(answer, NoisyCounts):
             parts, scale = answer.values, answer.scale
         numbers = flat(parts)
         for number in (*numbers, sum(numbers)):

@@ -5,17 +5,17 @@ import dataclasses
 import numpy as np
 
 from tabpe import measurement
-from tabpe.accounting import ROWS, Account, Adjacency, FakeNoise, Neighbours
-from tabpe.synthesizers.budget import count_items
-from tabpe.synthesizers.options import Request, counts_to_buy, establish_facts
+from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation
+from tabpe.synthesizers.budget import plan_counts
+from tabpe.synthesizers.options import SynthesisRequest, establish_facts, list_needed_counts
 
-REPLACED = Neighbours(Adjacency.REPLACE_ONE)
-USERS = Neighbours(max_rows=10)
+REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
+USERS = NeighboringRelation(max_rows=10)
 SHARES = (0.5, 0.3, 0.2)
-REQUEST = Request(
+REQUEST = SynthesisRequest(
     epsilon=1.0,
     delta=1e-6,
-    neighbours=ROWS,
+    neighbours=ROW_LEVEL,
     class_budget=0.02,
     schema_budget=0.0,
     rows=None,
@@ -46,12 +46,12 @@ def established(classes=3, noise=None, **changes):
     """Return the facts, the account that paid for them, and the engine that was asked."""
     request, account = dataclasses.replace(REQUEST, **changes), Account()
     engine = CountingEngine()
-    for item in count_items(request, classes).values():
-        account.agree(item)
+    for item in plan_counts(request, classes).values():
+        account.authorize(item)
     source = noise or FakeNoise(strength=0)
     buy = {
-        "class counts": lambda: measurement.class_counts(engine, classes, account, source),
-        "row count": lambda: measurement.row_count(engine, account, source),
+        "class counts": lambda: measurement.measure_class_counts(engine, classes, account, source),
+        "row count": lambda: measurement.measure_row_count(engine, account, source),
     }
-    bought = {name: buy[name]() for name in counts_to_buy(request, classes)}
+    bought = {name: buy[name]() for name in list_needed_counts(request, classes)}
     return establish_facts(request, bought), account, engine

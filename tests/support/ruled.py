@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Datetime, Float, Integer, Schema, Time
 from tabpe.schema.constraints import parser
-from tabpe.schema.constraints.parser import parsed
+from tabpe.schema.constraints.parser import parse_constraint
 
 COLUMNS = (
     Date("admission", "2020-01-01", "2020-12-31"),
@@ -82,42 +82,42 @@ def broken(rows, schema=SCHEMA):
         for rule in schema.rules
         if not rule.startswith("unique")
         for row in rows.to_pylist()
-        if holds(parsed(rule), row, schema) is False
+        if holds(parse_constraint(rule), row, schema) is False
     }
 
 
 def holds(node, row, schema):  # noqa: PLR0911
     """Whether a rule holds in a row: True, False or None."""
     match node:
-        case parser.Named(name):
+        case parser.ColumnReference(name):
             return row[name]
-        case parser.Not(part):
+        case parser.Negation(part):
             found = holds(part, row, schema)
             return None if found is None else not found
-        case parser.Every(parts):
+        case parser.Conjunction(parts):
             return _all([holds(part, row, schema) for part in parts])
-        case parser.Either(parts):
+        case parser.Disjunction(parts):
             return _any([holds(part, row, schema) for part in parts])
-        case parser.If(condition, then, otherwise):
+        case parser.IfThenElse(condition, then, otherwise):
             asked = holds(condition, row, schema)
             no = None if asked is None else not asked
             first = _any([no, holds(then, row, schema)])
             if otherwise is None:
                 return first
             return _all([first, _any([asked, holds(otherwise, row, schema)])])
-        case parser.Missing(column, negated):
+        case parser.IsNull(column, negated):
             return (row[column.name] is None) ^ negated
     return _atom(node, row, schema)
 
 
 def _atom(node, row, schema):
-    if isinstance(node, parser.Comparison):
+    if isinstance(node, parser.TermComparison):
         return _compared(node, row, schema)
     if any(row[column.name] is None for column in node.columns):
         return None
     met = any(
         all(
-            _compared(parser.Comparison("==", column, value), row, schema)
+            _compared(parser.TermComparison("==", column, value), row, schema)
             for column, value in zip(node.columns, option, strict=True)
         )
         for option in node.options
@@ -130,7 +130,11 @@ def _compared(node, row, schema):
     if left is None or right is None:
         return None
     column = next(
-        (schema[side.name] for side in (node.left, node.right) if isinstance(side, parser.Named)),
+        (
+            schema[side.name]
+            for side in (node.left, node.right)
+            if isinstance(side, parser.ColumnReference)
+        ),
         None,
     )
     if isinstance(column, Categorical) and isinstance(left, str) and node.sign not in ("==", "!="):
@@ -152,11 +156,11 @@ def _compared(node, row, schema):
 
 def _value(term, row):  # noqa: PLR0911
     match term:
-        case parser.Named(name):
+        case parser.ColumnReference(name):
             return _exact(row[name])
         case parser.Literal(value):
             return _exact(value)
-        case parser.Negative(inside):
+        case parser.UnaryMinus(inside):
             found = _value(inside, row)
             return None if found is None else -found
     left, right = _value(term.left, row), _value(term.right, row)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabpe.accounting import Account
-from tabpe.backends import LocalEngine, StreamEngine, Tables
+from tabpe.backends import LocalEngine, MarginalCounter, StreamEngine
 
 ANSWERS = {
     LocalEngine: ("row_count", "class_counts", "votes"),
     StreamEngine: ("row_count", "class_counts", "votes"),
-    Tables: ("row_count", "class_counts", "counts"),
+    MarginalCounter: ("row_count", "class_counts", "counts"),
 }
 
 

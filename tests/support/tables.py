@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Float, Schema
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 
 
 def view_of(schema, *tables):
     """Return the tables as views by one schema; a single one by itself."""
-    made = views(schema, [pa.table(table) for table in tables])
+    made = build_table_arrays(schema, [pa.table(table) for table in tables])
     return made if len(made) > 1 else made[0]
 
 

@@ -29,11 +29,11 @@ import pyarrow as pa
 
 from benchmarks.reproduce import ROOT
 from benchmarks.rivals.table import BINS, Cells, adult_in_cells
-from tabpe.baselines import AIM, MST, Baseline, Method
+from tabpe.baselines import AIM, MST, Baseline, SynthesisMethod
 from tabpe.evaluation.metrics.distances import total_variation
-from tabpe.evaluation.metrics.utility import utility
-from tabpe.evaluation.table_arrays import views
-from tabpe_lab.worker import machine, versions
+from tabpe.evaluation.metrics.utility import measure_utility
+from tabpe.evaluation.table_arrays import build_table_arrays
+from tabpe_lab.worker import collect_versions, describe_machine
 
 EPSILON, DELTA = 1.0, 2.9e-6  # about 1 / (n ln n)
 PACKAGE = "dpmm==0.1.9"
@@ -87,10 +87,10 @@ def _ours(
     seconds, worked = time.perf_counter() - start, time.process_time() - worked
     cells.codes(model.sample()).to_csv(out, index=False)
     times = {"seconds": round(seconds, 1), "cpu_seconds": round(worked, 1)}
-    return {**times, "inference": given.inference, "versions": versions()}
+    return {**times, "inference": given.inference, "versions": collect_versions()}
 
 
-def _method(name: str, given: argparse.Namespace) -> Method:
+def _method(name: str, given: argparse.Namespace) -> SynthesisMethod:
     if name == "mst":
         return MST(iterations=given.iterations, inference=given.inference)
     return AIM(
@@ -132,9 +132,9 @@ def _environment() -> Path:
 
 
 def _scores(cells: Cells, made: pa.Table) -> dict[str, Any]:
-    real, synthetic, test = views(cells.schema, [cells.train, made, cells.test])
+    real, synthetic, test = build_table_arrays(cells.schema, [cells.train, made, cells.test])
     errors = total_variation(real, synthetic, ORDERS, bins=BINS, subsets=None)
-    scored = utility(real, synthetic, test, rows=None)
+    scored = measure_utility(real, synthetic, test, rows=None)
     accuracy = {} if scored is None else {s.trained_on: s.scores["accuracy"] for s in scored.scores}
     return {
         "total_variation": {str(one.order): round(one.distance, 5) for one in errors},
@@ -159,7 +159,7 @@ def report(results: list[dict[str, Any]], given: argparse.Namespace) -> dict[str
             }
     return {
         "command": f"python -m benchmarks.rivals {' '.join(sys.argv[1:])}".strip(),
-        "machine": machine(),
+        "machine": describe_machine(),
         "data": "Adult, numbers at 16 quantiles",
         "epsilon": EPSILON,
         "delta": DELTA,

@@ -40,7 +40,7 @@ them; so case u repeats case a with independent uniform columns, the worst table
 
 - `tables`: the tables; `cases`: what is run on them
 - `rivals`: the other systems; `timing`: clocks, turns, one thread
-- `agreement`: who gives the right answer
+- `compute_agreement`: who gives the right answer
 - `stages`: the measurements of a case; `whole`: whole runs in processes of their own
 - `machine`, `targets`, `figures`: what it ran on, what was hoped for, the picture
 """

@@ -58,7 +58,7 @@ def _cells(loaded: Loaded, population: Population) -> int:
 def _reference(rows: Records, candidates: Records, weight: float) -> Winners:
     if not len(candidates):
         return np.empty(0, dtype=np.int64)
-    return NumpyIndex(candidates, weight).nearest(rows)[:, 0]
+    return NumpyIndex(candidates, weight).find_nearest(rows)[:, 0]
 
 
 def _equal(sample: Loaded, population: Population, right: Sequence[Winners]) -> bool:

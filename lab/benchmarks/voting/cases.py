@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.voting import tables
-from tabpe.accounting import BillItem, FakeNoise
-from tabpe.accounting.pld import gaussian_mu
-from tabpe.encoding import Encoder, Records, Space
+from tabpe.accounting import FakeNoise, Spend
+from tabpe.accounting.pld import solve_gaussian_mu
+from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.evolution import PRESETS, Evolution, apportion, evolve
-from tabpe.evolution.proposals import Level
-from tabpe.measurement import Measured
+from tabpe.evolution.proposals import UniformProposal
+from tabpe.measurement import NoisyCounts
 
 EPSILON = 1.0
 QUICK = 250
@@ -69,7 +69,7 @@ class Loaded:
     case: Case
     source: str
     rows: list[Records]
-    spaces: list[Space]
+    spaces: list[RecordSpace]
     sizes: list[int]
     sigma: float
 
@@ -121,12 +121,12 @@ def populations(loaded: Loaded, count: Callable[[Population], Votes]) -> list[Po
     asked: list[Population] = []
     noise = FakeNoise(seed=0)
 
-    def vote(population: Population, _: int) -> Measured:
+    def vote(population: Population, _: int) -> NoisyCounts:
         asked.append(population)
         noisy = [exact + noise.draw(len(exact), loaded.sigma) for exact in count(population)]
-        return Measured(noisy, BillItem("votes", loaded.sigma, times=1))
+        return NoisyCounts(noisy, Spend("votes", loaded.sigma, times=1))
 
-    evolve(Level(loaded.spaces), loaded.sizes, loaded.case.config, vote, seed=0)
+    evolve(UniformProposal(loaded.spaces), loaded.sizes, loaded.case.config, vote, seed=0)
     return asked
 
 
@@ -138,7 +138,7 @@ def stage_rounds(config: Evolution) -> dict[str, int]:
 
 def _sigma(rows: int, rounds: int) -> float:
     """Return the noise of a run, without the verification that a promise would need."""
-    return math.sqrt(rounds) / gaussian_mu(EPSILON, 1 / (rows * math.log(rows)))
+    return math.sqrt(rounds) / solve_gaussian_mu(EPSILON, 1 / (rows * math.log(rows)))
 
 
 ten_numbers = partial(tables.made_up, numbers=10)

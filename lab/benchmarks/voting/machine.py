@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tabpe_lab.worker import CPU, system_field, version_of
+from tabpe_lab.worker import CPU, find_version, read_system_field
 
 PACKAGES = ("tabpe", "numpy", "scipy", "pyarrow", "opendp", "faiss-cpu", "torch")
 FLAGS = ("sse4_2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512bw", "avx512vl", "avx512_vnni")
@@ -21,13 +21,13 @@ def describe() -> dict[str, Any]:
     from tabpe.backends import native
 
     return {
-        "cpu": system_field(CPU, "model name") or platform.processor() or platform.machine(),
+        "cpu": read_system_field(CPU, "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "flags": [flag for flag in FLAGS if flag in cpu_flags()],
         "load average at the start": [round(load, 2) for load in os.getloadavg()],
         "system": platform.platform(),
         "python": platform.python_version(),
-        "packages": {name: version_of(name) for name in PACKAGES},
+        "packages": {name: find_version(name) for name in PACKAGES},
         "native instruction sets": native.search.instruction_sets() if native.search else None,
         "BLAS": {
             Path(pool["filepath"]).name: pool.get("architecture")
@@ -40,4 +40,4 @@ def describe() -> dict[str, Any]:
 @cache
 def cpu_flags() -> frozenset[str]:
     """Return the instructions that the processor knows; none where the system does not tell."""
-    return frozenset(system_field(CPU, "flags").split())
+    return frozenset(read_system_field(CPU, "flags").split())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tabpe.cli.console import INTERRUPTED, check_free, reported, say
+from tabpe.cli.console import INTERRUPTED, check_free, print_line, report_errors
 from tabpe.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from tabpe_lab.exhibits import FigureEntry, TableEntry
     from tabpe_lab.experiment import Experiment
-    from tabpe_lab.grid import Run
-    from tabpe_lab.page import Standing
-    from tabpe_lab.records import Record
-    from tabpe_lab.runner import Outlook, Plan
+    from tabpe_lab.grid import ExperimentRun
+    from tabpe_lab.page import ExperimentStatus
+    from tabpe_lab.records import RunRecord
+    from tabpe_lab.runner import RunTimeEstimator, SuitePlan
 
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
 FOLDER = Path("lab/results")
 
 
-def table(
+def show_tables(
     file: ExperimentFile,
     variant: ShownVariant = None,
     form: Format = "terminal",
@@ -69,26 +69,26 @@ def table(
 
     A run that was not made yet, did not fit or failed is shown as such.
     """
-    with reported():
+    with report_errors():
         from rich.console import Console
 
         from tabpe._utils import validation
         from tabpe_lab import tables
-        from tabpe_lab.exhibits import tables_of
-        from tabpe_lab.tables import table_of
+        from tabpe_lab.exhibits import parse_tables
+        from tabpe_lab.tables import build_table
 
-        validation.one_of("format", form, tables.FORMATS)
-        for experiment, stands in _experiments(file, variant, results):
-            entries = tables_of(experiment.tables, where=experiment.name)
-            for entry in _chosen(entries, name, "tables"):
-                made = table_of(entry, stands.records, beside_paper=paper)
+        validation.check_one_of("format", form, tables.FORMATS)
+        for experiment, stands in _load_experiments(file, variant, results):
+            entries = parse_tables(experiment.tables, where=experiment.name)
+            for entry in _select_entries(entries, name, "tables"):
+                made = build_table(entry, stands.records, beside_paper=paper)
                 if form == "terminal":
-                    tables.show(made, Console())
+                    tables.print_table(made, Console())
                 else:
                     typer.echo(getattr(tables, form)(made))
 
 
-def figure(
+def draw_figures(
     file: ExperimentFile,
     variant: ShownVariant = None,
     output: Output = None,
@@ -100,22 +100,24 @@ def figure(
 
     Without --output they go to the folder 'figures' beside the results, over those of before.
     """
-    with reported():
-        from tabpe_lab.exhibits import NothingDoneError, figures_of
+    with report_errors():
+        from tabpe_lab.exhibits import NothingDoneError, parse_figures
         from tabpe_lab.figures import save_figure
-        from tabpe_lab.page import depths_of
+        from tabpe_lab.page import ensure_depths
 
         wanted = [
             (experiment, stands, entry)
-            for experiment, stands in _experiments(file, variant, results)
-            for entry in _chosen(figures_of(experiment.figures, where=experiment.name), name)
+            for experiment, stands in _load_experiments(file, variant, results)
+            for entry in _select_entries(
+                parse_figures(experiment.figures, where=experiment.name), name
+            )
         ]
-        paths = [_path(output, results, each, entry) for each, _, entry in wanted]
+        paths = [_build_figure_path(output, results, each, entry) for each, _, entry in wanted]
         if output is not None:
             _check_output(output, [entry.name for *_, entry in wanted])
             check_free(*paths, force=force, inputs=[file])
         for (experiment, stands, entry), path in zip(wanted, paths, strict=True):
-            depths = depths_of(experiment, entry, results)
+            depths = ensure_depths(experiment, entry, results)
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 save_figure(entry, stands.records, path, folder=results, depths=depths)
@@ -124,27 +126,29 @@ def figure(
                     raise
                 typer.echo(f"note: {experiment.name}: {error}", err=True)
             else:
-                say("wrote", str(path))
+                print_line("wrote", str(path))
 
 
-def _experiments(
+def _load_experiments(
     file: Path, variant: str | None, results: Path
-) -> Iterator[tuple[Experiment, Standing]]:
+) -> Iterator[tuple[Experiment, ExperimentStatus]]:
     from tabpe_lab.exhibits import read_suite
-    from tabpe_lab.page import standing
+    from tabpe_lab.page import load_status
 
     for experiment in read_suite(file, variant).experiments:
-        stands = standing(experiment, results)
-        if stands.others:
+        stands = load_status(experiment, results)
+        if stands.orphan_count:
             typer.echo(
-                f"note: {experiment.name}: left out {stands.others} of the records: the file does "
+                f"note: {experiment.name}: left out {stands.orphan_count} of the records: the file does "
                 f"not name their runs any more.",
                 err=True,
             )
         yield experiment, stands
 
 
-def _chosen(entries: Sequence[Entry], name: str | None, kind: str = "figures") -> Sequence[Entry]:
+def _select_entries(
+    entries: Sequence[Entry], name: str | None, kind: str = "figures"
+) -> Sequence[Entry]:
     if not entries:
         raise ParameterError(f"{kind}: the file asks for none; see lab/experiments/*.yaml for how.")
     if name is None:
@@ -156,7 +160,9 @@ def _chosen(entries: Sequence[Entry], name: str | None, kind: str = "figures") -
     return found
 
 
-def _path(output: Path | None, results: Path, experiment: Experiment, entry: FigureEntry) -> Path:
+def _build_figure_path(
+    output: Path | None, results: Path, experiment: Experiment, entry: FigureEntry
+) -> Path:
     if output is not None and output.suffix:
         return output
     folder = results / "figures" if output is None else output
@@ -172,7 +178,7 @@ def _check_output(output: Path, names: Sequence[str]) -> None:
 
 
 FAILED = 1
-BESIDE = 36  # what a bar shows beside the run that it is at
+PROGRESS_WIDTH = 36  # what a bar shows beside the run that it is at
 RESULTS = Path("lab/results")
 
 app = typer.Typer(
@@ -200,7 +206,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 
 
 @app.command("run")
-def run(
+def run_experiments(
     file: File,
     variant: Variant = None,
     folder: Folder = RESULTS,
@@ -218,46 +224,46 @@ def run(
 
     Exit codes: 0 all runs are done or did not fit, 1 a run failed, 2 wrong use or interrupted.
     """
-    with reported():
+    with report_errors():
         from tabpe_lab.exhibits import read_suite
-        from tabpe_lab.runner import plan_of
+        from tabpe_lab.runner import make_plan
 
-        plan = plan_of(read_suite(file, variant), folder, again=again, only=only or ())
+        plan = make_plan(read_suite(file, variant), folder, again=again, only=only or ())
         if listed:
-            _list(plan)
+            _list_runs(plan)
             return
-        made = _carried_out(plan, jobs, quiet=quiet)
+        made = _run_with_progress(plan, jobs, quiet=quiet)
         if parquet:
-            _export(plan)
+            _export_parquet(plan)
         if not quiet:
-            _summarise(plan, made)
+            _print_summary(plan, made)
         if any(record.status == "failed" for record in made):
             raise typer.Exit(FAILED)
 
 
-app.command("table")(table)
-app.command("figure")(figure)
+app.command("table")(show_tables)
+app.command("figure")(draw_figures)
 
 
-def _list(plan: Plan) -> None:
+def _list_runs(plan: SuitePlan) -> None:
     for each in plan.todo:
         typer.echo(str(each))
-    say("to do", f"{len(plan.todo)} of {len(plan.todo) + len(plan.known)} runs")
+    print_line("to do", f"{len(plan.todo)} of {len(plan.todo) + len(plan.known)} runs")
 
 
-def _carried_out(plan: Plan, jobs: int, *, quiet: bool) -> list[Record]:
-    from tabpe_lab.runner import Outlook, carry_out
+def _run_with_progress(plan: SuitePlan, jobs: int, *, quiet: bool) -> list[RunRecord]:
+    from tabpe_lab.runner import RunTimeEstimator, run_plan
 
-    outlook = Outlook(plan.todo, plan.known, jobs)
-    ended: list[Record] = []
+    outlook = RunTimeEstimator(plan.todo, plan.known, jobs)
+    ended: list[RunRecord] = []
     try:
-        with _shown(len(plan.todo), outlook, quiet=quiet) as (on_begin, on_end):
+        with _show_progress(len(plan.todo), outlook, quiet=quiet) as (on_begin, on_end):
 
-            def end(each: Run, record: Record) -> None:
+            def end(each: ExperimentRun, record: RunRecord) -> None:
                 ended.append(record)
                 on_end(each, record)
 
-            return carry_out(plan, jobs=jobs, on_begin=on_begin, on_end=end)
+            return run_plan(plan, jobs=jobs, on_begin=on_begin, on_end=end)
     except KeyboardInterrupt:
         typer.echo(
             f"error: interrupted; {len(ended)} of {len(plan.todo)} runs were made and are kept. "
@@ -267,14 +273,18 @@ def _carried_out(plan: Plan, jobs: int, *, quiet: bool) -> list[Record]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-Shown = tuple[Callable[["Run"], None], Callable[["Run", "Record"], None]]
+RunProgressBars = tuple[
+    Callable[["ExperimentRun"], None], Callable[["ExperimentRun", "RunRecord"], None]
+]
 
 
 @contextmanager
-def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
+def _show_progress(
+    total: int, outlook: RunTimeEstimator, *, quiet: bool
+) -> Iterator[RunProgressBars]:
     """Show each run as it ends; in a terminal also what is going on, and the time left."""
     if quiet or not sys.stderr.isatty():
-        yield _plainly(total, outlook, quiet=quiet)
+        yield _make_line_callbacks(total, outlook, quiet=quiet)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -284,10 +294,10 @@ def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
         """The time left, as it is now."""
 
         def render(self, task: Task) -> Text:  # noqa: ARG002
-            return Text(_left(outlook))
+            return Text(_format_time_left(outlook))
 
     console = Console(stderr=True, highlight=False)
-    room = max(20, console.width - BESIDE)
+    room = max(20, console.width - PROGRESS_WIDTH)
     with Progress(
         BarColumn(bar_width=10),
         TextColumn("{task.completed}/{task.total}"),
@@ -298,82 +308,82 @@ def _shown(total: int, outlook: Outlook, *, quiet: bool) -> Iterator[Shown]:
     ) as bar:
         task = bar.add_task("", total=total)
 
-        def begin(each: Run) -> None:
-            outlook.begin(each)
+        def begin(each: ExperimentRun) -> None:
+            outlook.begin_run(each)
             bar.update(task, description=shorten(str(each), room, placeholder=" .."))
 
-        def end(each: Run, record: Record) -> None:
-            outlook.end(each)
+        def end(each: ExperimentRun, record: RunRecord) -> None:
+            outlook.end_run(each)
             short = record.status == "done"  # a reason is shown whole
             how: OverflowMethod = "ellipsis" if short else "fold"
-            console.print(_line(each, record), markup=False, no_wrap=short, overflow=how)
+            console.print(_format_record(each, record), markup=False, no_wrap=short, overflow=how)
             bar.update(task, advance=1)
 
         yield begin, end
 
 
-def _plainly(total: int, outlook: Outlook, *, quiet: bool) -> Shown:
+def _make_line_callbacks(total: int, outlook: RunTimeEstimator, *, quiet: bool) -> RunProgressBars:
     """Return what prints a line for each run, with its number and the time left."""
     count = 0
 
-    def end(each: Run, record: Record) -> None:
+    def end(each: ExperimentRun, record: RunRecord) -> None:
         nonlocal count
         count += 1
-        outlook.end(each)
+        outlook.end_run(each)
         if not quiet:
-            left = f" ({_left(outlook)})" if count < total else ""
-            typer.echo(f"{count}/{total} {_line(each, record)}{left}", err=True)
+            left = f" ({_format_time_left(outlook)})" if count < total else ""
+            typer.echo(f"{count}/{total} {_format_record(each, record)}{left}", err=True)
 
-    return outlook.begin, end
-
-
-def _left(outlook: Outlook) -> str:
-    from tabpe_lab.runner import in_words
-
-    left = outlook.left
-    return "" if left is None else f"{in_words(left)} left"
+    return outlook.begin_run, end
 
 
-def _line(each: Run, record: Record) -> str:
-    from tabpe_lab.runner import in_words
+def _format_time_left(outlook: RunTimeEstimator) -> str:
+    from tabpe_lab.runner import format_duration
+
+    left = outlook.seconds_left
+    return "" if left is None else f"{format_duration(left)} left"
+
+
+def _format_record(each: ExperimentRun, record: RunRecord) -> str:
+    from tabpe_lab.runner import format_duration
 
     if record.status != "done":
         return f"{record.status}: {each}: {record.reason}"
-    took = "" if record.seconds is None else f" in {in_words(record.seconds)}"
+    took = "" if record.seconds is None else f" in {format_duration(record.seconds)}"
     metric = next(iter(record.metrics), None)
     told = "" if metric is None else f", {metric} {record.metrics[metric]:.3f}"
     return f"done{took}{told}: {each}"
 
 
-def _export(plan: Plan) -> None:
-    from tabpe_lab.records import read_records, results_path, to_parquet
+def _export_parquet(plan: SuitePlan) -> None:
+    from tabpe_lab.records import get_results_path, read_records, write_parquet
 
     for experiment in plan.suite.experiments:
-        path = results_path(experiment.name, experiment.variant, plan.folder)
+        path = get_results_path(experiment.name, experiment.variant, plan.folder)
         records = read_records(path)
         if records:
-            to_parquet(records, path.with_suffix(".parquet"))
+            write_parquet(records, path.with_suffix(".parquet"))
 
 
-def _summarise(plan: Plan, made: Sequence[Record]) -> None:
+def _print_summary(plan: SuitePlan, made: Sequence[RunRecord]) -> None:
     """Say what is done, what did not fit and what failed, with reasons."""
-    from tabpe_lab.records import results_path
+    from tabpe_lab.records import get_results_path
 
     every = [*plan.known, *made]
     before = f", {len(plan.known)} of them before" if plan.known else ""
-    say("ended", f"{len(every)} runs{before}")
-    say("done", str(sum(record.status == "done" for record in every)))
+    print_line("ended", f"{len(every)} runs{before}")
+    print_line("done", str(sum(record.status == "done" for record in every)))
     for status in ("did not fit", "failed"):
-        _say_reasons(status, [record for record in every if record.status == status])
+        _print_reasons(status, [record for record in every if record.status == status])
     for experiment in plan.suite.experiments:
-        path = results_path(experiment.name, experiment.variant, plan.folder)
-        say("results", str(path))
+        path = get_results_path(experiment.name, experiment.variant, plan.folder)
+        print_line("results", str(path))
 
 
-def _say_reasons(status: str, records: Sequence[Record]) -> None:
+def _print_reasons(status: str, records: Sequence[RunRecord]) -> None:
     if not records:
         return
-    say(status, str(len(records)))
+    print_line(status, str(len(records)))
     for (name, data, reason), count in Counter(
         (record.called, record.data, record.reason) for record in records
     ).items():

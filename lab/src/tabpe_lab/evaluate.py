@@ -23,12 +23,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.distances import KWay, total_variation, wasserstein
-from tabpe.evaluation.metrics.embedding import representation
-from tabpe.evaluation.metrics.predictors import answered, lacking, predicted, together
-from tabpe.evaluation.metrics.utility import scores_of
-from tabpe.evaluation.table_arrays import Examples, View, class_examples, examples, views
-from tabpe_lab.experiment import CNN, OVERLAP, UTILITY, Evaluation
+from tabpe.evaluation.metrics.distances import KWayDistance, total_variation, wasserstein
+from tabpe.evaluation.metrics.embedding import measure_representation
+from tabpe.evaluation.metrics.predictors import (
+    explain_unusable,
+    fit_and_predict,
+    predict_target,
+    run_together,
+)
+from tabpe.evaluation.metrics.utility import compute_scores
+from tabpe.evaluation.table_arrays import (
+    LabeledExamples,
+    TableArrays,
+    build_class_examples,
+    build_examples,
+    build_table_arrays,
+)
+from tabpe_lab.experiment import CNN, OVERLAP, UTILITY, EvaluationSettings
 from tabpe_lab.task import Task
 
 EPOCHS, BATCH, RATE = 60, 32, 2e-3
@@ -53,10 +64,10 @@ class SmallCNN:
         import torch
 
         self.classes_, codes = np.unique(target, return_inverse=True)
-        with torch.random.fork_rng(), _one_thread():
+        with torch.random.fork_rng(), _use_one_thread():
             torch.manual_seed(self.seed)
-            self._network = _network(self.side, len(self.classes_))
-            _train(self._network, self._pictures(features), torch.from_numpy(codes))
+            self._network = _build_network(self.side, len(self.classes_))
+            _train_network(self._network, self._shape_pictures(features), torch.from_numpy(codes))
         return self
 
     def predict_proba(self, features: NDArray[Any]) -> NDArray[np.float64]:
@@ -64,19 +75,21 @@ class SmallCNN:
         import torch
 
         self._network.eval()
-        with torch.no_grad(), _one_thread():
-            chances = torch.softmax(self._network(self._pictures(features)), dim=1)
+        with torch.no_grad(), _use_one_thread():
+            chances = torch.softmax(self._network(self._shape_pictures(features)), dim=1)
         return chances.numpy().astype(np.float64)
 
-    def _pictures(self, features: NDArray[Any]) -> Any:
+    def _shape_pictures(self, features: NDArray[Any]) -> Any:
         import torch
 
         shaped = np.asarray(features, dtype=np.float32).reshape(-1, 1, self.side, self.side)
         return torch.from_numpy(np.ascontiguousarray(shaped))
 
 
-def predicted_by_cnn(train: Examples, test: Examples, *, seed: int = 0) -> NDArray[np.float64]:
-    """Return a row of probabilities for each test row, as `predicted` does.
+def predict_with_cnn(
+    train: LabeledExamples, test: LabeledExamples, *, seed: int = 0
+) -> NDArray[np.float64]:
+    """Return a row of probabilities for each test row, as `predict_target` does.
 
     Raises:
         ParameterError: If rows are no square pictures, or the label is a number.
@@ -87,12 +100,12 @@ def predicted_by_cnn(train: Examples, test: Examples, *, seed: int = 0) -> NDArr
             f"learners='cnn': rows of {len(train.features)} features: expected square pictures and "
             f"classes."
         )
-    return answered(
+    return fit_and_predict(
         lambda _, __: SmallCNN(side, seed), train, test, random_state=seed, threads=None
     )
 
 
-def _network(side: int, classes: int) -> Any:
+def _build_network(side: int, classes: int) -> Any:
     from torch import nn
 
     first, second = CHANNELS
@@ -109,7 +122,7 @@ def _network(side: int, classes: int) -> Any:
     )
 
 
-def _train(network: Any, pictures: Any, truth: Any) -> None:
+def _train_network(network: Any, pictures: Any, labels: Any) -> None:
     import torch
 
     optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
@@ -122,14 +135,14 @@ def _train(network: Any, pictures: Any, truth: Any) -> None:
         for batch in order.split(BATCH):
             optimiser.zero_grad()
             answer = network(pictures[batch])
-            loss: Any = torch.nn.functional.cross_entropy(answer, truth[batch])
+            loss: Any = torch.nn.functional.cross_entropy(answer, labels[batch])
             loss.backward()
             optimiser.step()
             decay.step()
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _use_one_thread() -> Iterator[None]:
     """Use one thread: batches are so small that several wait for each other."""
     import torch
 
@@ -141,13 +154,13 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-NAMES = {"accuracy": "accuracy", "macro F1": "macro_f1", "AUC": "auc", "R2": "r2"}
-LEADING = ("accuracy", "R2")
+METRIC_NAMES = {"accuracy": "accuracy", "macro F1": "macro_f1", "AUC": "auc", "R2": "r2"}
+LEADING_METRICS = ("accuracy", "R2")
 _SEED = 0
 
 
 @dataclass(frozen=True)
-class Measures:
+class EvaluationScores:
     """What was found.
 
     Args:
@@ -159,9 +172,9 @@ class Measures:
     notes: dict[str, Any]
 
 
-def measured(
-    task: Task, synthetic: pa.Table, metrics: Sequence[str], evaluation: Evaluation
-) -> Measures:
+def evaluate_rows(
+    task: Task, synthetic: pa.Table, metrics: Sequence[str], evaluation: EvaluationSettings
+) -> EvaluationScores:
     """Return measures of synthetic rows.
 
     Args:
@@ -173,71 +186,85 @@ def measured(
     started = time.perf_counter()
     held_out = pa.concat_tables([task.validation, task.test], promote_options="default")
     tables = [task.train, task.validation, held_out, synthetic]
-    train, validation, both, made = views(task.schema, tables)
+    train, validation, both, made = build_table_arrays(task.schema, tables)
     found: dict[str, float] = {}
     notes: dict[str, Any] = {}
     if set(metrics) & set(UTILITY) and task.schema.label is not None:
-        scores, told = _utility(made, validation, both, evaluation)
+        scores, told = _score_utility(made, validation, both, evaluation)
         found |= {k: v for k, v in scores.items() if k.removeprefix("validation_") in metrics}
         notes |= told
-    for kind, measure in (("wd", _wasserstein), ("tv", _variation)):
+    for kind, measure in (("wd", _compute_wasserstein), ("tv", _compute_total_variation)):
         orders = [int(name.partition("-")[0]) for name in metrics if name.endswith(f"-{kind}")]
         if orders:
             far = measure(train, made, orders, evaluation)
             found |= {f"{each.order}-{kind}": each.distance for each in far}
-            notes[kind] = _sizes(far)
+            notes[kind] = _describe_sizes(far)
     if set(metrics) & set(OVERLAP):
-        overlap = representation(train, made, rows=evaluation.overlap_rows, random_state=_SEED)
+        overlap = measure_representation(
+            train, made, rows=evaluation.overlap_rows, random_state=_SEED
+        )
         found |= {name: getattr(overlap, name) for name in OVERLAP if name in metrics}
         notes["overlap"] = {"encoder": overlap.encoder, "rows": list(overlap.rows)}
     notes["seconds"] = round(time.perf_counter() - started, 3)
-    return Measures(found, notes)
+    return EvaluationScores(found, notes)
 
 
-def _utility(
-    made: View, validation: View, both: View, evaluation: Evaluation
+def _score_utility(
+    synthetic: TableArrays,
+    validation: TableArrays,
+    both: TableArrays,
+    evaluation: EvaluationSettings,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return the scores of the learner that is best on the validation rows."""
-    train = _labelled(made).sampled(evaluation.learner_rows, np.random.default_rng(_SEED))
-    held_out, first = _labelled(both), len(_labelled(validation))
+    train = _get_examples(synthetic).sample_rows(
+        evaluation.learner_rows, np.random.default_rng(_SEED)
+    )
+    held_out, first = _get_examples(both), len(_get_examples(validation))
     if not len(train):
         raise ParameterError("no synthetic row has a label: nothing can be learned from them.")
     chosen, told = held_out.take(np.arange(first)), held_out.take(np.arange(first, len(held_out)))
     names = evaluation.learners
-    answers = together([partial(_predicted, name, train, held_out) for name in names])
-    by_validation = [scores_of(answer[:first], chosen) if first else {} for answer in answers]
-    best = int(np.argmax([_leading(scores) for scores in by_validation]))
-    scores = scores_of(answers[best][first:], told)
-    found = {NAMES[name]: score for name, score in scores.items()}
-    found |= {f"validation_{NAMES[name]}": score for name, score in by_validation[best].items()}
+    answers = run_together([partial(_predict_labels, name, train, held_out) for name in names])
+    by_validation = [compute_scores(answer[:first], chosen) if first else {} for answer in answers]
+    best = int(np.argmax([_get_leading_score(scores) for scores in by_validation]))
+    scores = compute_scores(answers[best][first:], told)
+    found = {METRIC_NAMES[name]: score for name, score in scores.items()}
+    found |= {
+        f"validation_{METRIC_NAMES[name]}": score for name, score in by_validation[best].items()
+    }
     notes = {"learner": names[best], "learner_rows": len(train), "test_rows": len(told)}
     return found, notes
 
 
-def _labelled(view: View) -> Examples:
+def _get_examples(view: TableArrays) -> LabeledExamples:
     label = str(view.schema.label)
-    return class_examples(view, label) or examples(view, label)
+    return build_class_examples(view, label) or build_examples(view, label)
 
 
-def _predicted(name: str, train: Examples, test: Examples) -> NDArray[np.float64]:
+def _predict_labels(
+    name: str, train: LabeledExamples, test: LabeledExamples
+) -> NDArray[np.float64]:
     if name == CNN:
-        return predicted_by_cnn(train, test, seed=_SEED)
-    reason = lacking(name, train)
+        return predict_with_cnn(train, test, seed=_SEED)
+    reason = explain_unusable(name, train)
     if reason is not None:
         raise ParameterError(f"learners={name!r}: {reason}")
-    return predicted(name, train, test, random_state=_SEED)
+    return predict_target(name, train, test, random_state=_SEED)
 
 
-def _leading(scores: dict[str, float]) -> float:
-    return next((scores[name] for name in LEADING if name in scores), 0.0)
+def _get_leading_score(scores: dict[str, float]) -> float:
+    return next((scores[name] for name in LEADING_METRICS if name in scores), 0.0)
 
 
-def _wasserstein(
-    train: View, made: View, orders: Sequence[int], evaluation: Evaluation
-) -> tuple[KWay, ...]:
+def _compute_wasserstein(
+    train: TableArrays,
+    synthetic: TableArrays,
+    orders: Sequence[int],
+    evaluation: EvaluationSettings,
+) -> tuple[KWayDistance, ...]:
     return wasserstein(
         train,
-        made,
+        synthetic,
         orders,
         rows=evaluation.rows,
         subsets=evaluation.subsets,
@@ -245,13 +272,16 @@ def _wasserstein(
     )
 
 
-def _variation(
-    train: View, made: View, orders: Sequence[int], evaluation: Evaluation
-) -> tuple[KWay, ...]:
-    return total_variation(train, made, orders, subsets=evaluation.subsets, random_state=_SEED)
+def _compute_total_variation(
+    train: TableArrays,
+    synthetic: TableArrays,
+    orders: Sequence[int],
+    evaluation: EvaluationSettings,
+) -> tuple[KWayDistance, ...]:
+    return total_variation(train, synthetic, orders, subsets=evaluation.subsets, random_state=_SEED)
 
 
-def _sizes(found: Sequence[KWay]) -> dict[str, Any]:
+def _describe_sizes(found: Sequence[KWayDistance]) -> dict[str, Any]:
     return {
         "rows": list(found[0].rows) if found else [],
         "subsets": {str(each.order): each.measured for each in found},

@@ -32,8 +32,8 @@ from typing import Any, Literal, TypeVar
 from tabpe._utils import serialization, validation
 from tabpe._utils.files import open_regular
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean, shown
-from tabpe_lab.experiment import OTHERS, Evaluation, Experiment, Limits, Suite
-from tabpe_lab.records import Record
+from tabpe_lab.experiment import OTHERS, EvaluationSettings, Experiment, ExperimentSuite, RunLimits
+from tabpe_lab.records import RunRecord
 
 REAL = "real"
 PLAIN = ("data", "case", "method", "epsilon", "rows", "seed", "round")
@@ -94,17 +94,17 @@ def check_field(name: str) -> str:
     raise ParameterError(f"{name!r}: no field of a run: {did_you_mean(name, known)}")
 
 
-def value_of(record: Record, field: str) -> Any:
+def get_field_value(record: RunRecord, field: str) -> Any:
     """Return the value of a field; None if the record has none.
 
     Example:
-        >>> record = Record("a", "full", "0f", "xor", "aim", "aim", 0, "seed", "done",
+        >>> record = RunRecord("a", "full", "0f", "xor", "aim", "aim", 0, "seed", "done",
         ...                 settings={"degree": 3})
-        >>> value_of(record, "settings.degree"), value_of(record, "data")
+        >>> get_field_value(record, "settings.degree"), get_field_value(record, "data")
         (3, 'xor')
     """
     if field == "case":
-        return case_of(record.data, record.data_options)
+        return format_case(record.data, record.data_options)
     head, _, key = field.partition(".")
     if key:
         found: dict[str, Any] = getattr(record, head)
@@ -112,24 +112,24 @@ def value_of(record: Record, field: str) -> Any:
     return getattr(record, "called" if field == "method" else field)
 
 
-def case_of(data: str, options: Mapping[str, Any]) -> str:
+def format_case(data: str, options: Mapping[str, Any]) -> str:
     """Return what people call a data set with its options.
 
     Example:
-        >>> case_of("xor", {"features": 3, "train_rows": 4000}), case_of("adult", {})
+        >>> format_case("xor", {"features": 3, "train_rows": 4000}), format_case("adult", {})
         ('XOR, 3 features', 'Adult')
     """
     told = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
-    return ", ".join([label_of("data", data), *told])
+    return ", ".join([format_label("data", data), *told])
 
 
-def label_of(field: str, value: Any) -> str:
+def format_label(field: str, value: Any) -> str:
     """Return what people call a value of a field.
 
     Example:
-        >>> label_of("data", "artificial-characters"), label_of("method", "aim")
+        >>> format_label("data", "artificial-characters"), format_label("method", "aim")
         ('Artificial Characters', 'AIM')
-        >>> label_of("settings.n_samples", 10000), label_of("settings.gamma", 0.2)
+        >>> format_label("settings.n_samples", 10000), format_label("settings.gamma", 0.2)
         ('10,000', '0.2')
     """
     if field == "data":
@@ -143,14 +143,14 @@ def label_of(field: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def labels_of(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
+def format_labels(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
     """Return what people call the values of several fields.
 
     Example:
-        >>> labels_of(("adult", "aim"), ("data", "method"))
+        >>> format_labels(("adult", "aim"), ("data", "method"))
         ('Adult', 'AIM')
     """
-    return tuple(label_of(name, value) for name, value in zip(fields, key, strict=True))
+    return tuple(format_label(name, value) for name, value in zip(fields, key, strict=True))
 
 
 def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
@@ -163,22 +163,22 @@ def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
     return any(name == "method" and value == REAL for name, value in zip(fields, key, strict=True))
 
 
-def title_of(field: str) -> str:
+def get_title(field: str) -> str:
     """Return what people call a field.
 
     Example:
-        >>> title_of("settings.rounds"), title_of("epsilon")
+        >>> get_title("settings.rounds"), get_title("epsilon")
         ('rounds T', 'epsilon')
     """
     name = field.rpartition(".")[2]
     return SETTINGS.get(name, name.replace("_", " "))
 
 
-def ordered(values: Iterable[Any]) -> list[Any]:
+def sort_distinct(values: Iterable[Any]) -> list[Any]:
     """Return distinct values: numbers by size, anything else as it came first.
 
     Example:
-        >>> ordered([3, 1, 3]), ordered(["b", "a"])
+        >>> sort_distinct([3, 1, 3]), sort_distinct(["b", "a"])
         ([1, 3], ['b', 'a'])
     """
     distinct = list(dict.fromkeys(values))
@@ -193,11 +193,11 @@ _VALIDATION = "validation_"
 
 
 @dataclass(frozen=True)
-class Measure:
+class DisplayMetric:
     """How a number of a record is shown.
 
     Args:
-        name: Its key in `Record.metrics`, or a field of a record such as `seconds`.
+        name: Its key in `RunRecord.metrics`, or a field of a record such as `seconds`.
         title: What people call it.
         better: Which way is better.
         percent: Whether a share is shown in per cent.
@@ -205,7 +205,7 @@ class Measure:
         unit: What the number counts, if that is to be said on an axis.
 
     Example:
-        >>> measure("accuracy").written(0.4938), measure("5-wd").written(0.1581)
+        >>> find_metric("accuracy").format_value(0.4938), find_metric("5-wd").format_value(0.1581)
         ('49.38', '0.158')
     """
 
@@ -226,11 +226,11 @@ class Measure:
         """Which way is better, as a sign."""
         return {"higher": "↑", "lower": "↓", "neither": ""}[self.better]
 
-    def written(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         """Return a value as it is shown, without its unit."""
         return f"{self.scale * value:.{self.decimals}f}"
 
-    def of(self, record: Record) -> float | None:
+    def read_value(self, record: RunRecord) -> float | None:
         """Return the value of a record; None if it has none."""
         found = record.metrics.get(self.name)
         if found is None and self.name in _FIELDS:
@@ -238,32 +238,32 @@ class Measure:
         return None if found is None else float(found)
 
 
-def measure(name: str) -> Measure:
+def find_metric(name: str) -> DisplayMetric:
     """Return the measure of that name.
 
     Raises:
         ParameterError: If there is none.
 
     Example:
-        >>> measure("2-wd").title, measure("validation_accuracy").title
+        >>> find_metric("2-wd").title, find_metric("validation_accuracy").title
         ('2-WD', 'Validation accuracy')
-        >>> measure("acuracy")
+        >>> find_metric("acuracy")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: 'acuracy': no measure: did you mean 'accuracy'?
     """
     plain = name.removeprefix(_VALIDATION)
     if plain in _SHARES:
-        title = _SHARES[plain] if plain == name else _validation(_SHARES[plain])
-        return Measure(name, title, "higher", percent=True, decimals=2)
+        title = _SHARES[plain] if plain == name else _format_validation_title(_SHARES[plain])
+        return DisplayMetric(name, title, "higher", percent=True, decimals=2)
     if match := _KWAY_PARTS.match(name):
-        return Measure(name, f"{match[1]}-{match[2].upper()}", "lower")
+        return DisplayMetric(name, f"{match[1]}-{match[2].upper()}", "lower")
     if name in _FIELDS:
         return _FIELDS[name]
     known = (*_SHARES, "1-wd", "2-tv", *_FIELDS, "validation_accuracy")
     raise ParameterError(f"{name!r}: no measure: {did_you_mean(name, known)}")
 
 
-def _validation(title: str) -> str:
+def _format_validation_title(title: str) -> str:
     return f"Validation {title if title.isupper() else title[0].lower() + title[1:]}"
 
 
@@ -278,11 +278,11 @@ _SHARES = {
     "coverage": "Coverage",
 }
 _FIELDS = {
-    "seconds": Measure("seconds", "Time", "lower", decimals=1, unit="s"),
-    "peak_megabytes": Measure("peak_megabytes", "Memory", "lower", decimals=0, unit="MB"),
-    "synthetic_rows": Measure("synthetic_rows", "Synthetic rows", "neither", decimals=0),
-    "rows": Measure("rows", "Rows", "neither", decimals=0),
-    "certified_epsilon": Measure("certified_epsilon", "Certified epsilon", "neither"),
+    "seconds": DisplayMetric("seconds", "Time", "lower", decimals=1, unit="s"),
+    "peak_megabytes": DisplayMetric("peak_megabytes", "Memory", "lower", decimals=0, unit="MB"),
+    "synthetic_rows": DisplayMetric("synthetic_rows", "Synthetic rows", "neither", decimals=0),
+    "rows": DisplayMetric("rows", "Rows", "neither", decimals=0),
+    "certified_epsilon": DisplayMetric("certified_epsilon", "Certified epsilon", "neither"),
 }
 
 
@@ -334,7 +334,7 @@ class TableEntry:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        _check_each("metrics", self.metrics, measure, some=True)
+        _check_each("metrics", self.metrics, find_metric, some=True)
         _check_each("rows", self.rows, check_field, some=True)
         _check_each("where", tuple(self.where), check_field)
         if self.against and self.rows[-1] != "method":
@@ -354,9 +354,9 @@ class FigureEntry:
         name: Its name in the experiment.
         title: What it shows, in a line.
         kind: `lines`, `bars`, `scatter` (a marker for each setting), `search` (a line through each
-            setting and its result), `ranking` (how settings rank at each x), `schedules` (mutation
-            rates by round), `progress` (measures of single rounds), `rounds` (rows of single
-            rounds), `images` (rows as pictures), `order` (accuracy by depth of trees).
+            setting and its result), `plot_ranking` (how settings rank at each x), `plot_schedules`
+            (mutation rates by round), `progress` (measures of single rounds), `rounds` (rows of
+            single rounds), `plot_images` (rows as pictures), `order` (accuracy by depth of trees).
         x: The field or measure on the horizontal axis.
         y: Measures on the vertical axis; a panel for each.
         by: The field whose values are series.
@@ -381,58 +381,62 @@ class FigureEntry:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        validation.one_of("kind", self.kind, list(NEEDS))
+        validation.check_one_of("kind", self.kind, list(NEEDS))
         for key in NEEDS[self.kind]:
             if not getattr(self, key):
                 raise ParameterError(f"{key}: missing: a figure of kind {self.kind!r} needs it.")
-        _check_each("y", self.y, measure)
+        _check_each("y", self.y, find_metric)
         _check_each("axes", self.axes, check_field)
         _check_each("where", tuple(self.where), check_field)
         for key in ("by", "panel"):
             _check_each(key, (getattr(self, key) or "data",), check_field)
         if self.x:
-            _check_each("x", (self.x,), measure if self.kind == "scatter" else check_field)
+            _check_each("x", (self.x,), find_metric if self.kind == "scatter" else check_field)
         for axis in self.log:
-            validation.one_of("log", axis, AXES)
+            validation.check_one_of("log", axis, AXES)
 
 
-def tables_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[TableEntry, ...]:
+def parse_tables(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[TableEntry, ...]:
     """Return the tables that an experiment names.
 
     Raises:
         ParameterError: If an entry is no table; names the entry and the key.
 
     Example:
-        >>> tables_of([{"name": "a", "title": "A", "metrics": ["acc"]}], where="a.yaml")
+        >>> parse_tables([{"name": "a", "title": "A", "metrics": ["acc"]}], where="a.yaml")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: a.yaml: tables[0]: metrics: 'acc': no measure: did you mean...
     """
-    return _entries(TableEntry, entries, f"{where}: tables")
+    return _parse_entries(TableEntry, entries, f"{where}: tables")
 
 
-def figures_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[FigureEntry, ...]:
+def parse_figures(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[FigureEntry, ...]:
     """Return the figures that an experiment names.
 
     Raises:
         ParameterError: If an entry is no figure; names the entry and the key.
     """
-    return _entries(FigureEntry, entries, f"{where}: figures")
+    return _parse_entries(FigureEntry, entries, f"{where}: figures")
 
 
-def keep_records(records: Iterable[Record], where: Mapping[str, Any]) -> list[Record]:
+def keep_records(records: Iterable[RunRecord], where: Mapping[str, Any]) -> list[RunRecord]:
     """Return the records whose fields have the wanted values; real rows have every budget."""
-    return [record for record in records if all(_fits(record, *pair) for pair in where.items())]
+    return [
+        record for record in records if all(_matches_field(record, *pair) for pair in where.items())
+    ]
 
 
-def _fits(record: Record, name: str, wanted: Any) -> bool:
-    value = value_of(record, name)
+def _matches_field(record: RunRecord, name: str, wanted: Any) -> bool:
+    value = get_field_value(record, name)
     if name == "epsilon" and value is None:
         return True
     return value in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
 
 
-def _entries(kind: type[T], entries: Sequence[Mapping[str, Any]], where: str) -> tuple[T, ...]:
-    found = tuple(_entry(kind, entry, f"{where}[{n}]") for n, entry in enumerate(entries))
+def _parse_entries(
+    kind: type[T], entries: Sequence[Mapping[str, Any]], where: str
+) -> tuple[T, ...]:
+    found = tuple(_parse_entry(kind, entry, f"{where}[{n}]") for n, entry in enumerate(entries))
     names = [entry.name for entry in found]
     for name in names:
         if names.count(name) > 1:
@@ -440,14 +444,14 @@ def _entries(kind: type[T], entries: Sequence[Mapping[str, Any]], where: str) ->
     return found
 
 
-def _entry(kind: type[T], plain: Mapping[str, Any], where: str) -> T:
+def _parse_entry(kind: type[T], plain: Mapping[str, Any], where: str) -> T:
     known = tuple(kind.__dataclass_fields__)
     for key in plain:
         if key not in known:
             hint = did_you_mean(str(key), known)
             raise ParameterError(f"{where}: unknown key {shown(key)}: {hint}")
     try:
-        return serialization.read(kind, plain, where=where)
+        return serialization.read_dataclass(kind, plain, where=where)
     except ArchiveError as error:
         raise ParameterError(str(error)) from None
 
@@ -470,11 +474,11 @@ def _check_each(
 
 
 Item = TypeVar("Item")
-LARGEST = 2**20
+MAX_FILE_BYTES = 2**20
 _KEYS = tuple(name for name in Experiment.__dataclass_fields__ if name != "variant")
 
 
-def read_suite(path: Path, variant: str | None = None) -> Suite:
+def read_suite(path: Path, variant: str | None = None) -> ExperimentSuite:
     """Return the experiments that a file names: its own, or those of the files it includes.
 
     Args:
@@ -484,21 +488,21 @@ def read_suite(path: Path, variant: str | None = None) -> Suite:
     Raises:
         ParameterError: If a file can not be read; names the file and the key.
     """
-    plain = _mapping(path)
+    plain = _read_mapping(path)
     if "include" not in plain:
-        experiment = experiment_of(plain, variant or "full", where=str(path))
-        return Suite(experiment.name, (experiment,))
-    _refuse_unknown(str(path), plain, ("name", "title", "include", "variant"))
-    named = _read(_Include, plain, str(path))
+        experiment = parse_experiment(plain, variant or "full", where=str(path))
+        return ExperimentSuite(experiment.name, (experiment,))
+    _check_keys(str(path), plain, ("name", "title", "include", "variant"))
+    named = _read_dataclass(_SuiteFile, plain, str(path))
     chosen = variant or named.variant
     files = [path.parent / file for file in named.include]
-    return Suite(
+    return ExperimentSuite(
         named.name,
-        tuple(experiment_of(_mapping(file), chosen, where=str(file)) for file in files),
+        tuple(parse_experiment(_read_mapping(file), chosen, where=str(file)) for file in files),
     )
 
 
-def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Experiment:
+def parse_experiment(plain: Mapping[str, Any], variant: str, *, where: str) -> Experiment:
     """Return the experiment that plain values stand for.
 
     Args:
@@ -509,14 +513,14 @@ def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Expe
     Example:
         >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "methods": ["real"],
         ...          "metrics": ["accuracy"], "variants": {"quick": {"seeds": 1}}}
-        >>> experiment_of(plain, "quick", where="a.yaml").seeds
+        >>> parse_experiment(plain, "quick", where="a.yaml").seeds
         (0,)
-        >>> experiment_of(plain | {"epsilon": 1}, "quick", where="a.yaml")
+        >>> parse_experiment(plain | {"epsilon": 1}, "quick", where="a.yaml")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: a.yaml: unknown key 'epsilon': did you mean 'epsilons'?
     """
-    _refuse_unknown(where, plain, (*_KEYS, "variants"))
-    variants = _variants(plain, where)
+    _check_keys(where, plain, (*_KEYS, "variants"))
+    variants = _read_variants(plain, where)
     if variant not in variants:
         hint = did_you_mean(variant, variants)
         raise ParameterError(f"{where}: variants: there is none named {variant!r}: {hint}")
@@ -531,15 +535,15 @@ def experiment_of(plain: Mapping[str, Any], variant: str, *, where: str) -> Expe
     seeds = merged.get("seeds")
     if type(seeds) is int:
         merged["seeds"] = list(range(seeds))
-    for key, kind in (("limits", Limits), ("evaluate", Evaluation)):
+    for key, kind in (("limits", RunLimits), ("evaluate", EvaluationSettings)):
         if isinstance(merged.get(key), Mapping):
-            _refuse_unknown(f"{where}: {key}", merged[key], tuple(kind.__dataclass_fields__))
-    experiment = _read(Experiment, merged, where)
-    _check_choices(experiment, _names([plain, *variants.values()], where), where)
+            _check_keys(f"{where}: {key}", merged[key], tuple(kind.__dataclass_fields__))
+    experiment = _read_dataclass(Experiment, merged, where)
+    _check_choices(experiment, _list_data_names([plain, *variants.values()], where), where)
     return experiment
 
 
-def _variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+def _read_variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
     """Return what each variant replaces."""
     given = plain.get("variants") or {"full": {}}
     if not isinstance(given, Mapping):
@@ -548,14 +552,14 @@ def _variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, An
     for name, changes in found.items():
         if not isinstance(changes, Mapping):
             raise ParameterError(f"{where}: variants.{name}={shown(changes)}: expected a mapping.")
-        _refuse_unknown(f"{where}: variants.{name}", changes, _KEYS)
+        _check_keys(f"{where}: variants.{name}", changes, _KEYS)
     return found
 
 
-def _names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
+def _list_data_names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
     """Return the data of all variants: what is meant for one is no mistake in another."""
     entries = [entry for part in parts for entry in part.get("data", ())]
-    return sorted({_named(entry, f"{where}: data")[0] for entry in entries})
+    return sorted({_split_name(entry, f"{where}: data")[0] for entry in entries})
 
 
 def _check_choices(experiment: Experiment, data: Sequence[str], where: str) -> None:
@@ -576,21 +580,21 @@ def _check_data(names: Iterable[Any], data: Sequence[str], where: str) -> None:
             raise ParameterError(f"{where}: there is no data {shown(name)}: {hint}")
 
 
-def _data_entry(entry: Any, where: str) -> dict[str, Any]:
-    name, options = _named(entry, where)
+def _parse_data_entry(entry: Any, where: str) -> dict[str, Any]:
+    name, options = _split_name(entry, where)
     return {"name": name, "options": options}
 
 
-def _method_entry(entry: Any, where: str) -> dict[str, Any]:
-    name, settings = _named(entry, where)
+def _parse_method_entry(entry: Any, where: str) -> dict[str, Any]:
+    name, settings = _split_name(entry, where)
     called, on = settings.pop("as", None), settings.pop("on", None)
     return {"name": name, "settings": settings, "called": called, "on": on}
 
 
-_ENTRIES = {"data": _data_entry, "methods": _method_entry}
+_ENTRIES = {"data": _parse_data_entry, "methods": _parse_method_entry}
 
 
-def _named(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
+def _split_name(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
     """Return the name and the settings of an entry: a name, or one name with a mapping."""
     if isinstance(entry, str):
         return entry, {}
@@ -602,33 +606,33 @@ def _named(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class _Include:
+class _SuiteFile:
     name: str
     include: tuple[str, ...]
     variant: str = "full"
 
 
-def _read(kind: type[Item], plain: Mapping[str, Any], where: str) -> Item:
+def _read_dataclass(kind: type[Item], plain: Mapping[str, Any], where: str) -> Item:
     try:
-        return serialization.read(kind, plain, where="")
+        return serialization.read_dataclass(kind, plain, where="")
     except ArchiveError as error:
         raise ParameterError(f"{where}: {str(error).lstrip('.: ')}") from None
 
 
-def _refuse_unknown(where: str, given: Mapping[Any, Any], known: tuple[str, ...]) -> None:
+def _check_keys(where: str, given: Mapping[Any, Any], known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
             hint = did_you_mean(str(key), known)
             raise ParameterError(f"{where}: unknown key {shown(key)}: {hint}")
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def _read_mapping(path: Path) -> dict[str, Any]:
     from tabpe._utils import yaml12
 
     with open_regular(path, ParameterError) as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ParameterError(f"{path}: larger than {LARGEST:,} bytes: not an experiment.")
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes: not an experiment.")
     try:
         plain = yaml12.load(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

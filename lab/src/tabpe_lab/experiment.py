@@ -13,8 +13,8 @@
 
 In options and settings a list is a grid over its entries. Text such as `features + 1` in a setting
 follows an option of the data. A mapping in a setting chooses by the
-data; where it names neither the data nor `others`, the setting is left as it is. A variant replaces
-whole keys. `tabpe_lab.exhibits` reads such files.
+data; where it names neither the data nor `orphan_count`, the setting is left as it is. A variant
+replaces whole keys. `tabpe_lab.exhibits` reads such files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAME = re.compile(f"^({_WORD}/)?{_WORD}$")
 
 
 @dataclass(frozen=True)
-class Data:
+class DataEntry:
     """A data set of the grid.
 
     Args:
@@ -54,7 +54,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodEntry:
     """A method of the grid.
 
     Args:
@@ -71,7 +71,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """What a run may take of the machine before it is said not to fit.
 
     Args:
@@ -83,12 +83,12 @@ class Limits:
     gigabytes: float = 8.0
 
     def __post_init__(self) -> None:
-        validation.real("seconds", self.seconds, above=0)
-        validation.real("gigabytes", self.gigabytes, above=0)
+        validation.check_real("seconds", self.seconds, above=0)
+        validation.check_real("gigabytes", self.gigabytes, above=0)
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationSettings:
     """How synthetic rows are measured; the same for all methods of an experiment.
 
     Args:
@@ -110,11 +110,11 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         for name in ("learner_rows", "rows", "subsets", "overlap_rows", "kept_rows"):
-            validation.whole(name, getattr(self, name), least=1)
+            validation.check_integer(name, getattr(self, name), least=1)
         if not self.learners:
             raise ParameterError("learners=(): expected at least one.")
         for name in self.learners:
-            validation.one_of("learners", name, [*learner_names(), CNN])
+            validation.check_one_of("learners", name, [*learner_names(), CNN])
 
 
 @dataclass(frozen=True)
@@ -147,16 +147,16 @@ class Experiment:
     name: str
     variant: str
     title: str
-    data: tuple[Data, ...]
-    methods: tuple[Method, ...]
+    data: tuple[DataEntry, ...]
+    methods: tuple[MethodEntry, ...]
     metrics: tuple[str, ...]
     paper: str = ""
     epsilons: tuple[float, ...] = (1.0,)
     delta: float | None = None
     seeds: tuple[int, ...] = (0, 1, 2)
     split: Literal["authors", "seed"] | dict[str, Any] = "authors"
-    limits: Limits = field(default_factory=Limits)
-    evaluate: Evaluation = field(default_factory=Evaluation)
+    limits: RunLimits = field(default_factory=RunLimits)
+    evaluate: EvaluationSettings = field(default_factory=EvaluationSettings)
     keep: tuple[str, ...] = ()
     rounds_kept: tuple[int, ...] = ()
     tables: tuple[dict[str, Any], ...] = ()
@@ -172,24 +172,24 @@ class Experiment:
             if not getattr(self, name):
                 raise ParameterError(f"{name}: empty: expected at least one.")
         for epsilon in self.epsilons:
-            validation.real("epsilons", epsilon, above=0)
+            validation.check_real("epsilons", epsilon, above=0)
         for seed in self.seeds:
-            validation.whole("seeds", seed, least=0)
+            validation.check_integer("seeds", seed, least=0)
         for data in self.data:
-            validation.one_of("split", self.split_of(data.name), SPLITS)
-        validation.optional(validation.real, "delta", self.delta, above=0, below=1)
+            validation.check_one_of("split", self.get_split(data.name), SPLITS)
+        validation.check_optional(validation.check_real, "delta", self.delta, above=0, below=1)
         for metric in self.metrics:
             check_metric(metric)
         for kept in self.keep:
-            validation.one_of("keep", kept, KEPT)
+            validation.check_one_of("keep", kept, KEPT)
 
-    def split_of(self, data: str) -> Any:
+    def get_split(self, data: str) -> Any:
         """Return how a data set is split."""
-        return chosen(self.split, data) or SPLITS[0]
+        return select_by_data(self.split, data) or SPLITS[0]
 
 
 @dataclass(frozen=True)
-class Suite:
+class ExperimentSuite:
     """Experiments to be run together.
 
     Args:
@@ -201,11 +201,11 @@ class Suite:
     experiments: tuple[Experiment, ...]
 
 
-def chosen(value: Any, data: str) -> Any:
+def select_by_data(value: Any, data: str) -> Any:
     """Return what a mapping by the name of the data says; any other value as it is.
 
     Example:
-        >>> chosen({"adult": 2000, "others": 0.1}, "bank"), chosen(5, "bank"), chosen({}, "bank")
+        >>> select_by_data({"adult": 2000, "others": 0.1}, "bank"), select_by_data(5, "bank"), select_by_data({}, "bank")
         (0.1, 5, None)
     """
     return value.get(data, value.get(OTHERS)) if isinstance(value, Mapping) else value
@@ -223,4 +223,4 @@ def check_metric(name: str) -> str:
     """
     if _KWAY.match(name):
         return name
-    return validation.one_of("metrics", name, [*UTILITY, "1-wd", "2-tv", *OVERLAP])
+    return validation.check_one_of("metrics", name, [*UTILITY, "1-wd", "2-tv", *OVERLAP])

@@ -32,23 +32,23 @@ from numpy.typing import NDArray
 from tabpe._utils import files, serialization
 from tabpe.errors import ArchiveError, OutputError, ParameterError, TabpeError
 from tabpe.evolution import Evolution
-from tabpe.evolution.private_evolution import mutation_rate
+from tabpe.evolution.private_evolution import compute_mutation_rate
 from tabpe_lab.exhibits import (
     METHODS,
     REAL,
+    DisplayMetric,
     FigureEntry,
-    Measure,
     NothingDoneError,
+    find_metric,
+    format_label,
+    get_field_value,
+    get_title,
     keep_records,
-    label_of,
-    measure,
-    ordered,
-    title_of,
-    value_of,
+    sort_distinct,
 )
-from tabpe_lab.methods import evolution_only, strategy_in
-from tabpe_lab.records import FOLDER, Record, extra_path
-from tabpe_lab.summary import DONE, Spread, grouped, summaries, summary_of
+from tabpe_lab.methods import parse_strategy, require_evolution
+from tabpe_lab.records import FOLDER, RunRecord, get_extra_path
+from tabpe_lab.summary import DONE, SeedStatistics, group_records, summarize_groups, summarize_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 PANEL = (2.35, 1.9)
 SMALLEST_WIDTH = 3.4
 DECADE = 10.0
-ROOM_OF_A_LABEL = 0.11  # of the width of a panel
+LABEL_WIDTH = 0.11  # of the width of a panel
 INK, SOFT, GRID = "#1f2933", "#52606d", "#e1e5ea"
 SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -89,7 +89,7 @@ SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """How a series is drawn."""
 
     colour: str
@@ -109,19 +109,19 @@ class Look:
 
 
 _METHODS = {
-    REAL: Look("#1f2933", "", "--", 1),
-    "tabpe": Look("#d55e00", "o", "-", 4),
-    "aim": Look("#0072b2", "s", "-", 3),
-    "mst": Look("#56b4e9", "D", "-"),
-    "privmrf": Look("#009e73", "^", "-"),
-    "privgsd": Look("#cc79a7", "v", "-"),
-    "rap++": Look("#e69f00", "P", "-"),
-    "gem": Look("#882255", "X", "-"),
-    "privsyn": Look("#7f7f7f", "<", "-."),
-    "independent": Look("#b0b0b0", ".", ":"),
+    REAL: SeriesStyle("#1f2933", "", "--", 1),
+    "tabpe": SeriesStyle("#d55e00", "o", "-", 4),
+    "aim": SeriesStyle("#0072b2", "s", "-", 3),
+    "mst": SeriesStyle("#56b4e9", "D", "-"),
+    "privmrf": SeriesStyle("#009e73", "^", "-"),
+    "privgsd": SeriesStyle("#cc79a7", "v", "-"),
+    "rap++": SeriesStyle("#e69f00", "P", "-"),
+    "gem": SeriesStyle("#882255", "X", "-"),
+    "privsyn": SeriesStyle("#7f7f7f", "<", "-."),
+    "independent": SeriesStyle("#b0b0b0", ".", ":"),
 }
 _OTHERS = tuple(
-    Look(colour, marker)
+    SeriesStyle(colour, marker)
     for colour, marker in zip(
         ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#7f7f7f"),
         "os^DvPX<",
@@ -130,11 +130,11 @@ _OTHERS = tuple(
 )
 
 
-def looks(values: Sequence[Any]) -> dict[Any, Look]:
+def assign_styles(values: Sequence[Any]) -> dict[Any, SeriesStyle]:
     """Return a look for each series; a method looks the same in every figure.
 
     Example:
-        >>> looks(["aim", "real"])["aim"].colour == looks(["gem", "aim"])["aim"].colour
+        >>> assign_styles(["aim", "real"])["aim"].colour == assign_styles(["gem", "aim"])["aim"].colour
         True
     """
     others = cycle(_OTHERS)
@@ -142,7 +142,7 @@ def looks(values: Sequence[Any]) -> dict[Any, Look]:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def use_style() -> Iterator[None]:
     """Draw in the style of this module, and leave the settings of others alone.
 
     Raises:
@@ -157,7 +157,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-def panels(
+def make_panels(
     count: int, *, columns: int = 3, size: tuple[float, float] = PANEL, legend: int = 0
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many panels; places that are left over are empty.
@@ -181,7 +181,7 @@ def panels(
     return figure, list(axes[:count])
 
 
-def legend_below(figure: Figure, axes: Sequence[Axes], *, scale: float = 1.0) -> None:
+def add_legend_below(figure: Figure, axes: Sequence[Axes], *, scale: float = 1.0) -> None:
     """Put one legend for all panels below them, its markers so many times as large."""
     found: dict[str, Any] = {}
     for each in axes:
@@ -195,7 +195,7 @@ def legend_below(figure: Figure, axes: Sequence[Axes], *, scale: float = 1.0) ->
         figure.legend(list(found.values()), list(found), markerscale=scale, **below)
 
 
-def ticked(axes: Axes, values: Sequence[float], *, log: bool) -> None:
+def set_ticks(axes: Axes, values: Sequence[float], *, log: bool) -> None:
     """Put ticks at the values that were tried, on a logarithmic axis if wanted."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -203,26 +203,26 @@ def ticked(axes: Axes, values: Sequence[float], *, log: bool) -> None:
         axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator(list(values)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels(labels_apart(values, log=log))
+    axes.set_xticklabels(make_spaced_labels(values, log=log))
 
 
-def labels_apart(values: Sequence[float], *, log: bool) -> list[str]:
+def make_spaced_labels(values: Sequence[float], *, log: bool) -> list[str]:
     """Return labels of rising values, without those that would run into the one before.
 
     Example:
-        >>> labels_apart([0.1, 0.2, 0.5, 2.0], log=False)
+        >>> make_spaced_labels([0.1, 0.2, 0.5, 2.0], log=False)
         ['0.1', '', '0.5', '2']
     """
     places = [math.log(value) if log else value for value in values]
     labels, last = [], -math.inf
     for value, place in zip(values, places, strict=True):
-        apart = place - last >= ROOM_OF_A_LABEL * (places[-1] - places[0])
-        labels.append(short(value) if apart else "")
+        apart = place - last >= LABEL_WIDTH * (places[-1] - places[0])
+        labels.append(format_short(value) if apart else "")
         last = place if apart else last
     return labels
 
 
-def logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
+def make_logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, at least a decade long, with ticks in plain numbers.
 
     Call it when all is drawn: it looks at the limits.
@@ -237,14 +237,14 @@ def logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
     steps = (1.0, 2.0, 5.0) if high / low < DECADE**2 else (1.0,)
     axis.set_major_locator(LogLocator(subs=steps))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: format_short(value)))
 
 
-def short(value: Any) -> str:
+def format_short(value: Any) -> str:
     """Return a number in few letters.
 
     Example:
-        >>> short(35000), short(0.25), short(1500000)
+        >>> format_short(35000), format_short(0.25), format_short(1500000)
         ('35k', '0.25', '1.5M')
     """
     if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -255,223 +255,250 @@ def short(value: Any) -> str:
     return f"{value:.3g}"
 
 
-Points = Mapping[Any, Mapping[Any, Spread]]
+Points = Mapping[Any, Mapping[Any, SeedStatistics]]
 BAR = 0.68
-MOST_TICKS = 8
-MOST_ACROSS = 3
+MAX_TICKS = 8
+MAX_COLUMNS = 3
 LONG_NAME = 9
 
 
-def lines(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_lines(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw measures against a field: a line for each series, a panel for each measure and data."""
-    series = ordered(value_of(run, entry.by) for run in records)
-    faces, groups = looks(series), _by_panel(entry, records)
-    figure, axes = panels(len(groups) * len(entry.y), columns=_columns(entry), legend=len(series))
+    series = sort_distinct(get_field_value(run, entry.by) for run in records)
+    faces, groups = assign_styles(series), _group_by_panel(entry, records)
+    figure, axes = make_panels(
+        len(groups) * len(entry.y), columns=_count_columns(entry), legend=len(series)
+    )
     places = [(value, name) for value in groups for name in entry.y]
     for place, (value, name) in zip(axes, places, strict=True):
         fields = (entry.by, entry.x)
-        found = summaries(groups[value], fields, entry.y, where=entry.name)
-        points: dict[Any, dict[Any, Spread]] = {each: {} for each in series}
+        found = summarize_groups(groups[value], fields, entry.y, where=entry.name)
+        points: dict[Any, dict[Any, SeedStatistics]] = {each: {} for each in series}
         for (each, x), summary in found.items():
             if name in summary.values:
                 points[each][x] = summary.values[name]
-        draw_lines(place, points, faces, _namer(entry.by), measure(name), log=entry.log)
-        _finish(place, entry, value, measure(name))
-        place.set_xlabel(title_of(entry.x))
-    legend_below(figure, axes)
+        draw_lines(place, points, faces, _make_namer(entry.by), find_metric(name), log=entry.log)
+        _finish_panel(place, entry, value, find_metric(name))
+        place.set_xlabel(get_title(entry.x))
+    add_legend_below(figure, axes)
     return figure
 
 
 def draw_lines(
-    place: Axes,
+    axes: Axes,
     points: Points,
-    faces: Mapping[Any, Look],
+    styles: Mapping[Any, SeriesStyle],
     namer: Callable[[Any], str],
-    shown: Measure,
+    metric: DisplayMetric,
     *,
     log: Sequence[str] = (),
 ) -> None:
     """Draw series with their spread; one that has no x is a level line."""
-    climbs = "y" in log and not shown.percent
+    climbs = "y" in log and not metric.percent
     if climbs:
-        points = {each: _above_zero(values) for each, values in points.items()}
-    xs = ordered(x for each in points.values() for x in each if x is not None)
+        points = {each: _keep_positive(values) for each, values in points.items()}
+    xs = sort_distinct(x for each in points.values() for x in each if x is not None)
     numeric = all(isinstance(x, (int, float)) for x in xs)
     at = {x: x if numeric else place_of for place_of, x in enumerate(xs)}
     for each, values in points.items():
         if None in values:
-            _level(place, values[None], shown, faces[each], namer(each))
+            _draw_level(axes, values[None], metric, styles[each], namer(each))
         known = {at[x]: values[x] for x in xs if x in values}
         if known:
-            _line(place, known, shown, faces[each], namer(each))
+            _draw_line(axes, known, metric, styles[each], namer(each))
     if climbs:
-        logarithmic(place, "y")
+        make_logarithmic(axes, "y")
     if not xs:
         return
     if not numeric:
-        place.set_xticks(list(at.values()), [short(x) for x in xs])
-    elif len(xs) <= MOST_TICKS or "x" in log:
-        ticked(place, xs, log="x" in log and min(xs) > 0)
+        axes.set_xticks(list(at.values()), [format_short(x) for x in xs])
+    elif len(xs) <= MAX_TICKS or "x" in log:
+        set_ticks(axes, xs, log="x" in log and min(xs) > 0)
 
 
-def _line(
-    place: Axes, values: Mapping[float, Spread], shown: Measure, face: Look, name: str
+def _draw_line(
+    axes: Axes,
+    values: Mapping[float, SeedStatistics],
+    metric: DisplayMetric,
+    face: SeriesStyle,
+    name: str,
 ) -> None:
-    means = [shown.scale * spread.mean for spread in values.values()]
-    errors = [shown.scale * (spread.std or 0.0) for spread in values.values()]
+    means = [metric.scale * spread.mean for spread in values.values()]
+    errors = [metric.scale * (spread.std or 0.0) for spread in values.values()]
     style = {"label": name, "capsize": 2, "elinewidth": 0.8, **face.options}
-    place.errorbar(list(values), means, errors, **style)
+    axes.errorbar(list(values), means, errors, **style)
 
 
-def _level(place: Axes, spread: Spread, shown: Measure, face: Look, name: str) -> None:
-    height = shown.scale * spread.mean
-    place.axhline(height, color=face.colour, linestyle="--", linewidth=1, label=name)
+def _draw_level(
+    axes: Axes, spread: SeedStatistics, metric: DisplayMetric, face: SeriesStyle, name: str
+) -> None:
+    height = metric.scale * spread.mean
+    axes.axhline(height, color=face.colour, linestyle="--", linewidth=1, label=name)
 
 
-def _above_zero(values: Mapping[Any, Spread]) -> dict[Any, Spread]:
+def _keep_positive(values: Mapping[Any, SeedStatistics]) -> dict[Any, SeedStatistics]:
     """Return what a logarithmic axis can show: real rows take no time at all."""
     return {x: spread for x, spread in values.items() if spread.mean > 0}
 
 
-def bars(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_bars(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw measures of few settings as bars: a panel for each measure and data."""
-    series = ordered(value_of(run, entry.by) for run in records)
-    faces, groups, namer = looks(series), _by_panel(entry, records), _namer(entry.by)
-    figure, axes = panels(len(groups) * len(entry.y), columns=_columns(entry))
+    series = sort_distinct(get_field_value(run, entry.by) for run in records)
+    faces, groups, namer = (
+        assign_styles(series),
+        _group_by_panel(entry, records),
+        _make_namer(entry.by),
+    )
+    figure, axes = make_panels(len(groups) * len(entry.y), columns=_count_columns(entry))
     places = [(value, name) for value in groups for name in entry.y]
     for place, (value, name) in zip(axes, places, strict=True):
-        shown = measure(name)
-        found = summaries(groups[value], (entry.by,), entry.y, where=entry.name)
+        shown = find_metric(name)
+        found = summarize_groups(groups[value], (entry.by,), entry.y, where=entry.name)
         for at, each in enumerate(series):
             summary = found.get((each,))
             spread = None if summary is None else summary.values.get(name)
             if spread is not None:
-                _bar(place, at, spread, faces[each].colour, shown)
-        place.set_xticks(range(len(series)), [_wrapped(namer(each)) for each in series])
+                _draw_bar(place, at, spread, faces[each].colour, shown)
+        place.set_xticks(range(len(series)), [_wrap_label(namer(each)) for each in series])
         place.set_xlim(-0.6, len(series) - 0.4)
         place.grid(visible=False, axis="x")
         place.margins(y=0.14)
-        _finish(place, entry, value, shown)
+        _finish_panel(place, entry, value, shown)
     return figure
 
 
-def _bar(place: Axes, at: int, spread: Spread, colour: str, shown: Measure) -> None:
-    height = shown.scale * spread.mean
-    error = None if spread.std is None else shown.scale * spread.std
+def _draw_bar(
+    axes: Axes, at: int, spread: SeedStatistics, colour: str, metric: DisplayMetric
+) -> None:
+    height = metric.scale * spread.mean
+    error = None if spread.std is None else metric.scale * spread.std
     style: dict[str, Any] = {"ecolor": SOFT, "error_kw": {"elinewidth": 0.9, "capsize": 2}}
-    place.bar(at, height, BAR, yerr=error, color=colour, alpha=0.85, **style)
+    axes.bar(at, height, BAR, yerr=error, color=colour, alpha=0.85, **style)
     top = height + (error or 0.0)
-    text = f"{height:.1f}" if shown.percent else f"{height:.3g}"
-    place.annotate(text, (at, top), (0, 2), textcoords="offset points", ha="center", fontsize=7)
+    text = f"{height:.1f}" if metric.percent else f"{height:.3g}"
+    axes.annotate(text, (at, top), (0, 2), textcoords="offset points", ha="center", fontsize=7)
 
 
-def scatter(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_scatter(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw one measure against another: a marker for each setting of a method, with its value."""
-    across, up = measure(entry.x), measure(entry.y[0])
-    series = ordered(value_of(run, entry.by) for run in records)
-    faces, groups, namer = looks(series), _by_panel(entry, records), _namer(entry.by)
-    figure, axes = panels(len(groups), size=(3.2, 2.5), legend=len(series))
+    across, up = find_metric(entry.x), find_metric(entry.y[0])
+    series = sort_distinct(get_field_value(run, entry.by) for run in records)
+    faces, groups, namer = (
+        assign_styles(series),
+        _group_by_panel(entry, records),
+        _make_namer(entry.by),
+    )
+    figure, axes = make_panels(len(groups), size=(3.2, 2.5), legend=len(series))
     for place, (value, runs) in zip(axes, groups.items(), strict=True):
-        for each, own in grouped(runs, lambda run: value_of(run, entry.by)).items():
-            spread = summary_of(own, [up.name]).values.get(up.name)
+        for each, own in group_records(runs, lambda run: get_field_value(run, entry.by)).items():
+            spread = summarize_runs(own, [up.name]).values.get(up.name)
             if own[0].method == REAL and spread is not None:
-                _level(place, spread, up, faces[each], namer(each))
+                _draw_level(place, spread, up, faces[each], namer(each))
             else:
-                _markers(place, own, (across, up), faces[each], namer(each))
+                _draw_markers(place, own, (across, up), faces[each], namer(each))
         if "x" in entry.log:
-            logarithmic(place, "x")
+            make_logarithmic(place, "x")
         place.set_xlabel(f"{across.title} ({across.unit})" if across.unit else across.title)
-        _finish(place, entry, value, up)
-    legend_below(figure, axes)
+        _finish_panel(place, entry, value, up)
+    add_legend_below(figure, axes)
     return figure
 
 
-def _markers(
-    place: Axes, runs: Sequence[Record], measures: tuple[Measure, Measure], face: Look, name: str
+def _draw_markers(
+    axes: Axes,
+    runs: Sequence[RunRecord],
+    measures: tuple[DisplayMetric, DisplayMetric],
+    face: SeriesStyle,
+    name: str,
 ) -> None:
     found = []
-    for settings, same in grouped(runs, lambda run: tuple(run.settings.items())).items():
-        values = summary_of(same, [each.name for each in measures]).values
+    for settings, same in group_records(runs, lambda run: tuple(run.settings.items())).items():
+        values = summarize_runs(same, [each.name for each in measures]).values
         if all(each.name in values for each in measures):
             x, y = (each.scale * values[each.name].mean for each in measures)
             found.append((x, y, dict(settings).get("degree")))
     if not found:
         return
     style = face.options | {"linewidth": 0.8}
-    place.plot([x for x, _, _ in found], [y for _, y, _ in found], label=name, **style)
+    axes.plot([x for x, _, _ in found], [y for _, y, _ in found], label=name, **style)
     for x, y, degree in found:
         if degree is not None:
             offset: dict[str, Any] = {"xytext": (3.5, 2.5), "textcoords": "offset points"}
-            place.annotate(str(degree), (x, y), fontsize=6.5, color=SOFT, **offset)
+            axes.annotate(str(degree), (x, y), fontsize=6.5, color=SOFT, **offset)
 
 
-def _by_panel(entry: FigureEntry, records: Sequence[Record]) -> dict[Any, list[Record]]:
+def _group_by_panel(entry: FigureEntry, records: Sequence[RunRecord]) -> dict[Any, list[RunRecord]]:
     if not entry.panel:
         return {None: list(records)}
-    return grouped(records, lambda run: value_of(run, entry.panel))
+    return group_records(records, lambda run: get_field_value(run, entry.panel))
 
 
-def _columns(entry: FigureEntry) -> int:
+def _count_columns(entry: FigureEntry) -> int:
     """Measures of one data set stand beside each other; without, panels do."""
-    return len(entry.y) if 1 < len(entry.y) <= MOST_ACROSS else MOST_ACROSS
+    return len(entry.y) if 1 < len(entry.y) <= MAX_COLUMNS else MAX_COLUMNS
 
 
-def _namer(field: str) -> Callable[[Any], str]:
-    return lambda value: label_of(field, value)
+def _make_namer(field: str) -> Callable[[Any], str]:
+    return lambda value: format_label(field, value)
 
 
-def _wrapped(text: str) -> str:
+def _wrap_label(text: str) -> str:
     return text.replace("-", "-\n").replace(" ", "\n") if len(text) > LONG_NAME else text
 
 
-def _finish(place: Axes, entry: FigureEntry, value: Any, shown: Measure) -> None:
-    if entry.chance is not None and shown.better == "higher":
-        level = shown.scale * entry.chance
-        place.axhline(level, color=SOFT, linestyle=":", linewidth=1, zorder=1, label="Chance")
-    unit = "%" if shown.percent else shown.unit
-    place.set_ylabel(f"{shown.title} ({unit})" if unit else shown.title)
+def _finish_panel(axes: Axes, entry: FigureEntry, value: Any, metric: DisplayMetric) -> None:
+    if entry.chance is not None and metric.better == "higher":
+        level = metric.scale * entry.chance
+        axes.axhline(level, color=SOFT, linestyle=":", linewidth=1, zorder=1, label="Chance")
+    unit = "%" if metric.percent else metric.unit
+    axes.set_ylabel(f"{metric.title} ({unit})" if unit else metric.title)
     if entry.panel:
-        place.set_title(label_of(entry.panel, value))
+        axes.set_title(format_label(entry.panel, value))
 
 
 Extra = Mapping[str, Any]
-Extras = Callable[[Record], Extra | None]
-DOTS = 600
+Extras = Callable[[RunRecord], Extra | None]
+MAX_DOTS = 600
 SAMPLES = 3
 GAP = 1
 
 
-def progress(entry: FigureEntry, records: Sequence[Record], extras: Extras) -> Figure:
+def plot_progress(entry: FigureEntry, records: Sequence[RunRecord], extras: Extras) -> Figure:
     """Draw measures of single rounds: a line for each series, a panel for each measure."""
     by = entry.by
-    found = _kept(entry, records, extras, "rounds")
-    series = ordered(value_of(run, by) for run, _ in found)
-    figure, axes = panels(len(entry.y), columns=len(entry.y), legend=len(series))
+    found = _load_extras(entry, records, extras, "rounds")
+    series = sort_distinct(get_field_value(run, by) for run, _ in found)
+    figure, axes = make_panels(len(entry.y), columns=len(entry.y), legend=len(series))
     for place, name in zip(axes, entry.y, strict=True):
-        shown = measure(name)
-        points = {each: _by_round(found, by, each, name) for each in series}
-        draw_lines(place, points, looks(series), lambda value: label_of(by, value), shown)
+        shown = find_metric(name)
+        points = {each: _collect_by_round(found, by, each, name) for each in series}
+        draw_lines(
+            place, points, assign_styles(series), lambda value: format_label(by, value), shown
+        )
         place.set_xlabel("round")
         place.set_ylabel(f"{shown.title} (%)" if shown.percent else shown.title)
-    legend_below(figure, axes)
+    add_legend_below(figure, axes)
     return figure
 
 
-def rounds(entry: FigureEntry, records: Sequence[Record], extras: Extras) -> Figure:
+def plot_rounds(entry: FigureEntry, records: Sequence[RunRecord], extras: Extras) -> Figure:
     """Draw the first two columns of the rows of each round, coloured by the label."""
-    _, kept = _kept(entry, records, extras, "rounds")[0]
+    _, kept = _load_extras(entry, records, extras, "rounds")[0]
     shown = {
         f"round {number}" if int(number) else "random rows": part["rows"]
         for number, part in sorted(kept["rounds"].items(), key=lambda pair: int(pair[0]))
     }
     if "real_rows" in kept:
         shown[METHODS[REAL].lower()] = kept["real_rows"]
-    figure, axes = panels(len(shown), columns=min(4, len(shown)), size=(1.65, 1.65))
-    (across, up), label = list(next(iter(shown.values())))[:2], _label(next(iter(shown.values())))
-    faces = looks(ordered(value for rows in shown.values() for value in rows[label]))
+    figure, axes = make_panels(len(shown), columns=min(4, len(shown)), size=(1.65, 1.65))
+    (across, up), label = (
+        list(next(iter(shown.values())))[:2],
+        _get_label_name(next(iter(shown.values()))),
+    )
+    faces = assign_styles(sort_distinct(value for rows in shown.values() for value in rows[label]))
     for place, (title, rows) in zip(axes, shown.items(), strict=True):
         for value, face in faces.items():
-            chosen = [n for n in _spread(len(rows[label])) if rows[label][n] == value]
+            chosen = [n for n in _sample_positions(len(rows[label])) if rows[label][n] == value]
             xs, ys = ([rows[name][n] for n in chosen] for name in (across, up))
             style: dict[str, Any] = {
                 "s": 5,
@@ -490,27 +517,29 @@ def rounds(entry: FigureEntry, records: Sequence[Record], extras: Extras) -> Fig
     for place in axes:
         place.set_xlim(min(each[0] for each in limits), max(each[1] for each in limits))
         place.set_ylim(min(each[2] for each in limits), max(each[3] for each in limits))
-    legend_below(figure, axes, scale=2.0)
+    add_legend_below(figure, axes, scale=2.0)
     return figure
 
 
-def images(entry: FigureEntry, records: Sequence[Record], extras: Extras) -> Figure:
+def plot_images(entry: FigureEntry, records: Sequence[RunRecord], extras: Extras) -> Figure:
     """Draw rows as square pictures: a few of each class, for the real rows and each series."""
     by = entry.by
-    found = _kept(entry, records, extras, "rows")
+    found = _load_extras(entry, records, extras, "rows")
     strips = {METHODS[REAL]: found[0][1].get("real_rows", found[0][1]["rows"])}
     for run, kept in found:
         if run.method != REAL:
-            strips.setdefault(label_of(by, value_of(run, by)), kept["rows"])
-    classes = ordered(next(iter(strips.values()))[_label(next(iter(strips.values())))])
+            strips.setdefault(format_label(by, get_field_value(run, by)), kept["rows"])
+    classes = sort_distinct(
+        next(iter(strips.values()))[_get_label_name(next(iter(strips.values())))]
+    )
     classes = sorted(classes, key=str)
-    figure, axes = panels(len(strips), columns=1, size=(3.6, 1.08))
+    figure, axes = make_panels(len(strips), columns=1, size=(3.6, 1.08))
     for place, (title, rows) in zip(axes, strips.items(), strict=True):
-        _strip(place, mosaic(rows, classes), title)
+        _draw_strip(place, build_mosaic(rows, classes), title)
     return figure
 
 
-def mosaic(rows: Mapping[str, Sequence[Any]], classes: Sequence[Any]) -> NDArray[np.float64]:
+def build_mosaic(rows: Mapping[str, Sequence[Any]], classes: Sequence[Any]) -> NDArray[np.float64]:
     """Return pictures side by side: a column for each class, a few rows of it below each other.
 
     Args:
@@ -519,15 +548,15 @@ def mosaic(rows: Mapping[str, Sequence[Any]], classes: Sequence[Any]) -> NDArray
 
     Example:
         >>> rows = {"a": [0, 9], "b": [0, 9], "c": [0, 9], "d": [0, 9], "y": [0, 1]}
-        >>> mosaic(rows, [0, 1]).shape
+        >>> build_mosaic(rows, [0, 1]).shape
         (8, 5)
     """
-    names = [name for name in rows if name != _label(rows)]
+    names = [name for name in rows if name != _get_label_name(rows)]
     side = math.isqrt(len(names))
     if side * side != len(names):
         raise ParameterError(f"kind='images': {len(names)} columns are no square picture.")
     pixels = np.array([rows[name] for name in names], dtype=np.float64).T
-    labels = list(rows[_label(rows)])
+    labels = list(rows[_get_label_name(rows)])
     step = side + GAP
     page = np.full((SAMPLES * step - GAP, len(classes) * step - GAP), np.nan)
     for across, value in enumerate(classes):
@@ -538,15 +567,15 @@ def mosaic(rows: Mapping[str, Sequence[Any]], classes: Sequence[Any]) -> NDArray
     return page
 
 
-def draw_depths(found: Mapping[str, Mapping[int, float]]) -> Figure:
+def plot_depths(found: Mapping[str, Mapping[int, float]]) -> Figure:
     """Draw accuracy by the depth of trees, a panel for each data set.
 
     Args:
         found: For each data set, the accuracy of each depth.
     """
-    shown = measure("accuracy")
-    figure, axes = panels(len(found), columns=3, size=(2.1, 1.6))
-    (face,) = looks(["aim"]).values()
+    shown = find_metric("accuracy")
+    figure, axes = make_panels(len(found), columns=3, size=(2.1, 1.6))
+    (face,) = assign_styles(["aim"]).values()
     for place, (title, accuracy) in zip(axes, found.items(), strict=True):
         heights = [shown.scale * each for each in accuracy.values()]
         place.plot(list(accuracy), heights, **face.options)
@@ -563,42 +592,44 @@ def draw_depths(found: Mapping[str, Mapping[int, float]]) -> Figure:
     return figure
 
 
-def _strip(place: Axes, page: NDArray[np.float64], title: str) -> None:
-    place.imshow(page, cmap="gray_r", vmin=0, interpolation="nearest")
-    place.set_xticks([])
-    place.set_yticks([])
-    place.grid(visible=False)
-    place.spines[:].set_visible(False)
-    place.set_ylabel(title, rotation=0, ha="right", va="center")
+def _draw_strip(axes: Axes, page: NDArray[np.float64], title: str) -> None:
+    axes.imshow(page, cmap="gray_r", vmin=0, interpolation="nearest")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.set_ylabel(title, rotation=0, ha="right", va="center")
 
 
-def _spread(count: int) -> range:
+def _sample_positions(count: int) -> range:
     """Return places of at most so many rows as can be told apart: rows may be sorted by class."""
-    return range(0, count, max(1, -(-count // DOTS)))
+    return range(0, count, max(1, -(-count // MAX_DOTS)))
 
 
-def _label(rows: Mapping[str, Any]) -> str:
+def _get_label_name(rows: Mapping[str, Any]) -> str:
     return list(rows)[-1]
 
 
-def _by_round(
-    found: Sequence[tuple[Record, Extra]], by: str, each: Any, name: str
-) -> dict[int, Spread]:
+def _collect_by_round(
+    found: Sequence[tuple[RunRecord, Extra]], by: str, each: Any, name: str
+) -> dict[int, SeedStatistics]:
     values: dict[int, list[float]] = {}
     for run, kept in found:
-        if value_of(run, by) == each:
+        if get_field_value(run, by) == each:
             for number, part in kept["rounds"].items():
                 if name in part["metrics"]:
                     values.setdefault(int(number), []).append(part["metrics"][name])
-    return {number: Spread.of(own) for number, own in values.items()}
+    return {number: SeedStatistics.from_values(own) for number, own in values.items()}
 
 
-def _kept(
-    entry: FigureEntry, records: Sequence[Record], extras: Extras, key: str
-) -> list[tuple[Record, Extra]]:
+def _load_extras(
+    entry: FigureEntry, records: Sequence[RunRecord], extras: Extras, key: str
+) -> list[tuple[RunRecord, Extra]]:
     """Return runs with what is kept beside them, those of each series by seed."""
     runs = [run for run in records if run.status == DONE]
-    pairs = ((run, extras(run)) for own in grouped(runs, lambda r: r.seed).values() for run in own)
+    pairs = (
+        (run, extras(run)) for own in group_records(runs, lambda r: r.seed).values() for run in own
+    )
     found = [(run, kept) for run, kept in pairs if kept is not None and key in kept]
     if not found:
         raise NothingDoneError(
@@ -613,33 +644,37 @@ FAN = 0.3
 AGREEMENT = "rank correlation"
 
 
-def search(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_search(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw a line through the values of each setting and its result, coloured by the result."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    shown = measure(entry.y[0])
-    results = sorted(_results(records, entry.y[0]), key=lambda pair: pair[1])
+    shown = find_metric(entry.y[0])
+    results = sorted(_average_results(records, entry.y[0]), key=lambda pair: pair[1])
     values = [shown.scale * value for _, value in results]
-    figure, (place,) = panels(1, size=(7.0, 2.7))
-    axes = [(name, ordered(value_of(run, name) for run in records)) for name in entry.axes]
+    figure, (place,) = make_panels(1, size=(7.0, 2.7))
+    axes = [
+        (name, sort_distinct(get_field_value(run, name) for run in records)) for name in entry.axes
+    ]
     norm = Normalize(min(values, default=0), max(values, default=1) + 1e-9)
     colours = colormaps[COLOURS]
     for rank, (run, _) in enumerate(results):
         fan = FAN * (2 * rank / max(1, len(results) - 1) - 1)
-        heights = [_height(options, value_of(run, name), fan) for name, options in axes]
+        heights = [
+            _compute_height(options, get_field_value(run, name), fan) for name, options in axes
+        ]
         heights.append(float(norm(values[rank])))
         colour = colours(float(norm(values[rank])))
         place.plot(range(len(heights)), heights, color=colour, linewidth=0.8, alpha=0.85)
     for at, (name, options) in enumerate(axes):
         for option in options:
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}
-            text = label_of(name, option)
+            text = format_label(name, option)
             place.annotate(
-                text, (at, _height(options, option, 0)), ha="center", va="center", bbox=box
+                text, (at, _compute_height(options, option, 0)), ha="center", va="center", bbox=box
             )
-    place.set_xticks(range(len(axes) + 1), [*(title_of(name) for name, _ in axes), shown.title])
+    place.set_xticks(range(len(axes) + 1), [*(get_title(name) for name, _ in axes), shown.title])
     place.tick_params(axis="x", length=0, labelsize=8)
     place.set_yticks([])
     place.grid(visible=False, axis="y")
@@ -650,17 +685,17 @@ def search(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     return figure
 
 
-def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_ranking(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw how settings rank at each x, coloured by their rank at the first."""
     from matplotlib import colormaps
     from matplotlib.ticker import MaxNLocator
 
     columns = {
-        x: _ranks([run for run in records if value_of(run, entry.x) == x], entry)
-        for x in ordered(value_of(run, entry.x) for run in records)
+        x: _rank_settings([run for run in records if get_field_value(run, entry.x) == x], entry)
+        for x in sort_distinct(get_field_value(run, entry.x) for run in records)
     }
     columns = {x: ranks for x, ranks in columns.items() if ranks}
-    figure, (place,) = panels(1, size=(7.0, 2.7))
+    figure, (place,) = make_panels(1, size=(7.0, 2.7))
     first = next(iter(columns.values()), {})
     colours = colormaps[COLOURS]
     for setting, rank in sorted(first.items(), key=lambda pair: -pair[1]):
@@ -669,7 +704,8 @@ def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
         colour = colours(1 - rank / max(1, len(first) - 1))
         place.plot(known, heights, color=colour, linewidth=0.9, alpha=0.9)
     labels = [
-        f"{title_of(entry.x)} {label_of(entry.x, x)}" + _agreement(first, ranks, is_first=not at)
+        f"{get_title(entry.x)} {format_label(entry.x, x)}"
+        + _format_agreement(first, ranks, is_first=not at)
         for at, (x, ranks) in enumerate(columns.items())
     ]
     place.set_xticks(range(len(columns)), labels)
@@ -677,47 +713,47 @@ def ranking(entry: FigureEntry, records: Sequence[Record]) -> Figure:
     place.invert_yaxis()
     place.yaxis.set_major_locator(MaxNLocator(integer=True))
     place.grid(visible=False, axis="y")
-    place.set_ylabel(f"rank by {measure(entry.y[0]).title.lower()} (0 is best)")
+    place.set_ylabel(f"rank by {find_metric(entry.y[0]).title.lower()} (0 is best)")
     return figure
 
 
-def schedules(entry: FigureEntry, records: Sequence[Record]) -> Figure:
+def plot_schedules(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
     """Draw the mutation rate of each round, for each setting of the evolution that runs have."""
     found: dict[Any, Evolution] = {}
     for run in records:
-        config = evolution_only(strategy_in(run.settings), "kind: schedules")
-        found.setdefault(value_of(run, entry.by), config)
-    figure, (place,) = panels(1, legend=len(found))
-    for value, face in looks(ordered(found)).items():
+        config = require_evolution(parse_strategy(run.settings), "kind: schedules")
+        found.setdefault(get_field_value(run, entry.by), config)
+    figure, (place,) = make_panels(1, legend=len(found))
+    for value, face in assign_styles(sort_distinct(found)).items():
         config = found[value]
-        rates = [mutation_rate(config, index) for index in range(config.rounds)]
+        rates = [compute_mutation_rate(config, index) for index in range(config.rounds)]
         rounds = range(1, config.rounds + 1)
-        place.plot(rounds, rates, label=label_of(entry.by, value), **face.options)
+        place.plot(rounds, rates, label=format_label(entry.by, value), **face.options)
     place.set_xlabel("round")
     place.set_ylabel("mutation rate")
     place.set_ylim(bottom=0)
-    legend_below(figure, [place])
+    add_legend_below(figure, [place])
     return figure
 
 
-def _results(records: Sequence[Record], name: str) -> list[tuple[Record, float]]:
+def _average_results(records: Sequence[RunRecord], name: str) -> list[tuple[RunRecord, float]]:
     """Return a run of each setting, with the mean of a measure over its seeds."""
-    groups = grouped(records, lambda run: json.dumps(run.settings, sort_keys=True))
-    pairs = ((runs[0], summary_of(runs, [name]).values.get(name)) for runs in groups.values())
+    groups = group_records(records, lambda run: json.dumps(run.settings, sort_keys=True))
+    pairs = ((runs[0], summarize_runs(runs, [name]).values.get(name)) for runs in groups.values())
     return [(run, spread.mean) for run, spread in pairs if spread is not None]
 
 
-def _height(options: Sequence[Any], value: Any, fan: float) -> float:
+def _compute_height(options: Sequence[Any], value: Any, fan: float) -> float:
     return (options.index(value) + 0.5 + fan) / len(options)
 
 
-def _ranks(records: Sequence[Record], entry: FigureEntry) -> dict[str, int]:
-    sign = -1 if measure(entry.y[0]).better == "higher" else 1
-    results = sorted(_results(records, entry.y[0]), key=lambda pair: sign * pair[1])
+def _rank_settings(records: Sequence[RunRecord], entry: FigureEntry) -> dict[str, int]:
+    sign = -1 if find_metric(entry.y[0]).better == "higher" else 1
+    results = sorted(_average_results(records, entry.y[0]), key=lambda pair: sign * pair[1])
     return {json.dumps(run.settings, sort_keys=True): rank for rank, (run, _) in enumerate(results)}
 
 
-def _agreement(first: Mapping[str, int], ranks: Mapping[str, int], *, is_first: bool) -> str:
+def _format_agreement(first: Mapping[str, int], ranks: Mapping[str, int], *, is_first: bool) -> str:
     """Return how far two rankings agree, as Spearman's correlation."""
     common = [name for name in first if name in ranks]
     if is_first or len(common) < 3:  # noqa: PLR2004 (two always agree or disagree wholly)
@@ -730,25 +766,25 @@ def _agreement(first: Mapping[str, int], ranks: Mapping[str, int], *, is_first: 
 
 ENDINGS = (".svg", ".png")
 DEPTHS = "order"
-_OF_RECORDS: Mapping[str, Callable[[FigureEntry, Sequence[Record]], Figure]] = {
-    "lines": lines,
-    "bars": bars,
-    "scatter": scatter,
-    "search": search,
-    "ranking": ranking,
-    "schedules": schedules,
+_OF_RECORDS: Mapping[str, Callable[[FigureEntry, Sequence[RunRecord]], Figure]] = {
+    "lines": plot_lines,
+    "bars": plot_bars,
+    "scatter": plot_scatter,
+    "search": plot_search,
+    "ranking": plot_ranking,
+    "schedules": plot_schedules,
 }
-_OF_EXTRAS: Mapping[str, Callable[[FigureEntry, Sequence[Record], Extras], Figure]] = {
-    "progress": progress,
-    "rounds": rounds,
-    "images": images,
+_OF_EXTRAS: Mapping[str, Callable[[FigureEntry, Sequence[RunRecord], Extras], Figure]] = {
+    "progress": plot_progress,
+    "rounds": plot_rounds,
+    "images": plot_images,
 }
 _NEED_NO_RUNS = ("schedules",)
 
 
-def figure_of(
+def render_figure(
     entry: FigureEntry,
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     *,
     folder: Path = FOLDER,
     depths: Mapping[str, Mapping[int, float]] | None = None,
@@ -764,12 +800,12 @@ def figure_of(
     Raises:
         NothingDoneError: If no run is done that it could show.
     """
-    return _written(entry, records, folder, depths, "svg")
+    return _render_bytes(entry, records, folder, depths, "svg")
 
 
 def save_figure(
     entry: FigureEntry,
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     path: Path,
     *,
     folder: Path = FOLDER,
@@ -783,58 +819,60 @@ def save_figure(
     """
     if path.suffix not in ENDINGS:
         raise OutputError(f"{path}: a figure ends in {' or '.join(ENDINGS)}.")
-    content = _written(entry, records, folder, depths, path.suffix[1:])
+    content = _render_bytes(entry, records, folder, depths, path.suffix[1:])
 
     def fill(file: BinaryIO) -> None:
         file.write(content)
 
-    files.write(path, fill)
+    files.write_file(path, fill)
 
 
-def _written(
+def _render_bytes(
     entry: FigureEntry,
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     folder: Path,
     depths: Mapping[str, Mapping[int, float]] | None,
     kind: str,
 ) -> bytes:
     target = io.BytesIO()
-    with styled():
-        figure = _drawn(entry, records, folder, depths)
-        figure.savefig(target, format=kind, metadata=_metadata(entry, kind), bbox_inches="tight")
+    with use_style():
+        figure = _draw_figure(entry, records, folder, depths)
+        figure.savefig(
+            target, format=kind, metadata=_make_metadata(entry, kind), bbox_inches="tight"
+        )
     return target.getvalue()
 
 
-def _drawn(
+def _draw_figure(
     entry: FigureEntry,
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     folder: Path,
     depths: Mapping[str, Mapping[int, float]] | None,
 ) -> Figure:
     if entry.kind == DEPTHS:
-        return draw_depths(depths or {})
+        return plot_depths(depths or {})
     wanted = keep_records(records, entry.where)
     shown = wanted if entry.kind in _NEED_NO_RUNS else [r for r in wanted if r.status == DONE]
     if not shown:
         raise NothingDoneError(f"{entry.name}: no run is done that it could show: run them first.")
     if entry.kind in _OF_RECORDS:
         return _OF_RECORDS[entry.kind](entry, shown)
-    return _OF_EXTRAS[entry.kind](entry, shown, lambda record: _extra(record, folder))
+    return _OF_EXTRAS[entry.kind](entry, shown, lambda record: _read_extra(record, folder))
 
 
-def _metadata(entry: FigureEntry, kind: str) -> dict[str, Any]:
+def _make_metadata(entry: FigureEntry, kind: str) -> dict[str, Any]:
     """Return what the file says of itself: no date and no version, or it would change each time."""
     if kind == "svg":
         return {"Title": entry.title, "Date": None, "Creator": None}
     return {"Title": entry.title, "Software": None}
 
 
-def _extra(record: Record, folder: Path) -> Extra | None:
-    path = extra_path(record, folder)
+def _read_extra(record: RunRecord, folder: Path) -> Extra | None:
+    path = get_extra_path(record, folder)
     if path is None or not path.is_file():
         return None
     try:
-        found = serialization.strict_json(path.read_text(encoding="utf-8"))
+        found = serialization.parse_strict_json(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{path}: not what is kept beside a record ({error}).") from None
     return found if isinstance(found, Mapping) else None
@@ -844,7 +882,7 @@ def read_depths(path: Path) -> dict[str, dict[int, float]]:
     """Return the accuracy of each depth for each data set, from a file; nothing without one."""
     if not path.is_file():
         return {}
-    plain = serialization.strict_json(path.read_text(encoding="utf-8"))
+    plain = serialization.parse_strict_json(path.read_text(encoding="utf-8"))
     return {
         name: {int(depth): float(value) for depth, value in own.items()}
         for name, own in plain.items()

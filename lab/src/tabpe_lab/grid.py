@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabpe_lab.experiment import OTHERS, Evaluation, Experiment, Limits, Method, chosen
+from tabpe_lab.experiment import (
+    OTHERS,
+    EvaluationSettings,
+    Experiment,
+    MethodEntry,
+    RunLimits,
+    select_by_data,
+)
 
 REAL, TABPE = "real", "tabpe"
 # From what takes a moment to what may take hours: a look at the results tells something early.
@@ -19,7 +26,7 @@ _NOT_PART_OF_THE_KEY = ("experiment", "variant", "called", "limits")
 
 
 @dataclass(frozen=True)
-class Run:
+class ExperimentRun:
     """One run: all that its process needs to know, as plain values.
 
     Args:
@@ -53,8 +60,8 @@ class Run:
     seed: int
     split: str
     metrics: tuple[str, ...]
-    limits: Limits
-    evaluate: Evaluation
+    limits: RunLimits
+    evaluate: EvaluationSettings
     keep: tuple[str, ...]
     rounds_kept: tuple[int, ...]
 
@@ -66,22 +73,22 @@ class Run:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
-        parts = [self.called, _with_options(self.data, self.data_options)]
+        parts = [self.called, _format_data(self.data, self.data_options)]
         if self.epsilon is not None:
             parts.append(f"epsilon {self.epsilon:g}")
         if self.called == self.method:
-            parts += [f"{name} {_short(value)}" for name, value in self.settings.items()]
+            parts += [f"{name} {_format_value(value)}" for name, value in self.settings.items()]
         return ", ".join([*parts, f"seed {self.seed}"])
 
 
-def runs_of(experiment: Experiment) -> list[Run]:
+def list_runs(experiment: Experiment) -> list[ExperimentRun]:
     """Return the runs of an experiment: by seed, and for each seed cheap methods first.
 
     Example:
         >>> from tabpe_lab.exhibits import experiment_of
         >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "metrics": ["accuracy"],
         ...          "methods": [{"tabpe": {"rounds": [5, 10]}}, "real"], "seeds": 2}
-        >>> for run in runs_of(experiment_of(plain, "full", where="a.yaml")):
+        >>> for run in list_runs(experiment_of(plain, "full", where="a.yaml")):
         ...     print(run)
         real, hospital, seed 0
         tabpe, hospital, epsilon 1, rounds 5, seed 0
@@ -90,50 +97,54 @@ def runs_of(experiment: Experiment) -> list[Run]:
         tabpe, hospital, epsilon 1, rounds 5, seed 1
         tabpe, hospital, epsilon 1, rounds 10, seed 1
     """
-    ways = sorted(_ways(experiment), key=lambda way: _cost(way.method.name))
-    runs = [_run(experiment, way, seed) for seed in experiment.seeds for way in ways]
+    ways = sorted(
+        _iterate_configurations(experiment), key=lambda way: _rank_by_cost(way.method.name)
+    )
+    runs = [_make_run(experiment, way, seed) for seed in experiment.seeds for way in ways]
     return list({run.key: run for run in runs}.values())
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Configuration:
     """What is run once for each seed."""
 
     data: str
     options: dict[str, Any]
-    method: Method
+    method: MethodEntry
     settings: dict[str, Any]
     epsilon: float | None
 
 
-def _ways(experiment: Experiment) -> Iterator[_Way]:
+def _iterate_configurations(experiment: Experiment) -> Iterator[_Configuration]:
     for data, method in itertools.product(experiment.data, experiment.methods):
         if method.on is not None and data.name not in method.on:
             continue
         budgets = (None,) if method.name == REAL else experiment.epsilons
-        own = _chosen(method, data.name)
+        own = _select_settings(method, data.name)
         for options, epsilon, settings in itertools.product(
-            expanded(data.options), budgets, expanded(own)
+            expand_grid(data.options), budgets, expand_grid(own)
         ):
-            yield _Way(data.name, options, method, followed(settings, options), epsilon)
+            yield _Configuration(
+                data.name, options, method, resolve_references(settings, options), epsilon
+            )
 
 
-def expanded(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
+def expand_grid(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return every combination of the entries of lists.
 
     Example:
-        >>> expanded({"a": [1, 2], "b": 3})
+        >>> expand_grid({"a": [1, 2], "b": 3})
         [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
     """
     entries = [value if isinstance(value, list) else [value] for value in grid.values()]
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*entries)]
 
 
-def followed(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_references(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings in which text such as `features + 1` is a number, by an option of the data.
 
     Example:
-        >>> followed({"degree": "features + 1", "bins": "privtree"}, {"features": 5})
+        >>> resolve_references({"degree": "features + 1", "bins": "privtree"}, {"features": 5})
         {'degree': 6, 'bins': 'privtree'}
     """
     found = dict(settings)
@@ -144,30 +155,30 @@ def followed(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[st
     return found
 
 
-def _chosen(method: Method, data: str) -> dict[str, Any]:
+def _select_settings(method: MethodEntry, data: str) -> dict[str, Any]:
     """Return the settings of a method for one data set, without those that are for others."""
     return {
-        name: chosen(value, data)
+        name: select_by_data(value, data)
         for name, value in method.settings.items()
         if not isinstance(value, Mapping) or data in value or OTHERS in value
     }
 
 
-def _run(experiment: Experiment, way: _Way, seed: int) -> Run:
-    method = way.method
+def _make_run(experiment: Experiment, configuration: _Configuration, seed: int) -> ExperimentRun:
+    method = configuration.method
     by_round = method.name == TABPE
-    return Run(
+    return ExperimentRun(
         experiment=experiment.name,
         variant=experiment.variant,
-        data=way.data,
-        data_options=way.options,
+        data=configuration.data,
+        data_options=configuration.options,
         method=method.name,
         called=method.called or method.name,
-        settings=way.settings,
-        epsilon=way.epsilon,
+        settings=configuration.settings,
+        epsilon=configuration.epsilon,
         delta=experiment.delta,
         seed=seed,
-        split=experiment.split_of(way.data),
+        split=experiment.get_split(configuration.data),
         metrics=experiment.metrics,
         limits=experiment.limits,
         evaluate=experiment.evaluate,
@@ -176,13 +187,15 @@ def _run(experiment: Experiment, way: _Way, seed: int) -> Run:
     )
 
 
-def _cost(method: str) -> int:
+def _rank_by_cost(method: str) -> int:
     return CHEAP_FIRST.index(method) if method in CHEAP_FIRST else len(CHEAP_FIRST)
 
 
-def _with_options(name: str, options: Mapping[str, Any]) -> str:
-    return " ".join([name, *(f"{option}={_short(value)}" for option, value in options.items())])
+def _format_data(name: str, options: Mapping[str, Any]) -> str:
+    return " ".join(
+        [name, *(f"{option}={_format_value(value)}" for option, value in options.items())]
+    )
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

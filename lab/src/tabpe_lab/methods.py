@@ -33,42 +33,42 @@ from tabpe._utils.serialization import Archive
 from tabpe.baselines import METHODS, Baseline
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe.evolution import Evolution, Strategy, evolve, strategy_of
-from tabpe.evolution.proposals import Level
-from tabpe.measurement import Measured
-from tabpe.measurement.checkpoint import measured_of
+from tabpe.evolution import Evolution, Strategy, evolve, resolve_strategy
+from tabpe.evolution.proposals import UniformProposal
+from tabpe.measurement import NoisyCounts
+from tabpe.measurement.checkpoint import restore_measurement
 from tabpe.synthesizers.tabpe import TabPE
-from tabpe_lab.grid import REAL, TABPE, Run
+from tabpe_lab.grid import REAL, TABPE, ExperimentRun
 from tabpe_lab.task import Task
 
 # What experiments mean that name no preset: they remake the paper.
 PRESET = "paper"
 
 
-def strategy_in(settings: Mapping[str, Any]) -> Strategy:
+def parse_strategy(settings: Mapping[str, Any]) -> Strategy:
     """Return the strategy that settings name; what is no field of it is left alone.
 
     Example:
-        >>> strategy_in({"rounds": 20}).sampling_rounds
+        >>> parse_strategy({"rounds": 20}).sampling_rounds
         5
-        >>> strategy_in({"preset": "best", "votes": 1, "n_samples": 100}).votes
+        >>> parse_strategy({"preset": "best", "votes": 1, "n_samples": 100}).votes
         1
     """
-    preset = strategy_of(settings.get("preset", PRESET))
-    changed = {name: settings[name] for name in fields_of(preset) if name in settings}
+    preset = resolve_strategy(settings.get("preset", PRESET))
+    changed = {name: settings[name] for name in list_strategy_fields(preset) if name in settings}
     return dataclasses.replace(preset, **changed)
 
 
-def fields_of(strategy: Strategy) -> tuple[str, ...]:
+def list_strategy_fields(strategy: Strategy) -> tuple[str, ...]:
     """Return the names of what can be set in a strategy."""
     return tuple(each.name for each in dataclasses.fields(strategy))
 
 
-def shortest(strategy: Strategy) -> Strategy:
+def shorten_strategy(strategy: Strategy) -> Strategy:
     """Return a strategy that does all that another does, once and on little.
 
     Example:
-        >>> shortest(strategy_of("best")).rounds, shortest(strategy_of("best")).votes
+        >>> shorten_strategy(resolve_strategy("best")).rounds, shorten_strategy(resolve_strategy("best")).votes
         (1, 4)
     """
     rounds = min(1, strategy.rounds)
@@ -77,7 +77,7 @@ def shortest(strategy: Strategy) -> Strategy:
     return dataclasses.replace(strategy, rounds=rounds, candidates=20, pool=100)
 
 
-def evolution_only(strategy: Strategy, what: str) -> Evolution:
+def require_evolution(strategy: Strategy, what: str) -> Evolution:
     """Return a strategy whose rounds have a population each.
 
     Args:
@@ -88,7 +88,7 @@ def evolution_only(strategy: Strategy, what: str) -> Evolution:
         ParameterError: If it is another one.
 
     Example:
-        >>> evolution_only(strategy_of("best"), "keep: rounds")
+        >>> require_evolution(resolve_strategy("best"), "keep: rounds")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: keep: rounds: needs rounds that each have a population...
     """
@@ -100,7 +100,7 @@ def evolution_only(strategy: Strategy, what: str) -> Evolution:
     )
 
 
-def replayable(strategy: Strategy, what: str) -> Evolution:
+def require_replayable(strategy: Strategy, what: str) -> Evolution:
     """Return a strategy whose rounds follow from their noisy votes alone.
 
     Args:
@@ -111,11 +111,11 @@ def replayable(strategy: Strategy, what: str) -> Evolution:
         ParameterError: If it is another one.
 
     Example:
-        >>> replayable(Evolution(tables=0.1), "keep: rounds")
+        >>> require_replayable(Evolution(tables=0.1), "keep: rounds")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: keep: rounds: tables=0.1: expected 0: rounds are made again...
     """
-    config = evolution_only(strategy, what)
+    config = require_evolution(strategy, what)
     if config.tables:
         raise ParameterError(
             f"{what}: tables={config.tables:g}: expected 0: rounds are made again from their votes "
@@ -124,7 +124,7 @@ def replayable(strategy: Strategy, what: str) -> Evolution:
     return config
 
 
-def rows_by_round(run_dir: Path, model: TabPE, wanted: Iterable[int]) -> dict[int, pa.Table]:
+def replay_rounds(run_dir: Path, model: TabPE, wanted: Iterable[int]) -> dict[int, pa.Table]:
     """Return the rows that were selected in each of the rounds wanted.
 
     Args:
@@ -136,40 +136,40 @@ def rows_by_round(run_dir: Path, model: TabPE, wanted: Iterable[int]) -> dict[in
     Raises:
         ParameterError: If its strategy is no `Evolution`, or one with tables of columns.
     """
-    votes = _votes(run_dir)
+    votes = _load_votes(run_dir)
     rounds = sorted(each for each in set(wanted) if each <= len(votes))
-    return {each: _table(model, _rows(model, votes, each)) for each in rounds}
+    return {each: _decode_rows(model, _replay_rows(model, votes, each)) for each in rounds}
 
 
-def _votes(run_dir: Path) -> list[Measured]:
+def _load_votes(run_dir: Path) -> list[NoisyCounts]:
     files = sorted(run_dir.glob("*votes*.measured"))
-    return [measured_of(Archive.load(file)) for file in files]
+    return [restore_measurement(Archive.load(file)) for file in files]
 
 
-def _rows(model: TabPE, votes: Sequence[Measured], rounds: int) -> list[Records]:
+def _replay_rows(model: TabPE, votes: Sequence[NoisyCounts], rounds: int) -> list[Records]:
     """Evolve again, up to a round, on the schedule of all of them."""
-    config = replayable(strategy_of(model.preset), "rows of single rounds")
+    config = require_replayable(resolve_strategy(model.preset), "rows of single rounds")
     horizon = config.horizon or config.rounds
     cut = dataclasses.replace(config, rounds=max(1, rounds), horizon=horizon)
     encoder, release = Encoder(model.schema_), model.release_
     sizes = np.bincount(release.classes, minlength=encoder.class_count).tolist()
     remembered, populations = iter(votes), []
 
-    def vote(population: Sequence[Records], _: int) -> Measured:
+    def vote(population: Sequence[Records], _: int) -> NoisyCounts:
         populations.append(list(population))
         return next(remembered)
 
-    evolved = evolve(Level(encoder.spaces), sizes, cut, vote, seed=release.seed)
+    evolved = evolve(UniformProposal(encoder.spaces), sizes, cut, vote, seed=release.seed)
     return evolved.classes if rounds else populations[0]
 
 
-def _table(model: TabPE, rows: Sequence[Records]) -> pa.Table:
+def _decode_rows(model: TabPE, rows: Sequence[Records]) -> pa.Table:
     classes = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
     return Encoder(model.schema_).decode(Records.concat(list(rows)), classes)
 
 
-OWN = ("shares", "oversample", "smooth", "most_samples")
-BASELINE = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
+LAB_SETTINGS = ("shares", "oversample", "smooth", "most_samples")
+BASELINE_SETTINGS = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
 # What is loaded before the clock starts. Of the rest, a small table makes sure.
 HEAVY = {
     "mst": ("jax", "mbi", "networkx"),
@@ -196,7 +196,7 @@ NOT_SETTINGS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class MethodOutput:
     """What a method made.
 
     Args:
@@ -212,36 +212,38 @@ class Made:
     rounds: Mapping[int, pa.Table] = field(default_factory=dict)
 
 
-Maker = Callable[[Task], Made]
+RowMaker = Callable[[Task], MethodOutput]
 
 
-def maker_of(run: Run) -> Maker:
+def build_maker(run: ExperimentRun) -> RowMaker:
     """Return what makes the synthetic rows of a run; its settings are checked now.
 
     Raises:
         ParameterError: If the method or a setting is not known.
     """
     if run.method == REAL:
-        refuse_unknown(run.method, run.settings, ())
-        return _real
+        check_settings(run.method, run.settings, ())
+        return _copy_real_rows
     if run.method == TABPE:
-        return _tabpe(run)
+        return _build_tabpe_maker(run)
     if run.method in METHODS:
-        return _baseline(run)
-    raise ParameterError(f"methods: {run.method!r}: {did_you_mean(run.method, method_names())}")
+        return _build_baseline_maker(run)
+    raise ParameterError(
+        f"methods: {run.method!r}: {did_you_mean(run.method, list_method_names())}"
+    )
 
 
-def method_names() -> tuple[str, ...]:
+def list_method_names() -> tuple[str, ...]:
     """Return the names of all methods.
 
     Example:
-        >>> method_names()[:2]
+        >>> list_method_names()[:2]
         ('real', 'tabpe')
     """
     return (REAL, TABPE, *METHODS)
 
 
-def refuse_unknown(method: str, settings: Iterable[str], known: Iterable[str]) -> None:
+def check_settings(method: str, settings: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a setting that a method does not have, with the closest that it has."""
     allowed = list(known)
     for name in settings:
@@ -250,7 +252,7 @@ def refuse_unknown(method: str, settings: Iterable[str], known: Iterable[str]) -
             raise ParameterError(f"methods: {method}: unknown setting {name!r}: {hint}")
 
 
-def rows_wanted(given: Any, rows: int, most: int | None = None) -> int | None:
+def resolve_row_count(given: Any, rows: int, most: int | None = None) -> int | None:
     """Return how many rows are to be made: a number, or a share of the training rows.
 
     Args:
@@ -259,59 +261,59 @@ def rows_wanted(given: Any, rows: int, most: int | None = None) -> int | None:
         most: What a share may come to at most; None for any number.
 
     Example:
-        >>> rows_wanted(1000, 7152), rows_wanted(0.1, 7152), rows_wanted(None, 7152)
+        >>> resolve_row_count(1000, 7152), resolve_row_count(0.1, 7152), resolve_row_count(None, 7152)
         (1000, 715, None)
-        >>> rows_wanted(0.5, 7152, most=2000), rows_wanted(1.0, 7152)
+        >>> resolve_row_count(0.5, 7152, most=2000), resolve_row_count(1.0, 7152)
         (2000, 7152)
     """
     if isinstance(given, float) and 0 < given <= 1:
         share = max(1, round(given * rows))
         return share if most is None else min(share, most)
-    return validation.optional(validation.whole, "n_samples", given, least=1)
+    return validation.check_optional(validation.check_integer, "n_samples", given, least=1)
 
 
-def _real(task: Task) -> Made:
+def _copy_real_rows(task: Task) -> MethodOutput:
     """Return the training rows themselves: the upper bound."""
-    return Made(task.train, 0.0)
+    return MethodOutput(task.train, 0.0)
 
 
-def _tabpe(run: Run) -> Maker:
+def _build_tabpe_maker(run: ExperimentRun) -> RowMaker:
     parameters = [name for name in inspect.signature(TabPE).parameters if name not in NOT_SETTINGS]
-    config = strategy_in(run.settings)
+    config = parse_strategy(run.settings)
     preset = run.settings.get("preset", PRESET)
     named = TABPE if preset == PRESET else f"{TABPE}, preset {preset}"
-    refuse_unknown(named, run.settings, (*parameters, *fields_of(config), *OWN))
-    validation.one_of("shares", run.settings.get("shares", "public"), ["public", "bought"])
-    copies = validation.whole("oversample", run.settings.get("oversample", 1), least=1)
+    check_settings(named, run.settings, (*parameters, *list_strategy_fields(config), *LAB_SETTINGS))
+    validation.check_one_of("shares", run.settings.get("shares", "public"), ["public", "bought"])
+    copies = validation.check_integer("oversample", run.settings.get("oversample", 1), least=1)
     smooth = run.settings.get("smooth", False)
     if not isinstance(smooth, bool):
         raise ParameterError(f"smooth={smooth!r}: expected true or false.")
     most = run.settings.get("most_samples")
-    validation.optional(validation.whole, "most_samples", most, least=1)
+    validation.check_optional(validation.check_integer, "most_samples", most, least=1)
     if "rounds" in run.keep:
-        replayable(config, "keep: rounds")
+        require_replayable(config, "keep: rounds")
     given = {name: value for name, value in run.settings.items() if name in parameters}
 
-    def make(task: Task) -> Made:
-        wanted = rows_wanted(given.get("n_samples"), task.train.num_rows, most)
+    def make(task: Task) -> MethodOutput:
+        wanted = resolve_row_count(given.get("n_samples"), task.train.num_rows, most)
         changed = {"preset": config, "n_samples": wanted}
-        model = _model(run, task).set_params(**{**given, **changed})
+        model = _make_model(run, task).set_params(**{**given, **changed})
         if "rounds" in run.keep:
-            return _by_round(model, task, run.rounds_kept, copies)
-        return _fitted(model, task, copies, smooth=smooth)
+            return _fit_by_round(model, task, run.rounds_kept, copies)
+        return _fit_and_sample(model, task, copies, smooth=smooth)
 
     return make
 
 
-def _baseline(run: Run) -> Maker:
+def _build_baseline_maker(run: ExperimentRun) -> RowMaker:
     kind: Any = METHODS[run.method]
     own = [each.name for each in dataclasses.fields(kind)]
-    refuse_unknown(run.method, run.settings, (*own, *BASELINE))
+    check_settings(run.method, run.settings, (*own, *BASELINE_SETTINGS))
     method = kind(**{name: value for name, value in run.settings.items() if name in own})
-    given = {name: value for name, value in run.settings.items() if name in BASELINE}
+    given = {name: value for name, value in run.settings.items() if name in BASELINE_SETTINGS}
 
-    def make(task: Task) -> Made:
-        wanted = rows_wanted(given.get("n_samples"), task.train.num_rows)
+    def make(task: Task) -> MethodOutput:
+        wanted = resolve_row_count(given.get("n_samples"), task.train.num_rows)
         model = Baseline(
             method,
             **{**given, "n_samples": wanted},
@@ -320,12 +322,12 @@ def _baseline(run: Run) -> Maker:
             public_rows=task.train.num_rows,
             random_state=run.seed,
         )
-        return _timed(model, task, model.sample)
+        return _time_fit(model, task, model.sample)
 
     return make
 
 
-def warm_up(run: Run) -> None:
+def warm_up(run: ExperimentRun) -> None:
     """Load the packages that a run uses, so that their time is not counted as its own."""
     if run.method == REAL:
         return
@@ -334,12 +336,12 @@ def warm_up(run: Run) -> None:
             importlib.import_module(package)
     from tabpe.io.example import hospital_schema, hospital_table
 
-    few = shortest(strategy_in(run.settings if run.method == TABPE else {}))
+    few = shorten_strategy(parse_strategy(run.settings if run.method == TABPE else {}))
     model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=few, verbose=0)
     model.fit(hospital_table(100), hospital_schema()).sample()
 
 
-def _model(run: Run, task: Task) -> TabPE:
+def _make_model(run: ExperimentRun, task: Task) -> TabPE:
     is_public = run.settings.get("shares", "public") == "public"
     return TabPE(
         epsilon=float(run.epsilon or 0.0),
@@ -351,20 +353,20 @@ def _model(run: Run, task: Task) -> TabPE:
     )
 
 
-def _timed(model: TabPE | Baseline, task: Task, sample: Callable[[], pa.Table]) -> Made:
+def _time_fit(model: TabPE | Baseline, task: Task, sample: Callable[[], pa.Table]) -> MethodOutput:
     started = time.perf_counter()
     model.fit(task.train, task.schema)
     table = sample()
-    return Made(table, time.perf_counter() - started, model.certificate.epsilon)
+    return MethodOutput(table, time.perf_counter() - started, model.certificate.epsilon)
 
 
-def _fitted(model: TabPE, task: Task, copies: int, *, smooth: bool = False) -> Made:
-    return _timed(model, task, lambda: model.sample(copies * model.n_evolved_, smooth=smooth))
+def _fit_and_sample(model: TabPE, task: Task, copies: int, *, smooth: bool = False) -> MethodOutput:
+    return _time_fit(model, task, lambda: model.sample(copies * model.n_evolved_, smooth=smooth))
 
 
-def _by_round(model: TabPE, task: Task, wanted: Iterable[int], copies: int) -> Made:
+def _fit_by_round(model: TabPE, task: Task, wanted: Iterable[int], copies: int) -> MethodOutput:
     """Fit in a folder that remembers the noisy votes, which tell what each round had."""
     with tempfile.TemporaryDirectory() as folder:
         run_dir = Path(folder) / "run"
-        made = _fitted(model.set_params(run_dir=run_dir), task, copies)
-        return dataclasses.replace(made, rounds=rows_by_round(run_dir, model, wanted))
+        made = _fit_and_sample(model.set_params(run_dir=run_dir), task, copies)
+        return dataclasses.replace(made, rounds=replay_rounds(run_dir, model, wanted))

@@ -21,31 +21,31 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe_lab.exhibits import FigureEntry, case_of, figures_of, read_suite, tables_of
+from tabpe_lab.exhibits import FigureEntry, format_case, parse_figures, parse_tables, read_suite
 from tabpe_lab.experiment import Experiment
 from tabpe_lab.figures import DEPTHS, read_depths, save_figure, write_depths
-from tabpe_lab.grid import REAL, Run, runs_of
-from tabpe_lab.records import FOLDER, Record, Status, read_records, record_of, results_path
-from tabpe_lab.runner import in_words
+from tabpe_lab.grid import REAL, ExperimentRun, list_runs
+from tabpe_lab.records import FOLDER, RunRecord, Status, get_results_path, make_record, read_records
+from tabpe_lab.runner import format_duration
 from tabpe_lab.summary import DID_NOT_FIT, DONE, FAILED, NOT_RUN
-from tabpe_lab.tables import markdown, table_of
+from tabpe_lab.tables import build_table, markdown
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExperimentStatus:
     """Where an experiment stands.
 
     Args:
         records: A record for every run that the file names, in the order of data and methods
             there; those that were not made have the status `not run`.
-        others: How many records are of runs that the file does not name any more.
+        orphan_count: How many records are of runs that the file does not name any more.
     """
 
-    records: tuple[Record, ...]
-    others: int = 0
+    records: tuple[RunRecord, ...]
+    orphan_count: int = 0
 
 
-def standing(experiment: Experiment, folder: Path = FOLDER) -> Standing:
+def load_status(experiment: Experiment, folder: Path = FOLDER) -> ExperimentStatus:
     """Return where an experiment stands.
 
     Args:
@@ -54,15 +54,15 @@ def standing(experiment: Experiment, folder: Path = FOLDER) -> Standing:
     """
     made = {
         record.key: record
-        for record in read_records(results_path(experiment.name, experiment.variant, folder))
+        for record in read_records(get_results_path(experiment.name, experiment.variant, folder))
     }
-    runs = sorted(runs_of(experiment), key=_place_in(experiment))
-    records = tuple(made.get(run.key) or record_of(run, cast(Status, NOT_RUN)) for run in runs)
+    runs = sorted(list_runs(experiment), key=_make_sort_key(experiment))
+    records = tuple(made.get(run.key) or make_record(run, cast(Status, NOT_RUN)) for run in runs)
     named = {run.key for run in runs}
-    return Standing(records, sum(key not in named for key in made))
+    return ExperimentStatus(records, sum(key not in named for key in made))
 
 
-def depths_of(
+def ensure_depths(
     experiment: Experiment, entry: FigureEntry, folder: Path = FOLDER
 ) -> Mapping[str, Mapping[int, float]] | None:
     """Return what a figure of kind `order` shows: accuracy by depth of trees for each data set.
@@ -71,29 +71,29 @@ def depths_of(
     """
     if entry.kind != DEPTHS:
         return None
-    path = results_path(experiment.name, experiment.variant, folder).with_suffix(".depths.json")
+    path = get_results_path(experiment.name, experiment.variant, folder).with_suffix(".depths.json")
     found = read_depths(path)
-    for run in runs_of(experiment):
-        name = case_of(run.data, run.data_options)
+    for run in list_runs(experiment):
+        name = format_case(run.data, run.data_options)
         if run.method == REAL and name not in found:
-            found[name] = _accuracy_by_depth(run)
+            found[name] = _measure_accuracy_by_depth(run)
             write_depths(path, found)
     return found
 
 
-def _accuracy_by_depth(run: Run) -> dict[int, float]:
-    from tabpe.evaluation.metrics.correlation_order import order
-    from tabpe.evaluation.table_arrays import views
-    from tabpe_lab.task import task_of
+def _measure_accuracy_by_depth(run: ExperimentRun) -> dict[int, float]:
+    from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
+    from tabpe.evaluation.table_arrays import build_table_arrays
+    from tabpe_lab.task import load_task
 
-    task = task_of(run)
-    found = order(*views(task.schema, [task.train, task.test]))
+    task = load_task(run)
+    found = measure_correlation_order(*build_table_arrays(task.schema, [task.train, task.test]))
     if found is None:
         return {}
     return dict(zip(found.depths, (round(each, 6) for each in found.accuracy), strict=True))
 
 
-def _place_in(experiment: Experiment) -> Any:
+def _make_sort_key(experiment: Experiment) -> Any:
     """Return the place of a run in the order of the file: data, then methods, then seeds."""
     data = {entry.name: place for place, entry in reversed(list(enumerate(experiment.data)))}
     methods = {
@@ -110,7 +110,7 @@ _BLOCK = re.compile(r"<!-- made: ([^>]*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Sources:
+class PageSources:
     """Where a page takes its results from.
 
     Args:
@@ -129,24 +129,26 @@ class Sources:
     link: str = "pictures"
 
 
-def remade(text: str, sources: Sources) -> str:
+def remake_page(text: str, sources: PageSources) -> str:
     """Return a page with all blocks made anew, and sections for results that it lacks.
 
     Raises:
         ParameterError: If a block asks for what there is not; names the block.
     """
     known = [match.split()[1:3] for match in _BLOCK.findall(text)]
-    missing = [pair for pair in with_results(sources) if list(pair) not in known]
-    whole = "\n\n".join([text.rstrip(), *(_section(*pair, sources) for pair in missing)]) + "\n"
-    return filled(whole, lambda block: _made(block, sources))
+    missing = [pair for pair in find_experiments_with_results(sources) if list(pair) not in known]
+    whole = (
+        "\n\n".join([text.rstrip(), *(_build_section(*pair, sources) for pair in missing)]) + "\n"
+    )
+    return fill_blocks(whole, lambda block: _make_block(block, sources))
 
 
-def filled(text: str, make: Callable[[str], str]) -> str:
+def fill_blocks(text: str, make: Callable[[str], str]) -> str:
     r"""Return a text with what is between marks made anew.
 
     Example:
         >>> page = "Ours:\n<!-- made: table a full b -->\nold\n<!-- end -->\nRemark.\n"
-        >>> print(filled(page, lambda block: f"[{block}]"), end="")
+        >>> print(fill_blocks(page, lambda block: f"[{block}]"), end="")
         Ours:
         <!-- made: table a full b -->
         <BLANKLINE>
@@ -162,18 +164,18 @@ def filled(text: str, make: Callable[[str], str]) -> str:
     return _BLOCK.sub(anew, text)
 
 
-def with_results(sources: Sources) -> list[tuple[str, str]]:
+def find_experiments_with_results(sources: PageSources) -> list[tuple[str, str]]:
     """Return the experiments that have results, each in the variant that says most."""
     found = []
     for name in sources.names:
         for variant in ("full", "small", "quick"):
-            if results_path(name, variant, sources.results).exists():
+            if get_results_path(name, variant, sources.results).exists():
                 found.append((name, variant))
                 break
     return found
 
 
-def runs_line(experiment: Experiment, stands: Standing) -> str:
+def describe_runs(experiment: Experiment, stands: ExperimentStatus) -> str:
     """Say which command made the runs, how they ended, and on what."""
     counts: Counter[str] = Counter(record.status for record in stands.records)
     ended = [
@@ -183,17 +185,17 @@ def runs_line(experiment: Experiment, stands: Standing) -> str:
     ]
     done = [record for record in stands.records if record.status == DONE]
     command = f"tabpe-lab run lab/experiments/{experiment.name}.yaml --variant {experiment.variant}"
-    took = in_words(sum(record.seconds or 0.0 for record in done))
+    took = format_duration(sum(record.seconds or 0.0 for record in done))
     lines = [
         f"Remakes: {experiment.paper}." if experiment.paper else "",
         f"`{command}`: {len(stands.records)} runs, {', '.join(ended)}; "
         f"{took} of fitting and sampling.",
-        _machines(done),
+        _describe_machines(done),
     ]
     return "  \n".join(line for line in lines if line)
 
 
-def _machines(records: Iterable[Record]) -> str:
+def _describe_machines(records: Iterable[RunRecord]) -> str:
     told = dict.fromkeys(
         f"{run.machine['threads']} threads of {run.machine.get('processor', 'a processor')}"
         for run in records
@@ -202,8 +204,8 @@ def _machines(records: Iterable[Record]) -> str:
     return f"On {'; '.join(told)}." if told else ""
 
 
-def _section(name: str, variant: str, sources: Sources) -> str:
-    experiment = _experiment(name, variant, sources)
+def _build_section(name: str, variant: str, sources: PageSources) -> str:
+    experiment = _read_experiment(name, variant, sources)
     blocks = [f"runs {name} {variant}"]
     blocks += [f"table {name} {variant} {entry['name']}" for entry in experiment.tables]
     blocks += [f"figure {name} {variant} {entry['name']}" for entry in experiment.figures]
@@ -211,18 +213,18 @@ def _section(name: str, variant: str, sources: Sources) -> str:
     return "\n\n".join([f"## {experiment.title}", *parts, REMARKS])
 
 
-def _made(block: str, sources: Sources) -> str:
-    kind, name, variant, *entry = _words(block)
-    experiment = _experiment(name, variant, sources)
-    stands = standing(experiment, sources.results)
+def _make_block(block: str, sources: PageSources) -> str:
+    kind, name, variant, *entry = _parse_block(block)
+    experiment = _read_experiment(name, variant, sources)
+    stands = load_status(experiment, sources.results)
     if kind == "runs":
-        return runs_line(experiment, stands)
+        return describe_runs(experiment, stands)
     if kind == "table":
-        wanted = _named(tables_of(experiment.tables, where=name), entry[0], block)
+        wanted = _find_entry(parse_tables(experiment.tables, where=name), entry[0], block)
         if not any(record.status == DONE for record in stands.records):
             return f"{wanted.title}: no run is done yet."
-        return markdown(table_of(wanted, stands.records, beside_paper=True))
-    figure = _named(figures_of(experiment.figures, where=name), entry[0], block)
+        return markdown(build_table(wanted, stands.records, beside_paper=True))
+    figure = _find_entry(parse_figures(experiment.figures, where=name), entry[0], block)
     file = f"{name.replace('/', '-')}-{figure.name}.svg"
     sources.pictures.mkdir(parents=True, exist_ok=True)
     save_figure(
@@ -230,12 +232,12 @@ def _made(block: str, sources: Sources) -> str:
         stands.records,
         sources.pictures / file,
         folder=sources.results,
-        depths=depths_of(experiment, figure, sources.results),
+        depths=ensure_depths(experiment, figure, sources.results),
     )
     return f"![{figure.title}]({sources.link}/{file})"
 
 
-def _words(block: str) -> Sequence[str]:
+def _parse_block(block: str) -> Sequence[str]:
     words = block.split()
     if not words or words[0] not in KINDS or len(words) != (3 if words[0] == "runs" else 4):
         raise ParameterError(
@@ -245,12 +247,12 @@ def _words(block: str) -> Sequence[str]:
     return words
 
 
-def _experiment(name: str, variant: str, sources: Sources) -> Experiment:
+def _read_experiment(name: str, variant: str, sources: PageSources) -> Experiment:
     (experiment,) = read_suite(sources.experiments / f"{name}.yaml", variant).experiments
     return experiment
 
 
-def _named(entries: Sequence[T], name: str, block: str) -> T:
+def _find_entry(entries: Sequence[T], name: str, block: str) -> T:
     found = {getattr(entry, "name", ""): entry for entry in entries}
     if name not in found:
         raise ParameterError(f"block {block!r}: {did_you_mean(name, found)}")

@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 from tabpe._utils import files, serialization
 from tabpe.errors import ArchiveError, OutputError
-from tabpe_lab.grid import Run
+from tabpe_lab.grid import ExperimentRun
 
 FOLDER = Path("lab/results")
 Status = Literal["done", "did not fit", "failed"]
 
 
 @dataclass(frozen=True)
-class Record:
+class RunRecord:
     """One run.
 
     Args:
@@ -88,8 +88,8 @@ class Record:
         """Return the record as one line of JSON, without its end.
 
         Example:
-            >>> record = Record("a", "quick", "0f", "hospital", "real", "real", 0, "seed", "done")
-            >>> of_line(record.to_line(), where="a line") == record
+            >>> record = RunRecord("a", "quick", "0f", "hospital", "real", "real", 0, "seed", "done")
+            >>> parse_record(record.to_line(), where="a line") == record
             True
         """
         plain = asdict(self)
@@ -97,9 +97,9 @@ class Record:
         return json.dumps(plain, allow_nan=False, ensure_ascii=False)
 
 
-def record_of(run: Run, status: Status) -> Record:
+def make_record(run: ExperimentRun, status: Status) -> RunRecord:
     """Return what is known of a run before it was made."""
-    return Record(
+    return RunRecord(
         experiment=run.experiment,
         variant=run.variant,
         key=run.key,
@@ -115,36 +115,36 @@ def record_of(run: Run, status: Status) -> Record:
     )
 
 
-def of_line(line: str, *, where: str) -> Record:
+def parse_record(line: str, *, where: str) -> RunRecord:
     """Return the record that a line stands for.
 
     Raises:
         ArchiveError: If it is none; names the place.
     """
     try:
-        plain = serialization.strict_json(line)
+        plain = serialization.parse_strict_json(line)
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{where}: not a record ({error}).") from None
-    return serialization.read(Record, plain, where=where)
+    return serialization.read_dataclass(RunRecord, plain, where=where)
 
 
-def results_path(experiment: str, variant: str, folder: Path = FOLDER) -> Path:
+def get_results_path(experiment: str, variant: str, folder: Path = FOLDER) -> Path:
     """Return the file that holds the results of an experiment.
 
     Example:
-        >>> results_path("xor", "quick").name
+        >>> get_results_path("xor", "quick").name
         'xor.quick.jsonl'
     """
     return folder / f"{experiment}.{variant}.jsonl"
 
 
-def extra_path(record: Record, folder: Path = FOLDER) -> Path | None:
+def get_extra_path(record: RunRecord, folder: Path = FOLDER) -> Path | None:
     """Return the file with what is kept beside a record, if there is one."""
-    beside = results_path(record.experiment, record.variant, folder).with_suffix("")
+    beside = get_results_path(record.experiment, record.variant, folder).with_suffix("")
     return None if record.extra is None else beside / record.extra
 
 
-def read_records(path: Path) -> list[Record]:
+def read_records(path: Path) -> list[RunRecord]:
     """Return the records of a file, the last of each key, in the order of their first lines.
 
     A file that is not there has none. A last line without an end is of a run that was cut off while
@@ -156,14 +156,14 @@ def read_records(path: Path) -> list[Record]:
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    found: dict[str, Record] = {}
+    found: dict[str, RunRecord] = {}
     for place, line in enumerate(lines, start=1):
-        record = of_line(line, where=f"{path}: line {place}")
+        record = parse_record(line, where=f"{path}: line {place}")
         found[record.key] = record
     return list(found.values())
 
 
-def append(path: Path, record: Record) -> None:
+def append_record(path: Path, record: RunRecord) -> None:
     """Add a record to a file in one write that reaches the disk.
 
     Raises:
@@ -171,7 +171,7 @@ def append(path: Path, record: Record) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _mend(path)
+        _cut_partial_line(path)
         with path.open("ab", buffering=0) as file:
             file.write(f"{record.to_line()}\n".encode())
             os.fsync(file.fileno())
@@ -185,12 +185,12 @@ def write_extra(path: Path, content: Mapping[str, Any]) -> None:
     files.write_text(path, json.dumps(content, allow_nan=False) + "\n")
 
 
-def to_parquet(records: Iterable[Record], path: Path) -> None:
+def write_parquet(records: Iterable[RunRecord], path: Path) -> None:
     """Write records as a table: one row each, metrics as columns, what is nested as JSON."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [_flat(record) for record in records]
+    rows = [_flatten_record(record) for record in records]
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
 
@@ -198,10 +198,10 @@ def to_parquet(records: Iterable[Record], path: Path) -> None:
         pq.write_table(table, file)
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write(path, fill)
+    files.write_file(path, fill)
 
 
-def _flat(record: Record) -> dict[str, Any]:
+def _flatten_record(record: RunRecord) -> dict[str, Any]:
     plain = asdict(record)
     metrics: dict[str, Any] = plain.pop("metrics")
     nested = {
@@ -210,7 +210,7 @@ def _flat(record: Record) -> dict[str, Any]:
     return {**plain, **nested, **metrics}
 
 
-def _mend(path: Path) -> None:
+def _cut_partial_line(path: Path) -> None:
     """Cut off a last line that has no end: the run that it is of will be made again."""
     if not path.exists():
         return

@@ -2,7 +2,7 @@
 
 A run in a process of its own, watched from outside: time, memory, and an end that is certain.
 
-The process speaks the lines of `tabpe_lab.worker`. The time limit counts from `loaded` to `made`;
+The process speaks the lines of `tabpe_lab.worker`. The time limit counts from `load_mbi` to `made`;
 loading and measuring have a limit of their own. Memory is what the process and all that it started
 hold in the machine, looked at several times a second. What is over its limit is killed with all its
 children, and told apart from what failed.
@@ -31,20 +31,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from tabpe._utils import validation
-from tabpe._utils.resources import usable_cores
+from tabpe._utils.resources import count_usable_cores
 from tabpe.errors import ParameterError, TabpeError
-from tabpe_lab.experiment import Limits, Suite
-from tabpe_lab.grid import Run, runs_of
-from tabpe_lab.methods import maker_of
+from tabpe_lab.experiment import ExperimentSuite, RunLimits
+from tabpe_lab.grid import ExperimentRun, list_runs
+from tabpe_lab.methods import build_maker
 from tabpe_lab.records import (
     FOLDER,
-    Record,
+    RunRecord,
     Status,
-    append,
-    extra_path,
+    append_record,
+    get_extra_path,
+    get_results_path,
+    make_record,
     read_records,
-    record_of,
-    results_path,
     write_extra,
 )
 from tabpe_lab.task import check_data
@@ -52,9 +52,9 @@ from tabpe_lab.worker import DONE, ENDED, LOADED, MADE
 
 WORKER = (sys.executable, "-m", "tabpe_lab.worker")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-PATIENCE = 1800.0  # seconds to load data, and as many to measure
+STAGE_SECONDS = 1800.0  # seconds to load data, and as many to measure
 TICK = 0.1
-NEAR = 0.8
+NEAR_LIMIT = 0.8
 STARTED = "started"
 _DOING = {STARTED: " to load", LOADED: "", MADE: " to measure", DONE: "", ENDED: ""}
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -66,30 +66,30 @@ class Interrupted(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class Ending:
+class ProcessOutcome:
     """How a process ended.
 
     Args:
         status: `done`, `did not fit` or `failed`.
         reason: Why it did not fit or failed.
-        told: What it told on its way, all events together.
+        reported: What it told on its way, all events together.
         peak_megabytes: The most memory up to `made` that was seen, or that the process told.
     """
 
     status: Status
     reason: str = ""
-    told: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
     peak_megabytes: float = 0.0
 
 
-def attempt(
+def run_process(
     payload: Mapping[str, Any],
-    limits: Limits,
+    limits: RunLimits,
     *,
     cores: Sequence[int] = (),
     stop: threading.Event | None = None,
     command: Sequence[str] = WORKER,
-) -> Ending:
+) -> ProcessOutcome:
     """Run a process within limits and return how it ended.
 
     Args:
@@ -99,20 +99,20 @@ def attempt(
         stop: When this is set, the process is ended and `Interrupted` raised.
         command: The process.
     """
-    with tempfile.TemporaryFile() as errors, _started(command, cores, errors) as process:
-        watch = _Watch(process, limits, stop or threading.Event())
-        _give(process, payload)
-        watch.until_it_ends()
-        return watch.ending(_last_line(errors))
+    with tempfile.TemporaryFile() as errors, _start_process(command, cores, errors) as process:
+        watch = _ProcessWatch(process, limits, stop or threading.Event())
+        _send_payload(process, payload)
+        watch.wait_for_end()
+        return watch.get_outcome(_read_last_line(errors))
 
 
 @contextmanager
-def _started(
+def _start_process(
     command: Sequence[str], cores: Sequence[int], errors: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process in a group of its own, and end all of the group whatever happens."""
     process = subprocess.Popen(  # noqa: S603
-        _on_cores(command, cores),
+        _pin_to_cores(command, cores),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -131,7 +131,7 @@ def _started(
                     pipe.close()
 
 
-def _on_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
+def _pin_to_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
     """Return a command that may use some cores alone: every library looks at that."""
     if not cores or not hasattr(os, "sched_setaffinity"):
         return list(command)
@@ -139,100 +139,102 @@ def _on_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
     return [sys.executable, "-c", f"import os, sys; {pin}", *command]
 
 
-def _give(process: subprocess.Popen[bytes], payload: Mapping[str, Any]) -> None:
+def _send_payload(process: subprocess.Popen[bytes], payload: Mapping[str, Any]) -> None:
     assert process.stdin is not None  # noqa: S101
     with suppress(BrokenPipeError):  # it has ended already, and will be asked why
         process.stdin.write(json.dumps(payload).encode() + b"\n")
         process.stdin.flush()
 
 
-def _last_line(errors: IO[bytes]) -> str:
+def _read_last_line(errors: IO[bytes]) -> str:
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return lines[-1].strip() if lines else ""
 
 
-class _Watch:
+class _ProcessWatch:
     """What a process says and takes, until it ends or must be ended."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event
+        self, process: subprocess.Popen[bytes], limits: RunLimits, stop: threading.Event
     ) -> None:
         self._process, self._limits, self._stop = process, limits, stop
-        self._told: dict[str, Any] = {}
+        self._reported: dict[str, Any] = {}
         self._peak = 0.0
-        self._over: tuple[Status, str] | None = None
+        self._exceeded: tuple[Status, str] | None = None
         self._events: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
-        self._enter(STARTED)
+        threading.Thread(target=self._read_output, daemon=True).start()
+        self._enter_stage(STARTED)
 
-    def until_it_ends(self) -> None:
+    def wait_for_end(self) -> None:
         """Wait for the last word of the process, or for a limit."""
-        while self._over is None and self._stage not in (DONE, ENDED):
+        while self._exceeded is None and self._stage not in (DONE, ENDED):
             if self._stop.is_set():
                 raise Interrupted
             try:
                 line = self._events.get(timeout=TICK)
             except queue.Empty:
-                self._look_at_memory()
-                self._look_at_time()
+                self._check_memory()
+                self._check_time()
                 continue
-            self._look_at_memory()
+            self._check_memory()
             if line is None:
                 break
-            self._hear(line)
+            self._handle_event(line)
 
-    def ending(self, complaint: str) -> Ending:
+    def get_outcome(self, complaint: str) -> ProcessOutcome:
         """Return how it ended."""
-        status, reason = self._verdict(complaint)
-        return Ending(status, reason, self._told, round(self._peak, 1))
+        status, reason = self._determine_outcome(complaint)
+        return ProcessOutcome(status, reason, self._reported, round(self._peak, 1))
 
-    def _verdict(self, complaint: str) -> tuple[Status, str]:
-        if self._over is not None:
-            return self._over
+    def _determine_outcome(self, complaint: str) -> tuple[Status, str]:
+        if self._exceeded is not None:
+            return self._exceeded
         if self._stage == DONE:
             return "done", ""
         if self._stage == ENDED:
-            return ("failed" if self._told["fits"] else "did not fit"), str(self._told["reason"])
+            return ("failed" if self._reported["fits"] else "did not fit"), str(
+                self._reported["reason"]
+            )
         code = self._process.wait()
-        if code < 0 and self._peak >= NEAR * self._limits.gigabytes * 1024:
+        if code < 0 and self._peak >= NEAR_LIMIT * self._limits.gigabytes * 1024:
             return "did not fit", f"memory: ended by the system at {self._peak:,.0f} MB"
         named = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return "failed", f"ended with {named}" + (f": {complaint}" if complaint else "")
 
-    def _listen(self) -> None:
+    def _read_output(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
         with suppress(ValueError, OSError):  # it was closed while we listened
             for line in self._process.stdout:
                 self._events.put(line)
         self._events.put(None)
 
-    def _enter(self, stage: str) -> None:
+    def _enter_stage(self, stage: str) -> None:
         self._stage, self._since = stage, time.monotonic()
 
-    def _hear(self, line: bytes) -> None:
+    def _handle_event(self, line: bytes) -> None:
         told = json.loads(line)
-        self._enter(told.pop("event"))
+        self._enter_stage(told.pop("event"))
         self._peak = max(self._peak, told.pop("peak_megabytes", 0.0))
-        self._told |= told
+        self._reported |= told
 
-    def _look_at_memory(self) -> None:
-        held = _megabytes(self._process.pid)
+    def _check_memory(self) -> None:
+        held = _measure_megabytes(self._process.pid)
         if self._stage != MADE:
             self._peak = max(self._peak, held)
         if held > self._limits.gigabytes * 1024:
             reason = f"memory: over {self._limits.gigabytes:g} GB{_DOING[self._stage]}"
-            self._over = ("failed" if self._stage == MADE else "did not fit"), reason
+            self._exceeded = ("failed" if self._stage == MADE else "did not fit"), reason
 
-    def _look_at_time(self) -> None:
+    def _check_time(self) -> None:
         """Compare how long a stage takes with its limit, while there is no word of its end."""
-        most = self._limits.seconds if self._stage == LOADED else PATIENCE
+        most = self._limits.seconds if self._stage == LOADED else STAGE_SECONDS
         if time.monotonic() - self._since > most:
             reason = f"time: over {most:g} s{_DOING[self._stage]}"
-            self._over = ("did not fit" if self._stage == LOADED else "failed"), reason
+            self._exceeded = ("did not fit" if self._stage == LOADED else "failed"), reason
 
 
-def _megabytes(leader: int) -> float:
+def _measure_megabytes(leader: int) -> float:
     """Return what the processes of a session hold in memory; 0 where the system does not tell."""
     if not _PROC.is_dir():
         return 0.0
@@ -246,11 +248,11 @@ def _megabytes(leader: int) -> float:
     return held * _PAGE / 2**20
 
 
-Attempt = Callable[..., Ending]
+ProcessRunner = Callable[..., ProcessOutcome]
 
 
 @dataclass(frozen=True)
-class Plan:
+class SuitePlan:
     """What there is to do.
 
     Args:
@@ -260,15 +262,15 @@ class Plan:
         known: The records of those that are made.
     """
 
-    suite: Suite
+    suite: ExperimentSuite
     folder: Path
-    todo: tuple[Run, ...]
-    known: tuple[Record, ...]
+    todo: tuple[ExperimentRun, ...]
+    known: tuple[RunRecord, ...]
 
 
-def plan_of(
-    suite: Suite, folder: Path = FOLDER, *, again: bool = False, only: Sequence[str] = ()
-) -> Plan:
+def make_plan(
+    suite: ExperimentSuite, folder: Path = FOLDER, *, again: bool = False, only: Sequence[str] = ()
+) -> SuitePlan:
     """Return which runs of some experiments are still to be made.
 
     A run that is done is not made again. One that failed is. One that did not fit is, if it may
@@ -283,59 +285,59 @@ def plan_of(
     Raises:
         ParameterError: If data, a method or a setting is not known: before anything is run.
     """
-    todo: list[Run] = []
-    known: list[Record] = []
+    todo: list[ExperimentRun] = []
+    known: list[RunRecord] = []
     for experiment in suite.experiments:
-        runs = runs_of(experiment)
-        _check(experiment.name, runs)
+        runs = list_runs(experiment)
+        _check_runs(experiment.name, runs)
         runs = [run for run in runs if not only or any(text in str(run) for text in only)]
-        found = {} if again else _found(experiment.name, experiment.variant, folder)
+        found = {} if again else _load_records(experiment.name, experiment.variant, folder)
         settled = {r.key: found[r.key] for r in runs if r.key in found and is_settled(r, found)}
         known += settled.values()
         todo += [run for run in runs if run.key not in settled]
     if only and not todo and not known:
         raise ParameterError(f"only: no run holds {' or '.join(map(repr, only))}; see --list.")
-    return Plan(suite, folder, tuple(sorted(todo, key=_turn(suite))), tuple(known))
+    return SuitePlan(suite, folder, tuple(sorted(todo, key=_make_seed_order(suite))), tuple(known))
 
 
-def _check(experiment: str, runs: Sequence[Run]) -> None:
+def _check_runs(experiment: str, runs: Sequence[ExperimentRun]) -> None:
     """Refuse runs that could not begin."""
     try:
         for run in runs:
             check_data(run.data)
-            maker_of(run)
+            build_maker(run)
     except TabpeError as error:
         raise ParameterError(f"experiment {experiment}: {error}") from None
 
 
-def is_settled(run: Run, found: Mapping[str, Record]) -> bool:
+def is_settled(run: ExperimentRun, records: Mapping[str, RunRecord]) -> bool:
     """Whether there is no use in making a run again."""
-    record = found[run.key]
+    record = records[run.key]
     if record.status != "did not fit":
         return record.status == "done"
-    return not grew(run.limits, record.limits)
+    return not are_limits_raised(run.limits, record.limits)
 
 
-def grew(limits: Limits, before: Mapping[str, float]) -> bool:
+def are_limits_raised(limits: RunLimits, before: Mapping[str, float]) -> bool:
     """Whether a run may take more now than before.
 
     Example:
-        >>> grew(Limits(60, 8), {"seconds": 60, "gigabytes": 4})
+        >>> are_limits_raised(RunLimits(60, 8), {"seconds": 60, "gigabytes": 4})
         True
-        >>> grew(Limits(60, 8), {"seconds": 60, "gigabytes": 8})
+        >>> are_limits_raised(RunLimits(60, 8), {"seconds": 60, "gigabytes": 8})
         False
     """
     return any(value > before.get(name, 0.0) for name, value in asdict(limits).items())
 
 
-def carry_out(
-    plan: Plan,
+def run_plan(
+    plan: SuitePlan,
     *,
     jobs: int = 1,
-    on_begin: Callable[[Run], None] = lambda _: None,
-    on_end: Callable[[Run, Record], None] = lambda _, __: None,
-    attempt: Attempt = attempt,
-) -> list[Record]:
+    on_begin: Callable[[ExperimentRun], None] = lambda _: None,
+    on_end: Callable[[ExperimentRun, RunRecord], None] = lambda _, __: None,
+    attempt: ProcessRunner = run_process,
+) -> list[RunRecord]:
     """Make the runs of a plan, and return their records; each is on the disk when it is told.
 
     Args:
@@ -348,21 +350,21 @@ def carry_out(
     Raises:
         KeyboardInterrupt: All processes are ended before it is passed on. What was done is kept.
     """
-    validation.whole("jobs", jobs, least=1)
-    stop, places, writing = threading.Event(), _Places(jobs), threading.Lock()
+    validation.check_integer("jobs", jobs, least=1)
+    stop, places, writing = threading.Event(), _CorePool(jobs), threading.Lock()
 
-    def make(run: Run) -> tuple[Run, Record]:
+    def make(run: ExperimentRun) -> tuple[ExperimentRun, RunRecord]:
         if stop.is_set():
             raise Interrupted
-        with places.taken() as cores:
+        with places.take_cores() as cores:
             on_begin(run)
             payload = {"run": asdict(run), "gigabytes": run.limits.gigabytes}
             ending = attempt(payload, run.limits, cores=cores, stop=stop)
         with writing:
-            return run, _recorded(run, ending, plan.folder)
+            return run, _save_record(run, ending, plan.folder)
 
     records = []
-    with ThreadPoolExecutor(jobs) as pool, _stopping(stop):
+    with ThreadPoolExecutor(jobs) as pool, _stop_on_exit(stop):
         for future in as_completed([pool.submit(make, run) for run in plan.todo]):
             run, record = future.result()
             records.append(record)
@@ -371,7 +373,7 @@ def carry_out(
 
 
 @contextmanager
-def _stopping(stop: threading.Event) -> Iterator[None]:
+def _stop_on_exit(stop: threading.Event) -> Iterator[None]:
     """End all processes when something is raised here."""
     try:
         yield
@@ -379,16 +381,16 @@ def _stopping(stop: threading.Event) -> Iterator[None]:
         stop.set()
 
 
-class _Places:
+class _CorePool:
     """Who may use which cores: all of them for one job, an equal part for each of several."""
 
     def __init__(self, jobs: int) -> None:
         self._free: queue.Queue[tuple[int, ...]] = queue.Queue()
-        for part in divided(_cores(), jobs):
+        for part in divide_cores(_list_cores(), jobs):
             self._free.put(part)
 
     @contextmanager
-    def taken(self) -> Iterator[tuple[int, ...]]:
+    def take_cores(self) -> Iterator[tuple[int, ...]]:
         place = self._free.get()
         try:
             yield place
@@ -396,11 +398,11 @@ class _Places:
             self._free.put(place)
 
 
-def divided(cores: Sequence[int], jobs: int) -> list[tuple[int, ...]]:
+def divide_cores(cores: Sequence[int], jobs: int) -> list[tuple[int, ...]]:
     """Return the cores of each job; with more jobs than cores some share one.
 
     Example:
-        >>> divided([0, 1, 2, 3], 2), divided([0, 1], 3), divided([0, 1], 1)
+        >>> divide_cores([0, 1, 2, 3], 2), divide_cores([0, 1], 3), divide_cores([0, 1], 1)
         ([(0, 1), (2, 3)], [(0,), (1,), (0,)], [(0, 1)])
     """
     each = max(1, len(cores) // jobs)
@@ -408,44 +410,44 @@ def divided(cores: Sequence[int], jobs: int) -> list[tuple[int, ...]]:
     return [tuple(cores[start : start + each]) for start in starts]
 
 
-def _cores() -> list[int]:
+def _list_cores() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
-    return list(range(usable_cores()))
+    return list(range(count_usable_cores()))
 
 
-def _found(name: str, variant: str, folder: Path) -> dict[str, Record]:
-    records = read_records(results_path(name, variant, folder))
+def _load_records(name: str, variant: str, folder: Path) -> dict[str, RunRecord]:
+    records = read_records(get_results_path(name, variant, folder))
     return {record.key: record for record in records}
 
 
-def _turn(suite: Suite) -> Callable[[Run], int]:
+def _make_seed_order(suite: ExperimentSuite) -> Callable[[ExperimentRun], int]:
     """Return the order of runs: the first seed of every experiment comes before any second one."""
     places = {e.name: {seed: n for n, seed in enumerate(e.seeds)} for e in suite.experiments}
     return lambda run: places[run.experiment][run.seed]
 
 
-def _recorded(run: Run, ending: Ending, folder: Path) -> Record:
+def _save_record(run: ExperimentRun, outcome: ProcessOutcome, folder: Path) -> RunRecord:
     """Write down how a run ended."""
-    told = dict(ending.told)
+    told = dict(outcome.reported)
     extra: Any = told.pop("extra", None)
     record = replace(
-        record_of(run, ending.status),
-        reason=ending.reason,
+        make_record(run, outcome.status),
+        reason=outcome.reason,
         limits=asdict(run.limits),
-        peak_megabytes=ending.peak_megabytes,
+        peak_megabytes=outcome.peak_megabytes,
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         extra=None if extra is None else f"{run.key}.json",
-        **{name: told[name] for name in _TOLD if name in told},
+        **{name: told[name] for name in _REPORTED_FIELDS if name in told},
     )
-    beside = extra_path(record, folder)
+    beside = get_extra_path(record, folder)
     if beside is not None:
         write_extra(beside, extra)
-    append(results_path(run.experiment, run.variant, folder), record)
+    append_record(get_results_path(run.experiment, run.variant, folder), record)
     return record
 
 
-_TOLD = (
+_REPORTED_FIELDS = (
     "rows",
     "delta",
     "seconds",
@@ -458,10 +460,10 @@ _TOLD = (
 )
 
 
-FEW = 10.0  # seconds of which a tenth is told
+SHORT_SECONDS = 10.0  # seconds of which a tenth is told
 
 
-class Outlook:
+class RunTimeEstimator:
     """Learns how long runs take: those of a method on a data set, of a method, or of any.
 
     Args:
@@ -470,11 +472,13 @@ class Outlook:
         jobs: How many run at once.
 
     Example:
-        >>> Outlook([], []).left is None
+        >>> RunTimeEstimator([], []).seconds_left is None
         True
     """
 
-    def __init__(self, todo: Iterable[Run], known: Iterable[Record], jobs: int = 1) -> None:
+    def __init__(
+        self, todo: Iterable[ExperimentRun], known: Iterable[RunRecord], jobs: int = 1
+    ) -> None:
         self._todo = {run.key: run for run in todo}
         self._jobs = jobs
         self._began: dict[str, float] = {}
@@ -482,47 +486,47 @@ class Outlook:
         for record in known:
             if record.seconds is not None:
                 measuring = float(record.evaluation.get("seconds", 0.0))
-                self._learn(record.method, record.data, record.seconds + measuring)
+                self._add_duration(record.method, record.data, record.seconds + measuring)
 
-    def begin(self, run: Run) -> None:
+    def begin_run(self, run: ExperimentRun) -> None:
         """Take note that a run begins."""
         self._began[run.key] = time.monotonic()
 
-    def end(self, run: Run) -> None:
+    def end_run(self, run: ExperimentRun) -> None:
         """Take note that a run has ended."""
         self._todo.pop(run.key, None)
         began = self._began.pop(run.key, None)
         if began is not None:
-            self._learn(run.method, run.data, time.monotonic() - began)
+            self._add_duration(run.method, run.data, time.monotonic() - began)
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds until all is done; None if nothing is known of it yet."""
         if not self._seen[()]:
             return None
         now = time.monotonic()
         spent = sum(now - began for began in list(self._began.values()))
-        whole = sum(self._expected(run) for run in list(self._todo.values()))
+        whole = sum(self._estimate_seconds(run) for run in list(self._todo.values()))
         return max(whole - spent, 0.0) / self._jobs
 
-    def _learn(self, method: str, data: str, seconds: float) -> None:
+    def _add_duration(self, method: str, data: str, seconds: float) -> None:
         for known in ((method, data), (method,), ()):
             self._seen[known].append(seconds)
 
-    def _expected(self, run: Run) -> float:
+    def _estimate_seconds(self, run: ExperimentRun) -> float:
         ways = ((run.method, run.data), (run.method,), ())
         seen = next(found for way in ways if (found := self._seen.get(way)))
         return sum(seen) / len(seen)
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time for people.
 
     Example:
-        >>> in_words(0.25), in_words(42), in_words(200), in_words(9000)
+        >>> format_duration(0.25), format_duration(42), format_duration(200), format_duration(9000)
         ('0.2 s', '42 s', '3 min 20 s', '2 h 30 min')
     """
-    if seconds < FEW:
+    if seconds < SHORT_SECONDS:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -26,18 +26,18 @@ from importlib.resources import files
 from typing import Any
 
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe_lab.exhibits import Measure, label_of, measure, title_of, value_of
-from tabpe_lab.records import Record
+from tabpe_lab.exhibits import DisplayMetric, find_metric, format_label, get_field_value, get_title
+from tabpe_lab.records import RunRecord
 
 DONE, DID_NOT_FIT, FAILED, NOT_RUN = "done", "did not fit", "failed", "not run"
 VALIDATION = "validation_accuracy"
 _APART = ("data", "epsilon")
 
-Key = tuple[Any, ...]
+GroupKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedStatistics:
     """A mean over seeds.
 
     Args:
@@ -46,8 +46,8 @@ class Spread:
         count: How many seeds.
 
     Example:
-        >>> Spread.of([1.0, 3.0])
-        Spread(mean=2.0, std=1.4142135623730951, count=2)
+        >>> SeedStatistics.from_values([1.0, 3.0])
+        SeedStatistics(mean=2.0, std=1.4142135623730951, count=2)
     """
 
     mean: float
@@ -55,14 +55,14 @@ class Spread:
     count: int = 1
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
+    def from_values(cls, values: Sequence[float]) -> SeedStatistics:
         """Return the spread of values, at least one."""
         std = statistics.stdev(values) if len(values) > 1 else None
         return cls(statistics.fmean(values), std, len(values))
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """What is shown of the runs in one place.
 
     Args:
@@ -76,7 +76,7 @@ class Summary:
     """
 
     outcome: str
-    values: Mapping[str, Spread] = field(default_factory=dict)
+    values: Mapping[str, SeedStatistics] = field(default_factory=dict)
     seeds: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     chosen_by: str = ""
@@ -87,18 +87,18 @@ class Summary:
     def chosen(self) -> str:
         """The chosen settings, as text."""
         return ", ".join(
-            f"{title_of(name)} {label_of(f'settings.{name}', value)}"
+            f"{get_title(name)} {format_label(f'settings.{name}', value)}"
             for name, value in self.settings.items()
         )
 
 
-def summaries(
-    records: Iterable[Record],
+def summarize_groups(
+    records: Iterable[RunRecord],
     fields: Sequence[str],
     measures: Sequence[str],
     *,
     where: str = "runs",
-) -> dict[Key, Summary]:
+) -> dict[GroupKey, RunSummary]:
     """Return what is shown of runs, by their values of some fields, in the order they came.
 
     Args:
@@ -110,49 +110,55 @@ def summaries(
     Raises:
         ParameterError: If runs on different data or budgets would share a place.
     """
-    groups = grouped(records, lambda record: tuple(value_of(record, name) for name in fields))
+    groups = group_records(
+        records, lambda record: tuple(get_field_value(record, name) for name in fields)
+    )
     for group in groups.values():
         _check_alike(group, fields, where)
-    return {key: summary_of(group, measures) for key, group in groups.items()}
+    return {key: summarize_runs(group, measures) for key, group in groups.items()}
 
 
-def summary_of(records: Sequence[Record], measures: Sequence[str]) -> Summary:
+def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> RunSummary:
     """Return what is shown of runs in one place."""
-    candidates = list(grouped(records, _settings_key).values())
-    varying = _varying([group[0].settings for group in candidates])
+    candidates = list(group_records(records, _make_settings_key).values())
+    varying = _find_varying([group[0].settings for group in candidates])
     done = [group for group in candidates if any(run.status == DONE for run in group)]
     if not done:
-        return _undone(records)
-    judge = _judge(done, measures)
-    best = done[0] if len(done) == 1 else _best(done, judge)
-    values = {name: spread for name in measures if (spread := _spread(best, measure(name)))}
-    return Summary(
+        return _summarize_undone(records)
+    judge = _choose_judge(done, measures)
+    best = done[0] if len(done) == 1 else _select_best(done, judge)
+    values = {
+        name: spread for name in measures if (spread := _compute_spread(best, find_metric(name)))
+    }
+    return RunSummary(
         DONE,
         values,
         seeds=sum(run.status == DONE for run in best),
         settings={name: best[0].settings.get(name) for name in varying},
         chosen_by=judge.name if len(candidates) > 1 else "",
-        reasons=_reasons(records),
+        reasons=_collect_reasons(records),
     )
 
 
-def _undone(records: Sequence[Record]) -> Summary:
+def _summarize_undone(records: Sequence[RunRecord]) -> RunSummary:
     for outcome in (DID_NOT_FIT, FAILED):
         ended = [run for run in records if run.status == outcome]
         if ended:
-            limits = dict.fromkeys(limit_of(run) for run in ended)
-            return Summary(outcome, reasons=_reasons(ended), limit=", ".join(filter(None, limits)))
-    return Summary(NOT_RUN)
+            limits = dict.fromkeys(find_limit(run) for run in ended)
+            return RunSummary(
+                outcome, reasons=_collect_reasons(ended), limit=", ".join(filter(None, limits))
+            )
+    return RunSummary(NOT_RUN)
 
 
-def limit_of(record: Record) -> str:
+def find_limit(record: RunRecord) -> str:
     """Return the limit that a run did not fit into, as far as its reason names one.
 
     Example:
         >>> limits = {"seconds": 3600.0, "gigabytes": 8.0}
-        >>> record = Record("a", "full", "0f", "adult", "aim", "aim", 0, "seed", "did not fit",
+        >>> record = RunRecord("a", "full", "0f", "adult", "aim", "aim", 0, "seed", "did not fit",
         ...                 limits=limits, reason="memory: took more than 8 GB")
-        >>> limit_of(record)
+        >>> find_limit(record)
         '8 GB'
     """
     words = record.reason.lower()
@@ -165,19 +171,21 @@ def limit_of(record: Record) -> str:
     return ""
 
 
-def grouped(records: Iterable[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+def group_records(
+    records: Iterable[RunRecord], key: Callable[[RunRecord], Any]
+) -> dict[Any, list[RunRecord]]:
     """Return records by a key, in the order they came."""
-    groups: dict[Any, list[Record]] = {}
+    groups: dict[Any, list[RunRecord]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
     return groups
 
 
-def _settings_key(record: Record) -> str:
+def _make_settings_key(record: RunRecord) -> str:
     return json.dumps(record.settings, sort_keys=True)
 
 
-def _varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+def _find_varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     names = dict.fromkeys(name for entry in settings for name in entry)
     return [
         name
@@ -186,16 +194,18 @@ def _varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _judge(candidates: Sequence[Sequence[Record]], measures: Sequence[str]) -> Measure:
-    validation = measure(VALIDATION)
-    if all(_spread(group, validation) for group in candidates):
+def _choose_judge(
+    candidates: Sequence[Sequence[RunRecord]], measures: Sequence[str]
+) -> DisplayMetric:
+    validation = find_metric(VALIDATION)
+    if all(_compute_spread(group, validation) for group in candidates):
         return validation
-    return measure(measures[0])
+    return find_metric(measures[0])
 
 
-def _best(candidates: Sequence[list[Record]], judge: Measure) -> list[Record]:
-    def worth(group: Sequence[Record]) -> float:
-        spread = _spread(group, judge)
+def _select_best(candidates: Sequence[list[RunRecord]], judge: DisplayMetric) -> list[RunRecord]:
+    def worth(group: Sequence[RunRecord]) -> float:
+        spread = _compute_spread(group, judge)
         if spread is None:
             return float("-inf")
         return -spread.mean if judge.better == "lower" else spread.mean
@@ -203,24 +213,24 @@ def _best(candidates: Sequence[list[Record]], judge: Measure) -> list[Record]:
     return max(candidates, key=worth)
 
 
-def _spread(group: Sequence[Record], wanted: Measure) -> Spread | None:
-    found = [wanted.of(run) for run in group if run.status == DONE]
+def _compute_spread(group: Sequence[RunRecord], metric: DisplayMetric) -> SeedStatistics | None:
+    found = [metric.read_value(run) for run in group if run.status == DONE]
     values = [value for value in found if value is not None]
-    return Spread.of(values) if values else None
+    return SeedStatistics.from_values(values) if values else None
 
 
-def _reasons(records: Iterable[Record]) -> tuple[str, ...]:
+def _collect_reasons(records: Iterable[RunRecord]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(run.reason for run in records if run.reason))
 
 
-def _check_alike(group: Sequence[Record], fields: Sequence[str], where: str) -> None:
+def _check_alike(group: Sequence[RunRecord], fields: Sequence[str], where: str) -> None:
     """Refuse to choose among runs whose numbers do not compare."""
     apart = [name for name in _APART if name not in fields]
-    apart += [f"data_options.{name}" for name in _varying([run.data_options for run in group])]
+    apart += [f"data_options.{name}" for name in _find_varying([run.data_options for run in group])]
     for name in apart:
-        values = dict.fromkeys(value_of(run, name) for run in group)
+        values = dict.fromkeys(get_field_value(run, name) for run in group)
         if name not in fields and len(values) > 1:
-            shown = ", ".join(label_of(name, value) for value in list(values)[:3])
+            shown = ", ".join(format_label(name, value) for value in list(values)[:3])
             raise ParameterError(
                 f"{where}: runs with {name} {shown} share a place: name {name} among the rows or "
                 f"series, or fix it in where."
@@ -231,7 +241,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """A mean difference with its confidence interval.
 
     Args:
@@ -241,7 +251,7 @@ class Difference:
         count: How many values it is of.
 
     Example:
-        >>> found = Difference.of([1.0, 2.0, 3.0])
+        >>> found = MeanDifference.from_values([1.0, 2.0, 3.0])
         >>> round(found.low, 3), found.mean, round(found.high, 3)
         (-0.484, 2.0, 4.484)
     """
@@ -252,7 +262,7 @@ class Difference:
     count: int = 1
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Difference:
+    def from_values(cls, values: Sequence[float]) -> MeanDifference:
         """Return the mean of values, at least one, with Student's interval."""
         mean = statistics.fmean(values)
         if len(values) == 1:
@@ -271,48 +281,50 @@ class Difference:
         return int(self.low > 0) - int(self.high < 0)
 
 
-def by_factor(shown: Measure) -> bool:
+def is_compared_by_factor(metric: DisplayMetric) -> bool:
     """Whether a measure is compared by a factor: all but shares are."""
-    return not shown.percent
+    return not metric.percent
 
 
-def paired(runs: Iterable[Record], others: Iterable[Record], shown: Measure) -> Difference | None:
+def compare_pairs(
+    runs: Iterable[RunRecord], others: Iterable[RunRecord], metric: DisplayMetric
+) -> MeanDifference | None:
     """Return by how much runs differ from others on the same data; None without a common seed.
 
     Args:
         runs: Runs of one method, one for each seed.
         others: Runs of the method that they are compared with.
-        shown: The measure. Of one that is compared by a factor this is the difference of the
+        metric: The measure. Of one that is compared by a factor this is the difference of the
             logarithms; None if one of them is zero.
 
     Raises:
         ParameterError: If two runs have the same seed.
 
     Example:
-        >>> from tabpe_lab.exhibits import measure
+        >>> from tabpe_lab.exhibits import find_metric
         >>> def run(seed, accuracy):
-        ...     return Record("a", "full", "0f", "xor", "aim", "aim", seed, "seed", "done",
+        ...     return RunRecord("a", "full", "0f", "xor", "aim", "aim", seed, "seed", "done",
         ...                   metrics={"accuracy": accuracy})
         >>> runs, others = [run(0, 0.75), run(1, 0.5)], [run(0, 0.5), run(1, 0.25), run(2, 0.1)]
-        >>> paired(runs, others, measure("accuracy"))
+        >>> compare_pairs(runs, others, find_metric("accuracy"))
         Difference(mean=0.25, low=0.25, high=0.25, count=2)
     """
-    ours, theirs = _by_seed(runs, shown), _by_seed(others, shown)
+    ours, theirs = _collect_by_seed(runs, metric), _collect_by_seed(others, metric)
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
     pairs = [(ours[seed], theirs[seed]) for seed in seeds]
-    if not by_factor(shown):
-        return Difference.of([one - other for one, other in pairs])
+    if not is_compared_by_factor(metric):
+        return MeanDifference.from_values([one - other for one, other in pairs])
     if any(value <= 0 for pair in pairs for value in pair):
         return None
-    return Difference.of([math.log(one / other) for one, other in pairs])
+    return MeanDifference.from_values([math.log(one / other) for one, other in pairs])
 
 
-def _by_seed(runs: Iterable[Record], shown: Measure) -> dict[int, float]:
+def _collect_by_seed(runs: Iterable[RunRecord], metric: DisplayMetric) -> dict[int, float]:
     found: dict[int, float] = {}
     for run in runs:
-        value = shown.of(run) if run.status == DONE else None
+        value = metric.read_value(run) if run.status == DONE else None
         if value is None:
             continue
         if run.seed in found:
@@ -328,7 +340,7 @@ SPLITS = 3
 
 
 @dataclass(frozen=True)
-class Printed:
+class PaperTable:
     """A table of the paper.
 
     Args:
@@ -339,8 +351,8 @@ class Printed:
         values: By data set and method, or by a setting: texts as they are printed.
 
     Example:
-        >>> printed("high-order-real").value(("artificial-characters", "tabpe"), "accuracy")
-        Spread(mean=0.4938, std=0.0046, count=3)
+        >>> find_paper_table("high-order-real").find_value(("artificial-characters", "tabpe"), "accuracy")
+        SeedStatistics(mean=0.4938, std=0.0046, count=3)
     """
 
     title: str
@@ -349,55 +361,55 @@ class Printed:
     values: Mapping[str, Any]
     percent: bool = True
 
-    def value(self, row: tuple[Any, ...], metric: str) -> Spread | None:
+    def find_value(self, row: tuple[Any, ...], metric: str) -> SeedStatistics | None:
         """Return what is printed in a row for a metric, in our units; None if nothing is."""
         found: Any = self.values
         for part in row:
-            found = found.get(_key(part)) if isinstance(found, Mapping) else None
+            found = found.get(_format_key(part)) if isinstance(found, Mapping) else None
         if metric not in self.metrics or not isinstance(found, list):
             return None
-        return self._read(found[self.metrics.index(metric)], metric)
+        return self._parse_cell(found[self.metrics.index(metric)], metric)
 
-    def _read(self, text: str, metric: str) -> Spread | None:
+    def _parse_cell(self, text: str, metric: str) -> SeedStatistics | None:
         if text == "-":
             return None
-        scale = measure(metric).scale if self.percent else 1.0
+        scale = find_metric(metric).scale if self.percent else 1.0
         mean, *std = (round(float(part) / scale, 6) for part in text.split("±"))
-        return Spread(mean, std[0], SPLITS) if std else Spread(mean)
+        return SeedStatistics(mean, std[0], SPLITS) if std else SeedStatistics(mean)
 
 
 @cache
-def paper() -> dict[str, Printed]:
+def load_paper_tables() -> dict[str, PaperTable]:
     """Return the tables of the paper by their labels.
 
     Example:
-        >>> "scm-table" in paper()
+        >>> "scm-table" in load_paper_tables()
         True
     """
     from tabpe._utils import yaml12
 
     text = files("tabpe_lab").joinpath("paper.yaml").read_text(encoding="utf-8")
     return {
-        label: Printed(**(entry | {"metrics": tuple(entry["metrics"])}))
+        label: PaperTable(**(entry | {"metrics": tuple(entry["metrics"])}))
         for label, entry in yaml12.load(text).items()
     }
 
 
-def printed(label: str) -> Printed:
+def find_paper_table(label: str) -> PaperTable:
     """Return a table of the paper by its label.
 
     Raises:
         ParameterError: If there is none.
 
     Example:
-        >>> printed("scm-tabel")
+        >>> find_paper_table("scm-tabel")
         Traceback (most recent call last):
         tabpe.errors.ParameterError: paper='scm-tabel': did you mean 'scm-table'?
     """
-    if label not in paper():
-        raise ParameterError(f"paper={label!r}: {did_you_mean(label, paper())}")
-    return paper()[label]
+    if label not in load_paper_tables():
+        raise ParameterError(f"paper={label!r}: {did_you_mean(label, load_paper_tables())}")
+    return load_paper_tables()[label]
 
 
-def _key(value: Any) -> str:
+def _format_key(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:g}"

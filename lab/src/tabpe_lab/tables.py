@@ -29,33 +29,33 @@ from tabpe.errors import ParameterError, did_you_mean
 from tabpe_lab.exhibits import (
     METHODS,
     REAL,
-    Measure,
+    DisplayMetric,
     TableEntry,
+    find_metric,
+    format_label,
+    format_labels,
+    get_field_value,
+    get_title,
     is_real,
     keep_records,
-    label_of,
-    labels_of,
-    measure,
-    ordered,
-    title_of,
-    value_of,
+    sort_distinct,
 )
-from tabpe_lab.records import Record
+from tabpe_lab.records import RunRecord
 from tabpe_lab.summary import (
     CONFIDENCE,
     DID_NOT_FIT,
     DONE,
     FAILED,
-    Difference,
-    Key,
-    Printed,
-    Spread,
-    Summary,
-    by_factor,
-    grouped,
-    paired,
-    printed,
-    summaries,
+    GroupKey,
+    MeanDifference,
+    PaperTable,
+    RunSummary,
+    SeedStatistics,
+    compare_pairs,
+    find_paper_table,
+    group_records,
+    is_compared_by_factor,
+    summarize_groups,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ NOTHING = "-"
 
 
 @dataclass(frozen=True)
-class Cell:
+class ResultCell:
     """One cell: what it says, and how it stands among the others of its column.
 
     Args:
@@ -82,7 +82,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Column:
+class ResultColumn:
     """The head of a column.
 
     Args:
@@ -100,15 +100,15 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """A row: what it is about, and its cells."""
 
     heads: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[ResultCell, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table, before it is written in any format.
 
     Args:
@@ -121,17 +121,17 @@ class Table:
 
     title: str
     heads: tuple[str, ...]
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[ResultRow, ...]
     notes: tuple[str, ...]
 
 
-Cells = dict[Key, Cell]
+CellsByKey = dict[GroupKey, ResultCell]
 EACH_BY_ITSELF = f"each of {CONFIDENCE:.0%} by itself, whatever their number"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MethodComparison:
     """Runs, by what a table tells apart and by their data.
 
     Args:
@@ -140,15 +140,15 @@ class Comparison:
 
     Example:
         >>> entry = TableEntry("a", "A", ("accuracy",), rows=("case", "method"), against="Paper")
-        >>> Comparison.of(entry, []).found
+        >>> MethodComparison.from_records(entry, []).found
         {}
     """
 
     entry: TableEntry
-    groups: Mapping[Key, Sequence[Record]]
+    groups: Mapping[GroupKey, Sequence[RunRecord]]
 
     @classmethod
-    def of(cls, entry: TableEntry, records: Sequence[Record]) -> Comparison:
+    def from_records(cls, entry: TableEntry, records: Sequence[RunRecord]) -> MethodComparison:
         """Return the comparison that a table asks for.
 
         Raises:
@@ -158,40 +158,56 @@ class Comparison:
         if records and entry.against not in known:
             hint = did_you_mean(entry.against, known)
             raise ParameterError(f"{entry.name}: against={entry.against!r}: no such method: {hint}")
-        fields = _fields(entry)
-        return cls(entry, grouped(records, lambda run: tuple(value_of(run, f) for f in fields)))
+        fields = _get_fields(entry)
+        return cls(
+            entry,
+            group_records(records, lambda run: tuple(get_field_value(run, f) for f in fields)),
+        )
 
     @property
-    def found(self) -> dict[Key, Summary]:
+    def found(self) -> dict[GroupKey, RunSummary]:
         """What is shown of the runs in each place."""
         runs = [run for group in self.groups.values() for run in group]
-        found = summaries(runs, _fields(self.entry), self.entry.metrics, where=self.entry.name)
+        found = summarize_groups(
+            runs, _get_fields(self.entry), self.entry.metrics, where=self.entry.name
+        )
         if not self.entry.over_data:
             return found
-        return {key: _over_data([found[each] for each in keys]) for key, keys in self._places()}
+        return {
+            key: _average_over_data([found[each] for each in keys])
+            for key, keys in self._group_over_data()
+        }
 
-    def columns(self, shown: Measure) -> list[tuple[Column, Cells]]:
+    def build_columns(self, metric: DisplayMetric) -> list[tuple[ResultColumn, CellsByKey]]:
         """Return what stands beside the means of a measure."""
-        apart = f"against {label_of('method', self.entry.against)}"
+        apart = f"against {format_label('method', self.entry.against)}"
         if not self.entry.over_data:
-            cells = {key: _cell(self._difference(key, shown), shown) for key in self.groups}
-            return [(Column(apart, beside=True), cells)]
-        means: Cells = {}
-        counts: Cells = {}
-        for key, keys in self._places():
-            each = [found for one in keys if (found := self._difference(one, shown))]
-            over = Difference.of([one.mean for one in each]) if each else None
-            means[key], counts[key] = _cell(over, shown), _counted(each, shown)
+            cells = {
+                key: _make_difference_cell(self._compute_difference(key, metric), metric)
+                for key in self.groups
+            }
+            return [(ResultColumn(apart, beside=True), cells)]
+        means: CellsByKey = {}
+        counts: CellsByKey = {}
+        for key, keys in self._group_over_data():
+            each = [found for one in keys if (found := self._compute_difference(one, metric))]
+            over = MeanDifference.from_values([one.mean for one in each]) if each else None
+            means[key], counts[key] = (
+                _make_difference_cell(over, metric),
+                _make_count_cell(each, metric),
+            )
         return [
-            (Column(apart, beside=True), means),
-            (Column("better / worse / data", beside=True), counts),
+            (ResultColumn(apart, beside=True), means),
+            (ResultColumn("better / worse / data", beside=True), counts),
         ]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the numbers beside are of."""
-        against = label_of("method", self.entry.against)
-        kinds = dict.fromkeys(by_factor(measure(name)) for name in self.entry.metrics)
+        against = format_label("method", self.entry.against)
+        kinds = dict.fromkeys(
+            is_compared_by_factor(find_metric(name)) for name in self.entry.metrics
+        )
         how = " or ".join("as a factor" if factor else "in points" for factor in kinds)
         if not self.entry.over_data:
             told = f"Against {against}: seed by seed, {how}, with Student's interval for the mean"
@@ -202,68 +218,78 @@ class Comparison:
         )
         return (f"{told}, with Student's interval over data sets.", f"{better}, {EACH_BY_ITSELF}.")
 
-    def _places(self) -> list[tuple[Key, list[Key]]]:
-        places: dict[Key, list[Key]] = {}
+    def _group_over_data(self) -> list[tuple[GroupKey, list[GroupKey]]]:
+        places: dict[GroupKey, list[GroupKey]] = {}
         for key in self.groups:
             places.setdefault(key[1:], []).append(key)
         return list(places.items())
 
-    def _difference(self, key: Key, shown: Measure) -> Difference | None:
+    def _compute_difference(self, key: GroupKey, metric: DisplayMetric) -> MeanDifference | None:
         """Return by how much the runs in one place differ; None for those compared with."""
         other = (*key[:-1], self.entry.against)
         if key == other or other not in self.groups:
             return None
-        return paired(self.groups[key], self.groups[other], shown)
+        return compare_pairs(self.groups[key], self.groups[other], metric)
 
 
-def _fields(entry: TableEntry) -> tuple[str, ...]:
+def _get_fields(entry: TableEntry) -> tuple[str, ...]:
     return ("case", *entry.rows) if entry.over_data else entry.rows
 
 
-def _over_data(summaries_: Sequence[Summary]) -> Summary:
+def _average_over_data(summaries_: Sequence[RunSummary]) -> RunSummary:
     """Return the mean over data sets, each of which counts once."""
     done = [each for each in summaries_ if each.outcome == DONE]
     if not done:
         return summaries_[0]
     names = dict.fromkeys(name for each in done for name in each.values)
     values = {
-        name: Spread(Spread.of([e.values[name].mean for e in done if name in e.values]).mean)
+        name: SeedStatistics(
+            SeedStatistics.from_values([e.values[name].mean for e in done if name in e.values]).mean
+        )
         for name in names
     }
-    return Summary(DONE, values, seeds=min(each.seeds for each in done))
+    return RunSummary(DONE, values, seeds=min(each.seeds for each in done))
 
 
-def _cell(found: Difference | None, shown: Measure) -> Cell:
-    return Cell(NOTHING, "words") if found is None else Cell(told(found, shown))
+def _make_difference_cell(found: MeanDifference | None, metric: DisplayMetric) -> ResultCell:
+    return (
+        ResultCell(NOTHING, "words")
+        if found is None
+        else ResultCell(format_difference(found, metric))
+    )
 
 
-def told(found: Difference, shown: Measure) -> str:
+def format_difference(found: MeanDifference, metric: DisplayMetric) -> str:
     """Return a difference as text: in points, or as a factor.
 
     Example:
-        >>> told(Difference(0.052, 0.041, 0.063, 5), measure("accuracy"))
+        >>> format_difference(MeanDifference(0.052, 0.041, 0.063, 5), find_metric("accuracy"))
         '+5.20 (+4.10 to +6.30)'
-        >>> told(Difference(math.log(0.5)), measure("1-wd"))
+        >>> format_difference(MeanDifference(math.log(0.5)), find_metric("1-wd"))
         'x 0.50'
     """
 
     def written(value: float) -> str:
-        return f"{math.exp(value):.2f}" if by_factor(shown) else f"{shown.scale * value:+.2f}"
+        return (
+            f"{math.exp(value):.2f}"
+            if is_compared_by_factor(metric)
+            else f"{metric.scale * value:+.2f}"
+        )
 
-    sign = "x " if by_factor(shown) else ""
+    sign = "x " if is_compared_by_factor(metric) else ""
     interval = ""
     if found.low is not None and found.high is not None:
         interval = f" ({written(found.low)} to {written(found.high)})"
     return f"{sign}{written(found.mean)}{interval}"
 
 
-def _counted(found: Sequence[Difference], shown: Measure) -> Cell:
+def _make_count_cell(found: Sequence[MeanDifference], metric: DisplayMetric) -> ResultCell:
     """Return on how many data sets a method is better, and on how many worse."""
     if not found:
-        return Cell(NOTHING, "words")
+        return ResultCell(NOTHING, "words")
     up, down = (sum(each.sign == sign for each in found) for sign in (1, -1))
-    better, worse = (down, up) if shown.better == "lower" else (up, down)
-    return Cell(f"{better} / {worse} / {len(found)}")
+    better, worse = (down, up) if metric.better == "lower" else (up, down)
+    return ResultCell(f"{better} / {worse} / {len(found)}")
 
 
 QUICK = "quick"
@@ -272,10 +298,10 @@ CUT = "Variant quick: few rows and cheap settings, not to be compared with other
 PRINTED = "The paper's numbers are as printed there, of three splits."
 
 
-def notes_of(
+def build_notes(
     entry: TableEntry,
-    found: Mapping[Key, Summary],
-    records: Sequence[Record],
+    found: Mapping[GroupKey, RunSummary],
+    records: Sequence[RunRecord],
     *,
     beside_paper: bool = False,
 ) -> tuple[str, ...]:
@@ -288,16 +314,18 @@ def notes_of(
         beside_paper: Whether the numbers of the paper stand beside ours.
     """
     return (
-        _seeds(entry, found, records),
+        _describe_seeds(entry, found, records),
         *([BOUND] if any(is_real(key, entry.rows) for key in found) else []),
-        *_choices(entry, found),
-        *_endings(entry, found),
+        *_describe_choices(entry, found),
+        *_describe_endings(entry, found),
         *([CUT] if any(run.variant == QUICK for run in records) else []),
         *([PRINTED] if beside_paper else []),
     )
 
 
-def _seeds(entry: TableEntry, found: Mapping[Key, Summary], records: Sequence[Record]) -> str:
+def _describe_seeds(
+    entry: TableEntry, found: Mapping[GroupKey, RunSummary], records: Sequence[RunRecord]
+) -> str:
     done = {key: summary.seeds for key, summary in found.items() if summary.outcome == DONE}
     if not done:
         return "No run is done yet."
@@ -307,42 +335,46 @@ def _seeds(entry: TableEntry, found: Mapping[Key, Summary], records: Sequence[Re
     many = f"Means of {usual} seeds with the standard deviation of a sample"
     if entry.over_data:
         many = f"Means over data sets, of {usual} seeds each{',' if budget else ''}"
-    fewer = [f"{_named(key, entry)}: {count}" for key, count in done.items() if count < usual]
+    fewer = [
+        f"{_format_group(key, entry)}: {count}" for key, count in done.items() if count < usual
+    ]
     note = f"{many if usual > 1 else 'Of one seed'}{budget}."
     return note + (f" Fewer seeds: {'; '.join(fewer)}." if fewer else "")
 
 
-def _choices(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
+def _describe_choices(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> list[str]:
     """Say which settings were taken, by what."""
     chosen: dict[str, list[str]] = {}
     for key, summary in found.items():
         if summary.chosen_by and summary.chosen:
-            place = f"{_named(key, entry)}: {summary.chosen}"
+            place = f"{_format_group(key, entry)}: {summary.chosen}"
             chosen.setdefault(summary.chosen_by, []).append(place)
     return [
-        f"Best setting of each method by {_low(measure(rule).title)}: {'; '.join(places)}."
+        f"Best setting of each method by {_lowercase_first(find_metric(rule).title)}: {'; '.join(places)}."
         for rule, places in chosen.items()
     ]
 
 
-def _endings(entry: TableEntry, found: Mapping[Key, Summary]) -> list[str]:
+def _describe_endings(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> list[str]:
     """Say why runs did not fit or failed, where no other run stands in their place."""
     ended: dict[str, list[str]] = {}
     for key, summary in found.items():
         for reason in summary.reasons if summary.outcome in {DID_NOT_FIT, FAILED} else ():
-            ended.setdefault(f"{summary.outcome}: {reason}", []).append(_named(key, entry))
+            ended.setdefault(f"{summary.outcome}: {reason}", []).append(_format_group(key, entry))
     return [f"{'; '.join(places)}: {how.rstrip('.')}." for how, places in ended.items()]
 
 
-def _named(key: Key, entry: TableEntry) -> str:
-    return ", ".join(labels_of(key, entry.rows))
+def _format_group(key: GroupKey, entry: TableEntry) -> str:
+    return ", ".join(format_labels(key, entry.rows))
 
 
-def _low(title: str) -> str:
+def _lowercase_first(title: str) -> str:
     return title if title.isupper() else title[0].lower() + title[1:]
 
 
-def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool = False) -> Table:
+def build_table(
+    entry: TableEntry, records: Sequence[RunRecord], *, beside_paper: bool = False
+) -> ResultTable:
     """Return a table of runs.
 
     Args:
@@ -351,40 +383,42 @@ def table_of(entry: TableEntry, records: Sequence[Record], *, beside_paper: bool
         beside_paper: Whether the numbers of the paper stand beside ours.
     """
     wanted = keep_records(records, entry.where)
-    compared = Comparison.of(entry, wanted) if entry.against else None
-    found = _in_order(
+    compared = MethodComparison.from_records(entry, wanted) if entry.against else None
+    found = _order_groups(
         compared.found
         if compared
-        else summaries(wanted, entry.rows, entry.metrics, where=entry.name)
+        else summarize_groups(wanted, entry.rows, entry.metrics, where=entry.name)
     )
-    paper = printed(entry.paper) if beside_paper and entry.paper else None
-    columns: list[tuple[Column, dict[Key, Cell]]] = []
-    for name in _measured(entry, found):
-        columns.append(_ours(measure(name), found, entry.rows, is_first=not columns))
+    paper = find_paper_table(entry.paper) if beside_paper and entry.paper else None
+    columns: list[tuple[ResultColumn, dict[GroupKey, ResultCell]]] = []
+    for name in _select_metrics(entry, found):
+        columns.append(
+            _build_own_column(find_metric(name), found, entry.rows, is_first=not columns)
+        )
         if compared:
-            columns += compared.columns(measure(name))
+            columns += compared.build_columns(find_metric(name))
         if paper is not None:
-            columns.append(_theirs(measure(name), found, entry.rows, paper))
-    return Table(
+            columns.append(_build_paper_column(find_metric(name), found, entry.rows, paper))
+    return ResultTable(
         title=entry.title,
-        heads=tuple(title_of(name).capitalize() for name in entry.rows),
+        heads=tuple(get_title(name).capitalize() for name in entry.rows),
         columns=tuple(column for column, _ in columns),
         rows=tuple(
-            Row(labels_of(key, entry.rows), tuple(cells[key] for _, cells in columns))
+            ResultRow(format_labels(key, entry.rows), tuple(cells[key] for _, cells in columns))
             for key in found
         ),
         notes=(
-            *notes_of(entry, found, wanted, beside_paper=paper is not None),
+            *build_notes(entry, found, wanted, beside_paper=paper is not None),
             *(compared.notes if compared else ()),
         ),
     )
 
 
-def ranked(values: Mapping[Key, float], better: str) -> dict[Key, Mark]:
+def rank_values(values: Mapping[GroupKey, float], better: str) -> dict[GroupKey, Mark]:
     """Return which values are best and second; equal ones share their mark.
 
     Example:
-        >>> ranked({("a",): 0.5, ("b",): 0.5, ("c",): 0.4}, "higher")
+        >>> rank_values({("a",): 0.5, ("b",): 0.5, ("c",): 0.4}, "higher")
         {('a',): 'best', ('b',): 'best', ('c',): 'second'}
     """
     if better == "neither":
@@ -394,55 +428,63 @@ def ranked(values: Mapping[Key, float], better: str) -> dict[Key, Mark]:
     return {key: marks.get(value, "plain") for key, value in values.items()}
 
 
-def written(spread: Spread, shown: Measure) -> str:
+def format_spread(spread: SeedStatistics, metric: DisplayMetric) -> str:
     """Return a mean and its spread as text.
 
     Example:
-        >>> written(Spread(0.4938, 0.0046, 3), measure("accuracy"))
+        >>> format_spread(SeedStatistics(0.4938, 0.0046, 3), find_metric("accuracy"))
         '49.38 ± 0.46'
-        >>> written(Spread(12.34), measure("seconds"))
+        >>> format_spread(SeedStatistics(12.34), find_metric("seconds"))
         '12.3'
     """
-    mean = shown.written(spread.mean)
-    return mean if spread.std is None else f"{mean} ± {shown.written(spread.std)}"
+    mean = metric.format_value(spread.mean)
+    return mean if spread.std is None else f"{mean} ± {metric.format_value(spread.std)}"
 
 
-def _in_order(found: Mapping[Key, Summary]) -> dict[Key, Summary]:
+def _order_groups(found: Mapping[GroupKey, RunSummary]) -> dict[GroupKey, RunSummary]:
     """Return what was found as it came, what belongs together after each other, sizes rising."""
-    order: dict[Key, list[Key]] = {}
+    order: dict[GroupKey, list[GroupKey]] = {}
     for key in found:
         order.setdefault(key[:-1], []).append(key)
     return {
         (*rest, last): found[*rest, last]
         for rest, group in order.items()
-        for last in ordered(key[-1] for key in group)
+        for last in sort_distinct(key[-1] for key in group)
     }
 
 
-def _measured(entry: TableEntry, found: Mapping[Key, Summary]) -> Sequence[str]:
+def _select_metrics(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> Sequence[str]:
     """Return the measures that any run has; all of them while none is done."""
     known = {name for summary in found.values() for name in summary.values}
     return [name for name in entry.metrics if name in known] or entry.metrics
 
 
-def _ours(
-    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], *, is_first: bool
-) -> tuple[Column, dict[Key, Cell]]:
+def _build_own_column(
+    metric: DisplayMetric,
+    found: Mapping[GroupKey, RunSummary],
+    fields: Sequence[str],
+    *,
+    is_first: bool,
+) -> tuple[ResultColumn, dict[GroupKey, ResultCell]]:
     """Return the column of a measure. How runs ended is said in the first one alone."""
-    title = f"{shown.title} ({shown.unit})" if shown.unit else shown.title
-    cells: dict[Key, Cell] = {}
+    title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+    cells: dict[GroupKey, ResultCell] = {}
     for key, summary in found.items():
-        spread = summary.values.get(shown.name)
+        spread = summary.values.get(metric.name)
         if spread is not None:
-            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
+            cells[key] = ResultCell(
+                format_spread(spread, metric), "bound" if is_real(key, fields) else "plain"
+            )
         else:
-            cells[key] = Cell(_ending(summary) if is_first else NOTHING, "words")
-    return Column(title, shown.arrow), cells | _marked(cells, shown)
+            cells[key] = ResultCell(_format_ending(summary) if is_first else NOTHING, "words")
+    return ResultColumn(title, metric.arrow), cells | _mark_best(cells, metric)
 
 
-def _marked(cells: Mapping[Key, Cell], shown: Measure) -> dict[Key, Cell]:
+def _mark_best(
+    cells: Mapping[GroupKey, ResultCell], metric: DisplayMetric
+) -> dict[GroupKey, ResultCell]:
     """Return the cells that rank first or second among their peers."""
-    peers: dict[Key, dict[Key, float]] = {}
+    peers: dict[GroupKey, dict[GroupKey, float]] = {}
     for key, cell in cells.items():
         if cell.mark == "plain":
             # As shown: what the table can not tell apart shares a rank.
@@ -451,26 +493,31 @@ def _marked(cells: Mapping[Key, Cell], shown: Measure) -> dict[Key, Cell]:
         key: replace(cells[key], mark=mark)
         for group in peers.values()
         if len(group) > 1
-        for key, mark in ranked(group, shown.better).items()
+        for key, mark in rank_values(group, metric.better).items()
     }
 
 
-def _ending(summary: Summary) -> str:
+def _format_ending(summary: RunSummary) -> str:
     if summary.outcome == DONE:
         return NOTHING
     return f"{summary.outcome} ({summary.limit})" if summary.limit else summary.outcome
 
 
-def _theirs(
-    shown: Measure, found: Mapping[Key, Summary], fields: Sequence[str], paper: Printed
-) -> tuple[Column, dict[Key, Cell]]:
+def _build_paper_column(
+    metric: DisplayMetric,
+    found: Mapping[GroupKey, RunSummary],
+    fields: Sequence[str],
+    paper: PaperTable,
+) -> tuple[ResultColumn, dict[GroupKey, ResultCell]]:
     """Return the column of the paper's numbers, which are not ranked again."""
-    cells = {key: Cell(NOTHING, "words") for key in found}
+    cells = {key: ResultCell(NOTHING, "words") for key in found}
     for key in found:
-        spread = paper.value(key, shown.name)
+        spread = paper.find_value(key, metric.name)
         if spread is not None:
-            cells[key] = Cell(written(spread, shown), "bound" if is_real(key, fields) else "plain")
-    return Column("paper", beside=True), cells
+            cells[key] = ResultCell(
+                format_spread(spread, metric), "bound" if is_real(key, fields) else "plain"
+            )
+    return ResultColumn("paper", beside=True), cells
 
 
 FORMATS = ("terminal", "markdown", "latex")
@@ -491,13 +538,13 @@ _LATEX_ANY = re.compile("|".join(map(re.escape, _LATEX_SIGNS)))
 _MARKDOWN_ANY = re.compile(r"([\\|*_<>`\[\]])")
 
 
-def markdown(table: Table, *, title: bool = True) -> str:
+def markdown(table: ResultTable, *, title: bool = True) -> str:
     r"""Return a table as Markdown.
 
     Example:
-        >>> from tabpe_lab.tables import Column
-        >>> rows = (Row(("a|b",), (Cell("1.00", "best"),)), Row(("c",), (Cell("0.50", "second"),)))
-        >>> print(markdown(Table("T", ("Method",), (Column("AUC", "↑"),), rows, ())), end="")
+        >>> from tabpe_lab.tables import ResultColumn
+        >>> rows = (ResultRow(("a|b",), (ResultCell("1.00", "best"),)), ResultRow(("c",), (ResultCell("0.50", "second"),)))
+        >>> print(markdown(ResultTable("T", ("Method",), (ResultColumn("AUC", "↑"),), rows, ())), end="")
         **T**
         <BLANKLINE>
         | Method | AUC ↑ |
@@ -505,42 +552,42 @@ def markdown(table: Table, *, title: bool = True) -> str:
         | a\|b | **1.00** |
         | c | <u>0.50</u> |
     """
-    heads = [*map(_plain_markdown, table.heads), *(str(column) for column in table.columns)]
-    lines = [f"**{_plain_markdown(table.title)}**", ""] if title else []
+    heads = [*map(_escape_markdown, table.heads), *(str(column) for column in table.columns)]
+    lines = [f"**{_escape_markdown(table.title)}**", ""] if title else []
     lines += [f"| {' | '.join(heads)} |"]
     lines += ["|" + "---|" * len(table.heads) + "---:|" * len(table.columns)]
-    for heads_shown, row in _sparse(table.rows):
-        cells = [_marked_text(cell, _MARKDOWN, _plain_markdown) for cell in row.cells]
-        lines.append(f"| {' | '.join([*map(_plain_markdown, heads_shown), *cells])} |")
-    lines += ["", *(f"{_plain_markdown(note)}  " for note in table.notes)] if table.notes else []
+    for heads_shown, row in _blank_repeated_heads(table.rows):
+        cells = [_format_cell(cell, _MARKDOWN, _escape_markdown) for cell in row.cells]
+        lines.append(f"| {' | '.join([*map(_escape_markdown, heads_shown), *cells])} |")
+    lines += ["", *(f"{_escape_markdown(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
 
-def latex(table: Table) -> str:
+def latex(table: ResultTable) -> str:
     r"""Return a table as LaTeX, for the package booktabs.
 
     Example:
-        >>> from tabpe_lab.tables import Column
-        >>> rows = (Row(("a_b",), (Cell("1.00 ± 0.10", "best"),)),)
-        >>> text = latex(Table("50%", ("Method",), (Column("AUC", "↑"),), rows, ()))
+        >>> from tabpe_lab.tables import ResultColumn
+        >>> rows = (ResultRow(("a_b",), (ResultCell("1.00 ± 0.10", "best"),)),)
+        >>> text = latex(ResultTable("50%", ("Method",), (ResultColumn("AUC", "↑"),), rows, ()))
         >>> "a\\_b & \\textbf{1.00 $\\pm$ 0.10}" in text
         True
     """
     letters = "l" * len(table.heads) + "r" * len(table.columns)
     heads = [*table.heads, *(str(column) for column in table.columns)]
     lines = [r"\begin{table}", r"  \centering", rf"  \begin{{tabular}}{{{letters}}}"]
-    lines += [r"    \toprule", f"    {' & '.join(map(_plain_latex, heads))} \\\\", r"    \midrule"]
-    for place, (heads_shown, row) in enumerate(_sparse(table.rows)):
+    lines += [r"    \toprule", f"    {' & '.join(map(_escape_latex, heads))} \\\\", r"    \midrule"]
+    for place, (heads_shown, row) in enumerate(_blank_repeated_heads(table.rows)):
         if place and len(heads_shown) > 1 and heads_shown[0]:
             lines.append(r"    \midrule")
-        cells = [_marked_text(cell, _LATEX, _plain_latex) for cell in row.cells]
-        lines.append(f"    {' & '.join([*map(_plain_latex, heads_shown), *cells])} \\\\")
+        cells = [_format_cell(cell, _LATEX, _escape_latex) for cell in row.cells]
+        lines.append(f"    {' & '.join([*map(_escape_latex, heads_shown), *cells])} \\\\")
     caption = " ".join((f"{table.title}.", *table.notes))
-    lines += [r"    \bottomrule", r"  \end{tabular}", rf"  \caption{{{_plain_latex(caption)}}}"]
+    lines += [r"    \bottomrule", r"  \end{tabular}", rf"  \caption{{{_escape_latex(caption)}}}"]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def show(table: Table, console: Console) -> None:
+def print_table(table: ResultTable, console: Console) -> None:
     """Print a table in a terminal; columns that are too many for its width go below the first.
 
     Args:
@@ -550,21 +597,21 @@ def show(table: Table, console: Console) -> None:
     from rich.text import Text
 
     console.print(Text(table.title, style="bold"))
-    for block in _blocks(table, console):
-        console.print(_rich(table, block))
+    for block in _split_columns(table, console):
+        console.print(_build_rich_table(table, block))
         console.print()
     for note in table.notes:
         console.print(Text(note, style="dim"))
 
 
-def _blocks(table: Table, console: Console) -> Iterator[list[int]]:
+def _split_columns(table: ResultTable, console: Console) -> Iterator[list[int]]:
     """Yield places of columns, as many at a time as the terminal is wide."""
     from rich.measure import Measurement
 
     options = console.options.update(max_width=10_000)
     block: list[int] = []
-    for together in _together(table):
-        grown = _rich(table, [*block, *together])
+    for together in _group_columns(table):
+        grown = _build_rich_table(table, [*block, *together])
         if block and Measurement.get(console, options, grown).maximum > console.width:
             yield block
             block = []
@@ -572,7 +619,7 @@ def _blocks(table: Table, console: Console) -> Iterator[list[int]]:
     yield block
 
 
-def _together(table: Table) -> list[list[int]]:
+def _group_columns(table: ResultTable) -> list[list[int]]:
     """Return places of columns that are not to be parted."""
     found: list[list[int]] = []
     for place, column in enumerate(table.columns):
@@ -583,7 +630,7 @@ def _together(table: Table) -> list[list[int]]:
     return found
 
 
-def _rich(table: Table, places: Sequence[int]) -> RichTable:
+def _build_rich_table(table: ResultTable, places: Sequence[int]) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -593,17 +640,17 @@ def _rich(table: Table, places: Sequence[int]) -> RichTable:
         drawn.add_column(Text(head))
     for place in places:
         drawn.add_column(Text(str(table.columns[place])), justify="right", no_wrap=True)
-    sparse = list(_sparse(table.rows))
+    sparse = list(_blank_repeated_heads(table.rows))
     starts = [place for place, (heads, _) in enumerate(sparse) if heads[0]]
-    stacked = _stacked([heads for heads, _ in sparse])
+    stacked = _stack_heads([heads for heads, _ in sparse])
     for place, (_, row) in enumerate(sparse):
-        cells = (_styled(row.cells[column]) for column in places)
+        cells = (_style_cell(row.cells[column]) for column in places)
         is_last = len(table.heads) > 1 and place + 1 in starts
         drawn.add_row(*map(Text, stacked[place]), *cells, end_section=is_last)
     return drawn
 
 
-def _stacked(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _stack_heads(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return heads whose first one goes on in the empty places below it, to be narrow."""
     found: list[tuple[str, ...]] = []
     words: list[str] = []
@@ -617,13 +664,13 @@ def _stacked(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return found
 
 
-def _styled(cell: Cell) -> Text:
+def _style_cell(cell: ResultCell) -> Text:
     from rich.text import Text
 
     return Text(cell.text, style=_STYLES.get(cell.mark, ""))
 
 
-def _sparse(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], Row]]:
+def _blank_repeated_heads(rows: Sequence[ResultRow]) -> Iterator[tuple[tuple[str, ...], ResultRow]]:
     """Yield rows with their heads, where a head that stands above already is left out."""
     before: tuple[str, ...] = ()
     for row in rows:
@@ -634,13 +681,13 @@ def _sparse(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], Row]]:
         before = row.heads
 
 
-def _marked_text(cell: Cell, marks: dict[str, str], escape: Callable[[str], str]) -> str:
+def _format_cell(cell: ResultCell, marks: dict[str, str], escape: Callable[[str], str]) -> str:
     return marks.get(cell.mark, "{}").format(escape(cell.text))
 
 
-def _plain_markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return _MARKDOWN_ANY.sub(r"\\\1", text)
 
 
-def _plain_latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return _LATEX_ANY.sub(lambda match: _LATEX_SIGNS[match[0]], text)

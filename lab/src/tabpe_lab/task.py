@@ -17,7 +17,7 @@ from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema import Schema
 from tabpe_lab.datasets import Dataset, load, names
 from tabpe_lab.datasets.dataset import split
-from tabpe_lab.grid import Run
+from tabpe_lab.grid import ExperimentRun
 
 TRAIN_ROWS, HOSPITAL = "train_rows", "hospital"
 
@@ -43,7 +43,7 @@ class Task:
     delta: float
 
 
-def task_of(run: Run) -> Task:
+def load_task(run: ExperimentRun) -> Task:
     """Load the data of a run.
 
     Raises:
@@ -52,9 +52,11 @@ def task_of(run: Run) -> Task:
     """
     options = dict(run.data_options)
     wanted = options.pop(TRAIN_ROWS, None)
-    found = _load(run.data, split_seed=run.seed if run.split == "seed" else None, **options)
+    found = _load_dataset(run.data, split_seed=run.seed if run.split == "seed" else None, **options)
     if wanted is not None:
-        few = _fewer(found.train, _validate.whole(TRAIN_ROWS, wanted, least=2), run.seed)
+        few = _subsample_rows(
+            found.train, _validate.check_integer(TRAIN_ROWS, wanted, least=2), run.seed
+        )
         found = dataclasses.replace(found, train=few)
     return Task(
         schema=found.schema,
@@ -62,15 +64,15 @@ def task_of(run: Run) -> Task:
         validation=found.validation,
         test=found.test,
         shares=found.shares,
-        delta=usual_delta(found.train.num_rows) if run.delta is None else run.delta,
+        delta=compute_default_delta(found.train.num_rows) if run.delta is None else run.delta,
     )
 
 
-def usual_delta(rows: int) -> float:
+def compute_default_delta(rows: int) -> float:
     """Return the delta of the paper: 1 / (n ln n).
 
     Example:
-        >>> f"{usual_delta(7152):.2e}"
+        >>> f"{compute_default_delta(7152):.2e}"
         '1.58e-05'
     """
     return 1 / (rows * math.log(max(rows, 3)))
@@ -87,20 +89,20 @@ def check_data(name: str) -> None:
         raise ParameterError(f"data: {name!r}: {did_you_mean(name, known)}")
 
 
-def _load(name: str, *, split_seed: int | None, **options: Any) -> Dataset:
+def _load_dataset(name: str, *, split_seed: int | None, **options: Any) -> Dataset:
     if name == HOSPITAL:
-        return _hospital(split_seed or 0, **options)
+        return _load_hospital(split_seed or 0, **options)
     return load(name, split_seed=split_seed, **options)
 
 
-def _fewer(table: pa.Table, rows: int, seed: int) -> pa.Table:
+def _subsample_rows(table: pa.Table, rows: int, seed: int) -> pa.Table:
     if rows > table.num_rows:
         raise ParameterError(f"{TRAIN_ROWS}={rows}: there are {table.num_rows:,} training rows.")
     chosen = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
     return table.take(pa.array(np.sort(chosen)))
 
 
-def _hospital(seed: int, rows: int = 5000) -> Dataset:
+def _load_hospital(seed: int, rows: int = 5000) -> Dataset:
     """Return the table of the demo, split: an experiment on it needs no files."""
     schema = hospital_schema()
     parts = split(hospital_table(rows), str(schema.label), seed)

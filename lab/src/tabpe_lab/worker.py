@@ -3,7 +3,7 @@
 What a run ran on.
 
 It reads one line of JSON, the run and the memory it may take, and tells in lines of JSON what it
-has come to: `loaded`, `made`, then `done`, or `ended` with the reason. When the other end of its
+has come to: `load_mbi`, `made`, then `done`, or `ended` with the reason. When the other end of its
 input closes, whoever started it is gone, and it ends with all that it started.
 """
 
@@ -27,54 +27,56 @@ import pyarrow as pa
 
 from tabpe import __version__
 from tabpe._utils import serialization
-from tabpe._utils.resources import usable_cores
+from tabpe._utils.resources import count_usable_cores
 from tabpe.errors import CapacityError, TabpeError
-from tabpe_lab.evaluate import measured
-from tabpe_lab.grid import Run
-from tabpe_lab.methods import Made, maker_of, warm_up
-from tabpe_lab.task import Task, task_of
+from tabpe_lab.evaluate import evaluate_rows
+from tabpe_lab.grid import ExperimentRun
+from tabpe_lab.methods import MethodOutput, build_maker, warm_up
+from tabpe_lab.task import Task, load_task
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting", "pot")
-FURTHER = ("mbi", "jax", "torch", "tabicl")
+OPTIONAL_PACKAGES = ("mbi", "jax", "torch", "tabicl")
 CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
 
 
-def versions() -> dict[str, Any]:
+def collect_versions() -> dict[str, Any]:
     """Return the versions of what decides the figures; of the further ones those installed.
 
     Example:
-        >>> versions()["tabpe"] == __version__
+        >>> collect_versions()["tabpe"] == __version__
         True
     """
-    found = {name: version_of(name) for name in (*PACKAGES, *FURTHER)}
+    found = {name: find_version(name) for name in (*PACKAGES, *OPTIONAL_PACKAGES)}
     installed = {name: version for name, version in found.items() if version is not None}
     return {"tabpe": __version__, "python": platform.python_version(), **installed}
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Return the processor, the cores that this process may use, and the memory.
 
     Example:
-        >>> machine()["threads"] <= machine()["cores"]
+        >>> describe_machine()["threads"] <= describe_machine()["cores"]
         True
     """
     return {
-        "processor": system_field(CPU, "model name") or platform.processor() or platform.machine(),
+        "processor": read_system_field(CPU, "model name")
+        or platform.processor()
+        or platform.machine(),
         "cores": os.cpu_count(),
-        "threads": usable_cores(),
-        "memory": system_field(_MEMORY, "MemTotal"),
+        "threads": count_usable_cores(),
+        "memory": read_system_field(_MEMORY, "MemTotal"),
         "system": platform.system(),
     }
 
 
-def peak_megabytes() -> float:
+def read_peak_megabytes() -> float:
     """Return the most memory that this process ever held; 0 where the system does not tell."""
-    words = system_field(_STATUS, "VmHWM").split()
+    words = read_system_field(_STATUS, "VmHWM").split()
     return int(words[0]) / 1024 if words else 0.0
 
 
-def system_field(file: Path, name: str) -> str:
+def read_system_field(file: Path, name: str) -> str:
     """Return a field of a file of the system; nothing where there is none."""
     if not file.exists():
         return ""
@@ -83,7 +85,7 @@ def system_field(file: Path, name: str) -> str:
     return next(found, "")
 
 
-def version_of(package: str) -> str | None:
+def find_version(package: str) -> str | None:
     """Return the version of a package; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
@@ -96,55 +98,57 @@ LOADED, MADE, DONE, ENDED = "loaded", "made", "done", "ended"
 RESERVED_BEYOND = 2.0
 DIGITS = 6
 OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory", "bad_alloc")
-Tell = Callable[[str, Mapping[str, Any]], None]
+EventSender = Callable[[str, Mapping[str, Any]], None]
 
 
-def run_one(run: Run, tell: Tell) -> None:
+def execute_run(run: ExperimentRun, send_event: EventSender) -> None:
     """Load the data, make synthetic rows, measure them, and tell what came of each."""
-    make, task = maker_of(run), task_of(run)
+    make, task = build_maker(run), load_task(run)
     warm_up(run)
-    tell(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
+    send_event(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
     made = make(task)
-    tell(
+    send_event(
         MADE,
         {
             "seconds": round(made.seconds, 4),
             "synthetic_rows": made.table.num_rows,
             "certified_epsilon": made.certified_epsilon,
-            "peak_megabytes": peak_megabytes(),
+            "peak_megabytes": read_peak_megabytes(),
         },
     )
-    found = measured(task, made.table, run.metrics, run.evaluate)
-    tell(
+    found = evaluate_rows(task, made.table, run.metrics, run.evaluate)
+    send_event(
         DONE,
         {
-            "metrics": _rounded(found.metrics),
+            "metrics": _round_metrics(found.metrics),
             "evaluation": {**asdict(run.evaluate), **found.notes},
-            "versions": versions(),
-            "machine": machine(),
-            "extra": _extra(run, task, made),
+            "versions": collect_versions(),
+            "machine": describe_machine(),
+            "extra": _collect_extra(run, task, made),
         },
     )
 
 
-def _extra(run: Run, task: Task, made: Made) -> dict[str, Any] | None:
+def _collect_extra(run: ExperimentRun, task: Task, made: MethodOutput) -> dict[str, Any] | None:
     """Return what is kept beside the record."""
     most, kept = run.evaluate.kept_rows, dict[str, Any]()
     if "rows" in run.keep:
-        kept["rows"] = _columns(made.table, most)
-        kept["real_rows"] = _columns(task.train, most)
+        kept["rows"] = _take_columns(made.table, most)
+        kept["real_rows"] = _take_columns(task.train, most)
     if "rounds" in run.keep:
         kept["rounds"] = {
             str(number): {
-                "rows": _columns(table, most),
-                "metrics": _rounded(measured(task, table, run.metrics, run.evaluate).metrics),
+                "rows": _take_columns(table, most),
+                "metrics": _round_metrics(
+                    evaluate_rows(task, table, run.metrics, run.evaluate).metrics
+                ),
             }
             for number, table in made.rounds.items()
         }
     return kept or None
 
 
-def _columns(table: pa.Table, most: int) -> dict[str, list[Any]]:
+def _take_columns(table: pa.Table, most: int) -> dict[str, list[Any]]:
     """Return the first rows of a table, column by column."""
     columns = table[:most].to_pydict()
     return {
@@ -153,15 +157,15 @@ def _columns(table: pa.Table, most: int) -> dict[str, list[Any]]:
     }
 
 
-def _rounded(metrics: Mapping[str, float]) -> dict[str, float]:
+def _round_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
     return {k: round(float(v), DIGITS) for k, v in metrics.items() if math.isfinite(v)}
 
 
-def ended(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """Return how a run ended that an error stopped, and why.
 
     Example:
-        >>> ended(MemoryError())["fits"], ended(ValueError("no"))
+        >>> describe_error(MemoryError())["fits"], describe_error(ValueError("no"))
         (False, {'fits': True, 'reason': 'ValueError: no'})
     """
     named = type(error).__name__
@@ -173,10 +177,10 @@ def ended(error: BaseException) -> dict[str, Any]:
 
 def main() -> None:
     """Run what the input says."""
-    out = _own_output()
-    told = serialization.strict_json(sys.stdin.readline())
-    run = serialization.read(Run, told["run"], where="run")
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    out = _claim_output()
+    told = serialization.parse_strict_json(sys.stdin.readline())
+    run = serialization.read_dataclass(ExperimentRun, told["run"], where="run")
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     _limit_memory(float(told["gigabytes"]))
     warnings.simplefilter("ignore")
 
@@ -185,19 +189,19 @@ def main() -> None:
         out.flush()
 
     try:
-        run_one(run, tell)
+        execute_run(run, tell)
     except Exception as error:
-        tell(ENDED, ended(error))
+        tell(ENDED, describe_error(error))
 
 
-def _own_output() -> TextIO:
+def _claim_output() -> TextIO:
     """Return the standard output for ourselves alone: what libraries print goes to the errors."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return out
 
 
-def _end_with_starter() -> None:
+def _exit_with_parent() -> None:
     while os.read(0, 1024):
         pass
     os.killpg(0, signal.SIGKILL)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tabpe_lab.exhibits import read_suite
-from tabpe_lab.grid import runs_of
-from tabpe_lab.records import append, record_of, results_path
+from tabpe_lab.grid import list_runs
+from tabpe_lab.records import append_record, get_results_path, make_record
 
 FILE = """\
 name: made-up
@@ -31,10 +31,10 @@ def experiment(tmp_path, monkeypatch):
     file.write_text(FILE)
     (found,) = read_suite(file, "full").experiments
     results = tmp_path / "results"
-    for place, run in enumerate(runs_of(found)):
+    for place, run in enumerate(list_runs(found)):
         score = {"accuracy": 0.5 + place / 10}
-        done = replace(record_of(run, "done"), metrics=score, seconds=1.0)
-        append(results_path("made-up", "full", results), done)
+        done = replace(make_record(run, "done"), metrics=score, seconds=1.0)
+        append_record(get_results_path("made-up", "full", results), done)
     return file
 
 

@@ -9,16 +9,20 @@ import pytest
 
 from tabpe.errors import DataError
 from tabpe_lab.datasets import download as module
-from tabpe_lab.datasets.download import Remote, download, opened
-from tabpe_lab.datasets.recorded import unchanged
+from tabpe_lab.datasets.download import RemoteFile, download_file, opened
+from tabpe_lab.datasets.recorded import normalize_newlines
 
 CONTENT = b"a,b\n1,2\n"
 URL = "https://data.example/ab.csv"
 
 
 def remote(**changes):
-    known = {"sha256": hashlib.sha256(CONTENT).hexdigest(), "convert": unchanged, "urls": (URL,)}
-    return Remote(**{**known, **changes})
+    known = {
+        "sha256": hashlib.sha256(CONTENT).hexdigest(),
+        "convert": normalize_newlines,
+        "urls": (URL,),
+    }
+    return RemoteFile(**{**known, **changes})
 
 
 def serving(content):
@@ -34,7 +38,7 @@ def serving(content):
 
 def test_a_file_is_made_with_its_folder(tmp_path):
     opener = serving(CONTENT)
-    path = download(remote(), tmp_path / "cache" / "deep" / "ab.csv.gz", opener=opener)
+    path = download_file(remote(), tmp_path / "cache" / "deep" / "ab.csv.gz", opener=opener)
     assert gzip.decompress(path.read_bytes()) == CONTENT
     assert opener.asked == [URL]
     assert [file.name for file in path.parent.iterdir()] == ["ab.csv.gz"]
@@ -42,7 +46,7 @@ def test_a_file_is_made_with_its_folder(tmp_path):
 
 def test_lines_may_end_as_on_windows(tmp_path):
     opener = serving(CONTENT.replace(b"\n", b"\r\n"))
-    path = download(remote(), tmp_path / "ab.csv.gz", opener=opener)
+    path = download_file(remote(), tmp_path / "ab.csv.gz", opener=opener)
     assert gzip.decompress(path.read_bytes()) == CONTENT
 
 
@@ -56,7 +60,7 @@ def test_lines_may_end_as_on_windows(tmp_path):
 )
 def test_what_is_not_what_it_was_is_refused_and_not_kept(tmp_path, content, changes, message):
     with pytest.raises(DataError, match=message):
-        download(remote(**changes), tmp_path / "ab.csv.gz", opener=serving(content))
+        download_file(remote(**changes), tmp_path / "ab.csv.gz", opener=serving(content))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -66,7 +70,7 @@ def test_without_a_network_the_url_is_named(tmp_path, error):
         raise error
 
     with pytest.raises(DataError, match=r"https://data.example/ab.csv: no route\."):
-        download(remote(), tmp_path / "ab.csv.gz", opener=broken)
+        download_file(remote(), tmp_path / "ab.csv.gz", opener=broken)
 
 
 def test_nothing_but_https_is_opened(tmp_path):

@@ -10,14 +10,16 @@ from tabpe.errors import DataError
 from tabpe.schema import Categorical, Float, Integer, Schema
 from tabpe_lab.datasets import download, load, recorded
 from tabpe_lab.datasets import download as files
-from tabpe_lab.datasets.download import DataFile, Remote, read
-from tabpe_lab.datasets.recorded import unchanged
+from tabpe_lab.datasets.download import DataFile, RemoteFile, read_columns
+from tabpe_lab.datasets.recorded import normalize_newlines
 
 CONTENT = b"n,word\n1,one\n"
 SCHEMA = Schema((Integer("n", 0, 9), Categorical("word", ("one", "two"))))
 FILE = DataFile(
     "words.csv.gz",
-    Remote(("https://data.example/words.csv",), unchanged, hashlib.sha256(CONTENT).hexdigest()),
+    RemoteFile(
+        ("https://data.example/words.csv",), normalize_newlines, hashlib.sha256(CONTENT).hexdigest()
+    ),
 )
 
 
@@ -35,15 +37,15 @@ def test_the_given_folder_comes_before_the_shared_one_before_the_cache(
     monkeypatch.chdir(work)
     places = [tmp_path / "home" / "tabpe" / "datasets", tmp_path / "shared" / "data", folder]
     monkeypatch.setattr(files, "_cache", lambda: places[0])
-    assert FILE.here() is None
+    assert FILE.find_local() is None
     for place in places:
         put(place)
-        assert FILE.found() == place / FILE.name
+        assert FILE.find_or_download() == place / FILE.name
 
 
 def test_a_checkout_finds_data_beside_itself_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folders = list(files._folders())
+    folders = list(files._list_folders())
     checkout = files.Path(files.__file__).resolve().parents[4]
     installed = not (checkout / "pyproject.toml").is_file()
     assert installed or checkout.parent / "shared" / "data" in folders
@@ -51,9 +53,9 @@ def test_a_checkout_finds_data_beside_itself_from_anywhere(tmp_path, monkeypatch
 
 def test_without_the_variable_the_other_places_are_looked_at(folder, monkeypatch):
     monkeypatch.delenv("TABPE_DATA")
-    assert folder not in files._folders()
+    assert folder not in files._list_folders()
     monkeypatch.setenv("TABPE_DATA", "")
-    assert folder not in files._folders()
+    assert folder not in files._list_folders()
 
 
 def test_a_file_that_is_nowhere_is_downloaded_once_into_the_cache(folder, monkeypatch):
@@ -64,11 +66,11 @@ def test_a_file_that_is_nowhere_is_downloaded_once_into_the_cache(folder, monkey
         return io.BytesIO(CONTENT)
 
     monkeypatch.setattr(download, "opened", opened)
-    path = FILE.found()
+    path = FILE.find_or_download()
     assert path.parent == files._cache()
-    assert FILE.found() == path
+    assert FILE.find_or_download() == path
     assert asked == ["https://data.example/words.csv"]
-    assert read(FILE, SCHEMA).to_pylist() == [{"n": 1, "word": "one"}]
+    assert read_columns(FILE, SCHEMA).to_pylist() == [{"n": 1, "word": "one"}]
 
 
 def test_without_a_network_the_error_says_where_it_looked_and_what_to_do(folder):
@@ -86,23 +88,23 @@ def test_a_cache_that_can_not_be_written_is_named(folder, tmp_path, monkeypatch)
     monkeypatch.setattr(download, "opened", lambda url: io.BytesIO(CONTENT))
     (tmp_path / "home").write_text("a file, where a folder should be")
     with pytest.raises(DataError, match="can not make the folder"):
-        FILE.found()
+        FILE.find_or_download()
 
 
 def test_another_file_of_that_name_is_refused_without_its_cells(folder):
     put(folder, b"n,other\n1,secret\n")
     with pytest.raises(DataError, match="no column 'word': another file"):
-        read(FILE, SCHEMA)
+        read_columns(FILE, SCHEMA)
     put(folder, b"n,word\nsecret,one\n")
     with pytest.raises(DataError, match="column 'n' is not of type integer") as raised:
-        read(FILE, SCHEMA)
+        read_columns(FILE, SCHEMA)
     assert "secret" not in f"{raised.value}{raised.value.__context__}"
 
 
 def test_cells_have_the_types_of_the_schema(folder):
     put(folder, b"n,code,share,word,left\n3,7,0.5,one,out\n")
     columns = (Integer("n", 0, 9), Categorical("code", (7, 8)), Float("share", 0, 1))
-    table = read(FILE, Schema((*columns, Categorical("word", ("one", "two")))))
+    table = read_columns(FILE, Schema((*columns, Categorical("word", ("one", "two")))))
     assert [str(kind) for kind in table.schema.types] == ["int64", "int64", "double", "string"]
 
 

@@ -5,12 +5,12 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from tabpe.encoding import Encoder
-from tabpe_lab.datasets.simulated import CLASSES, SCM_BOUND, regions_schema, regions_table
+from tabpe_lab.datasets.simulated import CLASSES, SCM_BOUND, draw_regions_table, make_regions_schema
 
 
 @pytest.fixture(scope="module")
 def table():
-    return regions_table(25_000)
+    return draw_regions_table(25_000)
 
 
 def parts(table):
@@ -19,11 +19,11 @@ def parts(table):
 
 
 def test_more_rows_begin_with_fewer(table):
-    assert regions_table(12_000).equals(table.slice(0, 12_000))
+    assert draw_regions_table(12_000).equals(table.slice(0, 12_000))
 
 
 def test_rows_fit_the_schema_and_its_bounds_cut_off_little(table):
-    Encoder(regions_schema()).encode(table)
+    Encoder(make_regions_schema()).encode(table)
     features, _ = parts(table)
     assert np.mean(np.abs(features) == SCM_BOUND) < 0.01
 

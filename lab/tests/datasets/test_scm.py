@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from tabpe.evaluation.metrics.correlation_order import order
-from tabpe.evaluation.table_arrays import views
-from tabpe_lab.datasets.simulated import FEATURES, PRIORS, SCM_BOUND, scm_schema, scm_table
+from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
+from tabpe.evaluation.table_arrays import build_table_arrays
+from tabpe_lab.datasets.simulated import (
+    FEATURES,
+    PRIORS,
+    SCM_BOUND,
+    draw_scm_table,
+    make_scm_schema,
+)
 
 each_prior = pytest.mark.parametrize("prior", PRIORS)
 
@@ -16,15 +22,15 @@ def features_of(table):
 
 @each_prior
 def test_rows_are_the_same_every_time_and_more_begin_with_fewer(prior):
-    table = scm_table(prior, 12_000)
+    table = draw_scm_table(prior, 12_000)
     assert table.num_rows == 12_000
-    assert table.equals(scm_table(prior, 12_000))
-    assert scm_table(prior, 25_000).slice(0, 12_000).equals(table)
+    assert table.equals(draw_scm_table(prior, 12_000))
+    assert draw_scm_table(prior, 25_000).slice(0, 12_000).equals(table)
 
 
 @each_prior
 def test_features_are_within_public_bounds_which_cut_off_little(prior):
-    features = features_of(scm_table(prior))
+    features = features_of(draw_scm_table(prior))
     assert np.abs(features).max() <= SCM_BOUND
     assert np.mean(np.abs(features) == SCM_BOUND) < 0.01
     assert np.all(features.std(axis=1) > 0.5)
@@ -32,7 +38,7 @@ def test_features_are_within_public_bounds_which_cut_off_little(prior):
 
 @each_prior
 def test_features_hang_together_and_classes_are_even(prior):
-    table = scm_table(prior)
+    table = draw_scm_table(prior)
     correlation = np.corrcoef(features_of(table)) - np.eye(FEATURES)
     assert np.abs(correlation).max() > 0.2
     assert 0.48 < np.mean(table["y"].to_numpy()) < 0.52
@@ -43,8 +49,10 @@ def test_features_hang_together_and_classes_are_even(prior):
     [("tree", 0.06, (0.74, 0.84)), ("nn", 0.02, (0.93, 0.98)), ("rff", 0.06, (0.72, 0.84))],
 )
 def test_deep_trees_see_what_shallow_ones_do_not(prior, least_gap, accuracy):
-    table = scm_table(prior, 30_000)
-    train, test = views(scm_schema(), [table.slice(0, 20_000), table.slice(20_000)])
-    found = order(train, test, depths=(2, 6), jobs=1)
+    table = draw_scm_table(prior, 30_000)
+    train, test = build_table_arrays(
+        make_scm_schema(), [table.slice(0, 20_000), table.slice(20_000)]
+    )
+    found = measure_correlation_order(train, test, depths=(2, 6), jobs=1)
     assert found.gap > least_gap + found.margin
     assert accuracy[0] < max(found.accuracy) < accuracy[1]

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.evaluation.table_arrays import Labels, views
+from tabpe.evaluation.table_arrays import CategoricalCells, build_table_arrays
 from tabpe_lab.datasets import load, recorded
-from tabpe_lab.datasets.dataset import Parts
-from tabpe_lab.datasets.download import DataFile, Remote, read
-from tabpe_lab.datasets.recorded import ARRAYS, adult, schema_of
+from tabpe_lab.datasets.dataset import DataSplit
+from tabpe_lab.datasets.download import DataFile, RemoteFile, read_columns
+from tabpe_lab.datasets.recorded import ARRAYS, load_schema, read_adult
 
 PARTS = {
     "adult": (33_334, 7_143, 7_144),
@@ -51,9 +51,9 @@ def test_the_rows_are_all_there_and_within_what_is_declared(name):
     data = load(name)
     parts = (data.train, data.validation, data.test)
     assert tuple(part.num_rows for part in parts) == PARTS[name]
-    (view,) = views(data.schema, [pa.concat_tables(parts)])
+    (view,) = build_table_arrays(data.schema, [pa.concat_tables(parts)])
     for cells in view.columns:
-        if isinstance(cells, Labels):
+        if isinstance(cells, CategoricalCells):
             assert cells.codes.min() >= 0
             assert len(cells.names) == cells.column.size
         else:
@@ -65,10 +65,10 @@ def test_the_rows_are_all_there_and_within_what_is_declared(name):
 def test_the_split_is_that_of_the_authors(name):
     """Which their files, rebuilt from what can be known of them, show row by row."""
     needs(FILES.get(name))
-    stem, unknown = name.replace("-", "_"), Remote((), lambda parts: parts[0], "")
+    stem, unknown = name.replace("-", "_"), RemoteFile((), lambda parts: parts[0], "")
     files = [DataFile(f"{stem}_tabpe_{part}.csv.gz", unknown) for part in ("train", "val", "test")]
     needs(files[0])
-    theirs = Parts(*(read(file, schema_of(name)) for file in files))
+    theirs = DataSplit(*(read_columns(file, load_schema(name)) for file in files))
     ours = load(name)
     assert ours.train.equals(theirs.train)
     assert ours.validation.equals(theirs.validation)
@@ -87,11 +87,11 @@ def test_the_files_here_are_what_a_download_would_bring(file):
 
 def test_the_images_here_are_what_a_download_would_bring():
     needs(recorded.MNIST)
-    with np.load(recorded.MNIST.here(), allow_pickle=False) as arrays:
+    with np.load(recorded.MNIST.find_local(), allow_pickle=False) as arrays:
         content = b"".join(arrays[name].tobytes() for name in ARRAYS)
     assert hashlib.sha256(content).hexdigest() == recorded.MNIST.remote.sha256
 
 
 def test_adult_has_the_rows_that_the_authors_use():
     needs(recorded.ADULT)
-    assert adult().num_rows == 47_621
+    assert read_adult().num_rows == 47_621

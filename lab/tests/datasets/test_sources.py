@@ -59,7 +59,7 @@ def test_monks_are_joined():
             for split in ("train", "test")
         }
     )
-    found = lines(recorded.monks([archive]))
+    found = lines(recorded.parse_monks([archive]))
     assert found[0] == "problem,split,a1,a2,a3,a4,a5,a6,class"
     assert found[1] == "1,train,1,1,1,1,3,1,1"
     assert found[-1] == "3,test,1,1,1,1,3,1,1"
@@ -68,7 +68,7 @@ def test_monks_are_joined():
 
 def test_walks_are_joined_whatever_folder_they_are_in():
     archive = archived({f"Walks/{person}.csv": b"0,0.5,-1.25,9\n" for person in range(1, 23)})
-    found = lines(recorded.walking([archive]))
+    found = lines(recorded.parse_walking([archive]))
     assert found[:2] == ["time,x,y,z,person", "0.0,0.5,-1.25,9.0,1"]
     assert found[-1].endswith(",22")
     assert len(found) == 23

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tabpe_lab.exhibits import read_suite
-from tabpe_lab.runner import plan_of
+from tabpe_lab.runner import make_plan
 
 ROOT = Path(__file__).parents[3]
 
@@ -14,5 +14,5 @@ def test_the_file_on_the_page_is_one(tmp_path):
     shown = "".join(re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL))
     file = tmp_path / "small.yaml"
     file.write_text(shown)
-    assert len(plan_of(read_suite(file), tmp_path).todo) == 39
-    assert len(plan_of(read_suite(file, "quick"), tmp_path).todo) == 5
+    assert len(make_plan(read_suite(file), tmp_path).todo) == 39
+    assert len(make_plan(read_suite(file, "quick"), tmp_path).todo) == 5

@@ -35,7 +35,7 @@ def test_each_data_set_has_a_row():
 )
 def test_a_row_says_what_is_loaded(name):
     needed = {"adult": recorded.ADULT, "monk": recorded.MONKS, "insurance": recorded.INSURANCE}
-    if name in needed and needed[name].here() is None:
+    if name in needed and needed[name].find_local() is None:
         pytest.skip(f"{needed[name].name} is not here")
     data = load(name)
     rows, columns, classes, *_, split = ROWS[name]

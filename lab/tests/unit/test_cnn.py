@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tabpe.evaluation.table_arrays import Examples, Numbers
+from tabpe.evaluation.table_arrays import LabeledExamples, NumericCells
 from tabpe.schema import Integer
-from tabpe_lab.evaluate import SmallCNN, predicted_by_cnn
+from tabpe_lab.evaluate import SmallCNN, predict_with_cnn
 
 SIDE = 8
 
@@ -28,14 +28,15 @@ def pictures(count, seed):
 def examples(count, seed, classes=3):
     pixels, target = pictures(count, seed)
     features = tuple(
-        Numbers(Integer(f"p{place}", 0, 255), column * 255) for place, column in enumerate(pixels.T)
+        NumericCells(Integer(f"p{place}", 0, 255), column * 255)
+        for place, column in enumerate(pixels.T)
     )
-    return Examples(features, target, classes)
+    return LabeledExamples(features, target, classes)
 
 
 def test_it_learns_to_tell_bars_apart_and_gives_other_classes_no_chance():
     test = examples(200, 2)
-    chances = predicted_by_cnn(examples(100, 1), test)
+    chances = predict_with_cnn(examples(100, 1), test)
     assert chances.shape == (200, 3)
     assert chances[:, 2].max() == 0
     assert np.allclose(chances.sum(axis=1), 1, atol=1e-5)

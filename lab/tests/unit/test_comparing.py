@@ -6,8 +6,8 @@ import pytest
 from made_runs import run
 
 from tabpe.errors import ParameterError
-from tabpe_lab.exhibits import TableEntry, tables_of
-from tabpe_lab.tables import markdown, table_of
+from tabpe_lab.exhibits import TableEntry, parse_tables
+from tabpe_lab.tables import build_table, markdown
 
 EACH = TableEntry("gain", "Gain", ("accuracy", "1-wd"), rows=("case", "method"), against="Paper")
 OVER = TableEntry("over", "Over", ("accuracy", "1-wd"), rows=("method",), against="Paper")
@@ -36,7 +36,7 @@ def texts(table):
 
 
 def test_differences_stand_beside_means():
-    table = table_of(EACH, made())
+    table = build_table(EACH, made())
     assert [str(column) for column in table.columns] == [
         "Accuracy ↑",
         "against Paper",
@@ -61,14 +61,14 @@ def test_the_budget_is_named_where_it_is_one():
         scored(data, "Paper", seed, 0.5, 0.2, epsilon=3.0) for data in GAINS for seed in (0, 1)
     ]
     by_budget = replace(OVER, rows=("epsilon", "method"))
-    first = [table_of(by_budget, runs).notes[0] for runs in (made(), [*made(), *other])]
+    first = [build_table(by_budget, runs).notes[0] for runs in (made(), [*made(), *other])]
     assert first[0] == "Means over data sets, of 3 seeds each, at epsilon 1."
     assert first[1].startswith("Means over data sets, of 3 seeds each. Fewer seeds:")
 
 
 def test_rows_without_data_are_means_over_data_sets_each_of_which_counts_once():
     more = [scored("bank", called, 3, 0.9, 0.1) for called in ("Paper", "Best")]
-    found = texts(table_of(OVER, [*made(), *more]))
+    found = texts(build_table(OVER, [*made(), *more]))
     assert found["Best",][1].startswith("+5.50 (")
     assert found["Best",][2] == "1 / 0 / 2"
     assert found["Best",][5] == "1 / 0 / 2"
@@ -79,13 +79,13 @@ def test_a_smaller_distance_is_better():
     runs = [
         scored("adult", n, s, 0.5, d) for s in (0, 1) for n, d in (("Paper", 0.2), ("Best", 0.1))
     ]
-    assert texts(table_of(OVER, runs))["Best",][5] == "1 / 0 / 1"
+    assert texts(build_table(OVER, runs))["Best",][5] == "1 / 0 / 1"
 
 
 def test_data_that_one_method_lacks_does_not_count():
     runs = [*made(), scored("monk", "Best", 0, 0.9, 0.1)]
-    assert texts(table_of(OVER, runs))["Best",][2] == "1 / 0 / 2"
-    assert texts(table_of(EACH, runs))["Monk", "Best"][1] == "-"
+    assert texts(build_table(OVER, runs))["Best",][2] == "1 / 0 / 2"
+    assert texts(build_table(EACH, runs))["Monk", "Best"][1] == "-"
 
 
 def test_options_of_data_are_part_of_a_case():
@@ -97,13 +97,15 @@ def test_options_of_data_are_part_of_a_case():
         for seed in (0, 1)
         for name, a in (("Paper", 0.5), ("Best", 0.6))
     ]
-    assert texts(table_of(EACH, runs))["XOR, 4 features", "Best"][1] == "+10.00 (+10.00 to +10.00)"
+    assert (
+        texts(build_table(EACH, runs))["XOR, 4 features", "Best"][1] == "+10.00 (+10.00 to +10.00)"
+    )
 
 
 def test_runs_that_were_not_made_are_said_to_be():
     runs = [run("adult", "tabpe", called=name, status="not run") for name in ("Paper", "Best")]
     for entry in (EACH, OVER):
-        table = table_of(entry, runs)
+        table = build_table(entry, runs)
         assert table.rows[0].cells[0].text == "not run"
         assert table.notes[0] == "No run is done yet."
 
@@ -113,10 +115,10 @@ def test_a_method_that_there_is_not_is_named():
     with pytest.raises(
         ParameterError, match="against='Papper': no such method: did you mean 'Paper'"
     ):
-        table_of(entry, made())
+        build_table(entry, made())
 
 
 def test_methods_must_be_told_apart_last():
     plain = {"name": "a", "title": "A", "metrics": ["accuracy"], "against": "Paper"}
     with pytest.raises(ParameterError, match=r"tables\[0\].*expected method as the last"):
-        tables_of([plain | {"rows": ["method", "epsilon"]}], where="a.yaml")
+        parse_tables([plain | {"rows": ["method", "epsilon"]}], where="a.yaml")

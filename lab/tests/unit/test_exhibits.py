@@ -4,14 +4,14 @@ import pytest
 from made_runs import run
 
 from tabpe.errors import ParameterError
-from tabpe_lab.exhibits import NEEDS, figures_of, keep_records, tables_of
+from tabpe_lab.exhibits import NEEDS, keep_records, parse_figures, parse_tables
 
 TABLE = {"name": "utility", "title": "Utility", "metrics": ["accuracy"]}
 FIGURE = {"name": "curve", "title": "Curve", "kind": "lines", "x": "epsilon", "y": ["accuracy"]}
 
 
 def test_a_table_has_rows_of_data_and_methods_if_nothing_else_is_said():
-    (entry,) = tables_of([TABLE], where="a.yaml")
+    (entry,) = parse_tables([TABLE], where="a.yaml")
     assert entry.rows == ("data", "method")
 
 
@@ -29,7 +29,7 @@ def test_a_table_has_rows_of_data_and_methods_if_nothing_else_is_said():
 )
 def test_a_table_that_does_not_fit_is_refused_by_its_key(change, message):
     with pytest.raises(ParameterError, match=message):
-        tables_of([{**TABLE, **change}], where="a.yaml")
+        parse_tables([{**TABLE, **change}], where="a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,18 @@ def test_a_table_that_does_not_fit_is_refused_by_its_key(change, message):
 )
 def test_a_figure_that_does_not_fit_is_refused_by_its_key(change, message):
     with pytest.raises(ParameterError, match=message):
-        figures_of([{**FIGURE, **change}], where="a.yaml")
+        parse_figures([{**FIGURE, **change}], where="a.yaml")
 
 
 def test_a_scatter_has_a_measure_across():
-    figures_of([{**FIGURE, "kind": "scatter", "by": "method", "x": "seconds"}], where="a.yaml")
+    parse_figures([{**FIGURE, "kind": "scatter", "by": "method", "x": "seconds"}], where="a.yaml")
     with pytest.raises(ParameterError, match="x: 'epsilon': no measure"):
-        figures_of([{**FIGURE, "kind": "scatter", "by": "method"}], where="a.yaml")
+        parse_figures([{**FIGURE, "kind": "scatter", "by": "method"}], where="a.yaml")
 
 
 def test_two_entries_of_one_name_are_refused():
     with pytest.raises(ParameterError, match="tables: two are named 'utility'"):
-        tables_of([TABLE, TABLE], where="a.yaml")
+        parse_tables([TABLE, TABLE], where="a.yaml")
 
 
 def test_every_kind_says_what_it_needs():
@@ -64,7 +64,7 @@ def test_every_kind_says_what_it_needs():
         for key in needs:
             plain = {"name": "a", "title": "A", "kind": kind}
             with pytest.raises(ParameterError, match=f"missing: a figure of kind '{kind}'"):
-                figures_of([plain], where=key)
+                parse_figures([plain], where=key)
 
 
 def test_where_keeps_one_value_or_one_of_several_and_real_rows_at_every_budget():

@@ -6,10 +6,10 @@ import pytest
 
 from tabpe.errors import ParameterError
 from tabpe_lab.datasets import names
-from tabpe_lab.exhibits import METHODS, figures_of, read_suite, tables_of
-from tabpe_lab.grid import runs_of
-from tabpe_lab.methods import maker_of
-from tabpe_lab.summary import paper, printed
+from tabpe_lab.exhibits import METHODS, parse_figures, parse_tables, read_suite
+from tabpe_lab.grid import list_runs
+from tabpe_lab.methods import build_maker
+from tabpe_lab.summary import find_paper_table, load_paper_tables
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 PAPER = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
@@ -38,18 +38,18 @@ def test_it_is_read_strictly_and_shows_something(file, variant):
     found = experiment(file, variant)
     assert found.name == named(file)
     assert bool(found.paper) == (file in PAPER)
-    tables = tables_of(found.tables, where=file.name)
-    figures = figures_of(found.figures, where=file.name)
+    tables = parse_tables(found.tables, where=file.name)
+    figures = parse_figures(found.figures, where=file.name)
     assert tables or figures
     for entry in tables:
-        assert not entry.paper or printed(entry.paper)
+        assert not entry.paper or find_paper_table(entry.paper)
 
 
 @each_file
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_its_data_methods_and_settings_are_known(file, variant):
-    for run in runs_of(experiment(file, variant)):
-        maker_of(run)
+    for run in list_runs(experiment(file, variant)):
+        build_maker(run)
         assert run.method in METHODS
         assert run.data in names()
 
@@ -59,15 +59,15 @@ def test_its_measures_are_made(file):
     found = experiment(file, "full")
     made = {*found.metrics, *(f"validation_{name}" for name in found.metrics)}
     made |= {"seconds", "peak_megabytes", "synthetic_rows"}
-    for entry in tables_of(found.tables, where=file.name):
+    for entry in parse_tables(found.tables, where=file.name):
         assert set(entry.metrics) <= made
-    for entry in figures_of(found.figures, where=file.name):
+    for entry in parse_figures(found.figures, where=file.name):
         assert set(entry.y) <= made
 
 
 @each_file
 def test_the_quick_variant_is_few_runs_on_few_rows(file):
-    runs = runs_of(experiment(file, "quick"))
+    runs = list_runs(experiment(file, "quick"))
     assert len(runs) <= MOST_QUICK_RUNS
     assert {run.seed for run in runs} == {0}
     for run in runs:
@@ -86,13 +86,13 @@ def test_every_table_of_the_paper_is_remade():
     remade = {
         entry.paper
         for file in FILES
-        for entry in tables_of(experiment(file, "full").tables, where=file.name)
+        for entry in parse_tables(experiment(file, "full").tables, where=file.name)
     }
-    assert remade - {""} == set(paper())
+    assert remade - {""} == set(load_paper_tables())
 
 
 def test_the_search_has_the_settings_of_the_paper():
-    runs = runs_of(experiment(FOLDER / "search.yaml", "full"))
+    runs = list_runs(experiment(FOLDER / "search.yaml", "full"))
     assert len([run for run in runs if run.epsilon == 1.0]) == 144
 
 
@@ -106,7 +106,7 @@ def test_the_page_of_experiments_tells_how_many_runs_it_has(file):
             with pytest.raises(ParameterError, match="there is none named"):
                 experiment(file, variant)
         else:
-            assert int(count) == len(runs_of(experiment(file, variant)))
+            assert int(count) == len(list_runs(experiment(file, variant)))
 
 
 def test_a_candidate_means_the_same_in_every_experiment_beyond_the_paper():
@@ -123,7 +123,7 @@ def test_a_candidate_means_the_same_in_every_experiment_beyond_the_paper():
 
 def test_nothing_is_confirmed_on_the_development_list():
     def cases(name):
-        found = runs_of(experiment(FOLDER / "beyond" / f"{name}.yaml", "full"))
+        found = list_runs(experiment(FOLDER / "beyond" / f"{name}.yaml", "full"))
         return {(run.data, run.data_options.get("features")) for run in found}
 
     assert cases("development") == cases("tuning") == cases("known")

@@ -10,16 +10,16 @@ from tabpe.errors import ArchiveError, OutputError, ParameterError
 from tabpe_lab.exhibits import METHODS as METHOD_NAMES
 from tabpe_lab.exhibits import FigureEntry
 from tabpe_lab.figures import (
-    DOTS,
-    _spread,
-    figure_of,
-    looks,
-    mosaic,
+    MAX_DOTS,
+    _sample_positions,
+    assign_styles,
+    build_mosaic,
     read_depths,
+    render_figure,
     save_figure,
     write_depths,
 )
-from tabpe_lab.records import extra_path, write_extra
+from tabpe_lab.records import get_extra_path, write_extra
 
 pytest.importorskip("matplotlib")
 METHODS = ("real", "tabpe", "aim", "mst")
@@ -37,7 +37,7 @@ def budgets():
 
 def with_extra(record, folder, content):
     kept = replace(record, extra=f"{record.key}.json")
-    write_extra(extra_path(kept, folder), content)
+    write_extra(get_extra_path(kept, folder), content)
     return kept
 
 
@@ -110,7 +110,7 @@ OF_EXTRAS = {
 @pytest.mark.parametrize("kind", OF_RECORDS)
 def test_every_kind_that_needs_records_is_drawn_the_same_each_time(kind):
     entry, runs = OF_RECORDS[kind]
-    once, again = figure_of(entry, runs), figure_of(entry, runs)
+    once, again = render_figure(entry, runs), render_figure(entry, runs)
     assert once == again
     assert once.startswith(b"<?xml")
     assert b"dc:date" not in once
@@ -119,21 +119,21 @@ def test_every_kind_that_needs_records_is_drawn_the_same_each_time(kind):
 @pytest.mark.parametrize("kind", OF_EXTRAS)
 def test_every_kind_that_needs_what_is_kept_beside_is_drawn(kind, tmp_path):
     runs = evolved(tmp_path)
-    once = figure_of(OF_EXTRAS[kind], runs, folder=tmp_path)
-    assert once == figure_of(OF_EXTRAS[kind], runs, folder=tmp_path)
+    once = render_figure(OF_EXTRAS[kind], runs, folder=tmp_path)
+    assert once == render_figure(OF_EXTRAS[kind], runs, folder=tmp_path)
 
 
 def test_a_schedule_is_of_an_evolution():
     entry, runs = OF_RECORDS["schedules"]
     with pytest.raises(ParameterError, match="kind: schedules: needs rounds"):
-        figure_of(entry, [*runs, run(settings={"preset": "best", "schedule": "none"})])
+        render_figure(entry, [*runs, run(settings={"preset": "best", "schedule": "none"})])
 
 
 def test_rows_are_drawn_as_pictures(tmp_path):
     content = {"rows": rows(12, 16), "real_rows": rows(12, 16)}
     runs = [with_extra(run("mnist", each), tmp_path, content) for each in ("tabpe", "gem")]
     entry = FigureEntry("samples", "Samples", "images", by="method")
-    assert b"<image" in figure_of(entry, runs, folder=tmp_path)
+    assert b"<image" in render_figure(entry, runs, folder=tmp_path)
 
 
 def test_depths_are_drawn_and_kept(tmp_path):
@@ -141,7 +141,7 @@ def test_depths_are_drawn_and_kept(tmp_path):
     write_depths(tmp_path / "a" / "depths.json", found)
     assert read_depths(tmp_path / "a" / "depths.json") == found
     assert read_depths(tmp_path / "none.json") == {}
-    assert figure_of(FigureEntry("d", "D", "order"), [], depths=found).startswith(b"<?xml")
+    assert render_figure(FigureEntry("d", "D", "order"), [], depths=found).startswith(b"<?xml")
 
 
 def test_the_ending_of_the_file_decides_its_kind(tmp_path):
@@ -161,43 +161,43 @@ def test_pictures_are_the_same_as_bytes_in_png_too(tmp_path):
 def test_runs_that_are_missing_or_did_not_fit_leave_a_gap():
     runs = [each for each in budgets() if (each.method, each.epsilon) != ("aim", 1.0)]
     runs.append(run("scm-nn", "gem", status="did not fit", epsilon=1.0, metrics={}))
-    figure_of(LINES, runs)
+    render_figure(LINES, runs)
 
 
 def test_a_single_run_is_a_figure():
-    figure_of(LINES, [run()])
+    render_figure(LINES, [run()])
 
 
 def test_without_a_run_that_is_done_there_is_no_figure():
     with pytest.raises(ParameterError, match="curve: no run is done that it could show"):
-        figure_of(LINES, [run(status="not run")])
+        render_figure(LINES, [run(status="not run")])
 
 
 def test_without_what_is_kept_beside_it_says_how_to_keep_it():
     with pytest.raises(ParameterError, match=r"p: no run has its rounds beside it.*keep: \[rounds"):
-        figure_of(OF_EXTRAS["progress"], [run(settings={"selection": "ranking"})])
+        render_figure(OF_EXTRAS["progress"], [run(settings={"selection": "ranking"})])
 
 
 def test_a_file_beside_that_is_not_json_is_named(tmp_path):
     (record,) = evolved(tmp_path)[:1]
-    extra_path(record, tmp_path).write_text("{")
+    get_extra_path(record, tmp_path).write_text("{")
     with pytest.raises(ArchiveError, match=r"\.json: not what is kept beside a record"):
-        figure_of(OF_EXTRAS["rounds"], [record], folder=tmp_path)
+        render_figure(OF_EXTRAS["rounds"], [record], folder=tmp_path)
 
 
 def test_columns_that_are_no_square_are_no_picture():
     with pytest.raises(ParameterError, match="15 columns are no square picture"):
-        mosaic(rows(4, 15), [0, 1])
+        build_mosaic(rows(4, 15), [0, 1])
 
 
 def test_a_class_with_few_rows_is_filled_up():
-    page = mosaic({"a": [7], "label": [1]}, [0, 1])
+    page = build_mosaic({"a": [7], "label": [1]}, [0, 1])
     assert page.shape == (5, 3)
     assert np.nansum(page) == 7
 
 
 def test_methods_look_different_from_each_other():
-    faces = looks(list(METHOD_NAMES))
+    faces = assign_styles(list(METHOD_NAMES))
     assert len({face.colour for face in faces.values()}) == len(faces)
     assert len({face.marker for face in faces.values()}) == len(faces)
 
@@ -206,15 +206,15 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    figure_of(LINES, budgets())
+    render_figure(LINES, budgets())
     assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.parametrize("count", [1, 599, 600, 601, 2000])
 def test_dots_are_few_and_from_all_over_the_table(count):
-    places = _spread(count)
-    assert len(places) <= DOTS
-    assert places[-1] >= count - -(-count // DOTS)
+    places = _sample_positions(count)
+    assert len(places) <= MAX_DOTS
+    assert places[-1] >= count - -(-count // MAX_DOTS)
 
 
 def test_a_logarithmic_axis_leaves_out_what_takes_no_time():
@@ -222,4 +222,4 @@ def test_a_logarithmic_axis_leaves_out_what_takes_no_time():
         "t", "T", "lines", x="settings.degree", y=("accuracy", "seconds"), by="method", log=("y",)
     )
     runs = [run(method="real", seconds=0.0), run(method="aim", settings={"degree": 2})]
-    figure_of(entry, runs)
+    render_figure(entry, runs)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe_lab.exhibits import experiment_of, read_suite
-from tabpe_lab.experiment import Limits
-from tabpe_lab.records import results_path
+from tabpe_lab.exhibits import parse_experiment, read_suite
+from tabpe_lab.experiment import RunLimits
+from tabpe_lab.records import get_results_path
 
 WHOLE = """\
 name: small
@@ -47,7 +47,7 @@ def only(suite):
 
 def test_an_experiment_may_be_filed_in_a_folder(write):
     found = only(read_suite(write(WHOLE.replace("name: small", "name: more/small"))))
-    assert results_path(found.name, "full", Path("results")) == Path(
+    assert get_results_path(found.name, "full", Path("results")) == Path(
         "results/more/small.full.jsonl"
     )
 
@@ -63,7 +63,7 @@ def test_a_file_is_read_as_it_is_meant(write):
     assert (tabpe.name, tabpe.called, tabpe.on) == ("tabpe", "Tab-PE", ("xor",))
     assert tabpe.settings == {"rounds": [5, 10], "n_samples": {"xor": 100, "others": 50}}
     assert (found.epsilons, found.seeds) == ((1.0, 3.5), (0, 1))
-    assert found.limits == Limits(seconds=10, gigabytes=8)
+    assert found.limits == RunLimits(seconds=10, gigabytes=8)
     assert (found.evaluate.learners, found.evaluate.rows) == (("extra trees",), 100)
     assert found.tables == ({"name": "main"},)
 
@@ -161,4 +161,4 @@ def test_a_suite_with_another_key_is_refused(write):
 
 def test_without_variants_there_is_a_full_one():
     plain = {"name": "a", "title": "A", "data": ["hospital"], "methods": ["real"]}
-    assert experiment_of(plain | {"metrics": ["auc"]}, "full", where="a").variant == "full"
+    assert parse_experiment(plain | {"metrics": ["auc"]}, "full", where="a").variant == "full"

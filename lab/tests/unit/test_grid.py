@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from tabpe_lab.exhibits import experiment_of
-from tabpe_lab.experiment import Limits
-from tabpe_lab.grid import runs_of
+from tabpe_lab.exhibits import parse_experiment
+from tabpe_lab.experiment import RunLimits
+from tabpe_lab.grid import list_runs
 
 PLAIN = {
     "name": "small",
@@ -17,7 +17,7 @@ PLAIN = {
 
 
 def runs(**changes):
-    return runs_of(experiment_of(PLAIN | changes, "full", where="small.yaml"))
+    return list_runs(parse_experiment(PLAIN | changes, "full", where="small.yaml"))
 
 
 def test_the_split_may_follow_from_the_data():
@@ -95,7 +95,12 @@ def test_equal_runs_are_one():
 
 def test_the_key_follows_from_all_that_decides_what_comes_out_and_from_nothing_else():
     (run,) = runs(methods=[{"tabpe": {"rounds": 5}}])
-    same = {"experiment": "other", "variant": "quick", "called": "Tab-PE", "limits": Limits(1, 1)}
+    same = {
+        "experiment": "other",
+        "variant": "quick",
+        "called": "Tab-PE",
+        "limits": RunLimits(1, 1),
+    }
     for name, value in same.items():
         assert dataclasses.replace(run, **{name: value}).key == run.key
     differ = {

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tabpe_lab.experiment import Limits
-from tabpe_lab.runner import Interrupted, attempt
+from tabpe_lab.experiment import RunLimits
+from tabpe_lab.runner import Interrupted, run_process
 
 PROC = Path("/proc")
 needs_proc = pytest.mark.skipif(not PROC.is_dir(), reason="the system does not tell")
-ENOUGH = Limits(seconds=3600, gigabytes=64)
+ENOUGH = RunLimits(seconds=3600, gigabytes=64)
 TELL = """
 import json, os, sys, time
 def tell(event, **content):
@@ -23,7 +23,7 @@ given = json.loads(sys.stdin.readline())
 
 
 def ran(code, limits=ENOUGH, **options):
-    return attempt({"a": 1}, limits, command=[sys.executable, "-c", TELL + code], **options)
+    return run_process({"a": 1}, limits, command=[sys.executable, "-c", TELL + code], **options)
 
 
 def test_what_a_process_tells_comes_back():
@@ -31,13 +31,13 @@ def test_what_a_process_tells_comes_back():
         'tell("loaded", rows=5); tell("made", got=given); tell("done", metrics={"auc": 1})'
     )
     assert (ending.status, ending.reason) == ("done", "")
-    assert ending.told == {"rows": 5, "got": {"a": 1}, "metrics": {"auc": 1}}
+    assert ending.reported == {"rows": 5, "got": {"a": 1}, "metrics": {"auc": 1}}
 
 
 def test_what_takes_too_long_did_not_fit():
-    ending = ran('tell("loaded", rows=5); time.sleep(3600)', Limits(seconds=0.2, gigabytes=64))
+    ending = ran('tell("loaded", rows=5); time.sleep(3600)', RunLimits(seconds=0.2, gigabytes=64))
     assert (ending.status, ending.reason) == ("did not fit", "time: over 0.2 s")
-    assert ending.told == {"rows": 5}
+    assert ending.reported == {"rows": 5}
 
 
 def test_loading_and_measuring_do_not_count_as_time_of_the_method():
@@ -47,7 +47,7 @@ print('{"event": "loaded"}\\n{"event": "made"}', flush=True)
 time.sleep(1.5)
 tell("done")
 """
-    assert ran(code, Limits(seconds=1, gigabytes=64)).status == "done"
+    assert ran(code, RunLimits(seconds=1, gigabytes=64)).status == "done"
 
 
 HOLD = "import time; held = bytes([1]) * 400_000_000; time.sleep(3600)"
@@ -57,14 +57,14 @@ IN_A_CHILD = f"import subprocess; subprocess.run([sys.executable, '-c', {HOLD!r}
 @needs_proc
 @pytest.mark.parametrize("hold", [HOLD, IN_A_CHILD])
 def test_what_takes_too_much_memory_did_not_fit_be_it_in_a_child(hold):
-    ending = ran(f'tell("loaded"); {hold}', Limits(seconds=3600, gigabytes=0.25))
+    ending = ran(f'tell("loaded"); {hold}', RunLimits(seconds=3600, gigabytes=0.25))
     assert (ending.status, ending.reason) == ("did not fit", "memory: over 0.25 GB")
     assert ending.peak_megabytes > 250
 
 
 def test_the_most_memory_that_a_process_tells_counts_if_it_is_more_than_was_seen():
     ending = ran('tell("loaded"); tell("made", peak_megabytes=12345.6); tell("done")')
-    assert (ending.peak_megabytes, ending.told) == (12345.6, {})
+    assert (ending.peak_megabytes, ending.reported) == (12345.6, {})
 
 
 @pytest.mark.parametrize(("fits", "status"), [(True, "failed"), (False, "did not fit")])
@@ -104,7 +104,7 @@ def gone(process):
 def test_children_end_with_the_process():
     start = "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3600)'])"
     code = f"import subprocess; {start}; tell('loaded', child=child.pid); tell('done')"
-    assert gone(ran(code).told["child"])
+    assert gone(ran(code).reported["child"])
 
 
 @needs_proc
@@ -130,5 +130,5 @@ def test_a_process_uses_the_cores_that_it_is_given():
     code = (
         'tell("done", cores=list(os.sched_getaffinity(0)), threads=os.environ["OMP_NUM_THREADS"])'
     )
-    told = ran(code, cores=[core]).told
+    told = ran(code, cores=[core]).reported
     assert told == {"cores": [core], "threads": "1"}

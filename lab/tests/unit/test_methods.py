@@ -9,10 +9,10 @@ import pytest
 from tabpe.baselines import METHODS
 from tabpe.errors import ParameterError
 from tabpe.evolution import PRESETS, Evolution, Posterior
-from tabpe_lab.exhibits import experiment_of
-from tabpe_lab.grid import runs_of
-from tabpe_lab.methods import maker_of, method_names, strategy_in
-from tabpe_lab.task import task_of
+from tabpe_lab.exhibits import parse_experiment
+from tabpe_lab.grid import list_runs
+from tabpe_lab.methods import build_maker, list_method_names, parse_strategy
+from tabpe_lab.task import load_task
 
 FAST = {"rounds": 2, "sampling_rounds": 1}
 
@@ -26,18 +26,18 @@ def run_of(method, data=None, **settings):
         "metrics": ["accuracy"],
         "seeds": 1,
     }
-    (run,) = runs_of(experiment_of(plain, "full", where="small.yaml"))
+    (run,) = list_runs(parse_experiment(plain, "full", where="small.yaml"))
     return run
 
 
 def made_by(method, data=None, **settings):
     run = run_of(method, data, **settings)
-    return maker_of(run)(task_of(run))
+    return build_maker(run)(load_task(run))
 
 
 def test_real_rows_are_the_training_rows_and_cost_nothing():
     made = made_by("real")
-    assert made.table.equals(task_of(run_of("real")).train)
+    assert made.table.equals(load_task(run_of("real")).train)
     assert (made.seconds, made.certified_epsilon) == (0.0, None)
 
 
@@ -63,8 +63,8 @@ def test_settings_of_the_evolution_and_of_the_model_reach_it():
     ],
 )
 def test_settings_are_a_preset_and_fields_that_replace_its(settings, strategy):
-    assert strategy_in({"n_samples": 20, **settings}) == strategy
-    maker_of(run_of("tabpe", **settings))
+    assert parse_strategy({"n_samples": 20, **settings}) == strategy
+    build_maker(run_of("tabpe", **settings))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_settings_are_a_preset_and_fields_that_replace_its(settings, strategy):
 )
 def test_a_field_of_another_strategy_is_refused(settings, message):
     with pytest.raises(ParameterError, match=message):
-        maker_of(run_of("tabpe", **settings))
+        build_maker(run_of("tabpe", **settings))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_field_of_another_strategy_is_refused(settings, message):
 def test_single_rounds_are_those_of_an_evolution_without_tables(settings, message):
     kept = dataclasses.replace(run_of("tabpe", **settings), keep=("rounds",))
     with pytest.raises(ParameterError, match=message):
-        maker_of(kept)
+        build_maker(kept)
 
 
 def test_a_share_of_rows_may_have_a_limit():
@@ -146,22 +146,22 @@ def test_a_baseline_gets_its_own_settings_and_those_of_bins():
 
 
 def test_every_baseline_is_a_method():
-    assert set(method_names()) == {"real", "tabpe", *METHODS}
+    assert set(list_method_names()) == {"real", "tabpe", *METHODS}
 
 
 def test_fewer_training_rows_may_be_taken():
     run = run_of("real", {"train_rows": 100})
-    task = task_of(run)
+    task = load_task(run)
     assert task.train.num_rows == 100
     assert sum(task.shares.values()) == pytest.approx(1)
-    assert task.train.equals(task_of(run).train)
+    assert task.train.equals(load_task(run).train)
     with pytest.raises(ParameterError, match="train_rows=500: there are 280"):
-        task_of(run_of("real", {"train_rows": 500}))
+        load_task(run_of("real", {"train_rows": 500}))
 
 
 def test_the_split_follows_the_seed_if_it_is_asked_to():
     run = run_of("real")
     moved = dataclasses.replace(run, seed=5)
-    assert task_of(run).train.equals(task_of(moved).train)
+    assert load_task(run).train.equals(load_task(moved).train)
     by_seed = [dataclasses.replace(each, split="seed") for each in (run, moved)]
-    assert not task_of(by_seed[0]).train.equals(task_of(by_seed[1]).train)
+    assert not load_task(by_seed[0]).train.equals(load_task(by_seed[1]).train)

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from tabpe_lab import runner as module
-from tabpe_lab.exhibits import experiment_of
-from tabpe_lab.grid import runs_of
-from tabpe_lab.records import Record
-from tabpe_lab.runner import Outlook, in_words
+from tabpe_lab.exhibits import parse_experiment
+from tabpe_lab.grid import list_runs
+from tabpe_lab.records import RunRecord
+from tabpe_lab.runner import RunTimeEstimator, format_duration
 
 PLAIN = {
     "name": "small",
@@ -18,7 +18,7 @@ PLAIN = {
     "metrics": ["accuracy"],
     "seeds": 2,
 }
-RUNS = runs_of(experiment_of(PLAIN, "full", where="small.yaml"))
+RUNS = list_runs(parse_experiment(PLAIN, "full", where="small.yaml"))
 
 
 @pytest.fixture
@@ -36,36 +36,36 @@ def make(outlook, clock, run, seconds):
 
 
 def test_nothing_is_said_before_anything_is_known():
-    assert Outlook(RUNS, []).left is None
+    assert RunTimeEstimator(RUNS, []).seconds_left is None
 
 
 def test_runs_are_expected_to_take_what_those_of_their_kind_took(clock):
-    outlook = Outlook(RUNS, [])
+    outlook = RunTimeEstimator(RUNS, [])
     make(outlook, clock, RUNS[0], 1.0)  # real, hospital
-    assert outlook.left == 7 * 1.0
+    assert outlook.seconds_left == 7 * 1.0
     make(outlook, clock, RUNS[2], 9.0)  # tabpe, hospital
-    assert outlook.left == 3 * 1.0 + 3 * 9.0
+    assert outlook.seconds_left == 3 * 1.0 + 3 * 9.0
     make(outlook, clock, RUNS[3], 19.0)  # tabpe, adult
-    assert outlook.left == 3 * 1.0 + 9.0 + 19.0
+    assert outlook.seconds_left == 3 * 1.0 + 9.0 + 19.0
 
 
 def test_what_runs_already_is_taken_off_and_jobs_share_the_rest(clock):
-    outlook = Outlook(RUNS[:4], [], jobs=2)
+    outlook = RunTimeEstimator(RUNS[:4], [], jobs=2)
     make(outlook, clock, RUNS[0], 4.0)
-    outlook.begin(RUNS[1])
+    outlook.begin_run(RUNS[1])
     clock[0] += 3.0
-    assert outlook.left == (3 * 4.0 - 3.0) / 2
+    assert outlook.seconds_left == (3 * 4.0 - 3.0) / 2
     clock[0] += 100.0
-    assert outlook.left == 0.0
+    assert outlook.seconds_left == 0.0
 
 
 def test_earlier_records_are_known(clock):
     run = RUNS[2]
-    record = Record("small", "full", "0f", run.data, run.method, "tabpe", 0, "seed", "done")
+    record = RunRecord("small", "full", "0f", run.data, run.method, "tabpe", 0, "seed", "done")
     record = dataclasses.replace(record, seconds=2.0, evaluation={"seconds": 3.0})
-    assert Outlook([run], [record]).left == 5.0
+    assert RunTimeEstimator([run], [record]).seconds_left == 5.0
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(59.6, "1 min 0 s"), (3600, "1 h 0 min")])
 def test_times_are_rounded_as_people_say_them(seconds, words):
-    assert in_words(seconds) == words
+    assert format_duration(seconds) == words

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tabpe_lab.exhibits import METHODS, measure
-from tabpe_lab.summary import Spread, paper, printed
+from tabpe_lab.exhibits import METHODS, find_metric
+from tabpe_lab.summary import SeedStatistics, find_paper_table, load_paper_tables
 
-TABLES = list(paper().items())
+TABLES = list(load_paper_tables().items())
 
 
 @pytest.mark.parametrize(("label", "table"), TABLES, ids=[label for label, _ in TABLES])
@@ -20,7 +20,7 @@ def test_every_row_has_a_readable_value_for_each_metric(label, table):
                 value = table.value(row, metric)
                 assert (value is None) == (text == "-")
                 assert value is None or 0 <= value.mean <= 1
-                assert measure(metric).name == metric
+                assert find_metric(metric).name == metric
 
 
 @pytest.mark.parametrize(
@@ -28,31 +28,35 @@ def test_every_row_has_a_readable_value_for_each_metric(label, table):
 )
 def test_the_large_tables_have_all_methods(label):
     methods = ["real", "privsyn", "privmrf", "gem", "rap++", "privgsd", "aim", "tabpe"]
-    assert all(list(rows) == methods for rows in printed(label).values.values())
+    assert all(list(rows) == methods for rows in find_paper_table(label).values.values())
 
 
 def test_values_are_in_our_units():
-    found = printed("high-order-real").value(("artificial-characters", "tabpe"), "5-wd")
-    assert found == Spread(0.158, 0.011, 3)
-    assert printed("mnist").value(("mnist", "tabpe"), "accuracy") == Spread(0.5405)
-    weights = printed("parameter-categorical-weight")
-    assert weights.value((1 / 3,), "validation_auc") == Spread(0.631)
+    found = find_paper_table("high-order-real").find_value(
+        ("artificial-characters", "tabpe"), "5-wd"
+    )
+    assert found == SeedStatistics(0.158, 0.011, 3)
+    assert find_paper_table("mnist").find_value(("mnist", "tabpe"), "accuracy") == SeedStatistics(
+        0.5405
+    )
+    weights = find_paper_table("parameter-categorical-weight")
+    assert weights.find_value((1 / 3,), "validation_auc") == SeedStatistics(0.631)
 
 
 def test_what_is_not_printed_is_nothing():
-    table = printed("scm-table")
-    assert table.value(("scm-tree", "privsyn"), "auc") is None
-    assert table.value(("scm-tree", "mst"), "auc") is None
-    assert table.value(("adult", "aim"), "accuracy") is None
-    assert table.value(("scm-tree", "aim"), "1-wd") is None
+    table = find_paper_table("scm-table")
+    assert table.find_value(("scm-tree", "privsyn"), "auc") is None
+    assert table.find_value(("scm-tree", "mst"), "auc") is None
+    assert table.find_value(("adult", "aim"), "accuracy") is None
+    assert table.find_value(("scm-tree", "aim"), "1-wd") is None
 
 
 def test_gains_that_the_text_of_the_paper_quotes():
-    characters = printed("high-order-real")
+    characters = find_paper_table("high-order-real")
 
     def gain(metric):
         ours, best = (
-            characters.value(("artificial-characters", method), metric).mean
+            characters.find_value(("artificial-characters", method), metric).mean
             for method in ("tabpe", "privgsd")
         )
         return round(100 * (ours - best), 2)
@@ -62,8 +66,11 @@ def test_gains_that_the_text_of_the_paper_quotes():
 
 def test_distances_that_stand_in_two_tables_agree():
     for short, long in (("high-order-real", "high-order-real-wd"),):
-        for data, rows in printed(short).values.items():
+        for data, rows in find_paper_table(short).values.items():
             for method in rows:
                 for metric in ("5-wd", "6-wd", "7-wd"):
-                    one, other = (printed(t).value((data, method), metric) for t in (short, long))
+                    one, other = (
+                        find_paper_table(t).find_value((data, method), metric)
+                        for t in (short, long)
+                    )
                     assert one == other, (data, method, metric)

@@ -8,16 +8,16 @@ import pytest
 
 from tabpe.errors import ArchiveError
 from tabpe_lab.records import (
-    Record,
-    append,
-    extra_path,
-    of_line,
+    RunRecord,
+    append_record,
+    get_extra_path,
+    get_results_path,
+    parse_record,
     read_records,
-    results_path,
-    to_parquet,
+    write_parquet,
 )
 
-RECORD = Record(
+RECORD = RunRecord(
     experiment="small",
     variant="quick",
     key="0f",
@@ -47,8 +47,8 @@ RECORD = Record(
 
 
 def test_a_record_comes_back_as_it_was(tmp_path):
-    path = results_path("small", "quick", tmp_path / "new")
-    append(path, RECORD)
+    path = get_results_path("small", "quick", tmp_path / "new")
+    append_record(path, RECORD)
     assert read_records(path) == [RECORD]
     assert path.read_text().count("\n") == 1
 
@@ -58,24 +58,24 @@ def test_the_last_line_of_a_key_counts_in_the_place_of_the_first(tmp_path):
     other = dataclasses.replace(RECORD, key="1f")
     again = dataclasses.replace(RECORD, seconds=9.0)
     for record in (RECORD, other, again):
-        append(path, record)
+        append_record(path, record)
     assert read_records(path) == [again, other]
 
 
 def test_a_line_that_was_cut_off_is_left_out_and_mended(tmp_path):
     path = tmp_path / "small.quick.jsonl"
-    append(path, RECORD)
+    append_record(path, RECORD)
     with path.open("a") as file:
         file.write(RECORD.to_line()[:50])
     assert read_records(path) == [RECORD]
     other = dataclasses.replace(RECORD, key="1f")
-    append(path, other)
+    append_record(path, other)
     assert read_records(path) == [RECORD, other]
 
 
 def test_a_line_that_is_no_record_is_named(tmp_path):
     path = tmp_path / "small.quick.jsonl"
-    append(path, RECORD)
+    append_record(path, RECORD)
     with path.open("a") as file:
         file.write('{"experiment": 5}\n')
     with pytest.raises(ArchiveError, match=r"line 2.*experiment"):
@@ -85,12 +85,12 @@ def test_a_line_that_is_no_record_is_named(tmp_path):
 @pytest.mark.parametrize("line", ["", "no", '{"key": NaN}', "[]"])
 def test_what_is_no_record_is_refused(line):
     with pytest.raises(ArchiveError, match="here"):
-        of_line(line, where="here")
+        parse_record(line, where="here")
 
 
 def test_a_metric_that_is_no_number_is_left_out():
     record = dataclasses.replace(RECORD, metrics={"auc": math.nan, "accuracy": 0.5})
-    assert of_line(record.to_line(), where="here").metrics == {"accuracy": 0.5}
+    assert parse_record(record.to_line(), where="here").metrics == {"accuracy": 0.5}
 
 
 def test_no_results_are_no_records(tmp_path):
@@ -98,13 +98,13 @@ def test_no_results_are_no_records(tmp_path):
 
 
 def test_what_is_beside_a_record_has_a_folder_of_its_experiment(tmp_path):
-    assert extra_path(RECORD, tmp_path) == tmp_path / "small.quick" / "0f.json"
-    assert extra_path(dataclasses.replace(RECORD, extra=None)) is None
+    assert get_extra_path(RECORD, tmp_path) == tmp_path / "small.quick" / "0f.json"
+    assert get_extra_path(dataclasses.replace(RECORD, extra=None)) is None
 
 
 def test_parquet_has_a_row_for_each_record_and_a_column_for_each_metric(tmp_path):
     failed = dataclasses.replace(RECORD, key="1f", status="failed", metrics={}, seconds=None)
-    to_parquet([RECORD, failed], tmp_path / "small.parquet")
+    write_parquet([RECORD, failed], tmp_path / "small.parquet")
     table = pq.read_table(tmp_path / "small.parquet")
     assert table["status"].to_pylist() == ["done", "failed"]
     assert table["1-wd"].to_pylist() == [0.01, None]

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe_lab.exhibits import experiment_of
-from tabpe_lab.experiment import Suite
-from tabpe_lab.records import extra_path, read_records, results_path
-from tabpe_lab.runner import Ending, Interrupted, carry_out, plan_of
+from tabpe_lab.exhibits import parse_experiment
+from tabpe_lab.experiment import ExperimentSuite
+from tabpe_lab.records import get_extra_path, get_results_path, read_records
+from tabpe_lab.runner import Interrupted, ProcessOutcome, make_plan, run_plan
 
 PLAIN = {
     "name": "small",
@@ -20,14 +20,14 @@ PLAIN = {
     "limits": {"seconds": 60, "gigabytes": 2},
     "seeds": 2,
 }
-DONE = Ending("done", told={"rows": 70, "seconds": 0.5, "metrics": {"accuracy": 0.5}})
+DONE = ProcessOutcome("done", reported={"rows": 70, "seconds": 0.5, "metrics": {"accuracy": 0.5}})
 
 
 def suite(*names, **changes):
     names = names or ("small",)
-    return Suite(
+    return ExperimentSuite(
         names[0],
-        tuple(experiment_of(PLAIN | changes | {"name": n}, "full", where=n) for n in names),
+        tuple(parse_experiment(PLAIN | changes | {"name": n}, "full", where=n) for n in names),
     )
 
 
@@ -46,13 +46,13 @@ class Attempts:
 
 
 def carried_out(folder, attempts, *names, again=False, only=(), jobs=1, **changes):
-    plan = plan_of(suite(*names, **changes), folder, again=again, only=only)
-    return carry_out(plan, attempt=attempts, jobs=jobs)
+    plan = make_plan(suite(*names, **changes), folder, again=again, only=only)
+    return run_plan(plan, attempt=attempts, jobs=jobs)
 
 
 def test_every_run_is_made_and_recorded(tmp_path):
     records = carried_out(tmp_path, Attempts())
-    kept = read_records(results_path("small", "full", tmp_path))
+    kept = read_records(get_results_path("small", "full", tmp_path))
     assert kept == records
     assert len({record.key for record in kept}) == 6
     assert {record.status for record in kept} == {"done"}
@@ -82,11 +82,11 @@ def test_what_is_done_is_not_made_again_unless_asked_for(tmp_path):
 
 
 def test_what_failed_is_made_again(tmp_path):
-    carried_out(tmp_path, Attempts(tabpe=Ending("failed", "no luck")))
+    carried_out(tmp_path, Attempts(tabpe=ProcessOutcome("failed", "no luck")))
     again = Attempts()
     carried_out(tmp_path, again)
     assert {method for _, method, *_ in again.made} == {"tabpe"}
-    kept = read_records(results_path("small", "full", tmp_path))
+    kept = read_records(get_results_path("small", "full", tmp_path))
     assert {record.status for record in kept} == {"done"}
 
 
@@ -100,7 +100,7 @@ def test_what_failed_is_made_again(tmp_path):
     ],
 )
 def test_what_did_not_fit_is_made_again_if_it_may_take_more(tmp_path, limits, made):
-    carried_out(tmp_path, Attempts(tabpe=Ending("did not fit", "time: over 60 s")))
+    carried_out(tmp_path, Attempts(tabpe=ProcessOutcome("did not fit", "time: over 60 s")))
     again = Attempts()
     carried_out(tmp_path, again, limits=limits)
     assert len(again.made) == made
@@ -133,24 +133,24 @@ def test_a_method_or_a_setting_that_is_not_known_is_refused_before_anything_runs
     tmp_path, method, named
 ):
     with pytest.raises(ParameterError) as refused:
-        plan_of(suite(methods=["real", method]), tmp_path)
+        make_plan(suite(methods=["real", method]), tmp_path)
     assert named in str(refused.value)
 
 
 def test_data_that_is_not_known_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(ParameterError, match="data: 'hospitl': did you mean 'hospital'"):
-        plan_of(suite(data=["hospitl"]), tmp_path)
+        make_plan(suite(data=["hospitl"]), tmp_path)
 
 
 def test_what_is_kept_beside_a_record_is_in_a_file_of_its_own(tmp_path):
-    ending = Ending("done", told={"extra": {"rows": {"age": [1, 2]}}})
+    ending = ProcessOutcome("done", reported={"extra": {"rows": {"age": [1, 2]}}})
     (record, *_) = carried_out(tmp_path, Attempts(ending))
-    assert json.loads(extra_path(record, tmp_path).read_text()) == {"rows": {"age": [1, 2]}}
-    assert "age" not in results_path("small", "full", tmp_path).read_text()
+    assert json.loads(get_extra_path(record, tmp_path).read_text()) == {"rows": {"age": [1, 2]}}
+    assert "age" not in get_results_path("small", "full", tmp_path).read_text()
 
 
 def test_an_interruption_ends_what_runs_and_keeps_what_is_done(tmp_path):
-    plan, running = plan_of(suite(), tmp_path), threading.Event()
+    plan, running = make_plan(suite(), tmp_path), threading.Event()
 
     def attempt(payload, limits, *, cores, stop):
         if payload["run"]["method"] == "real" and payload["run"]["seed"] == 0:
@@ -164,9 +164,9 @@ def test_an_interruption_ends_what_runs_and_keeps_what_is_done(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(plan, attempt=attempt, on_end=interrupt)
-    assert len(read_records(results_path("small", "full", tmp_path))) == 1
-    assert len(plan_of(suite(), tmp_path).todo) == 5
+        run_plan(plan, attempt=attempt, on_end=interrupt)
+    assert len(read_records(get_results_path("small", "full", tmp_path))) == 1
+    assert len(make_plan(suite(), tmp_path).todo) == 5
 
 
 def test_as_many_run_at_once_as_there_are_jobs(tmp_path):

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from tabpe.errors import CapacityError, ParameterError
-from tabpe_lab.exhibits import experiment_of
-from tabpe_lab.experiment import Limits
-from tabpe_lab.grid import runs_of
-from tabpe_lab.runner import attempt
-from tabpe_lab.worker import ended, peak_megabytes, run_one
+from tabpe_lab.exhibits import parse_experiment
+from tabpe_lab.experiment import RunLimits
+from tabpe_lab.grid import list_runs
+from tabpe_lab.runner import run_process
+from tabpe_lab.worker import describe_error, execute_run, read_peak_megabytes
 
 PLAIN = {
     "name": "small",
@@ -24,22 +24,22 @@ PLAIN = {
 
 
 def run_of(**changes):
-    (run,) = runs_of(experiment_of(PLAIN | changes, "full", where="small.yaml"))
+    (run,) = list_runs(parse_experiment(PLAIN | changes, "full", where="small.yaml"))
     return run
 
 
 def told_by(run):
     told = []
-    run_one(run, lambda event, content: told.append((event, json.loads(json.dumps(content)))))
+    execute_run(run, lambda event, content: told.append((event, json.loads(json.dumps(content)))))
     return dict(told)
 
 
 def test_a_run_in_a_process_of_its_own_tells_all_that_is_recorded():
     run = run_of()
     payload = {"run": dataclasses.asdict(run), "gigabytes": 4.0}
-    ending = attempt(payload, Limits(seconds=3600, gigabytes=4))
+    ending = run_process(payload, RunLimits(seconds=3600, gigabytes=4))
     assert (ending.status, ending.reason) == ("done", "")
-    told = ending.told
+    told = ending.reported
     assert (told["rows"], told["synthetic_rows"]) == (280, 30)
     assert 0.9 < told["certified_epsilon"] <= 1
     assert told["seconds"] > 0
@@ -48,11 +48,11 @@ def test_a_run_in_a_process_of_its_own_tells_all_that_is_recorded():
     assert told["versions"]["tabpe"]
     assert told["machine"]["cores"] >= 1
     assert told["extra"] is None
-    assert ending.peak_megabytes > 50 or not peak_megabytes()
+    assert ending.peak_megabytes > 50 or not read_peak_megabytes()
 
 
 def test_what_is_no_run_ends_the_process_with_the_reason():
-    ending = attempt({"run": {"data": 5}, "gigabytes": 4.0}, Limits())
+    ending = run_process({"run": {"data": 5}, "gigabytes": 4.0}, RunLimits())
     assert ending.status == "failed"
     assert "run.experiment: missing" in ending.reason
 
@@ -85,6 +85,6 @@ def test_rounds_are_kept_with_their_rows_and_metrics():
     ],
 )
 def test_an_error_is_told_apart_from_what_does_not_fit(error, fits, reason):
-    told = ended(error)
+    told = describe_error(error)
     assert told["fits"] is fits
     assert told["reason"].startswith(reason)

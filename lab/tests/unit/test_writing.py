@@ -8,7 +8,16 @@ from made_runs import plausible, run
 from rich.console import Console
 
 from tabpe_lab.exhibits import TableEntry
-from tabpe_lab.tables import Cell, Column, Row, Table, latex, markdown, show, table_of
+from tabpe_lab.tables import (
+    ResultCell,
+    ResultColumn,
+    ResultRow,
+    ResultTable,
+    build_table,
+    latex,
+    markdown,
+    print_table,
+)
 
 NASTY = "50% of A&B_c | d * e # {f} $g ~ ^ \\ <h>"
 WIDE = tuple(f"{k}-wd" for k in range(1, 8))
@@ -17,17 +26,19 @@ WIDE = tuple(f"{k}-wd" for k in range(1, 8))
 @pytest.fixture
 def table():
     rows = (
-        Row(("Adult", "AIM"), (Cell("83.36 ± 0.41", "best"), Cell("0.017"))),
-        Row(("Adult", "MST"), (Cell("80.00 ± 1.00", "second"), Cell("-", "words"))),
-        Row(("Bank", "AIM"), (Cell("90.00", "bound"), Cell("0.020"))),
+        ResultRow(("Adult", "AIM"), (ResultCell("83.36 ± 0.41", "best"), ResultCell("0.017"))),
+        ResultRow(
+            ("Adult", "MST"), (ResultCell("80.00 ± 1.00", "second"), ResultCell("-", "words"))
+        ),
+        ResultRow(("Bank", "AIM"), (ResultCell("90.00", "bound"), ResultCell("0.020"))),
     )
-    columns = (Column("Accuracy", "↑"), Column("1-WD", "↓"))
-    return Table("Title", ("Data", "Method"), columns, rows, ("Means of 3 seeds.",))
+    columns = (ResultColumn("Accuracy", "↑"), ResultColumn("1-WD", "↓"))
+    return ResultTable("Title", ("Data", "Method"), columns, rows, ("Means of 3 seeds.",))
 
 
 def shown(table, width):
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    show(table, console)
+    print_table(table, console)
     return console.file.getvalue()
 
 
@@ -58,8 +69,8 @@ def test_latex_is_booktabs_with_a_rule_between_data_sets(table):
 
 
 def test_what_latex_would_read_is_escaped(table):
-    rows = (Row((NASTY, "x"), (Cell("1"), Cell("2"))),)
-    text = latex(Table(NASTY, table.heads, table.columns, rows, (NASTY,)))
+    rows = (ResultRow((NASTY, "x"), (ResultCell("1"), ResultCell("2"))),)
+    text = latex(ResultTable(NASTY, table.heads, table.columns, rows, (NASTY,)))
     body = re.sub(
         r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater)\{\}", "", text
     )
@@ -69,8 +80,8 @@ def test_what_latex_would_read_is_escaped(table):
 
 
 def test_what_markdown_would_read_is_escaped(table):
-    rows = (Row((NASTY, "x"), (Cell("1"), Cell("2"))),)
-    line = markdown(Table(NASTY, table.heads, table.columns, rows, ())).splitlines()[4]
+    rows = (ResultRow((NASTY, "x"), (ResultCell("1"), ResultCell("2"))),)
+    line = markdown(ResultTable(NASTY, table.heads, table.columns, rows, ())).splitlines()[4]
     assert len(re.findall(r"(?<!\\)\|", line)) == 5
     assert r"d \* e" in line
     assert r"\<h\>" in line
@@ -85,7 +96,7 @@ def test_a_terminal_shows_all_columns_within_its_width(width, blocks):
         for method in ("real", "tabpe", "aim")
         for seed in range(3)
     ]
-    text = plain(shown(table_of(entry, runs), width))
+    text = plain(shown(build_table(entry, runs), width))
     assert max(map(len, text.splitlines())) <= width
     assert all(f"{k}-WD" in text for k in range(1, 8))
     assert len(re.findall("^Artificial", text, re.MULTILINE)) == blocks
@@ -94,7 +105,7 @@ def test_a_terminal_shows_all_columns_within_its_width(width, blocks):
 def test_a_number_of_the_paper_is_never_parted_from_ours():
     entry = TableEntry("u", "U", ("accuracy", "macro_f1", "1-wd"), paper="low-order-real")
     runs = [run("adult", "aim", metrics=plausible("aim"))]
-    text = plain(shown(table_of(entry, runs, beside_paper=True), 60))
+    text = plain(shown(build_table(entry, runs, beside_paper=True), 60))
     heads = [line for line in text.splitlines() if line.startswith("Data")]
     assert [line.count("paper") for line in heads] == [
         line.count("↑") + line.count("↓") for line in heads
@@ -102,6 +113,8 @@ def test_a_number_of_the_paper_is_never_parted_from_ours():
 
 
 def test_brackets_in_names_are_text_and_no_markup():
-    rows = (Row(("[bold]x[/bold]",), (Cell("[red]1"),)),)
-    text = plain(shown(Table("[blink]T", ("Method",), (Column("A"),), rows, ("[u]note",)), 80))
+    rows = (ResultRow(("[bold]x[/bold]",), (ResultCell("[red]1"),)),)
+    text = plain(
+        shown(ResultTable("[blink]T", ("Method",), (ResultColumn("A"),), rows, ("[u]note",)), 80)
+    )
     assert all(part in text for part in ("[bold]x[/bold]", "[red]1", "[blink]T", "[u]note"))

@@ -15,7 +15,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 CODE = r"^[+-]?0[0-9]"
 
 
-def attempt(call: Callable[[], T], *failures: type[Exception]) -> T | None:
+def try_call(call: Callable[[], T], *failures: type[Exception]) -> T | None:
     """Return what `call` gives, or None if it fails.
 
     The message of such a failure often quotes the cell that caused it. Python keeps an error that
@@ -27,7 +27,7 @@ def attempt(call: Callable[[], T], *failures: type[Exception]) -> T | None:
         failures: What counts as a failure, beside whatever Arrow raises.
 
     Example:
-        >>> attempt(lambda: pa.array(["x"]).cast(pa.int64())) is None
+        >>> try_call(lambda: pa.array(["x"]).cast(pa.int64())) is None
         True
     """
     try:
@@ -36,14 +36,14 @@ def attempt(call: Callable[[], T], *failures: type[Exception]) -> T | None:
         return None
 
 
-def without_decimals(array: pa.Array) -> pa.Array:
+def convert_decimals(array: pa.Array) -> pa.Array:
     """Return decimals as the floats that are nearest to them; all else as it is.
 
     Arrow's own cast is off by a digit of the float now and then, and then 0.07 is not 0.07.
 
     Example:
         >>> from decimal import Decimal
-        >>> without_decimals(pa.array([Decimal("0.07")])).to_pylist()
+        >>> convert_decimals(pa.array([Decimal("0.07")])).to_pylist()
         [0.07]
     """
     if not pa.types.is_decimal(array.type):

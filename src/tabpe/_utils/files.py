@@ -48,11 +48,11 @@ _ADDRESS = re.compile(
 _LOOKS_LIKE_A_PASSWORD = re.compile(r":[^@]*@", re.DOTALL)
 
 
-def scheme_of(address: str | Path) -> str | None:
+def get_scheme(address: str | Path) -> str | None:
     """Return the scheme of an address, in small letters; None for the path of a file.
 
     Example:
-        >>> scheme_of("S3://ward/visits"), scheme_of("visits.csv"), scheme_of("C:/visits.csv")
+        >>> get_scheme("S3://ward/visits"), get_scheme("visits.csv"), get_scheme("C:/visits.csv")
         ('s3', None, None)
     """
     found = _ADDRESS.fullmatch(str(address))
@@ -73,18 +73,18 @@ def has_password(address: str) -> bool:
     return bool(named or _LOOKS_LIKE_A_PASSWORD.search(found["rest"]))
 
 
-def without_secrets(address: str | Path) -> str:
+def strip_secrets(address: str | Path) -> str:
     """Return where an address leads: no user, no password and no options are in it.
 
     Privacy: what is shown is put together from the host and the path. Where it is unclear which
     part is a password, neither is shown.
 
     Example:
-        >>> without_secrets("postgresql://ann:pw@db:5432/ward?sslpassword=pw")
+        >>> strip_secrets("postgresql://ann:pw@db:5432/ward?sslpassword=pw")
         'postgresql://db:5432/ward'
-        >>> without_secrets("postgresql://ann:p/w@db/ward")
+        >>> strip_secrets("postgresql://ann:p/w@db/ward")
         'postgresql://...'
-        >>> without_secrets("visits.csv")
+        >>> strip_secrets("visits.csv")
         'visits.csv'
     """
     text = str(address)
@@ -102,7 +102,7 @@ def without_secrets(address: str | Path) -> str:
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
-def check_local(path: str | Path, refuse: type[TabpeError]) -> None:
+def check_local_path(path: str | Path, refuse: type[TabpeError]) -> None:
     """Refuse what can not be the path of a file here.
 
     Args:
@@ -110,19 +110,19 @@ def check_local(path: str | Path, refuse: type[TabpeError]) -> None:
         refuse: The error to raise.
 
     Example:
-        >>> from tabpe.errors import DataError
-        >>> check_local("s3://ward/visits.csv", DataError)
+        >>> from tabpe.compute_errors import DataError
+        >>> check_local_path("s3://ward/visits.csv", DataError)
         Traceback (most recent call last):
         tabpe.errors.DataError: s3://ward/visits.csv: a URL: expected a file; copy it here first.
     """
-    if scheme_of(path) is not None:
+    if get_scheme(path) is not None:
         then = "write it here" if issubclass(refuse, OutputError) else "copy it here"
-        raise refuse(f"{without_secrets(path)}: a URL: expected a file; {then} first.")
+        raise refuse(f"{strip_secrets(path)}: a URL: expected a file; {then} first.")
     problem = None
     try:
         os.lstat(path)
     except OSError as error:
-        problem = None if error.errno in _ABSENT else _reason(error)
+        problem = None if error.errno in _ABSENT else _describe_os_error(error)
     except ValueError:
         raise refuse(f"{str(path)!a}: expected a name without NUL, in whole letters.") from None
     if problem:
@@ -136,25 +136,27 @@ def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
         path: The file, or a link to it.
         refuse: The error to raise.
     """
-    check_local(path, refuse)
+    check_local_path(path, refuse)
     try:
         # Without waiting: a pipe that nobody writes to would keep us here.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
     except IsADirectoryError:
-        raise refuse(not_regular(path)) from None
+        raise refuse(describe_irregular(path)) from None
     except OSError as error:
         problem = (
-            "no such file" if error.errno == errno.ENOENT else f"can not read ({_reason(error)})"
+            "no such file"
+            if error.errno == errno.ENOENT
+            else f"can not read ({_describe_os_error(error)})"
         )
         raise refuse(f"{path}: {problem}.") from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise refuse(not_regular(path))
+        raise refuse(describe_irregular(path))
     return file
 
 
-def not_regular(path: str | Path) -> str:
+def describe_irregular(path: str | Path) -> str:
     """Say that a path leads to a pipe, a device, a socket or a folder."""
     return f"{path}: not a regular file: expected a file, no folder, pipe or device."
 
@@ -166,64 +168,64 @@ def check_output(path: Path) -> None:
         OutputError: If the path is a URL, a folder, a device, or a link: to go through it would
             write where nobody looks, and to put a file in its place would break it.
     """
-    check_local(path, OutputError)
+    check_local_path(path, OutputError)
     if path.is_symlink():
         raise OutputError(f"{path}: a link, and links are not written through: name the file.")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder: expected the name of a file.")
     if path.exists() and not path.is_file():
-        raise OutputError(not_regular(path))
+        raise OutputError(describe_irregular(path))
 
 
-def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+def check_distinct_files(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     """Refuse to overwrite an input, whatever it is called and however it is linked to."""
-    read = {(found.st_dev, found.st_ino): path for path in inputs if (found := _status(path))}
+    read = {(found.st_dev, found.st_ino): path for path in inputs if (found := _get_status(path))}
     for output in outputs:
-        found = _status(output)
+        found = _get_status(output)
         if found and (same := read.get((found.st_dev, found.st_ino))):
             raise OutputError(f"{output}: the same file as the input {same}: name another.")
 
 
-def _reason(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _get_status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except OSError:
         return None
 
 
-_PART = 2**20
-_placed: ContextVar[list[Path] | None] = ContextVar("_placed", default=None)
+_CHUNK_BYTES = 2**20
+_written_files: ContextVar[list[Path] | None] = ContextVar("_placed", default=None)
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[list[Path]]:
+def track_written_files() -> Iterator[list[Path]]:
     """Yield the files that were written so far, for messages about what went wrong after them.
 
     Example:
         >>> note = Path(tempfile.mkdtemp()) / "note.txt"
-        >>> with watched() as written:
+        >>> with track_written_files() as written:
         ...     write_text(note, "hello")
         >>> written == [note]
         True
     """
     written: list[Path] = []
-    before = _placed.set(written)
+    before = _written_files.set(written)
     try:
         yield written
     finally:
-        _placed.reset(before)
+        _written_files.reset(before)
 
 
-def write(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+def write_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     """Let `fill` write the content of `path`."""
-    write_together({path: fill})
+    write_files({path: fill})
 
 
-def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+def create_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     """Let `fill` write a new file, for the eyes of its owner, that reaches the disk.
 
     Raises:
@@ -231,14 +233,14 @@ def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
 
     Example:
         >>> note = Path(tempfile.mkdtemp()) / "note.txt"
-        >>> create(note, text_filler("hello"))
+        >>> create_file(note, make_text_filler("hello"))
         >>> note.read_text(), [file.name for file in note.parent.iterdir()]
         ('hello', ['note.txt'])
     """
     try:
-        with _Draft(path, 0o600) as draft:
+        with _PendingFile(path, 0o600) as draft:
             draft.fill(fill)
-            draft.place()
+            draft.link_new_file()
         _sync_folder(path.parent)
     except FileExistsError:
         raise OutputError(f"{path}: exists already.") from None
@@ -246,7 +248,7 @@ def create(path: Path, fill: Callable[[BinaryIO], None]) -> None:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
 
-def append(path: Path, line: str) -> None:
+def append_line(path: Path, line: str) -> None:
     """Add a line to a file that exists. When this returns, it is on the disk.
 
     What stops it may leave the beginning of the line, without its end.
@@ -276,15 +278,15 @@ def write_text(path: Path, text: str) -> None:
         >>> [file.name for file in folder.iterdir()]
         ['note.txt']
     """
-    write(path, text_filler(text))
+    write_file(path, make_text_filler(text))
 
 
-def text_filler(text: str) -> Callable[[BinaryIO], None]:
+def make_text_filler(text: str) -> Callable[[BinaryIO], None]:
     """Return what fills a file with `text` in UTF-8."""
-    return filler(text.encode())
+    return make_filler(text.encode())
 
 
-def filler(content: bytes) -> Callable[[BinaryIO], None]:
+def make_filler(content: bytes) -> Callable[[BinaryIO], None]:
     """Return what fills a file with `content`."""
 
     def fill(file: BinaryIO) -> None:
@@ -293,8 +295,8 @@ def filler(content: bytes) -> Callable[[BinaryIO], None]:
     return fill
 
 
-def measured(
-    fill: Callable[[BinaryIO], None], tell: Callable[[str, int], None]
+def make_hashing_filler(
+    fill: Callable[[BinaryIO], None], report: Callable[[str, int], None]
 ) -> Callable[[BinaryIO], None]:
     """Return what fills a file as `fill` does, then tells the SHA-256 and length of its bytes.
 
@@ -305,14 +307,14 @@ def measured(
         fill(file)
         file.seek(0)
         digest = hashlib.sha256()
-        while part := file.read(_PART):
+        while part := file.read(_CHUNK_BYTES):
             digest.update(part)
-        tell(digest.hexdigest(), file.tell())
+        report(digest.hexdigest(), file.tell())
 
     return fill_and_tell
 
 
-def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
+def write_files(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
     """Write several files; none takes its place before all are complete.
 
     They are filled in the order given, so that one can speak of those before it. They take their
@@ -323,19 +325,19 @@ def write_together(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
             finished = []
             for path, fill in contents.items():
                 check_output(path)
-                finished.append(drafts.enter_context(_Draft(path, 0o666 & ~_umask())))
+                finished.append(drafts.enter_context(_PendingFile(path, 0o666 & ~_get_umask())))
                 finished[-1].fill(fill)
             for draft in reversed(finished):
                 path = draft.path
-                draft.take_place()
-                _note(path)
+                draft.replace_target()
+                _record_written(path)
     except OutputError:
         raise
     except OSError as error:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
 
-class _Draft:
+class _PendingFile:
     """The content of a file before it has its name.
 
     Args:
@@ -347,9 +349,9 @@ class _Draft:
         self.path = path
         self._mode = mode
         self._hidden: Path | None = None
-        self._file: BinaryIO = self._unnamed() or self._named()
+        self._file: BinaryIO = self._open_unnamed() or self._open_hidden()
 
-    def __enter__(self) -> _Draft:
+    def __enter__(self) -> _PendingFile:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -365,7 +367,7 @@ class _Draft:
         if self._hidden is not None:  # one without a name lives as long as it is open
             self._file.close()
 
-    def place(self) -> None:
+    def link_new_file(self) -> None:
         """Give it its name, if no other file has it.
 
         Raises:
@@ -373,44 +375,44 @@ class _Draft:
         """
         if self._hidden is None:
             try:
-                self._name(self.path)
+                self._link_name(self.path)
             except FileExistsError:
                 raise
             except OSError:
-                self._hide()
+                self._link_hidden_name()
             else:
                 return
         if self._hidden is not None:
             os.link(self._hidden, self.path)
 
-    def take_place(self) -> None:
+    def replace_target(self) -> None:
         """Give it its name, in the place of what has it now."""
         if self._hidden is None:
             try:
-                self._name(self.path)
+                self._link_name(self.path)
             except OSError:
-                self._hide()
+                self._link_hidden_name()
             else:
                 return
         if self._hidden is not None:
             self._hidden.replace(self.path)
 
-    def _name(self, name: Path) -> None:
+    def _link_name(self, name: Path) -> None:
         """Name a file that has no name. That fails on file systems without links, and /proc."""
         handle = self._file.fileno()
         # Only with a folder given does os.link follow the link in /proc to the file itself.
         os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle, follow_symlinks=True)
 
-    def _hide(self) -> None:
+    def _link_hidden_name(self) -> None:
         """Give a file that has no name a hidden one, or make a copy that has one."""
         hidden = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
-            self._name(hidden)
+            self._link_name(hidden)
             self._hidden = hidden
         except OSError:
-            self._file = self._named(self._file)
+            self._file = self._open_hidden(self._file)
 
-    def _unnamed(self) -> BinaryIO | None:
+    def _open_unnamed(self) -> BinaryIO | None:
         flags = getattr(os, "O_TMPFILE", None)
         if flags is None:
             return None
@@ -420,7 +422,7 @@ class _Draft:
             return None
         return os.fdopen(handle, "w+b")
 
-    def _named(self, content: BinaryIO | None = None) -> BinaryIO:
+    def _open_hidden(self, content: BinaryIO | None = None) -> BinaryIO:
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         self._hidden = Path(name)
         file = os.fdopen(handle, "w+b")
@@ -434,8 +436,8 @@ class _Draft:
         return file
 
 
-def _note(path: Path) -> None:
-    written = _placed.get()
+def _record_written(path: Path) -> None:
+    written = _written_files.get()
     if written is not None:
         written.append(path)
 
@@ -448,7 +450,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _umask() -> int:
+def _get_umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -457,15 +459,15 @@ def _umask() -> int:
 _KEY_BYTES = 32
 
 
-def data_folder() -> Path:
+def get_data_folder() -> Path:
     """Return the folder for data of this user; it need not exist.
 
     Example:
-        >>> data_folder().name
+        >>> get_data_folder().name
         'tabpe'
     """
     try:
-        return _folder_for_all() / "tabpe"
+        return _get_base_folder() / "tabpe"
     except RuntimeError:
         raise OutputError(
             "this user has no home folder: set XDG_DATA_HOME, or name a file or a folder."
@@ -481,17 +483,17 @@ def make_private_folder(folder: Path) -> None:
         raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
 
 
-def secret_key() -> bytes:
+def load_secret_key() -> bytes:
     """Return the key of this user, which never leaves the data folder.
 
     Fingerprints of private tables are made with it: without the key nobody can tell by a
     fingerprint which table it is of.
     """
-    path = data_folder() / "fingerprint.key"
+    path = get_data_folder() / "fingerprint.key"
     if not path.exists():
         make_private_folder(path.parent)
         try:
-            create(path, filler(secrets.token_bytes(_KEY_BYTES)))
+            create_file(path, make_filler(secrets.token_bytes(_KEY_BYTES)))
         except OutputError:
             if not path.exists():  # else another process made one in this moment
                 raise
@@ -501,15 +503,15 @@ def secret_key() -> bytes:
     return key
 
 
-def _folder_for_all() -> Path:
+def _get_base_folder() -> Path:
     if sys.platform == "win32":
-        return _named("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        return _read_folder_variable("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
-    return _named("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return _read_folder_variable("XDG_DATA_HOME") or Path.home() / ".local" / "share"
 
 
-def _named(variable: str) -> Path | None:
+def _read_folder_variable(variable: str) -> Path | None:
     """Return the folder that a variable of the environment names; a relative one is none."""
     folder = Path(os.environ.get(variable, ""))
     return folder if folder.is_absolute() else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProgressCallbacks:
     """What a bar is told.
 
     Args:
@@ -22,13 +22,15 @@ class Shown:
 
 
 @contextmanager
-def round_bar(rounds: int, classes: int | None, *, visible: bool) -> Iterator[Shown]:
+def show_round_bar(
+    rounds: int, classes: int | None, *, visible: bool
+) -> Iterator[ProgressCallbacks]:
     """Show a bar in a terminal; yields what to tell it.
 
     It knows nothing of the data but what the schema says: rounds and classes, if they are declared.
     """
     if not visible or not sys.stderr.isatty():
-        yield Shown()
+        yield ProgressCallbacks()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -43,14 +45,14 @@ def round_bar(rounds: int, classes: int | None, *, visible: bool) -> Iterator[Sh
         transient=True,
     ) as bar:
         task = bar.add_task("", total=rounds)
-        yield Shown(
+        yield ProgressCallbacks(
             lambda done: bar.update(task, completed=done),
             lambda done, of: bar.update(task, description=f", shard {done}/{of}"),
         )
 
 
 @contextmanager
-def step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
+def show_step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
     """Show in a terminal what is going on; yields a function to call with its name."""
     if not visible or not sys.stderr.isatty():
         yield lambda _: None
@@ -62,7 +64,7 @@ def step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def section_bar(sections: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
+def show_section_bar(sections: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
     """Show a bar in a terminal; yields a function to call with the name of what begins."""
     if not visible or not sys.stderr.isatty():
         yield lambda _: None

@@ -44,8 +44,8 @@ class Resources:
         workers: How many workers of a cluster to use; None for one on each of its cores.
 
     Example:
-        >>> resources = Resources.of(memory_limit="1 KiB")
-        >>> resources.streams(1024), resources.streams(1025), resources.streams(None)
+        >>> resources = Resources.from_options(memory_limit="1 KiB")
+        >>> resources.should_stream(1024), resources.should_stream(1025), resources.should_stream(None)
         (False, True, True)
     """
 
@@ -57,7 +57,7 @@ class Resources:
     workers: int | None = None
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         *,
         engine: Any = "auto",
@@ -77,40 +77,44 @@ class Resources:
                 used.
             address: Where the cluster is.
         """
-        threads = _threads(n_jobs)
-        name = validation.one_of("engine", engine, ENGINES)
+        threads = _count_threads(n_jobs)
+        name = validation.check_one_of("engine", engine, ENGINES)
         return cls(
             name,
-            _half_of_memory() if memory_limit is None else _bytes("memory_limit", memory_limit),
-            _folder(spill),
+            _get_half_of_memory()
+            if memory_limit is None
+            else _parse_bytes("memory_limit", memory_limit),
+            _check_folder(spill),
             threads,
-            _address(address, name),
+            _check_address(address, name),
             None if n_jobs in (None, -1) else threads,
         )
 
-    def of_a_shard(self, shards: int) -> Resources:
+    def divide_by_shards(self, shards: int) -> Resources:
         """Return what each of so many shards on one machine may use."""
         return Resources("auto", max(self.memory_limit // shards, 1), self.spill, 1)
 
-    def streams(self, most_bytes: int | None) -> bool:
+    def should_stream(self, most_bytes: int | None) -> bool:
         """Whether a table of that size, or of an unknown one, is to be streamed."""
         if self.engine != "auto":
             return self.engine == "stream"
         return most_bytes is None or most_bytes > self.memory_limit
 
 
-def _bytes(name: str, given: Any) -> int:
+def _parse_bytes(name: str, given: Any) -> int:
     """Return a number of bytes.
 
     Example:
-        >>> _bytes("memory_limit", "2GB"), _bytes("memory_limit", "1.5 KiB")
+        >>> _parse_bytes("memory_limit", "2GB"), _parse_bytes("memory_limit", "1.5 KiB")
         (2000000000, 1536)
     """
     if not isinstance(given, str):
-        return validation.whole(name, given, least=1, hint="Text such as '2GB' is fine too.")
+        return validation.check_integer(
+            name, given, least=1, hint="Text such as '2GB' is fine too."
+        )
     match = _SIZE.fullmatch(given)
     unit = match["unit"].lower().removesuffix("b") if match else ""
-    size = int(float(match["count"]) * _base(unit) ** _POWERS[unit[:1]]) if match else 0
+    size = int(float(match["count"]) * _get_unit_base(unit) ** _POWERS[unit[:1]]) if match else 0
     if size < 1:
         raise ParameterError(
             f"{name}={given!r}: expected a number of bytes, or text such as '2GB' or '512 MiB'."
@@ -118,11 +122,11 @@ def _bytes(name: str, given: Any) -> int:
     return size
 
 
-def _base(unit: str) -> int:
+def _get_unit_base(unit: str) -> int:
     return 1024 if unit.endswith("i") else 1000
 
 
-def _folder(given: Any) -> Path | Literal[False] | None:
+def _check_folder(given: Any) -> Path | Literal[False] | None:
     if given is None or given is False:
         return given
     if not isinstance(given, (str, Path)):
@@ -134,7 +138,7 @@ def _folder(given: Any) -> Path | Literal[False] | None:
     return Path(given)
 
 
-def _address(given: Any, engine: str) -> str | None:
+def _check_address(given: Any, engine: str) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given:
@@ -150,18 +154,18 @@ def _address(given: Any, engine: str) -> str | None:
     return given
 
 
-def _threads(given: Any) -> int:
+def _count_threads(given: Any) -> int:
     if given is None or (isinstance(given, numbers.Integral) and given == -1):
-        return usable_cores()
+        return count_usable_cores()
     hint = "None and -1 stand for all cores."
-    return validation.whole("n_jobs", given, least=1, hint=hint)
+    return validation.check_integer("n_jobs", given, least=1, hint=hint)
 
 
-def usable_cores() -> int:
+def count_usable_cores() -> int:
     """Return how many cores this process may use.
 
     Example:
-        >>> usable_cores() >= 1
+        >>> count_usable_cores() >= 1
         True
     """
     if hasattr(os, "sched_getaffinity"):
@@ -169,20 +173,20 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _half_of_memory() -> int:
+def _get_half_of_memory() -> int:
     """Return half of what the machine has, or the container that this process lives in."""
-    limits = [_physical_memory(), *map(_number_in, _CONTAINER_LIMITS)]
+    limits = [_get_physical_memory(), *map(_read_number, _CONTAINER_LIMITS)]
     return min((limit for limit in limits if limit), default=UNKNOWN_MEMORY) // 2
 
 
-def _physical_memory() -> int | None:
+def _get_physical_memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
 
 
-def _number_in(path: Path) -> int | None:
+def _read_number(path: Path) -> int | None:
     try:
         return int(path.read_text())
     except (OSError, ValueError):

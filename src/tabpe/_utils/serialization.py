@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 
 from tabpe._utils import files
 from tabpe._utils.files import open_regular
-from tabpe._utils.validation import is_whole_text
+from tabpe._utils.validation import is_encodable_text
 from tabpe.errors import ArchiveError, TabpeError, shown
 
 T = TypeVar("T")
 
 
-def read(kind: type[T], plain: Any, *, where: str) -> T:
+def read_dataclass(kind: type[T], plain: Any, *, where: str) -> T:
     """Return the dataclass `kind` that plain values stand for.
 
     Keys that are no fields are left alone: they are for people to read.
@@ -56,39 +56,39 @@ def read(kind: type[T], plain: Any, *, where: str) -> T:
         ... class Visit:
         ...     ward: str
         ...     days: tuple[int, ...] = ()
-        >>> read(Visit, {"ward": "heart", "days": [1, 2]}, where="visit")
+        >>> read_dataclass(Visit, {"ward": "heart", "days": [1, 2]}, where="visit")
         Visit(ward='heart', days=(1, 2))
-        >>> read(Visit, {"ward": "heart", "days": [1, "2"]}, where="visit")
+        >>> read_dataclass(Visit, {"ward": "heart", "days": [1, "2"]}, where="visit")
         Traceback (most recent call last):
         tabpe.errors.ArchiveError: visit.days[1]='2': expected a whole number.
     """
     try:
-        found: T = _dataclass(kind, plain, where)
+        found: T = _build_dataclass(kind, plain, where)
     except RecursionError:
         raise ArchiveError(f"{where}: nested too deeply.") from None
     return found
 
 
-def value(hint: Any, given: Any, *, where: str) -> Any:
+def read_value(hint: Any, given: Any, *, where: str) -> Any:
     """Return the value of type `hint` that a plain value stands for.
 
     Example:
-        >>> value(tuple[float, ...], [1, 2.5], where="bounds")
+        >>> read_value(tuple[float, ...], [1, 2.5], where="bounds")
         (1.0, 2.5)
     """
     try:
-        return _value(hint, given, where)
+        return _parse_value(hint, given, where)
     except RecursionError:
         raise ArchiveError(f"{where}: nested too deeply.") from None
 
 
-def _dataclass(kind: Any, plain: Any, where: str) -> Any:
-    given = _mapping((str, Any), plain, where, deep=False)
+def _build_dataclass(kind: Any, plain: Any, where: str) -> Any:
+    given = _parse_mapping((str, Any), plain, where, deep=False)
     hints = typing.get_type_hints(kind)
     found = {}
     for field in dataclasses.fields(kind):
         if field.name in given:
-            found[field.name] = _value(
+            found[field.name] = _parse_value(
                 hints[field.name], given[field.name], f"{where}.{field.name}"
             )
         elif _is_required(field):
@@ -105,70 +105,72 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _value(hint: Any, given: Any, where: str) -> Any:
+def _parse_value(hint: Any, given: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
-        return _dataclass(hint, given, where)
+        return _build_dataclass(hint, given, where)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return _member(hint, given, where)
+        return _parse_enum(hint, given, where)
     if hint in _SCALARS:
         check, expected = _SCALARS[hint]
         if not check(given):
-            raise _wrong(where, given, expected)
+            raise _make_type_error(where, given, expected)
         return float(given) if hint is float else given
     return _COMPOUNDS[typing.get_origin(hint)](typing.get_args(hint), given, where)
 
 
-def _member(kind: type[enum.Enum], given: Any, where: str) -> enum.Enum:
+def _parse_enum(kind: type[enum.Enum], given: Any, where: str) -> enum.Enum:
     for member in kind:
         if type(member.value) is type(given) and member.value == given:
             return member
-    raise _wrong(where, given, f"one of {', '.join(str(member.value) for member in kind)}")
+    raise _make_type_error(
+        where, given, f"one of {', '.join(str(member.value) for member in kind)}"
+    )
 
 
-def _sequence(hints: tuple[Any, ...], given: Any, where: str) -> list[Any]:
+def _parse_sequence(hints: tuple[Any, ...], given: Any, where: str) -> list[Any]:
     if not isinstance(given, (list, tuple)):
-        raise _wrong(where, given, "a list")
-    return [_value(hints[0], item, f"{where}[{place}]") for place, item in enumerate(given)]
+        raise _make_type_error(where, given, "a list")
+    return [_parse_value(hints[0], item, f"{where}[{place}]") for place, item in enumerate(given)]
 
 
-def _tuple(hints: tuple[Any, ...], given: Any, where: str) -> tuple[Any, ...]:
-    return tuple(_sequence(hints, given, where))
+def _parse_tuple(hints: tuple[Any, ...], given: Any, where: str) -> tuple[Any, ...]:
+    return tuple(_parse_sequence(hints, given, where))
 
 
-def _mapping(
+def _parse_mapping(
     hints: tuple[Any, ...], given: Any, where: str, *, deep: bool = True
 ) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or not all(map(is_whole_text, given)):
-        raise _wrong(where, given, "a mapping")
+    if not isinstance(given, Mapping) or not all(map(is_encodable_text, given)):
+        raise _make_type_error(where, given, "a mapping")
     if not deep:
         return dict(given)
-    return {key: _value(hints[1], item, f"{where}.{key}") for key, item in given.items()}
+    return {key: _parse_value(hints[1], item, f"{where}.{key}") for key, item in given.items()}
 
 
-def _union(hints: tuple[Any, ...], given: Any, where: str) -> Any:
+def _parse_union(hints: tuple[Any, ...], given: Any, where: str) -> Any:
     refused = None
     for hint in hints:
         try:
-            return _value(hint, given, where)
+            return _parse_value(hint, given, where)
         except ArchiveError as error:
             refused = refused or error
-    raise refused or _wrong(where, given, "another value")
+    raise refused or _make_type_error(where, given, "another value")
 
 
-def _literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
+def _parse_literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
     for option in options:
         if type(option) is type(given) and option == given:
             return option
-    raise _wrong(where, given, f"one of {', '.join(map(str, options))}")
+    raise _make_type_error(where, given, f"one of {', '.join(map(str, options))}")
 
 
 def is_plain(given: Any) -> bool:
     """Whether a value is one that a JSON file can hold, and hold again."""
     if isinstance(given, Mapping):
-        return all(map(is_whole_text, given)) and all(map(is_plain, given.values()))
+        return all(map(is_encodable_text, given)) and all(map(is_plain, given.values()))
     if isinstance(given, (list, tuple)):
         return all(map(is_plain, given))
-    return is_whole_text(given) or given is None or isinstance(given, bool) or _is_number(given)
+    return is_encodable_text(given) or given is None or isinstance(given, bool) or _is_number(given)
 
 
 def _is_number(given: Any) -> bool:
@@ -176,7 +178,7 @@ def _is_number(given: Any) -> bool:
     return number and abs(given) <= sys.float_info.max
 
 
-def _wrong(where: str, given: Any, expected: str) -> ArchiveError:
+def _make_type_error(where: str, given: Any, expected: str) -> ArchiveError:
     return ArchiveError(f"{where}={shown(given)}: expected {expected}.")
 
 
@@ -185,22 +187,22 @@ _SCALARS: dict[Any, tuple[Callable[[Any], bool], str]] = {
     bool: (lambda given: isinstance(given, bool), "true or false"),
     float: (_is_number, "a finite number"),
     int: (lambda given: type(given) is int, "a whole number"),
-    str: (is_whole_text, "text"),
+    str: (is_encodable_text, "text"),
     type(None): (lambda given: given is None, "null"),
 }
 _COMPOUNDS: dict[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
-    dict: _mapping,
-    Mapping: _mapping,
-    list: _sequence,
-    Sequence: _sequence,
-    tuple: _tuple,
-    types.UnionType: _union,
-    typing.Union: _union,
-    typing.Literal: _literal,
+    dict: _parse_mapping,
+    Mapping: _parse_mapping,
+    list: _parse_sequence,
+    Sequence: _parse_sequence,
+    tuple: _parse_tuple,
+    types.UnionType: _parse_union,
+    typing.Union: _parse_union,
+    typing.Literal: _parse_literal,
 }
 
 
-def strict_json(text: str | bytes) -> Any:
+def parse_strict_json(text: str | bytes) -> Any:
     """Return the plain values of JSON, strictly read.
 
     Raises:
@@ -208,43 +210,43 @@ def strict_json(text: str | bytes) -> Any:
             no float can hold.
 
     Example:
-        >>> strict_json('{"a": [1, null]}')
+        >>> parse_strict_json('{"a": [1, null]}')
         {'a': [1, None]}
-        >>> strict_json('{"a": NaN}')
+        >>> parse_strict_json('{"a": NaN}')
         Traceback (most recent call last):
         ValueError: NaN is no number of JSON
-        >>> strict_json("1e999")
+        >>> parse_strict_json("1e999")
         Traceback (most recent call last):
         ValueError: a number that no float can hold
     """
     return json.loads(
         text,
-        object_pairs_hook=_unique,
-        parse_constant=_refused,
-        parse_float=_finite,
-        parse_int=_held,
+        object_pairs_hook=_reject_duplicate_keys,
+        parse_constant=_reject_constant,
+        parse_float=_parse_float,
+        parse_int=_parse_int,
     )
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a key is given twice")
     return dict(pairs)
 
 
-def _refused(constant: str) -> float:
+def _reject_constant(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError("a number that no float can hold")
     return number
 
 
-def _held(digits: str) -> int:
-    _finite(digits)
+def _parse_int(digits: str) -> int:
+    _parse_float(digits)
     return int(digits)
 
 
@@ -278,9 +280,9 @@ class Archive:
 
     def save(self, path: Path) -> None:
         """Write the archive, whole or not at all."""
-        files.write(path, self.fill)
+        files.write_file(path, self.write_into)
 
-    def fill(self, file: BinaryIO) -> None:
+    def write_into(self, file: BinaryIO) -> None:
         """Write the archive into an open file."""
         if any(array.dtype.hasobject for array in self.arrays.values()):
             raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
@@ -297,7 +299,7 @@ class Archive:
         """Read an archive."""
         with open_regular(path, ArchiveError) as file:
             try:
-                text, arrays = _parts(path, file)
+                text, arrays = _read_parts(path, file)
             except ArchiveError:
                 raise
             except _UNREADABLE:
@@ -307,23 +309,24 @@ class Archive:
         return cls(text, arrays)
 
 
-def _parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
+def _read_parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
     with zipfile.ZipFile(file) as archive:
-        _check(path, archive, _length(file))
+        _check_parts(path, archive, _get_length(file))
         if set(archive.namelist()) != {_TEXT, _ARRAYS}:
             raise ValueError("other parts than ours")
         if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
             raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
-        text = strict_json(archive.read(_TEXT))
+        text = parse_strict_json(archive.read(_TEXT))
         arrays = io.BytesIO(archive.read(_ARRAYS))
     with zipfile.ZipFile(arrays) as inner:
-        _check(path, inner, _length(arrays))
+        _check_parts(path, inner, _get_length(arrays))
         return text, {
-            part.filename.removesuffix(_ARRAY): _array(inner, part) for part in inner.infolist()
+            part.filename.removesuffix(_ARRAY): _read_array(inner, part)
+            for part in inner.infolist()
         }
 
 
-def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+def _read_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
     """Return an array of numbers, as numpy writes it.
 
     Not read by numpy, which evaluates the header, and takes memory for what the header says.
@@ -340,7 +343,7 @@ def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
     return numbers.reshape(shape, order="F" if header["fortran"] == b"True" else "C")
 
 
-def _check(path: Path, archive: zipfile.ZipFile, length: int) -> None:
+def _check_parts(path: Path, archive: zipfile.ZipFile, length: int) -> None:
     """Refuse parts that stand twice, are packed, or are together longer than what they are in."""
     parts = archive.infolist()
     if len({part.filename for part in parts}) < len(parts):
@@ -355,5 +358,5 @@ def _check(path: Path, archive: zipfile.ZipFile, length: int) -> None:
         )
 
 
-def _length(file: BinaryIO) -> int:
+def _get_length(file: BinaryIO) -> int:
     return file.seek(0, io.SEEK_END)

@@ -12,7 +12,7 @@ from tabpe.errors import ParameterError, did_you_mean
 T = TypeVar("T")
 
 
-def real(
+def check_real(
     name: str,
     value: Any,
     *,
@@ -26,9 +26,9 @@ def real(
     Both limits are excluded, but for `above` with `least`.
 
     Example:
-        >>> real("epsilon", 1, above=0)
+        >>> check_real("epsilon", 1, above=0)
         1.0
-        >>> real("epsilon", 0, above=0)
+        >>> check_real("epsilon", 0, above=0)
         Traceback (most recent call last):
         tabpe.errors.ParameterError: epsilon=0: expected a finite number > 0.
     """
@@ -36,44 +36,44 @@ def real(
     allowed += "" if math.isinf(below) else f" and < {below:g}"
     inside = _is_number(value) and (above < value < below or (least and value == above))
     if not inside or not math.isfinite(value):
-        raise ParameterError(_message(name, value, f"a finite number {allowed}", hint))
+        raise ParameterError(_format_error(name, value, f"a finite number {allowed}", hint))
     return float(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any) -> bool:
     """Return `value` if it is true or false."""
     if not isinstance(value, bool):
-        raise ParameterError(_message(name, value, "true or false", ""))
+        raise ParameterError(_format_error(name, value, "true or false", ""))
     return value
 
 
-def fraction(name: str, value: Any, *, hint: str = "") -> float:
+def check_fraction(name: str, value: Any, *, hint: str = "") -> float:
     """Return `value` as a float if it lies in [0, 1]."""
     if not _is_number(value) or not 0 <= value <= 1:
-        raise ParameterError(_message(name, value, "a number from 0 to 1", hint))
+        raise ParameterError(_format_error(name, value, "a number from 0 to 1", hint))
     return float(value)
 
 
-def whole(name: str, value: Any, *, least: int, hint: str = "") -> int:
+def check_integer(name: str, value: Any, *, least: int, hint: str = "") -> int:
     """Return `value` as an int if it is a whole number of at least `least`.
 
     Example:
-        >>> whole("rounds", 15, least=1)
+        >>> check_integer("rounds", 15, least=1)
         15
-        >>> whole("rounds", 2.5, least=1)
+        >>> check_integer("rounds", 2.5, least=1)
         Traceback (most recent call last):
         tabpe.errors.ParameterError: rounds=2.5: expected a whole number >= 1.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ParameterError(_message(name, value, f"a whole number >= {least}", hint))
+        raise ParameterError(_format_error(name, value, f"a whole number >= {least}", hint))
     return int(value)
 
 
-def one_of(name: str, value: Any, options: Sequence[str]) -> str:
+def check_one_of(name: str, value: Any, options: Sequence[str]) -> str:
     """Return `value` if it is one of `options`.
 
     Example:
-        >>> one_of("preset", "papr", ["paper", "reference"])
+        >>> check_one_of("preset", "papr", ["paper", "reference"])
         Traceback (most recent call last):
         tabpe.errors.ParameterError: preset='papr': did you mean 'paper'?
     """
@@ -82,21 +82,21 @@ def one_of(name: str, value: Any, options: Sequence[str]) -> str:
     return str(value)
 
 
-def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
+def check_optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
     """Apply a check, or let None through.
 
     Example:
-        >>> optional(whole, "rounds", None, least=1) is None
+        >>> check_optional(check_integer, "rounds", None, least=1) is None
         True
     """
     return None if value is None else check(name, value, **limits)
 
 
-def is_whole_text(value: Any) -> bool:
+def is_encodable_text(value: Any) -> bool:
     r"""Whether a value is text that a file can hold: half a letter, as JSON may name one, is not.
 
     Example:
-        >>> is_whole_text("ward"), is_whole_text("\ud800"), is_whole_text(5)
+        >>> is_encodable_text("ward"), is_encodable_text("\ud800"), is_encodable_text(5)
         (True, False, False)
     """
     try:
@@ -115,5 +115,5 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _message(name: str, value: Any, allowed: str, hint: str) -> str:
+def _format_error(name: str, value: Any, allowed: str, hint: str) -> str:
     return f"{name}={value!r}: expected {allowed}." + (f" {hint}" if hint else "")

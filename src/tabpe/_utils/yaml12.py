@@ -28,7 +28,7 @@ def load(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader, see below)
     except yaml.YAMLError as error:
-        raise ValueError(_reason(error)) from None
+        raise ValueError(_describe_error(error)) from None
 
 
 def dump(plain: Any) -> str:
@@ -42,14 +42,14 @@ def dump(plain: Any) -> str:
     return text
 
 
-def _reason(error: yaml.YAMLError) -> str:
+def _describe_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     if mark is not None:
         return f"line {mark.line + 1}: {getattr(error, 'problem', 'not YAML')}"
     return str(error)
 
 
-def _refused(problem: str, mark: Any) -> yaml.YAMLError:
+def _make_yaml_error(problem: str, mark: Any) -> yaml.YAMLError:
     return yaml.constructor.ConstructorError(None, None, problem, mark)
 
 
@@ -67,22 +67,24 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise _refused("an alias: write the value out", event.start_mark)
+            raise _make_yaml_error("an alias: write the value out", event.start_mark)
         if getattr(event, "tag", None) is not None:
-            raise _refused("a tag: write text in quotes and the rest plainly", event.start_mark)
+            raise _make_yaml_error(
+                "a tag: write text in quotes and the rest plainly", event.start_mark
+            )
         self._entries += 1
         if self._entries > MOST_ENTRIES:
             problem = f"more than {MOST_ENTRIES:,} entries: write JSON instead"
-            raise _refused(problem, event.start_mark)
+            raise _make_yaml_error(problem, event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _refused("a key that is not a word", key.start_mark)
+                raise _make_yaml_error("a key that is not a word", key.start_mark)
             if key.value in seen:
-                raise _refused(f"key {shown(key.value)} is given twice", node.start_mark)
+                raise _make_yaml_error(f"key {shown(key.value)} is given twice", node.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
 

@@ -13,28 +13,28 @@
 - `ledger`: what earlier runs have spent, in a file (imported by itself)
 """
 
-from tabpe.accounting.calibration import calibrate
+from tabpe.accounting.calibration import calibrate_sigma
 from tabpe.accounting.certificate import Certificate, LedgerEntry, WrittenTable
-from tabpe.accounting.neighboring import ROWS, Adjacency, Neighbours
+from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
 from tabpe.accounting.noise import FakeNoise, NoiseSource, OpenDPNoise
 from tabpe.accounting.noise_table import TableNoise
-from tabpe.accounting.pld import composed_epsilon, epsilon_of
-from tabpe.accounting.spend import Account, BillItem
+from tabpe.accounting.pld import compose_epsilon, compute_epsilon
+from tabpe.accounting.spend import Account, Spend
 
 __all__ = [
-    "ROWS",
+    "ROW_LEVEL",
     "Account",
     "Adjacency",
-    "BillItem",
     "Certificate",
     "FakeNoise",
     "LedgerEntry",
-    "Neighbours",
+    "NeighboringRelation",
     "NoiseSource",
     "OpenDPNoise",
+    "Spend",
     "TableNoise",
     "WrittenTable",
-    "calibrate",
-    "composed_epsilon",
-    "epsilon_of",
+    "calibrate_sigma",
+    "compose_epsilon",
+    "compute_epsilon",
 ]

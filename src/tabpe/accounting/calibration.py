@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabpe._utils import validation
-from tabpe.accounting.neighboring import ROWS, Neighbours
-from tabpe.accounting.pld import LARGEST_SIGMA, check_promise, composed_epsilon, gaussian_mu
-from tabpe.accounting.spend import GAUSSIAN, BillItem
+from tabpe.accounting.neighboring import ROW_LEVEL, NeighboringRelation
+from tabpe.accounting.pld import LARGEST_SIGMA, check_guarantee, compose_epsilon, solve_gaussian_mu
+from tabpe.accounting.spend import GAUSSIAN, Spend
 from tabpe.errors import BudgetError, ParameterError
 
 # How far below the request the epsilon of a plan may lie, relatively.
@@ -22,7 +22,7 @@ _TOLERANCE = 2e-4
 
 
 @dataclass(frozen=True)
-class Part:
+class BudgetShare:
     """One item of a bill, planned.
 
     Args:
@@ -37,39 +37,39 @@ class Part:
     times: int = 1
     mechanism: str = GAUSSIAN
 
-    def item(self, loss: float) -> BillItem:
+    def make_spend(self, loss: float) -> Spend:
         """Return the item that takes its share of a loss."""
-        sigma = sigma_for(self.share * loss, self.times)
-        return BillItem(self.name, sigma, self.times, mechanism=self.mechanism)
+        sigma = compute_sigma(self.share * loss, self.times)
+        return Spend(self.name, sigma, self.times, mechanism=self.mechanism)
 
 
-def sigma_for(loss: float, times: int = 1) -> float:
+def compute_sigma(loss: float, times: int = 1) -> float:
     """Return the sigma with which so many measurements have a loss in all.
 
     Example:
-        >>> sigma_for(0.5, times=2)
+        >>> compute_sigma(0.5, times=2)
         2.0
     """
     return math.sqrt(times / loss)
 
 
-def scaled(parts: Sequence[Part], share: float) -> tuple[Part, ...]:
+def scale_shares(parts: Sequence[BudgetShare], share: float) -> tuple[BudgetShare, ...]:
     """Return the parts of a method that gets a share of the whole."""
-    return tuple(Part(p.name, p.share * share, p.times, p.mechanism) for p in parts)
+    return tuple(BudgetShare(p.name, p.share * share, p.times, p.mechanism) for p in parts)
 
 
-def items_for(
-    parts: Sequence[Part],
+def calibrate_spends(
+    parts: Sequence[BudgetShare],
     epsilon: float,
     delta: float,
-    neighbours: Neighbours = ROWS,
-    besides: Sequence[BillItem] = (),
+    neighbours: NeighboringRelation = ROW_LEVEL,
+    other_spends: Sequence[Spend] = (),
     *,
     adaptive: bool = False,
-) -> tuple[BillItem, ...]:
+) -> tuple[Spend, ...]:
     """Return the items of a plan that keeps a promise, and hardly more than that.
 
-    Guarantee: all items, those of `besides` among them, were composed (`composed_epsilon`), and
+    Guarantee: all items, those of `besides` among them, were composed (`compose_epsilon`), and
     their epsilon at delta is at most the one that was asked for. The analytic formula of the
     continuous Gaussian only gives the guesses: it is slightly unsafe for discrete noise.
 
@@ -78,62 +78,65 @@ def items_for(
         epsilon: The promise; never exceeded.
         delta: The promise; from 1e-12 to below 1.
         neighbours: The neighbouring relation.
-        besides: What else is on the bill.
+        other_spends: What else is on the bill.
         adaptive: Whether noise may follow earlier answers.
 
     Raises:
         BudgetError: If what is already on the bill leaves nothing.
 
     Example:
-        >>> plan = (Part("one-ways", 0.5, 8), Part("choices", 0.5, 7, EXPONENTIAL))
-        >>> items = items_for(plan, 1.0, 1e-6)
-        >>> 0.999 < composed_epsilon(items, 1e-6) <= 1.0
+        >>> plan = (BudgetShare("one-ways", 0.5, 8), BudgetShare("choices", 0.5, 7, EXPONENTIAL))
+        >>> items = calibrate_spends(plan, 1.0, 1e-6)
+        >>> 0.999 < compose_epsilon(items, 1e-6) <= 1.0
         True
     """
-    check_promise(epsilon, delta)
+    check_guarantee(epsilon, delta)
     if not parts:
         return ()
     _check_shares(parts)
-    loss, tolerance = gaussian_mu(epsilon, delta) ** 2, _TOLERANCE
-    items = _items(parts, loss, neighbours, besides, epsilon)
+    loss, tolerance = solve_gaussian_mu(epsilon, delta) ** 2, _TOLERANCE
+    items = _divide_loss(parts, loss, neighbours, other_spends, epsilon)
     for item in items:
         check_noise_level(item, epsilon)
     while True:
-        found = composed_epsilon((*besides, *items), delta, neighbours, adaptive=adaptive)
+        found = compose_epsilon((*other_spends, *items), delta, neighbours, adaptive=adaptive)
         if epsilon * (1 - tolerance) <= found <= epsilon:
             return items
         # Discrete noise is a little off the analytic curve: aim as far off to the other side. Ever
         # further below the request, because for little noise epsilon does not fall smoothly.
         aim = epsilon * (1 - tolerance / 2)
         seen = found if math.isfinite(found) else 2 * epsilon
-        loss *= (gaussian_mu(aim, delta) / gaussian_mu(seen, delta)) ** 2
-        items, tolerance = _items(parts, loss, neighbours, besides, epsilon), min(2 * tolerance, 1)
+        loss *= (solve_gaussian_mu(aim, delta) / solve_gaussian_mu(seen, delta)) ** 2
+        items, tolerance = (
+            _divide_loss(parts, loss, neighbours, other_spends, epsilon),
+            min(2 * tolerance, 1),
+        )
 
 
-def calibrate(
+def calibrate_sigma(
     epsilon: float,
     delta: float,
     rounds: int,
-    neighbours: Neighbours = ROWS,
+    neighbours: NeighboringRelation = ROW_LEVEL,
     *,
-    besides: Sequence[BillItem] = (),
+    other_spends: Sequence[Spend] = (),
 ) -> float:
     """Return the sigma that keeps the promise over `rounds` histograms, and hardly more than that.
 
-    It is that of a plan of one part, see `items_for`.
+    It is that of a plan of one part, see `calibrate_spends`.
 
     Example:
         >>> from tabpe.accounting import epsilon_of
-        >>> sigma = calibrate(1.0, 1e-5, rounds=15)
+        >>> sigma = calibrate_sigma(1.0, 1e-5, rounds=15)
         >>> round(sigma, 1), epsilon_of(sigma, 1e-5, rounds=15) <= 1.0
         (14.5, True)
     """
-    validation.whole("rounds", rounds, least=1)
-    plan = (Part("votes", 1.0, rounds),)
-    return items_for(plan, epsilon, delta, neighbours, besides)[0].sigma
+    validation.check_integer("rounds", rounds, least=1)
+    plan = (BudgetShare("votes", 1.0, rounds),)
+    return calibrate_spends(plan, epsilon, delta, neighbours, other_spends)[0].sigma
 
 
-def check_noise_level(item: BillItem, epsilon: float) -> None:
+def check_noise_level(item: Spend, epsilon: float) -> None:
     """Refuse noise that drowns any table."""
     if item.sigma > LARGEST_SIGMA:
         raise ParameterError(
@@ -143,24 +146,24 @@ def check_noise_level(item: BillItem, epsilon: float) -> None:
         )
 
 
-def _items(
-    parts: Sequence[Part],
+def _divide_loss(
+    parts: Sequence[BudgetShare],
     loss: float,
-    neighbours: Neighbours,
-    besides: Sequence[BillItem],
+    neighbours: NeighboringRelation,
+    other_spends: Sequence[Spend],
     epsilon: float,
-) -> tuple[BillItem, ...]:
+) -> tuple[Spend, ...]:
     """Return the items that share what a loss leaves beside others."""
-    left = loss / neighbours.squared_distance - sum(item.loss for item in besides)
+    left = loss / neighbours.squared_distance - sum(item.loss for item in other_spends)
     if left <= 0:
         raise BudgetError(
             f"epsilon={epsilon:g}: the other items of the bill leave nothing for {parts[0].name}. "
             f"Give them smaller parts of the budget."
         )
-    return tuple(part.item(left) for part in parts)
+    return tuple(part.make_spend(left) for part in parts)
 
 
-def _check_shares(parts: Sequence[Part]) -> None:
+def _check_shares(parts: Sequence[BudgetShare]) -> None:
     shares = [part.share for part in parts]
     if not (min(shares) > 0 and math.isclose(sum(shares), 1.0)):
         raise ParameterError("parts: expected shares above 0 that add up to 1.")

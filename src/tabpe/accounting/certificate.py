@@ -31,9 +31,9 @@ from typing import Any
 from tabpe._utils import validation
 from tabpe._utils.serialization import is_plain
 from tabpe.accounting.delta import RowCount
-from tabpe.accounting.neighboring import Adjacency, Neighbours
-from tabpe.accounting.pld import told_chance
-from tabpe.accounting.spend import BillItem
+from tabpe.accounting.neighboring import Adjacency, NeighboringRelation
+from tabpe.accounting.pld import compute_release_delta
+from tabpe.accounting.spend import Spend
 from tabpe.accounting.zcdp_filter import FILTERS
 from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
 
@@ -72,11 +72,11 @@ class LedgerEntry:
 
 FORMAT = 2  # format 1 does not say `measurements_sha256` and `strict`
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
-_LONGEST, _LONGEST_OF_ONE, _MOST_TOLD = 700, 300, 5
+_LONGEST, _LONGEST_OF_ONE, _MOST_SHOWN = 700, 300, 5
 Reader = Callable[[str, Any], Any]
 
 
-def fields_of(plain: Any) -> dict[str, Any]:
+def parse_fields(plain: Any) -> dict[str, Any]:
     """Return what a `Certificate` is made of.
 
     Raises:
@@ -92,11 +92,11 @@ def fields_of(plain: Any) -> dict[str, Any]:
     if "filter" in plain:
         later = later | _ADAPTIVE
     try:
-        known = _record("", plain, _FIELDS | later)
+        known = _parse_record("", plain, _FIELDS | later)
         _check_filter(known)
-        adjacency = Adjacency.of(known.pop("adjacency"))
-        known["neighbours"] = Neighbours(adjacency, known.pop("max_rows_per_user"))
-        known["bill"] = tuple(BillItem(**item) for item in known["bill"])
+        adjacency = Adjacency.from_name(known.pop("adjacency"))
+        known["neighbours"] = NeighboringRelation(adjacency, known.pop("max_rows_per_user"))
+        known["bill"] = tuple(Spend(**item) for item in known["bill"])
     except ParameterError as error:
         told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
         raise FieldError(f"certificate: {told[:_LONGEST]}") from None
@@ -105,7 +105,7 @@ def fields_of(plain: Any) -> dict[str, Any]:
     return known
 
 
-def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, Any]:
+def _parse_record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ParameterError(f"{where}: expected a mapping of fields.")
     prefix = f"{where}." if where else ""
@@ -120,8 +120,8 @@ def _record(where: str, value: Any, readers: Mapping[str, Reader]) -> dict[str, 
         except ParameterError as error:
             wrong.append(str(error)[:_LONGEST_OF_ONE])
     if wrong:
-        rest = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
-        raise ParameterError(" ".join(wrong[:_MOST_TOLD]) + rest)
+        rest = f" And {len(wrong) - _MOST_SHOWN} more." if len(wrong) > _MOST_SHOWN else ""
+        raise ParameterError(" ".join(wrong[:_MOST_SHOWN]) + rest)
     return found
 
 
@@ -130,25 +130,25 @@ def _check_filter(known: Mapping[str, Any]) -> None:
         raise ParameterError("filter: a plan that is not adaptive has none.")
 
 
-def _text(name: str, value: Any) -> str:
+def _parse_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ParameterError(f"{name}: expected text.")
     return value
 
 
-def _digest(name: str, value: Any) -> str:
+def _parse_digest(name: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
         raise ParameterError(f"{name}: expected a SHA-256 of 64 digits from 0 to f.")
     return value
 
 
-def _flag(name: str, value: Any) -> bool:
+def _parse_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ParameterError(f"{name}: expected true or false.")
     return value
 
 
-def _mapping(name: str, value: Any) -> dict[str, Any]:
+def _parse_mapping(name: str, value: Any) -> dict[str, Any]:
     try:
         fits = isinstance(value, Mapping) and is_plain(value)
     except RecursionError:
@@ -158,11 +158,13 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _texts_by_name(name: str, value: Any) -> dict[str, str]:
-    return {key: _text(f"{name}.{key}", text) for key, text in _mapping(name, value).items()}
+def _parse_texts_by_name(name: str, value: Any) -> dict[str, str]:
+    return {
+        key: _parse_text(f"{name}.{key}", text) for key, text in _parse_mapping(name, value).items()
+    }
 
 
-def _list(read: Reader, name: str, value: Any, *, most: int | None = None) -> tuple[Any, ...]:
+def _parse_list(read: Reader, name: str, value: Any, *, most: int | None = None) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
         raise ParameterError(f"{name}: expected a list.")
     if most is not None and len(value) > most:
@@ -170,96 +172,100 @@ def _list(read: Reader, name: str, value: Any, *, most: int | None = None) -> tu
     return tuple(read(f"{name}[{place}]", entry) for place, entry in enumerate(value))
 
 
-def _sigma(name: str, value: Any) -> float:
+def _parse_sigma(name: str, value: Any) -> float:
     low, high = SIGMAS
-    return validation.real(name, value, above=low, least=True, below=high)
+    return validation.check_real(name, value, above=low, least=True, below=high)
 
 
-def _times(name: str, value: Any) -> int:
-    if validation.whole(name, value, least=1) > MOST_TIMES:
+def _parse_times(name: str, value: Any) -> int:
+    if validation.check_integer(name, value, least=1) > MOST_TIMES:
         raise ParameterError(f"{name}: expected at most {MOST_TIMES:,}.")
     return int(value)
 
 
-def _item(name: str, value: Any) -> dict[str, Any]:
-    read = _record(name, value, _ITEM)
+def _parse_spend(name: str, value: Any) -> dict[str, Any]:
+    read = _parse_record(name, value, _ITEM)
     return {field: read[field] for field in ("name", "mechanism", "sigma", "times", "chance")}
 
 
-def _rows(name: str, value: Any) -> RowCount:
-    return RowCount(**_record(name, value, {"estimate": _not_negative, "margin": _not_negative}))
+def _parse_row_count(name: str, value: Any) -> RowCount:
+    return RowCount(
+        **_parse_record(
+            name, value, {"estimate": _parse_not_negative, "margin": _parse_not_negative}
+        )
+    )
 
 
-def _table(name: str, value: Any) -> WrittenTable:
-    return WrittenTable(**_record(name, value, _TABLE))
+def _parse_table(name: str, value: Any) -> WrittenTable:
+    return WrittenTable(**_parse_record(name, value, _TABLE))
 
 
-def _read_entry(name: str, value: Any) -> LedgerEntry:
-    return LedgerEntry(**_record(name, value, {"dataset": _text, "entry": _text}))
+def _parse_entry(name: str, value: Any) -> LedgerEntry:
+    return LedgerEntry(**_parse_record(name, value, {"dataset": _parse_text, "entry": _parse_text}))
 
 
-def _or_none(read: Reader) -> Reader:
+def _allow_none(read: Reader) -> Reader:
     return lambda name, value: None if value is None else read(name, value)
 
 
-_not_negative = partial(validation.real, above=0, least=True)
-_positive = partial(validation.real, above=0)
-_chance = partial(validation.real, above=0, least=True, below=1)
-_texts = partial(_list, _text)
-_count = partial(validation.whole, least=0)
+_parse_not_negative = partial(validation.check_real, above=0, least=True)
+_parse_positive = partial(validation.check_real, above=0)
+_parse_probability = partial(validation.check_real, above=0, least=True, below=1)
+_parse_texts = partial(_parse_list, _parse_text)
+_parse_count = partial(validation.check_integer, least=0)
 _TABLE: dict[str, Reader] = {
-    "file": _text,
-    "sha256": _digest,
-    "rows": _count,
-    "size_bytes": _count,
-    "formulas_escaped": _flag,
+    "file": _parse_text,
+    "sha256": _parse_digest,
+    "rows": _parse_count,
+    "size_bytes": _parse_count,
+    "formulas_escaped": _parse_flag,
 }
 _ITEM: dict[str, Reader] = {
-    "name": _text,
-    "mechanism": _text,
-    "sigma": _sigma,
-    "times": _times,
-    "chance": _chance,
-    "sensitivity": _positive,
-    "parts_a_count": partial(validation.whole, least=1),
-    "share": validation.fraction,
-    "delta_slack": _chance,
+    "name": _parse_text,
+    "mechanism": _parse_text,
+    "sigma": _parse_sigma,
+    "times": _parse_times,
+    "chance": _parse_probability,
+    "sensitivity": _parse_positive,
+    "parts_a_count": partial(validation.check_integer, least=1),
+    "share": validation.check_fraction,
+    "delta_slack": _parse_probability,
 }
-_GUARANTEE: dict[str, Reader] = {"promised": _texts, "not_promised": _texts}
+_GUARANTEE: dict[str, Reader] = {"promised": _parse_texts, "not_promised": _parse_texts}
 _FIELDS: dict[str, Reader] = {
-    "format": partial(validation.whole, least=1),
-    "status": _text,
-    "epsilon": _not_negative,
-    "delta": partial(validation.real, above=0, below=1),
-    "delta_slack": _chance,
-    "delta_rows": _or_none(_rows),
-    "requested_epsilon": _positive,
-    "delta_source": _text,
-    "adjacency": _text,
-    "max_rows_per_user": _or_none(partial(validation.whole, least=1)),
-    "unit": _or_none(_text),
-    "bill": partial(_list, _item, most=MOST_ITEMS),
-    "accountant": _text,
-    "noise": _text,
-    "private": _flag,
-    "schema": _mapping,
-    "schema_digest": _digest,
-    "fields_from_data": _texts,
-    "bought": _texts,
-    "assumed_public": _texts,
-    "configuration": _mapping,
-    "seed_policy": _text,
-    "versions": _texts_by_name,
-    "created": _text,
-    "notes": _texts,
-    "adaptive": _flag,
-    "release": _or_none(_table),
-    "ledger": _or_none(_read_entry),
-    "guarantee": lambda name, value: _record(name, value, _GUARANTEE),
+    "format": partial(validation.check_integer, least=1),
+    "status": _parse_text,
+    "epsilon": _parse_not_negative,
+    "delta": partial(validation.check_real, above=0, below=1),
+    "delta_slack": _parse_probability,
+    "delta_rows": _allow_none(_parse_row_count),
+    "requested_epsilon": _parse_positive,
+    "delta_source": _parse_text,
+    "adjacency": _parse_text,
+    "max_rows_per_user": _allow_none(partial(validation.check_integer, least=1)),
+    "unit": _allow_none(_parse_text),
+    "bill": partial(_parse_list, _parse_spend, most=MOST_ITEMS),
+    "accountant": _parse_text,
+    "noise": _parse_text,
+    "private": _parse_flag,
+    "schema": _parse_mapping,
+    "schema_digest": _parse_digest,
+    "fields_from_data": _parse_texts,
+    "bought": _parse_texts,
+    "assumed_public": _parse_texts,
+    "configuration": _parse_mapping,
+    "seed_policy": _parse_text,
+    "versions": _parse_texts_by_name,
+    "created": _parse_text,
+    "notes": _parse_texts,
+    "adaptive": _parse_flag,
+    "release": _allow_none(_parse_table),
+    "ledger": _allow_none(_parse_entry),
+    "guarantee": lambda name, value: _parse_record(name, value, _GUARANTEE),
 }
 # Fields that older certificates lack.
-_SINCE_2: dict[str, Reader] = {"measurements_sha256": _digest, "strict": _flag}
-_ADAPTIVE: dict[str, Reader] = {"filter": partial(validation.one_of, options=FILTERS)}
+_SINCE_2: dict[str, Reader] = {"measurements_sha256": _parse_digest, "strict": _parse_flag}
+_ADAPTIVE: dict[str, Reader] = {"filter": partial(validation.check_one_of, options=FILTERS)}
 
 
 _LARGEST_FACTOR = 7.0  # a factor of a thousand
@@ -282,10 +288,10 @@ class Guarantee:
         return {"promised": list(self.promised), "not_promised": list(self.not_promised)}
 
 
-def guarantee_of(
+def describe_guarantee(
     epsilon: float,
     delta: float,
-    neighbours: Neighbours,
+    neighbours: NeighboringRelation,
     *,
     private: bool,
     fields_from_data: Sequence[str],
@@ -296,25 +302,25 @@ def guarantee_of(
 
     Example:
         >>> facts = {"private": True, "fields_from_data": (), "unit": None}
-        >>> print(guarantee_of(1.0, 1e-6, Neighbours(), **facts).not_promised[0])
+        >>> print(describe_guarantee(1.0, 1e-6, NeighboringRelation(), **facts).not_promised[0])
         People with several rows: to someone with k rows the promise is about k times weaker.
     """
     if not private:
         return Guarantee((), ("Anything: the noise was fake, for tests. Do not release this.",))
-    promised = _promised(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
-    return Guarantee(promised, _not_promised(neighbours, fields_from_data, unit, strict=strict))
+    promised = _list_guarantees(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
+    return Guarantee(promised, _list_caveats(neighbours, fields_from_data, unit, strict=strict))
 
 
-def _promised(
-    epsilon: float, delta: float, neighbours: Neighbours, *, given_fields: bool
+def _list_guarantees(
+    epsilon: float, delta: float, neighbours: NeighboringRelation, *, given_fields: bool
 ) -> tuple[str, ...]:
-    whose = "all rows of one user are" if neighbours.of_users else "one row is"
-    change = "replaced by others" if neighbours.of_users else "replaced by another"
+    whose = "all rows of one user are" if neighbours.is_user_level else "one row is"
+    change = "replaced by others" if neighbours.is_user_level else "replaced by another"
     if neighbours.adjacency.value == "add-remove":
         change = "there or not"
     first = (
         f"Whether {whose} {change} changes the chance of any outcome by a factor of at most "
-        f"{_factor(epsilon)}, and by {round_up(delta, 3):g} (delta) beyond that."
+        f"{_format_factor(epsilon)}, and by {round_up(delta, 3):g} (delta) beyond that."
     )
     if given_fields:
         first += " This holds given the fields of the schema that were read off the data."
@@ -325,10 +331,14 @@ def _promised(
     )
 
 
-def _not_promised(
-    neighbours: Neighbours, fields_from_data: Sequence[str], unit: str | None, *, strict: bool
+def _list_caveats(
+    neighbours: NeighboringRelation,
+    fields_from_data: Sequence[str],
+    unit: str | None,
+    *,
+    strict: bool,
 ) -> tuple[str, ...]:
-    if neighbours.of_users:
+    if neighbours.is_user_level:
         whom = (
             f"Groups: to several users together the promise is weaker, by their number. A user is "
             f"whoever has one value of {unit!r}: somebody with two values counts as two."
@@ -358,7 +368,7 @@ def _not_promised(
     return tuple(words)
 
 
-def _factor(epsilon: float) -> str:
+def _format_factor(epsilon: float) -> str:
     """Return e^epsilon, as a number if that says more."""
     if epsilon > _LARGEST_FACTOR:
         return f"e^{round_up(epsilon, 6):g}"
@@ -426,9 +436,9 @@ class Certificate:
     requested_epsilon: float
     delta_source: str
     delta_rows: RowCount | None
-    neighbours: Neighbours
+    neighbours: NeighboringRelation
     unit: str | None
-    bill: tuple[BillItem, ...]
+    bill: tuple[Spend, ...]
     accountant: str
     noise: str
     private: bool
@@ -458,7 +468,7 @@ class Certificate:
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
-        plain["bill"] = [self._item(item) for item in self.bill]
+        plain["bill"] = [self._export_spend(item) for item in self.bill]
         if self.filter is None:  # as it was before there was this field, so that digests stay
             del plain["filter"]
         for name in ("delta_rows", "release", "ledger"):
@@ -481,13 +491,13 @@ class Certificate:
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def _item(self, item: BillItem) -> dict[str, Any]:
+    def _export_spend(self, item: Spend) -> dict[str, Any]:
         return {
             **item.to_dict(),
             "sensitivity": math.sqrt(self.neighbours.squared_distance),
             "parts_a_count": self.neighbours.scale,
             "share": self.share(item),
-            "delta_slack": self.slack(item),
+            "delta_slack": self.get_sampling_delta(item),
         }
 
     def to_json(self) -> str:
@@ -505,7 +515,7 @@ class Certificate:
             ArchiveError: If it is no certificate, or fields of it are missing, unknown or
                 malformed (`FieldError`); they are named.
         """
-        return cls(**fields_of(plain))
+        return cls(**parse_fields(plain))
 
     def for_file(self, table: WrittenTable) -> Certificate:
         """Return the certificate of the same promise that names the table that was written."""
@@ -519,7 +529,7 @@ class Certificate:
     @property
     def guarantee(self) -> Guarantee:
         """What is promised and what is not, in plain words."""
-        return guarantee_of(
+        return describe_guarantee(
             self.epsilon,
             self.delta,
             self.neighbours,
@@ -536,77 +546,83 @@ class Certificate:
             return NOT_PRIVATE
         return "private, given the schema" if self.fields_from_data else "private"
 
-    def share(self, item: BillItem) -> float:
+    def share(self, item: Spend) -> float:
         """Return which part of the bill an item is."""
         return item.loss / sum(one.loss for one in self.bill)
 
-    def slack(self, item: BillItem) -> float:
+    def get_sampling_delta(self, item: Spend) -> float:
         """Return which part of `delta_slack` an item takes: the same for every histogram."""
         return self.delta_slack * item.times / sum(one.times for one in self.bill)
 
     def __str__(self) -> str:
-        lines = ["tabpe certificate", *self._warnings()]
+        lines = ["tabpe certificate", *self._list_warnings()]
         epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
-        lines += _entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
-        lines += _entry("asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}")
-        lines += _entry("neighbours", self._neighbours_in_words())
+        lines += _format_entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
+        lines += _format_entry(
+            "asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}"
+        )
+        lines += _format_entry("neighbours", self._describe_neighbours())
         width = max(len(item.name) for item in self.bill)
         for place, item in enumerate(self.bill):
             noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
             row = f"{item.name:<{width}} {noise}{self.share(item):>7.1%}"
-            lines += _entry("" if place else "bill", row)
-        if self.told:
-            lines += _entry("told", self._told_in_words())
+            lines += _format_entry("" if place else "bill", row)
+        if self.release_delta:
+            lines += _format_entry("told", self._describe_release_delta())
         if self.delta_slack:
-            lines += _entry("slack", self._slack_in_words())
-        lines += _entry("accountant", self.accountant)
+            lines += _format_entry("slack", self._describe_sampling_delta())
+        lines += _format_entry("accountant", self.accountant)
         if self.adaptive:
-            lines += _entry("adaptive", "noise may follow earlier answers, within a fixed limit")
-        lines += _entry("noise", self.noise)
-        lines += _entry("seeds", self.seed_policy)
+            lines += _format_entry(
+                "adaptive", "noise may follow earlier answers, within a fixed limit"
+            )
+        lines += _format_entry("noise", self.noise)
+        lines += _format_entry("seeds", self.seed_policy)
         for place, fact in enumerate(self.assumed_public):
-            lines += _entry("" if place else "public", fact)
+            lines += _format_entry("" if place else "public", fact)
         if self.bought:
-            lines += _entry("bought", ", ".join(self.bought))
+            lines += _format_entry("bought", ", ".join(self.bought))
         for place, note in enumerate(self.notes):
-            lines += _entry("" if place else "notes", note)
-        lines += _entry("schema", f"sha256 {self.schema_digest[:16]}...")
+            lines += _format_entry("" if place else "notes", note)
+        lines += _format_entry("schema", f"sha256 {self.schema_digest[:16]}...")
         if self.measurements_sha256 is not None:
-            lines += _entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
+            lines += _format_entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
         if self.release is not None:
             named = f"{self.release.file}: {self.release.rows:,} rows"
-            lines += _entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")
+            lines += _format_entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")
         if self.ledger is not None:
-            lines += _entry("ledger", f"{self.ledger.dataset}, entry {self.ledger.entry}")
-        lines += _entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
+            lines += _format_entry("ledger", f"{self.ledger.dataset}, entry {self.ledger.entry}")
+        lines += _format_entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
         return "\n".join(lines)
 
-    def _neighbours_in_words(self) -> str:
+    def _describe_neighbours(self) -> str:
         meaning, most = self.neighbours.meaning, self.neighbours.max_rows
         if most is None:
             return meaning
         return f"{meaning}; a user is a value of {self.unit!r}, with {most} rows at most"
 
     @property
-    def told(self) -> float:
+    def release_delta(self) -> float:
         """The part of delta that is the chance to tell a value that one row alone holds."""
-        return told_chance(self.bill, self.neighbours)
+        return compute_release_delta(self.bill, self.neighbours)
 
-    def _told_in_words(self) -> str:
-        whose = "one user" if self.neighbours.of_users else "one row"
+    def _describe_release_delta(self) -> str:
+        whose = "one user" if self.neighbours.is_user_level else "one row"
         return (
-            f"{round_up(self.told, 3):g} of delta is the chance that a value is told that {whose} "
+            f"{round_up(self.release_delta, 3):g} of delta is the chance that a value is told that {whose} "
             f"alone holds"
         )
 
-    def _slack_in_words(self) -> str:
-        parts = [f"{round_up(self.slack(item), 2):g} for {item.name}" for item in self.bill]
+    def _describe_sampling_delta(self) -> str:
+        parts = [
+            f"{round_up(self.get_sampling_delta(item), 2):g} for {item.name}" for item in self.bill
+        ]
         return (
             f"{round_up(self.delta_slack, 3):g} of delta pays for noise that is not exact: "
             f"{', '.join(parts)}; the rest is for the bill"
         )
 
-    def _warnings(self) -> list[str]:
+    def _list_warnings(self) -> list[str]:
         fake = [f"  {NOT_PRIVATE}: made with a fake source of noise, for tests only."]
         if not self.fields_from_data:
             return [] if self.private else fake
@@ -618,6 +634,6 @@ class Certificate:
         return read_off if self.private else fake + read_off
 
 
-def _entry(title: str, text: str) -> list[str]:
+def _format_entry(title: str, text: str) -> list[str]:
     first, *rest = textwrap.wrap(text, _WIDTH - 14, drop_whitespace=True) or [""]
     return [f"  {title:<12}{first}", *(f"  {'':<12}{line}" for line in rest)]

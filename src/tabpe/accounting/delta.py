@@ -3,25 +3,25 @@
 The default delta, 1 / (n ln n), when n itself is private.
 
 A declared n gives delta at once. A noisy n, with margin k that the noise exceeds with probability
-at most `MISS`, is used on both sides:
+at most `MISS_PROBABILITY`, is used on both sides:
 
-- sigma is calibrated at the delta of n + k. As n + k >= n except with probability `MISS`, the
-  noise is at least that of the true delta, so the run is (epsilon, 1/(n ln n) + MISS)-DP for every
-  table of n rows.
-- the certificate states the delta of n - k - 1 (plus `MISS`; the 1 is for a neighbour with one row
-  less), which is at least that, except with probability `MISS`.
+- sigma is calibrated at the delta of n + k. As n + k >= n except with probability
+  `MISS_PROBABILITY`, the noise is at least that of the true delta, so the run is (epsilon, 1/(n ln
+  n) + MISS)-DP for every table of n rows.
+- the certificate states the delta of n - k - 1 (plus `MISS_PROBABILITY`; the 1 is for a neighbour
+  with one row less), which is at least that, except with probability `MISS_PROBABILITY`.
 
 So the number in the certificate errs toward stating too large a delta, never too small a one. The
 argument in full is in `docs/privacy.md`.
 
 What noise that is not exact costs: a part of delta.
 
-Neighbours differ in `Neighbours.cells` cells a histogram. Put exact noise on those cells alone: no
-outcome of the whole run changes its probability by more than tau, the slack of a draw times the
-number of these cells in all histograms. The run with exact noise there is (epsilon, d)-private, so
-the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-private. The argument in full is in
-`docs/privacy.md`, and so is why histograms of users have a slack of their own: their bill is
-composed for rounded continuous noise.
+Neighbours differ in `NeighboringRelation.cells` cells a histogram. Put exact noise on those cells
+alone: no outcome of the whole run changes its probability by more than tau, the slack of a draw
+times the number of these cells in all histograms. The run with exact noise there is (epsilon,
+d)-private, so the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-private. The argument
+in full is in `docs/privacy.md`, and so is why histograms of users have a slack of their own: their
+bill is composed for rounded continuous noise.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tabpe.accounting.neighboring import Neighbours
+from tabpe.accounting.neighboring import NeighboringRelation
 from tabpe.accounting.pld import SMALLEST_DELTA
 from tabpe.errors import ParameterError
 
-MISS = 1e-12
+MISS_PROBABILITY = 1e-12
 FEWEST_ROWS = 20
 
 
@@ -43,13 +43,13 @@ class RowCount:
 
     Args:
         estimate: The declared or noisy number.
-        margin: How far the noisy number may be off, except with probability `MISS`.
+        margin: How far the noisy number may be off, except with probability `MISS_PROBABILITY`.
 
     Example:
-        >>> RowCount.declared(7152).calibration_delta == RowCount.declared(7152).promised_delta
+        >>> RowCount.from_declared(7152).calibration_delta == RowCount.from_declared(7152).guaranteed_delta
         True
-        >>> noisy = RowCount.noisy(7152, sigma=25.0, cells=10)
-        >>> noisy.calibration_delta < 1 / (7152 * math.log(7152)) < noisy.promised_delta
+        >>> noisy = RowCount.from_noisy_counts(7152, sigma=25.0, cells=10)
+        >>> noisy.calibration_delta < 1 / (7152 * math.log(7152)) < noisy.guaranteed_delta
         True
     """
 
@@ -57,14 +57,14 @@ class RowCount:
     margin: float
 
     @classmethod
-    def declared(cls, rows: int) -> RowCount:
+    def from_declared(cls, rows: int) -> RowCount:
         """A number that is public knowledge."""
         return cls(float(rows), 0.0)
 
     @classmethod
-    def noisy(cls, total: float, *, sigma: float, cells: int) -> RowCount:
+    def from_noisy_counts(cls, total: float, *, sigma: float, cells: int) -> RowCount:
         """The sum of `cells` counts under noise of `sigma` each (which is sub-Gaussian)."""
-        return cls(float(total), sigma * math.sqrt(2 * cells * math.log(1 / MISS)))
+        return cls(float(total), sigma * math.sqrt(2 * cells * math.log(1 / MISS_PROBABILITY)))
 
     @property
     def is_declared(self) -> bool:
@@ -74,10 +74,10 @@ class RowCount:
     @property
     def calibration_delta(self) -> float:
         """The delta to calibrate the noise at."""
-        return _one_over_n_log_n(max(self.estimate + self.margin, FEWEST_ROWS))
+        return _compute_default_delta(max(self.estimate + self.margin, FEWEST_ROWS))
 
     @property
-    def promised_delta(self) -> float:
+    def guaranteed_delta(self) -> float:
         """The delta to state."""
         if self.is_declared:
             return self.calibration_delta
@@ -88,10 +88,10 @@ class RowCount:
                 f"({max(self.estimate, 0):,.0f} +- {self.margin:,.0f}). Give delta, for example "
                 f"1e-6, or public_rows if the number of rows is public."
             )
-        return _one_over_n_log_n(least) + MISS
+        return _compute_default_delta(least) + MISS_PROBABILITY
 
 
-def _one_over_n_log_n(rows: float) -> float:
+def _compute_default_delta(rows: float) -> float:
     return 1.0 / (rows * math.log(rows))
 
 
@@ -99,7 +99,9 @@ LARGEST_SHARE = 0.01
 _LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above any delta
 
 
-def delta_slack(slack: float, histograms: int, epsilon: float, neighbours: Neighbours) -> float:
+def compute_sampling_delta(
+    sampling_error: float, histograms: int, epsilon: float, neighbours: NeighboringRelation
+) -> float:
     """Return the part of delta that pays for noise that is not exact.
 
     A histogram in which a row has k votes counts as k here, as it does on the bill. That is enough:
@@ -107,35 +109,35 @@ def delta_slack(slack: float, histograms: int, epsilon: float, neighbours: Neigh
     in at most k * `cells` of them, as they do in k histograms of one vote.
 
     Args:
-        slack: How far a draw may be from exact, in total variation.
+        sampling_error: How far a draw may be from exact, in total variation.
         histograms: How many histograms get such noise, over all items of the bill.
         epsilon: The epsilon of the promise.
         neighbours: The neighbouring relation.
 
     Example:
-        >>> delta_slack(2.0**-108, 16, 1.0, Neighbours()) < 1e-30
+        >>> compute_sampling_delta(2.0**-108, 16, 1.0, NeighboringRelation()) < 1e-30
         True
     """
-    tau = histograms * neighbours.cells * (slack + neighbours.slack)
+    tau = histograms * neighbours.cells * (sampling_error + neighbours.sampling_error)
     return (1 + math.exp(min(epsilon, _LARGEST_EXPONENT))) * tau
 
 
-def exact_delta(delta: float, slack: float) -> float:
+def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
     """Return what is left of delta for exact noise, rounded down.
 
     Raises:
         ParameterError: If the slack is more than a hundredth of delta, or too little is left.
 
     Example:
-        >>> exact_delta(1e-6, 1e-9) + 1e-9 <= 1e-6, exact_delta(1e-6, 0.0)
+        >>> subtract_sampling_delta(1e-6, 1e-9) + 1e-9 <= 1e-6, subtract_sampling_delta(1e-6, 0.0)
         (True, 1e-06)
     """
-    if slack == 0:
+    if sampling_delta == 0:
         return delta
-    left = math.nextafter(delta - slack, 0.0)
-    if slack > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
+    left = math.nextafter(delta - sampling_delta, 0.0)
+    if sampling_delta > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
         raise ParameterError(
-            f"noise: it is not exact, which would take {slack:.2g} of a delta of {delta:.3g}; "
+            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of {delta:.3g}; "
             f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
             f"smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
         )

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabpe._utils import validation
-from tabpe._utils.validation import one_of
+from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
 
 # The votes of a user are whole numbers of parts; so many make up a vector of length one.
 FIXED_POINT = 2**14
 # Noise on such a grid is within this of rounded continuous noise, in total variation and for each
 # draw, if sigma is at least `SMALLEST_USER_SIGMA` (claim 4 of docs/privacy.md).
-FIXED_POINT_SLACK = 2.5e-18
+FIXED_POINT_SAMPLING_ERROR = 2.5e-18
 SMALLEST_USER_SIGMA = 0.5
-MOST_ROWS_A_USER = 10_000
+MOST_ROWS_PER_USER = 10_000
 
 
 class Adjacency(enum.Enum):
@@ -26,15 +26,15 @@ class Adjacency(enum.Enum):
     REPLACE_ONE = "replace-one"
 
     @classmethod
-    def of(cls, given: Any) -> Adjacency:
+    def from_name(cls, given: Any) -> Adjacency:
         """Return the relation of that name."""
         if isinstance(given, cls):
             return given
-        return cls(one_of("adjacency", given, [member.value for member in cls]))
+        return cls(check_one_of("adjacency", given, [member.value for member in cls]))
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NeighboringRelation:
     """The neighbouring relation of the promise: tables that differ by one row, or by one user.
 
     Every histogram here counts a row in at most one cell; one in which a row has several votes is
@@ -49,7 +49,7 @@ class Neighbours:
         max_rows: The most rows of a user that count; None if every row is one of its own.
 
     Example:
-        >>> users = Neighbours(Adjacency.REPLACE_ONE, max_rows=5)
+        >>> users = NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=5)
         >>> users.squared_distance, users.cells
         (2, 10)
         >>> print(users.meaning)
@@ -61,16 +61,16 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         if self.max_rows is not None:
-            most = validation.whole("max_rows_per_user", self.max_rows, least=1)
+            most = validation.check_integer("max_rows_per_user", self.max_rows, least=1)
             object.__setattr__(self, "max_rows", most)
-            if self.max_rows > MOST_ROWS_A_USER:
+            if self.max_rows > MOST_ROWS_PER_USER:
                 raise ParameterError(
-                    f"max_rows_per_user={self.max_rows}: expected at most {MOST_ROWS_A_USER:,}: "
+                    f"max_rows_per_user={self.max_rows}: expected at most {MOST_ROWS_PER_USER:,}: "
                     f"with more, protect rows instead, or cut the table down first."
                 )
 
     @property
-    def of_users(self) -> bool:
+    def is_user_level(self) -> bool:
         """Whether neighbours differ by a user instead of a row."""
         return self.max_rows is not None
 
@@ -87,22 +87,22 @@ class Neighbours:
     @property
     def scale(self) -> int:
         """How many parts a count of one has in the integers that get noise."""
-        return FIXED_POINT if self.of_users else 1
+        return FIXED_POINT if self.is_user_level else 1
 
     @property
-    def slack(self) -> float:
+    def sampling_error(self) -> float:
         """How far noise on a cell may be from what the bill is composed for."""
-        return FIXED_POINT_SLACK if self.of_users else 0.0
+        return FIXED_POINT_SAMPLING_ERROR if self.is_user_level else 0.0
 
     @property
     def meaning(self) -> str:
         """The relation in words."""
         if self.adjacency is Adjacency.ADD_REMOVE:
-            one = "all rows of one user" if self.of_users else "one row"
+            one = "all rows of one user" if self.is_user_level else "one row"
             return f"tables that differ by adding or removing {one}"
-        if self.of_users:
+        if self.is_user_level:
             return "tables with the same number of users that differ in the rows of one user"
         return "tables of the same size that differ in one row"
 
 
-ROWS = Neighbours()
+ROW_LEVEL = NeighboringRelation()

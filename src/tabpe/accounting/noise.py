@@ -34,13 +34,13 @@ class NoiseSource(Protocol):
     Args:
         name: What the certificate says.
         private: False for a source that is made for tests.
-        slack: How far a draw may be from exact; it is charged to delta. 0 if it is exact.
+        sampling_error: How far a draw may be from exact; it is charged to delta. 0 if it is exact.
         largest_sigma: The largest sigma that it can draw.
     """
 
     name: str
     private: bool
-    slack: float
+    sampling_error: float
     largest_sigma: float
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
@@ -49,7 +49,7 @@ class NoiseSource(Protocol):
 
 
 @runtime_checkable
-class Chooser(Protocol):
+class SelectionSource(Protocol):
     """A source of noise that makes choices too, by the exponential mechanism.
 
     Guarantee expected of an implementation with `private = True`: choices are independent of each
@@ -71,20 +71,20 @@ class OpenDPNoise:
 
     name = "OpenDP discrete Gaussian, operating system randomness"
     private = True
-    slack = 0.0
+    sampling_error = 0.0
     largest_sigma = math.inf
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws from the discrete Gaussian of parameter `sigma`."""
-        validation.real("sigma", sigma, above=0)
+        validation.check_real("sigma", sigma, above=0)
         if size == 0:
             return np.empty(0, dtype=np.int64)
-        return np.array(_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
+        return np.array(_build_gaussian_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
 
     def choose(self, scores: NDArray[np.int64], scale: float) -> int:
         """Return a place, with a chance proportional to exp(score / scale)."""
         _check_choice(scores, scale)
-        return int(_choice(scale)(scores))
+        return int(_build_exponential_mechanism(scale)(scores))
 
 
 class FakeNoise:
@@ -101,7 +101,7 @@ class FakeNoise:
 
     name = "fake"
     private = False
-    slack = 0.0
+    sampling_error = 0.0
     largest_sigma = math.inf
 
     def __init__(self, seed: int = 0, *, strength: float = 1.0) -> None:
@@ -126,7 +126,7 @@ class FakeNoise:
 
 
 @lru_cache(maxsize=16)
-def _mechanism(sigma: float) -> Any:
+def _build_gaussian_mechanism(sigma: float) -> Any:
     # Not opendp.prelude, which imports polars, pandas and scikit-learn where they are installed.
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian
@@ -138,7 +138,7 @@ def _mechanism(sigma: float) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _choice(scale: float) -> Any:
+def _build_exponential_mechanism(scale: float) -> Any:
     """Return the exponential mechanism: the largest score under Gumbel noise, compared exactly."""
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
@@ -156,6 +156,6 @@ def _choice(scale: float) -> Any:
 
 
 def _check_choice(scores: NDArray[np.int64], scale: float) -> None:
-    validation.real("scale", scale, above=0)
+    validation.check_real("scale", scale, above=0)
     if scores.ndim != 1 or not len(scores) or scores.dtype != np.int64:
         raise ParameterError("scores: expected whole numbers, one for each of one or more options.")

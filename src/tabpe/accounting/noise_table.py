@@ -46,22 +46,22 @@ class TableNoise:
 
     name = "discrete Gaussian by table, within 2^-108 of exact, operating system randomness"
     private = True
-    slack = 2.0**-108
+    sampling_error = 2.0**-108
     largest_sigma = 1e4
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws of parameter `sigma`."""
-        table = table_of(validation.real("sigma", sigma, above=0))
+        table = build_gaussian_table(validation.check_real("sigma", sigma, above=0))
         drawn = np.empty(size, dtype=np.int64)
         for start in range(0, size, _BLOCK):
             block = drawn[start : start + _BLOCK]
             words = np.frombuffer(os.urandom(16 * len(block)), dtype=np.uint64)
-            block[:] = table.integers(*words.reshape(2, -1))
+            block[:] = table.look_up_integers(*words.reshape(2, -1))
         return drawn
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class GaussianTable:
     """Which words of 128 bits stand for which integer.
 
     Args:
@@ -70,7 +70,7 @@ class Table:
         excess: At least the distance from the exact distribution, in total variation.
 
     Example:
-        >>> table = table_of(10.0)
+        >>> table = build_gaussian_table(10.0)
         >>> middle = np.array([2**63], dtype=np.uint64)
         >>> table.reach, table.integers(middle, middle)
         (130, array([0]))
@@ -85,7 +85,9 @@ class Table:
         """The largest integer of the table."""
         return len(self.high) // 2
 
-    def integers(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def look_up_integers(
+        self, high: NDArray[np.uint64], low: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
         """Return the integer that each word stands for, given by its halves.
 
         The high halves decide but where one equals that of a first word, which is once in 2^64
@@ -100,16 +102,16 @@ class Table:
 
 
 @lru_cache(maxsize=8)
-def table_of(sigma: float) -> Table:
+def build_gaussian_table(sigma: float) -> GaussianTable:
     """Return the table of a sigma."""
     if sigma > TableNoise.largest_sigma:
         raise ParameterError(
             f"sigma={sigma:g}: a table serves up to {TableNoise.largest_sigma:g}. Use "
             f"noise='opendp' for more."
         )
-    side, excess = _shares(sigma)
+    side, excess = _compute_shares(sigma)
     # Half of the slack is left for the rounding of floats where it is charged.
-    if 2 * excess > Fraction(TableNoise.slack):
+    if 2 * excess > Fraction(TableNoise.sampling_error):
         raise TabpeError(f"sigma={sigma:g}: the table is less exact than it must be.")
     shares = [*reversed(side), WORDS - 2 * sum(side), *side]
     firsts = list(itertools.accumulate(shares, initial=0))[:-1]
@@ -117,37 +119,37 @@ def table_of(sigma: float) -> Table:
     low = np.array([first % _HALF for first in firsts], dtype=np.uint64)
     high.setflags(write=False)
     low.setflags(write=False)
-    return Table(high, low, excess)
+    return GaussianTable(high, low, excess)
 
 
-def _shares(sigma: float) -> tuple[list[int], Fraction]:
+def _compute_shares(sigma: float) -> tuple[list[int], Fraction]:
     """Return how many words 1, 2, ... get, and how much too much 0 is left with, at most."""
-    weights, total = _weights(sigma)
+    weights, total = _compute_weights(sigma)
     side = [share for weight in weights if (share := weight * WORDS // total)]
     return side, Fraction(WORDS - 2 * sum(side), WORDS) - Fraction(_ONE, total)
 
 
-def _weights(sigma: float) -> tuple[list[int], int]:
+def _compute_weights(sigma: float) -> tuple[list[int], int]:
     """Return weights of 1, 2, ... rounded down, and the weight of all integers rounded up.
 
     By recurrence: with a = exp(-1 / 2 sigma^2), the weight of k + 1 is that of k times a^(2k + 1).
     Both sides of every number are carried along. It ends before the first weight that is too small
     for a word; from there on weights fall at least as fast as a geometric series.
     """
-    ratio, top_ratio = _decay(sigma)
-    step, top_step = _down(ratio * ratio), _up(top_ratio * top_ratio)
+    ratio, top_ratio = _compute_decay(sigma)
+    step, top_step = _round_down(ratio * ratio), _round_up(top_ratio * top_ratio)
     weights, top_sum = [], 0
     weight, top_weight = ratio, top_ratio
     while weight * WORDS >= _ONE:
         weights.append(weight)
         top_sum += top_weight
-        ratio, top_ratio = _down(ratio * step), _up(top_ratio * top_step)
-        weight, top_weight = _down(weight * ratio), _up(top_weight * top_ratio)
+        ratio, top_ratio = _round_down(ratio * step), _round_up(top_ratio * top_step)
+        weight, top_weight = _round_down(weight * ratio), _round_up(top_weight * top_ratio)
     top_rest = -(-top_weight * _ONE // (_ONE - top_ratio))
     return weights, _ONE + 2 * (top_sum + top_rest)
 
 
-def _decay(sigma: float) -> tuple[int, int]:
+def _compute_decay(sigma: float) -> tuple[int, int]:
     """Return exp(-1 / 2 sigma^2) in fixed point, rounded down and up.
 
     A context rounds each operation its own way, but for `exp`, which is rounded to the nearest
@@ -163,9 +165,9 @@ def _decay(sigma: float) -> tuple[int, int]:
     return int(down.multiply(low, _ONE)), int(up.multiply(high, _ONE)) + 1
 
 
-def _down(product: int) -> int:
+def _round_down(product: int) -> int:
     return product >> _BITS
 
 
-def _up(product: int) -> int:
+def _round_up(product: int) -> int:
     return -(-product >> _BITS)

@@ -38,10 +38,10 @@ item. The analytic formula of the continuous Gaussian, which is slightly unsafe 
 is here for guesses alone (`tabpe.accounting.calibration`).
 
 Why one number a histogram is enough: noise is independent between cells, and neighbours that
-differ by a row differ by one in `Neighbours.cells` cells. Untouched cells have no privacy loss;
-each touched one has that of a one-dimensional discrete Gaussian with sensitivity 1. So a histogram
-costs `cells` of these, and rounds compose adaptively. A histogram in which a row counts in k
-different cells costs k times as many, and is on the bill k times.
+differ by a row differ by one in `NeighboringRelation.cells` cells. Untouched cells have no privacy
+loss; each touched one has that of a one-dimensional discrete Gaussian with sensitivity 1. So a
+histogram costs `cells` of these, and rounds compose adaptively. A histogram in which a row counts
+in k different cells costs k times as many, and is on the bill k times.
 
 The histograms of users are on a fine grid, where discrete noise is rounded continuous noise but for
 a slack that delta pays (`tabpe.accounting.delta`). There only the length of the difference counts,
@@ -50,16 +50,16 @@ and all items compose to one Gaussian mechanism.
 *Noise that follows answers.* A privacy loss distribution composes mechanisms whose noise was fixed
 before the first answer. Where later noise may follow earlier answers, items compose as Gaussian
 mechanisms instead (`adaptive`). Discrete Gaussian noise of sigma satisfies Gaussian DP with the
-parameter `gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares of these
-parameters add up to at most a limit that was fixed at the beginning, the whole satisfies Gaussian
-DP with that limit, however each sigma follows from what came before (Smith and Thakurta 2022;
-claims 16 and 17 of docs/privacy.md). The guarantee is that of the limit.
+parameter `compute_gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares
+of these parameters add up to at most a limit that was fixed at the beginning, the whole satisfies
+Gaussian DP with that limit, however each sigma follows from what came before (Smith and Thakurta
+2022; claims 16 and 17 of docs/privacy.md). The guarantee is that of the limit.
 
 A bill of more than a few items is made up of distributions by `tabpe.accounting.pld`.
 
 A choice by the exponential mechanism has no cells: `tabpe.accounting.pld` has its losses.
 
-An item may also tell values that one row alone holds, with a small chance (`BillItem.chance`). That
+An item may also tell values that one row alone holds, with a small chance (`Spend.chance`). That
 chance is a part of delta, and the rest of the bill is composed at what is left.
 """
 
@@ -74,17 +74,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.neighboring import ROWS, SMALLEST_USER_SIGMA, Neighbours
-from tabpe.accounting.spend import EXPONENTIAL, BillItem
+from tabpe.accounting.neighboring import ROW_LEVEL, SMALLEST_USER_SIGMA, NeighboringRelation
+from tabpe.accounting.spend import EXPONENTIAL, Spend
 from tabpe.errors import ParameterError
 
 
-def range_of(sigma: float) -> float:
+def compute_range(sigma: float) -> float:
     """Return the range of a choice that is on the bill with `sigma`."""
     return 2 / sigma
 
 
-def loss(sigma: float, grid: float) -> Any:
+def build_choice_pld(sigma: float, grid: float) -> Any:
     """Return a privacy loss distribution that dominates that of a choice.
 
     Args:
@@ -94,18 +94,18 @@ def loss(sigma: float, grid: float) -> Any:
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    width = range_of(sigma)
+    width = compute_range(sigma)
     most = math.ceil(width / grid) + 1
     steps = np.arange(-most, most + 1)
-    deltas = divergences((steps * grid).astype(np.float64), width)
+    deltas = compute_divergences((steps * grid).astype(np.float64), width)
     return PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(grid, steps, deltas))
 
 
-def divergences(epsilons: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+def compute_divergences(epsilons: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     """Return the largest hockey-stick divergence of any choice of that range, at each epsilon.
 
     Example:
-        >>> divergences(np.array([-1.0, 0.0, 1.0]), 1.0).round(4)
+        >>> compute_divergences(np.array([-1.0, 0.0, 1.0]), 1.0).round(4)
         array([0.6321, 0.2449, 0.    ])
     """
     inside = np.expm1((np.clip(epsilons, -width, width) - width) / 2) ** 2 / -math.expm1(-width)
@@ -113,13 +113,13 @@ def divergences(epsilons: NDArray[np.float64], width: float) -> NDArray[np.float
     return np.where(epsilons < -width, below, np.where(epsilons > width, 0.0, inside))
 
 
-def check_relation(items: Sequence[BillItem], neighbours: Neighbours) -> None:
+def check_relation(items: Sequence[Spend], neighbours: NeighboringRelation) -> None:
     """Refuse choices for another promise than that to rows that come or go.
 
     The range of a choice is known for one row more or less; two rows, or those of a user, move
     scores further.
     """
-    if neighbours != ROWS and any(item.mechanism == EXPONENTIAL for item in items):
+    if neighbours != ROW_LEVEL and any(item.mechanism == EXPONENTIAL for item in items):
         raise ParameterError(
             "adjacency: choices by the exponential mechanism are accounted for tables that differ "
             "by adding or removing one row, and for no other relation."
@@ -137,7 +137,7 @@ _REACH = 13
 _LARGEST = 700.0
 
 
-def merge_losses(items: Sequence[BillItem], cells: int, grid: float) -> list[Any]:
+def merge_losses(items: Sequence[Spend], cells: int, grid: float) -> list[Any]:
     """Return privacy loss distributions that, composed, dominate the whole of a long bill.
 
     Args:
@@ -146,31 +146,31 @@ def merge_losses(items: Sequence[BillItem], cells: int, grid: float) -> list[Any
         grid: The step between losses.
     """
     return [
-        dominating([item.sigma for item in group], grid).self_compose(
+        build_dominating_pld([item.sigma for item in group], grid).self_compose(
             cells * sum(item.times for item in group)
         )
-        for group in groups(items)
+        for group in group_spends(items)
     ]
 
 
-def groups(items: Sequence[BillItem]) -> list[list[BillItem]]:
+def group_spends(items: Sequence[Spend]) -> list[list[Spend]]:
     """Return items of similar noise together, and each by itself if there are few.
 
     Example:
-        >>> bill = [BillItem("votes", 10 + run / 100, 15) for run in range(1000)]
-        >>> len(groups(bill[:5])), len(groups(bill)) <= MOST_GROUPS
+        >>> bill = [Spend("votes", 10 + run / 100, 15) for run in range(1000)]
+        >>> len(group_spends(bill[:5])), len(group_spends(bill)) <= MOST_GROUPS
         (5, True)
     """
     if len(items) <= MOST_GROUPS:
         return [[item] for item in items]
     ordered = sorted(items, key=lambda item: item.sigma)
     allowed = _LEAST_WASTE * sum(item.loss for item in ordered)
-    while len(found := _neighbouring(ordered, allowed)) > MOST_GROUPS:
+    while len(found := _split_groups(ordered, allowed)) > MOST_GROUPS:
         allowed *= _MORE_WASTE
     return found
 
 
-def dominating(sigmas: Sequence[float], grid: float) -> Any:
+def build_dominating_pld(sigmas: Sequence[float], grid: float) -> Any:
     """Return a privacy loss distribution that dominates that of noise of each sigma.
 
     Args:
@@ -184,12 +184,12 @@ def dominating(sigmas: Sequence[float], grid: float) -> Any:
     most = math.ceil((_REACH * least + 1) / least**2 / grid)
     steps = np.arange(-most, most + 1)
     epsilons = (steps * grid).astype(np.float64)
-    deltas = np.max([_deltas(sigma, epsilons) for sigma in sigmas], axis=0)
+    deltas = np.max([_compute_deltas(sigma, epsilons) for sigma in sigmas], axis=0)
     dots = pld_pmf.create_pmf_pessimistic_connect_dots(grid, steps, deltas)
     return PrivacyLossDistribution(dots)
 
 
-def _neighbouring(ordered: list[BillItem], allowed: float) -> list[list[BillItem]]:
+def _split_groups(ordered: list[Spend], allowed: float) -> list[list[Spend]]:
     """Cut items into groups that each lose less than allowed if all get the least noise of it."""
     found, waste = [[ordered[0]]], 0.0
     for item in ordered[1:]:
@@ -202,25 +202,27 @@ def _neighbouring(ordered: list[BillItem], allowed: float) -> list[list[BillItem
     return found
 
 
-def _deltas(sigma: float, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_deltas(sigma: float, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the hockey-stick divergences of noise around one from noise around zero.
 
     The loss of an outcome k is (2k - 1) / 2 sigma^2, so those that count are all from one on.
     """
     first = np.floor(sigma**2 * epsilons + 0.5).astype(np.int64) + 1
-    upper = _upper_tails(sigma)
-    deltas = _tail(upper, first - 1) - np.exp(np.minimum(epsilons, _LARGEST)) * _tail(upper, first)
+    upper = _compute_upper_tails(sigma)
+    deltas = _look_up_tail(upper, first - 1) - np.exp(
+        np.minimum(epsilons, _LARGEST)
+    ) * _look_up_tail(upper, first)
     return np.clip(deltas, 0.0, 1.0)
 
 
-def _upper_tails(sigma: float) -> NDArray[np.float64]:
+def _compute_upper_tails(sigma: float) -> NDArray[np.float64]:
     """Return the chance of k or more for k = 0, 1, ..., summed from the small ones on."""
     weights = np.exp(-0.5 * (np.arange(math.ceil(_REACH * sigma) + 1) / sigma) ** 2)
     tails = np.cumsum(weights[::-1])[::-1]
     return np.append(tails / (2 * tails[0] - 1), 0.0)
 
 
-def _tail(upper: NDArray[np.float64], least: NDArray[np.int64]) -> NDArray[np.float64]:
+def _look_up_tail(upper: NDArray[np.float64], least: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the chance of `least` or more, by symmetry for negative ones."""
     last = len(upper) - 1
     above, below = upper[np.clip(least, 0, last)], upper[np.clip(1 - least, 0, last)]
@@ -245,24 +247,26 @@ _FINE_SIGMA, _LOST_VARIANCE = 1000.0, 4.0
 _ROUNDING = 1e-13, 1e-3
 
 
-def check_promise(epsilon: float, delta: float) -> None:
+def check_guarantee(epsilon: float, delta: float) -> None:
     """Refuse an epsilon or a delta that no promise can have."""
     low, high = EPSILONS
-    validation.real("epsilon", epsilon, above=0, hint="Usual are values from 0.1 to 10.")
-    validation.real("delta", delta, above=0, below=1, hint="Usual is a value far below 1/rows.")
+    validation.check_real("epsilon", epsilon, above=0, hint="Usual are values from 0.1 to 10.")
+    validation.check_real(
+        "delta", delta, above=0, below=1, hint="Usual is a value far below 1/rows."
+    )
     if not low <= epsilon <= high:
         raise ParameterError(f"epsilon={epsilon:g}: expected a value from {low:g} to {high:g}.")
     if delta < SMALLEST_DELTA:
         raise ParameterError(f"delta={delta:g}: expected at least {SMALLEST_DELTA:g}.")
 
 
-def epsilon_of(
+def compute_epsilon(
     sigma: float,
     delta: float,
     rounds: int,
-    neighbours: Neighbours = ROWS,
+    neighbours: NeighboringRelation = ROW_LEVEL,
     *,
-    besides: Sequence[BillItem] = (),
+    other_spends: Sequence[Spend] = (),
 ) -> float:
     """Return the epsilon that noise of `sigma` on `rounds` histograms keeps, rounded up.
 
@@ -271,20 +275,20 @@ def epsilon_of(
         delta: The delta of the promise.
         rounds: Number of histograms.
         neighbours: The neighbouring relation.
-        besides: What else is on the bill.
+        other_spends: What else is on the bill.
 
     Example:
-        >>> round(epsilon_of(14.05, 1.5754e-5, rounds=15), 3)
+        >>> round(compute_epsilon(14.05, 1.5754e-5, rounds=15), 3)
         1.0
     """
-    items = (*besides, BillItem("votes", sigma, rounds))
-    return composed_epsilon(items, delta, neighbours)
+    items = (*other_spends, Spend("votes", sigma, rounds))
+    return compose_epsilon(items, delta, neighbours)
 
 
-def composed_epsilon(
-    items: Sequence[BillItem],
+def compose_epsilon(
+    items: Sequence[Spend],
     delta: float,
-    neighbours: Neighbours = ROWS,
+    neighbours: NeighboringRelation = ROW_LEVEL,
     *,
     adaptive: bool = False,
 ) -> float:
@@ -297,8 +301,8 @@ def composed_epsilon(
         adaptive: Whether noise may follow earlier answers, as long as this epsilon stays within a
             limit that was fixed at the beginning.
     """
-    check_promise(1.0, delta)
-    left = delta - told_chance(items, neighbours)
+    check_guarantee(1.0, delta)
+    left = delta - compute_release_delta(items, neighbours)
     if left < SMALLEST_DELTA:
         raise ParameterError(
             f"delta={delta:g}: the chance that a value of one row is told takes all of it. Ask for "
@@ -307,18 +311,18 @@ def composed_epsilon(
     check_relation(items, neighbours)
     if not items:
         return 0.0
-    if neighbours.of_users or adaptive:
-        return _gaussian_epsilon(_squared_parameter(items, neighbours), left)
-    return _composed_epsilon(tuple(items), left, neighbours.cells)
+    if neighbours.is_user_level or adaptive:
+        return _compute_gaussian_epsilon(_compute_squared_parameter(items, neighbours), left)
+    return _compose_epsilon(tuple(items), left, neighbours.cells)
 
 
-def told_chance(items: Sequence[BillItem], neighbours: Neighbours) -> float:
+def compute_release_delta(items: Sequence[Spend], neighbours: NeighboringRelation) -> float:
     """Return the part of delta that pays for values that one row alone may hold."""
     return neighbours.cells * sum(item.times * item.chance for item in items)
 
 
 @functools.lru_cache(maxsize=4096)
-def gaussian_parameter(sigma: float) -> float:
+def compute_gaussian_parameter(sigma: float) -> float:
     """Return the Gaussian-DP parameter of discrete Gaussian noise on a count that moves by one.
 
     Claim 16 of docs/privacy.md: with z(k) such that a standard normal variable exceeds it as often
@@ -327,7 +331,7 @@ def gaussian_parameter(sigma: float) -> float:
     of continuous noise whose variance is less by `_LOST_VARIANCE`, but for one part in 1e34.
 
     Example:
-        >>> [round(sigma * gaussian_parameter(sigma), 5) for sigma in (1.0, 2.0, 17.0, 2e4)]
+        >>> [round(sigma * compute_gaussian_parameter(sigma), 5) for sigma in (1.0, 2.0, 17.0, 2e4)]
         [1.04576, 1.01065, 1.00014, 1.0]
     """
     from scipy.special import ndtri_exp
@@ -341,18 +345,20 @@ def gaussian_parameter(sigma: float) -> float:
     return float(max(2 * scores[0], np.diff(scores).max(initial=0.0)))
 
 
-def gaussian_mu(epsilon: float, delta: float) -> float:
+def solve_gaussian_mu(epsilon: float, delta: float) -> float:
     """Return the Gaussian-DP parameter whose curve passes through (epsilon, delta)."""
     from scipy.optimize import brentq
 
-    return float(brentq(lambda mu: gaussian_delta(mu, epsilon) - delta, 1e-9, 1e4, rtol=1e-12))
+    return float(
+        brentq(lambda mu: compute_gaussian_delta(mu, epsilon) - delta, 1e-9, 1e4, rtol=1e-12)
+    )
 
 
-def gaussian_delta(mu: float, epsilon: float) -> float:
+def compute_gaussian_delta(mu: float, epsilon: float) -> float:
     """Return the delta at `epsilon` of a Gaussian mechanism (Balle and Wang 2018).
 
     Example:
-        >>> round(gaussian_delta(1.0, 1.0), 4)
+        >>> round(compute_gaussian_delta(1.0, 1.0), 4)
         0.1269
     """
     from scipy.special import log_ndtr, ndtr
@@ -362,36 +368,36 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def _composed_epsilon(items: tuple[BillItem, ...], delta: float, cells: int) -> float:
+def _compose_epsilon(items: tuple[Spend, ...], delta: float, cells: int) -> float:
     # An epsilon of hundreds has an exponential beyond floating point, which is as good as infinite.
     with np.errstate(over="ignore"):
-        total = _composed_loss(items, cells)
-        return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+        total = _compose_losses(items, cells)
+        return float(total.get_epsilon_for_delta(delta - _compute_rounding(delta)))
 
 
 @functools.lru_cache(maxsize=8)
-def _composed_loss(items: tuple[BillItem, ...], cells: int) -> Any:
-    grid = _grid(items)
+def _compose_losses(items: tuple[Spend, ...], cells: int) -> Any:
+    grid = _choose_grid(items)
     chosen = [item for item in items if item.mechanism == EXPONENTIAL]
     counted = [item for item in items if item.mechanism != EXPONENTIAL]
     if len(counted) <= FEW:
-        losses = [_loss(item.sigma, item.times * cells, grid) for item in counted]
+        losses = [_build_gaussian_pld(item.sigma, item.times * cells, grid) for item in counted]
     else:
         losses = merge_losses(counted, cells, grid)
-    losses += [loss(item.sigma, grid).self_compose(item.times) for item in chosen]
+    losses += [build_choice_pld(item.sigma, grid).self_compose(item.times) for item in chosen]
     return functools.reduce(lambda one, other: one.compose(other), losses)
 
 
-def _squared_parameter(items: Sequence[BillItem], neighbours: Neighbours) -> float:
+def _compute_squared_parameter(items: Sequence[Spend], neighbours: NeighboringRelation) -> float:
     """Return the squared Gaussian-DP parameter of a bill: those of its items add up."""
     if any(item.mechanism == EXPONENTIAL for item in items):
         raise ParameterError(
             "bill: choices by the exponential mechanism do not compose as Gaussian mechanisms. "
             "Where noise follows answers, hold them to a limit of zCDP (`Filter`)."
         )
-    if not neighbours.of_users:
+    if not neighbours.is_user_level:
         return neighbours.cells * math.fsum(
-            item.times * gaussian_parameter(item.sigma) ** 2 for item in items
+            item.times * compute_gaussian_parameter(item.sigma) ** 2 for item in items
         )
     least = min(item.sigma for item in items)
     if least < SMALLEST_USER_SIGMA:
@@ -405,7 +411,7 @@ def _squared_parameter(items: Sequence[BillItem], neighbours: Neighbours) -> flo
 
 
 @functools.lru_cache(maxsize=256)
-def _gaussian_epsilon(squared: float, delta: float) -> float:
+def _compute_gaussian_epsilon(squared: float, delta: float) -> float:
     """Return the epsilon of one Gaussian mechanism, by its squared parameter."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -419,15 +425,15 @@ def _gaussian_epsilon(squared: float, delta: float) -> float:
             value_discretization_interval=_FINENESS * mu,
             use_connect_dots=True,
         )
-        return float(total.get_epsilon_for_delta(delta - _rounding(delta)))
+        return float(total.get_epsilon_for_delta(delta - _compute_rounding(delta)))
 
 
-def _rounding(delta: float) -> float:
+def _compute_rounding(delta: float) -> float:
     absolute, relative = _ROUNDING
     return min(absolute, relative * delta)
 
 
-def _loss(sigma: float, times: int, grid: float) -> Any:
+def _build_gaussian_pld(sigma: float, times: int, grid: float) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     once = pld.from_discrete_gaussian_mechanism(
@@ -436,7 +442,7 @@ def _loss(sigma: float, times: int, grid: float) -> Any:
     return once.self_compose(times)
 
 
-def _grid(items: tuple[BillItem, ...]) -> float:
+def _choose_grid(items: tuple[Spend, ...]) -> float:
     """Return how finely losses are told apart: a small part of the spread of an average one.
 
     To connect the dots splits a loss between its neighbours on the grid, which adds at most a

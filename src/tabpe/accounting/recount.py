@@ -50,19 +50,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting.neighboring import ROWS, SMALLEST_USER_SIGMA, Neighbours
-from tabpe.accounting.spend import EXPONENTIAL, BillItem
+from tabpe.accounting.neighboring import ROW_LEVEL, SMALLEST_USER_SIGMA, NeighboringRelation
+from tabpe.accounting.spend import EXPONENTIAL, Spend
 from tabpe.errors import ParameterError
 
 Masses = NDArray[np.float64]
-Drawn = tuple[float, bool]  # sigma, and whether it is a choice
+DrawKind = tuple[float, bool]  # sigma, and whether it is a choice
 
 LEAST_DELTA = 1e-12
 # Beyond these no run can have charged anything, and floating point may end.
 SIGMAS, MOST_TIMES, MOST_LOSS = (1e-3, 1e12), 10**15, 1e6
 MOST_SIGMAS, MOST_ROUGH_DRAWS = 256, 10_000
 _SMOOTH, _DENSE = 3.0, 2e4
-_ROUNDED = 60.0
+_LARGE_SIGMA = 60.0
 _REACH = 12.0
 _GRID = 2**20
 _ROUNDING = 1e-14
@@ -70,12 +70,12 @@ _ROUNDING = 1e-14
 _NUDGE, _ULPS = 1e-7, 1e-9
 
 
-def recounted_epsilon(
-    items: Sequence[BillItem],
+def recount_epsilon(
+    items: Sequence[Spend],
     delta: float,
-    neighbours: Neighbours = ROWS,
+    neighbours: NeighboringRelation = ROW_LEVEL,
     *,
-    slack: float = 0.0,
+    sampling_delta: float = 0.0,
     adaptive: bool = False,
     gaussian: bool = False,
 ) -> float:
@@ -85,7 +85,7 @@ def recounted_epsilon(
         items: The bill.
         delta: The delta of the promise.
         neighbours: The neighbouring relation.
-        slack: The part of delta that pays for noise that is not exact.
+        sampling_delta: The part of delta that pays for noise that is not exact.
         adaptive: Whether noise may have followed earlier answers.
         gaussian: If it may: whether its limit was one of Gaussian DP, and not of zCDP.
 
@@ -94,12 +94,12 @@ def recounted_epsilon(
             could have charged.
 
     Example:
-        >>> round(recounted_epsilon([BillItem("votes", 14.05, 15)], 1.5754e-5), 3)
+        >>> round(recount_epsilon([Spend("votes", 14.05, 15)], 1.5754e-5), 3)
         1.0
     """
-    _check(items, adaptive=adaptive)
+    _check_spends(items, adaptive=adaptive)
     told = neighbours.cells * sum(item.times * item.chance for item in items)
-    left = delta - slack - told
+    left = delta - sampling_delta - told
     if not LEAST_DELTA <= left < 1:
         raise ParameterError(
             f"delta={delta:g}: slack and chances leave {left:.3g} of it for the bill, expected at "
@@ -109,16 +109,22 @@ def recounted_epsilon(
         return 0.0
     chosen = any(item.mechanism == EXPONENTIAL for item in items)
     concentrated = adaptive and not gaussian
-    if neighbours != ROWS and (concentrated or chosen):
+    if neighbours != ROW_LEVEL and (concentrated or chosen):
         raise ParameterError("adjacency: choices and limits of zCDP are counted for rows alone.")
     if gaussian and chosen:
         raise ParameterError("filter: choices have no place within a limit of Gaussian DP.")
-    adaptively = _dominated if gaussian else _adaptive
-    compose = _of_users if neighbours.of_users else adaptively if adaptive else _of_rows
+    adaptively = _compute_dominated_epsilon if gaussian else _compute_renyi_epsilon
+    compose = (
+        _compute_user_epsilon
+        if neighbours.is_user_level
+        else adaptively
+        if adaptive
+        else _compute_row_epsilon
+    )
     return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
-def _check(items: Sequence[BillItem], *, adaptive: bool) -> None:
+def _check_spends(items: Sequence[Spend], *, adaptive: bool) -> None:
     if not adaptive and len({item.sigma for item in items}) > MOST_SIGMAS:
         raise ParameterError(f"bill: more than {MOST_SIGMAS} different sigmas.")
     low, high = SIGMAS
@@ -134,7 +140,9 @@ def _check(items: Sequence[BillItem], *, adaptive: bool) -> None:
         raise ParameterError("bill: so little noise that no promise is left.")
 
 
-def _of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
+def _compute_user_epsilon(
+    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+) -> float:
     least = min(item.sigma for item in items)
     if least < SMALLEST_USER_SIGMA:
         raise ParameterError(
@@ -143,16 +151,18 @@ def _of_users(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours)
     # A continuous draw that is rounded to parts of a count has a variance larger by 1/12 of a part.
     rounded = 1 / (12 * neighbours.scale**2)
     loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
-    return _gaussian_epsilon(math.sqrt(neighbours.squared_distance * loss), delta)
+    return _compute_gaussian_epsilon(math.sqrt(neighbours.squared_distance * loss), delta)
 
 
-def _dominated(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
-    squares = sum(item.times * _dominating(item.sigma) ** 2 for item in items)
-    return _gaussian_epsilon(math.sqrt(neighbours.cells * squares), delta)
+def _compute_dominated_epsilon(
+    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+) -> float:
+    squares = sum(item.times * _find_dominating_mu(item.sigma) ** 2 for item in items)
+    return _compute_gaussian_epsilon(math.sqrt(neighbours.cells * squares), delta)
 
 
 @lru_cache(maxsize=256)
-def _dominating(sigma: float) -> float:
+def _find_dominating_mu(sigma: float) -> float:
     """Return the parameter of a Gaussian mechanism that dominates a draw on a count that moves.
 
     Noise below 0, and noise of at most 0, are as likely as a normal variable below -m/2 and below
@@ -161,7 +171,7 @@ def _dominating(sigma: float) -> float:
     """
     from scipy.special import erfc, log_ndtr
 
-    if sigma >= _ROUNDED:
+    if sigma >= _LARGE_SIGMA:
         return 1 / math.sqrt(sigma**2 - 4)
     weights = np.exp(-((np.arange(1, math.ceil(2 * _REACH * sigma) + 3) / sigma) ** 2) / 2)
     above = np.cumsum(weights[::-1])[::-1] / (1 + 2 * weights.sum())
@@ -183,18 +193,18 @@ def _dominating(sigma: float) -> float:
     return high
 
 
-def _gaussian_epsilon(mu: float, delta: float) -> float:
+def _compute_gaussian_epsilon(mu: float, delta: float) -> float:
     low, high = 0.0, mu * (mu + 40)
-    if _gaussian_delta(mu, low) <= delta:
+    if _compute_gaussian_delta(mu, low) <= delta:
         return 0.0
     while high - low > _ULPS * high:
         middle = (low + high) / 2
-        over = _gaussian_delta(mu, middle) > delta
+        over = _compute_gaussian_delta(mu, middle) > delta
         low, high = (middle, high) if over else (low, middle)
     return high
 
 
-def _gaussian_delta(mu: float, epsilon: float) -> float:
+def _compute_gaussian_delta(mu: float, epsilon: float) -> float:
     """Return how much more than e^epsilon times as likely an outcome of N(mu, 1) than of N(0, 1).
 
     The outcomes that are so much likelier are those above epsilon / mu + mu / 2.
@@ -206,7 +216,7 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
     return math.exp(likelier) - math.exp(epsilon + other)
 
 
-def _adaptive(items: tuple[BillItem, ...], delta: float, _: Neighbours) -> float:
+def _compute_renyi_epsilon(items: tuple[Spend, ...], delta: float, _: NeighboringRelation) -> float:
     """Return the least bound over Renyi orders from just above 1 to beyond any use."""
     rho = sum(item.loss for item in items) / 2
     orders = 1 + np.exp(np.linspace(-8.0, 20.0, 200_001))
@@ -215,70 +225,78 @@ def _adaptive(items: tuple[BillItem, ...], delta: float, _: Neighbours) -> float
 
 
 @lru_cache(maxsize=64)
-def _of_rows(items: tuple[BillItem, ...], delta: float, neighbours: Neighbours) -> float:
-    draws: Counter[Drawn] = Counter()
+def _compute_row_epsilon(
+    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+) -> float:
+    draws: Counter[DrawKind] = Counter()
     for item in items:
         draws[item.sigma, item.mechanism == EXPONENTIAL] += item.times * neighbours.cells
-    mean, variance = (sum(parts) for parts in zip(*map(_moments, draws.items()), strict=True))
+    mean, variance = (
+        sum(parts) for parts in zip(*map(_compute_moments, draws.items()), strict=True)
+    )
     # Half a deviation more than the reach: room for what was rounded up.
     step = (2 * _REACH + 1) * math.sqrt(variance) / _GRID
-    masses = _convolved(draws, step)
+    masses = _convolve_draws(draws, step)
     losses = mean + step * np.arange(-_GRID // 2, _GRID // 2, dtype=np.float64)
-    return _least_epsilon(losses, masses, delta)
+    return _find_least_epsilon(losses, masses, delta)
 
 
-def _moments(draws: tuple[Drawn, int]) -> tuple[float, float]:
+def _compute_moments(draws: tuple[DrawKind, int]) -> tuple[float, float]:
     """Return the mean and the variance of the loss of all draws of a kind, or a bit more."""
     (sigma, is_choice), times = draws
     if not is_choice:
         return times / sigma**2 / 2, times / sigma**2
-    return times * _mean_of_choice(2 / sigma), times * (2 / sigma) ** 2 / 3
+    return times * _compute_choice_mean(2 / sigma), times * (2 / sigma) ** 2 / 3
 
 
-def _mean_of_choice(width: float) -> float:
+def _compute_choice_mean(width: float) -> float:
     """Return the mean of the density e^(loss/2) between -width and width."""
     return width / math.tanh(width / 2) - 2
 
 
-def _least_epsilon(losses: Masses, masses: Masses, delta: float) -> float:
+def _find_least_epsilon(losses: Masses, masses: Masses, delta: float) -> float:
     """Return the least of 0 and the losses on the grid at which the hockey stick is in `delta`."""
     if not np.isfinite(masses).all():
         raise ParameterError("bill: so little noise that no promise is left.")
-    if _hockey_stick(losses, masses, 0.0) <= delta:
+    if _compute_hockey_stick(losses, masses, 0.0) <= delta:
         return 0.0
     low, high = int(np.searchsorted(losses, 0.0)) - 1, len(losses) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        over = _hockey_stick(losses, masses, float(losses[middle])) > delta
+        over = _compute_hockey_stick(losses, masses, float(losses[middle])) > delta
         low, high = (middle, high) if over else (low, middle)
     return float(losses[high])
 
 
-def _hockey_stick(losses: Masses, masses: Masses, epsilon: float) -> float:
+def _compute_hockey_stick(losses: Masses, masses: Masses, epsilon: float) -> float:
     """Return the delta at `epsilon`: the mean of 1 - e^(epsilon - loss) where that is positive."""
     first = int(np.searchsorted(losses, epsilon, side="right"))
     return float(masses[first:] @ -np.expm1(epsilon - losses[first:]))
 
 
-def _convolved(draws: Mapping[Drawn, int], step: float) -> Masses:
+def _convolve_draws(draws: Mapping[DrawKind, int], step: float) -> Masses:
     """Return how the loss of all draws lies around its mean, which is in the middle of the grid."""
     if len(draws) == 1 and not any(is_choice for _, is_choice in draws):
         ((sigma, _), times), *_rest = draws.items()
-        return _placed(sigma, times, step)
+        return _discretize_noise(sigma, times, step)
     product = np.ones(_GRID // 2 + 1, dtype=np.complex128)
     for (sigma, is_choice), times in draws.items():
-        once = _choice(2 / sigma, step) if is_choice else _placed(sigma, times, step)
+        once = (
+            _discretize_choice(2 / sigma, step)
+            if is_choice
+            else _discretize_noise(sigma, times, step)
+        )
         product *= np.fft.rfft(np.fft.ifftshift(once)) ** (times if is_choice else 1)
     return np.fft.fftshift(np.fft.irfft(product, _GRID))
 
 
-def _choice(width: float, step: float) -> Masses:
+def _discretize_choice(width: float, step: float) -> Masses:
     """Return how the loss of a choice lies around its mean, on the grid.
 
     Whatever lies between two places goes to them both, so that what the other neighbour has there
     stays the same: e^(step/2) times as much up as down. At both ends it is rounded up.
     """
-    mean = _mean_of_choice(width)
+    mean = _compute_choice_mean(width)
     # The last place is the first on the grid that is not below the largest loss.
     first = math.floor((-width - mean) / step - _NUDGE)
     last = math.ceil((width - mean) / step + _NUDGE)
@@ -292,15 +310,17 @@ def _choice(width: float, step: float) -> Masses:
     return masses
 
 
-def _placed(sigma: float, draws: int, step: float) -> Masses:
+def _discretize_noise(sigma: float, draws: int, step: float) -> Masses:
     """Return how the loss of `draws` lies around its mean, rounded up to the grid.
 
     That loss is minus their sum over sigma^2; minus the sum is distributed as the sum.
     """
     spread = sigma * math.sqrt(draws)
     if sigma >= _SMOOTH and spread >= _DENSE:
-        return _continuous(spread, step * sigma**2)
-    chances = _gaussian(spread) if sigma >= _SMOOTH else _added_up(sigma, draws)
+        return _discretize_continuous(spread, step * sigma**2)
+    chances = (
+        _compute_gaussian_masses(spread) if sigma >= _SMOOTH else _convolve_noise(sigma, draws)
+    )
     sums = np.arange(len(chances)) - len(chances) // 2
     places = np.ceil(sums / sigma**2 / step + _NUDGE).astype(np.int64)
     masses = np.zeros(_GRID)
@@ -308,7 +328,7 @@ def _placed(sigma: float, draws: int, step: float) -> Masses:
     return masses
 
 
-def _continuous(spread: float, step: float) -> Masses:
+def _discretize_continuous(spread: float, step: float) -> Masses:
     """Return the masses of a continuous Gaussian plus 1 on a grid of `step`, rounded up."""
     from scipy.special import ndtr
 
@@ -317,7 +337,7 @@ def _continuous(spread: float, step: float) -> Masses:
     return above[:-1] - above[1:]
 
 
-def _gaussian(sigma: float) -> Masses:
+def _compute_gaussian_masses(sigma: float) -> Masses:
     """Return the discrete Gaussian, from -k to k."""
     reach = math.floor(_REACH * sigma)
     weights: Masses = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2)
@@ -325,7 +345,7 @@ def _gaussian(sigma: float) -> Masses:
     return chances
 
 
-def _added_up(sigma: float, draws: int) -> Masses:
+def _convolve_noise(sigma: float, draws: int) -> Masses:
     """Return the distribution of the sum of `draws`, from -k to k."""
     if draws > MOST_ROUGH_DRAWS:
         raise ParameterError(
@@ -333,10 +353,10 @@ def _added_up(sigma: float, draws: int) -> Masses:
             f"{MOST_ROUGH_DRAWS:,} where sigma is below {_SMOOTH:g}."
         )
     if draws == 1:
-        return _gaussian(sigma)
-    half = _added_up(sigma, draws // 2)
+        return _compute_gaussian_masses(sigma)
+    half = _convolve_noise(sigma, draws // 2)
     total = np.convolve(half, half)
     if draws % 2:
-        total = np.convolve(total, _gaussian(sigma))
+        total = np.convolve(total, _compute_gaussian_masses(sigma))
     spare = len(total) // 2 - math.floor(_REACH * sigma * math.sqrt(draws))
     return total[spare:-spare] if spare > 0 else total

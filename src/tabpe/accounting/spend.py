@@ -13,7 +13,7 @@ GAUSSIAN, EXPONENTIAL = "discrete Gaussian", "exponential"
 
 
 @dataclass(frozen=True)
-class BillItem:
+class Spend:
     """One kind of measurement: histograms under discrete Gaussian noise, or choices.
 
     A choice by the exponential mechanism has a privacy loss in an interval of a known width, its
@@ -30,7 +30,7 @@ class BillItem:
         mechanism: `GAUSSIAN` or `EXPONENTIAL`.
 
     Example:
-        >>> round(BillItem("votes", sigma=14.1, times=15).loss, 4)
+        >>> round(Spend("votes", sigma=14.1, times=15).loss, 4)
         0.0754
     """
 
@@ -41,10 +41,10 @@ class BillItem:
     mechanism: str = GAUSSIAN
 
     def __post_init__(self) -> None:
-        validation.real("sigma", self.sigma, above=0)
-        validation.whole("times", self.times, least=1)
-        validation.real("chance", self.chance, above=0, below=1, least=True)
-        validation.one_of("mechanism", self.mechanism, [GAUSSIAN, EXPONENTIAL])
+        validation.check_real("sigma", self.sigma, above=0)
+        validation.check_integer("times", self.times, least=1)
+        validation.check_real("chance", self.chance, above=0, below=1, least=True)
+        validation.check_one_of("mechanism", self.mechanism, [GAUSSIAN, EXPONENTIAL])
 
     @property
     def loss(self) -> float:
@@ -67,7 +67,7 @@ class Account:
 
     Example:
         >>> account = Account()
-        >>> account.agree(BillItem("votes", sigma=14.1, times=1))
+        >>> account.authorize(Spend("votes", sigma=14.1, times=1))
         >>> account.charge("votes")
         14.1
         >>> account.charge("votes")
@@ -76,18 +76,18 @@ class Account:
     """
 
     def __init__(self) -> None:
-        self._agreed: dict[str, BillItem] = {}
+        self._authorized: dict[str, Spend] = {}
         self._charged: dict[str, int] = {}
 
-    def agree(self, item: BillItem) -> None:
+    def authorize(self, item: Spend) -> None:
         """Allow the measurements of `item`."""
-        if item.name in self._agreed:
+        if item.name in self._authorized:
             raise BudgetError(f"{item.name}: agreed on already; a bill has one item of a name.")
-        self._agreed[item.name] = item
+        self._authorized[item.name] = item
 
     def charge(self, name: str) -> float:
         """Charge one measurement and return the sigma that it must use."""
-        item = self._agreed.get(name)
+        item = self._authorized.get(name)
         if item is None:
             raise BudgetError(
                 f"{name}: not agreed on; nothing is read without a place in the bill."
@@ -99,19 +99,19 @@ class Account:
         self._charged[name] = self._charged.get(name, 0) + 1
         return item.sigma
 
-    def uncharged(self, name: str) -> int:
+    def count_uncharged(self, name: str) -> int:
         """Return how many measurements of that name were agreed on and not charged so far."""
-        return self._agreed[name].times - self._charged.get(name, 0)
+        return self._authorized[name].times - self._charged.get(name, 0)
 
     @property
-    def agreed(self) -> tuple[BillItem, ...]:
+    def authorized(self) -> tuple[Spend, ...]:
         """The items agreed on: what the promise is computed from."""
-        return tuple(self._agreed.values())
+        return tuple(self._authorized.values())
 
     @property
-    def spent(self) -> tuple[BillItem, ...]:
+    def spent(self) -> tuple[Spend, ...]:
         """The items with the number of times that they were charged so far."""
         return tuple(
-            dataclasses.replace(self._agreed[name], times=times)
+            dataclasses.replace(self._authorized[name], times=times)
             for name, times in self._charged.items()
         )

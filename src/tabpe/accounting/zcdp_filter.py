@@ -8,7 +8,7 @@ is private with that limit, however later measurements follow from earlier answe
 Zrnic 2021). The promise is that of the limit, not of what was spent.
 
 Histograms alone need no zCDP: Gaussian DP has such a filter too, and its epsilon is smaller
-(`composed_epsilon` with `adaptive`). A certificate says which of the two its limit is in.
+(`compose_epsilon` with `adaptive`). A certificate says which of the two its limit is in.
 
 The loss of an item of a bill is twice its parameter: a discrete Gaussian histogram is
 1/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020), and a choice of bounded range is range^2/8-zCDP
@@ -20,8 +20,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from tabpe.accounting.pld import check_promise
-from tabpe.accounting.spend import GAUSSIAN, Account, BillItem
+from tabpe.accounting.pld import check_guarantee
+from tabpe.accounting.spend import GAUSSIAN, Account, Spend
 from tabpe.errors import BudgetError
 
 # What the limit of an adaptive run is in.
@@ -31,19 +31,19 @@ _ROUNDING = 1e-9
 _HALVINGS = 200
 
 
-class Filter(Account):
+class PrivacyFilter(Account):
     """An account for measurements that are agreed on one by one, up to a limit.
 
     Args:
         limit: The largest sum of the losses of all items, fixed before a row is read.
 
     Example:
-        >>> account = Filter(limit=1.0)
-        >>> account.allow("marginals", sigma=2.0, times=3).times
+        >>> account = PrivacyFilter(limit=1.0)
+        >>> account.authorize_more("marginals", sigma=2.0, times=3).times
         3
         >>> account.left
         0.25
-        >>> account.allow("marginals", sigma=2.0, times=2)
+        >>> account.authorize_more("marginals", sigma=2.0, times=2)
         Traceback (most recent call last):
         tabpe.errors.BudgetError: marginals: costs 0.5 of a budget of which 0.25 is left.
     """
@@ -55,81 +55,81 @@ class Filter(Account):
     @property
     def left(self) -> float:
         """What is left of the limit."""
-        return max(self.limit - math.fsum(item.loss for item in self.agreed), 0.0)
+        return max(self.limit - math.fsum(item.loss for item in self.authorized), 0.0)
 
-    def agree(self, item: BillItem) -> None:
+    def authorize(self, item: Spend) -> None:
         """Allow the measurements of `item`, if they stay within the limit."""
         self._check_limit(item)
-        super().agree(item)
+        super().authorize(item)
 
-    def _check_limit(self, more: BillItem) -> None:
-        losses = [item.loss for item in self.agreed]
+    def _check_limit(self, more: Spend) -> None:
+        losses = [item.loss for item in self.authorized]
         if math.fsum([*losses, more.loss]) > self.limit * (1 + _ROUNDING):
             raise BudgetError(
                 f"{more.name}: costs {more.loss:.3g} of a budget of which {self.left:.3g} is left."
             )
 
-    def allow(
+    def authorize_more(
         self, name: str, *, sigma: float, times: int = 1, mechanism: str = GAUSSIAN
-    ) -> BillItem:
+    ) -> Spend:
         """Agree on so many more measurements of a name.
 
         Raises:
             BudgetError: If they cost more than is left, or the name has another noise already.
         """
-        more = BillItem(name, sigma, times, mechanism=mechanism)
-        known = self._agreed.get(name)
+        more = Spend(name, sigma, times, mechanism=mechanism)
+        known = self._authorized.get(name)
         if known is None:
-            self.agree(more)
+            self.authorize(more)
             return more
         self._check_limit(more)
         if (known.sigma, known.mechanism) != (sigma, mechanism):
             raise BudgetError(f"{name}: has sigma {known.sigma:.6g} already; use another name.")
-        self._agreed[name] = dataclasses.replace(known, times=known.times + times)
-        return self._agreed[name]
+        self._authorized[name] = dataclasses.replace(known, times=known.times + times)
+        return self._authorized[name]
 
 
-def epsilon_of_loss(loss: float, delta: float) -> float:
+def compute_epsilon_from_loss(loss: float, delta: float) -> float:
     """Return the epsilon at `delta` of all that stays within a loss, rounded up.
 
     Every order of the Renyi divergence gives a bound, and the best of them is taken.
 
     Example:
-        >>> round(epsilon_of_loss(0.07, 1e-5), 3)
+        >>> round(compute_epsilon_from_loss(0.07, 1e-5), 3)
         1.077
     """
     from scipy.optimize import minimize_scalar
 
-    check_promise(1.0, delta)
+    check_guarantee(1.0, delta)
 
     def bound(log_order: float) -> float:
         order = 1 + math.exp(log_order)
-        return _bound(loss / 2, delta, order)
+        return _compute_renyi_epsilon(loss / 2, delta, order)
 
     found = minimize_scalar(bound, bounds=(-10.0, 25.0), method="bounded")
     return max(float(bound(found.x)), 0.0) * (1 + 1e-12)
 
 
-def loss_within(epsilon: float, delta: float) -> float:
+def find_largest_loss(epsilon: float, delta: float) -> float:
     """Return the largest loss that keeps a promise, rounded down.
 
     Example:
-        >>> loss = loss_within(1.0, 1e-5)
-        >>> 0.999 < epsilon_of_loss(loss, 1e-5) <= 1.0
+        >>> loss = find_largest_loss(1.0, 1e-5)
+        >>> 0.999 < compute_epsilon_from_loss(loss, 1e-5) <= 1.0
         True
     """
-    check_promise(epsilon, delta)
+    check_guarantee(epsilon, delta)
     low, high = 0.0, 2 * epsilon
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        kept = epsilon_of_loss(middle * (1 + 2 * _ROUNDING), delta) <= epsilon
+        kept = compute_epsilon_from_loss(middle * (1 + 2 * _ROUNDING), delta) <= epsilon
         low, high = (middle, high) if kept else (low, middle)
         if high - low < 1e-12 * high:
             break
     return low
 
 
-def _bound(rho: float, delta: float, order: float) -> float:
+def _compute_renyi_epsilon(rho: float, delta: float, order: float) -> float:
     """Return the epsilon that the Renyi divergence of one order gives.
 
     Proposition 12 of Canonne, Kamath and Steinke (2020), solved for epsilon.

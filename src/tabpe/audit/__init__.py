@@ -9,22 +9,28 @@
 - `game`: many small runs, from outside
 - `canaries`: many rows of one run, from outside
 - `storage`: neighbouring tables in many storage forms
-- `broken`: systems that break the promise
+- `find_broken`: systems that break the promise
 - `report`: what was found
 
 An audit can refute a promise, never prove it. The proof is in `docs/privacy.md`.
 """
 
-from tabpe.audit.report import AuditReport, Claim, Distance, Repetition, Shown
-from tabpe.audit.run import Effort, audit, audit_broken
+from tabpe.audit.report import (
+    AuditReport,
+    EpsilonLowerBound,
+    NeighborDistance,
+    NoiseRepetition,
+    PrivacyClaim,
+)
+from tabpe.audit.run import AuditEffort, audit, audit_broken
 
 __all__ = [
+    "AuditEffort",
     "AuditReport",
-    "Claim",
-    "Distance",
-    "Effort",
-    "Repetition",
-    "Shown",
+    "EpsilonLowerBound",
+    "NeighborDistance",
+    "NoiseRepetition",
+    "PrivacyClaim",
     "audit",
     "audit_broken",
 ]

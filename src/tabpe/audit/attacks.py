@@ -5,8 +5,8 @@ Canaries: rows that are in the table by the toss of a coin, and an attack that g
 One run answers for all canaries at once, so this is the cheapest look at a whole release.
 
 - `Places`: canaries are scattered over a box; those near to synthetic rows are guessed to be in.
-- `Edges`: each canary is the only row at one end of one column, so that it shows in bounds that
-  were read off the data: a canary that the released schema reaches is guessed to be in.
+- `BoundaryCanaries`: each canary is the only row at one end of one column, so that it shows in
+  bounds that were read off the data: a canary that the released schema reaches is guessed to be in.
 
 A promise with delta may give away everything with a chance of delta, which one run can not tell
 from a broken promise. So these runs promise a delta far below the chance of a false alarm.
@@ -57,27 +57,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe import measurement
-from tabpe.accounting import ROWS, Account, BillItem, Neighbours, calibrate
+from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, calibrate_sigma
 from tabpe.accounting.pld import SMALLEST_DELTA
 from tabpe.audit.bounds import (
     ALARM,
     SCORES_ALARM,
-    Errors,
+    AttackErrors,
     Scores,
-    by_errors,
-    by_gaussian_errors,
-    by_guesses,
-    chance_of_guesses,
-    guesses_needed,
+    compute_bound_by_errors,
+    compute_bound_by_gaussian_errors,
+    compute_bound_by_guesses,
+    compute_guess_probability,
+    count_guesses_needed,
 )
-from tabpe.audit.report import Claim, Finding, Repetition, Shown
-from tabpe.audit.systems import System
-from tabpe.backends import LocalEngine, Tables, Users
+from tabpe.audit.report import EpsilonLowerBound, Finding, NoiseRepetition, PrivacyClaim
+from tabpe.audit.systems import AuditedSystem
+from tabpe.backends import BoundedUsers, LocalEngine, MarginalCounter
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.evolution import Evolution, Posterior, Strategy
 from tabpe.evolution.config import COLUMNS
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 from tabpe.measurement.histograms import VOTES
 from tabpe.schema import Float, Integer, Schema
 
@@ -86,7 +86,7 @@ Coins = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Places:
+class ScatteredCanaries:
     """Canaries scattered over a box.
 
     Args:
@@ -97,23 +97,26 @@ class Places:
     canaries: int = 1000
     columns: int = 4
 
-    def audit(self, system: System, claim: Claim) -> list[Shown]:
+    def audit(self, system: AuditedSystem, claim: PrivacyClaim) -> list[EpsilonLowerBound]:
         """Return what one release shows about who is in it."""
         places = np.random.default_rng().random((self.canaries, self.columns))
-        coins = _coins(self.canaries)
-        promised = Claim(claim.epsilon, DELTA)
+        coins = _toss_coins(self.canaries)
+        promised = PrivacyClaim(claim.epsilon, DELTA)
         # More candidates than rows, and many small steps: without noise all but a few rows in a
         # thousand are told apart.
         config, size = Evolution(rounds=30, mutation_final=0.005), 3 * self.canaries // 5
-        model = system.release(self._table(places[coins]), self._schema, promised, config, size)
+        model = system.release(
+            self._build_table(places[coins]), self._schema, promised, config, size
+        )
         made = np.column_stack(model.sample().columns)
         distances = np.linalg.norm(places[:, None] - made, axis=2).min(axis=1)
         order, sure = np.argsort(distances), self.canaries // 3
         right = int(coins[order[:sure]].sum() + (~coins[order[-sure:]]).sum())
         visible, shown = (
-            by_guesses(number, 2 * sure, self.canaries, DELTA) for number in (2 * sure, right)
+            compute_bound_by_guesses(number, 2 * sure, self.canaries, DELTA)
+            for number in (2 * sure, right)
         )
-        return [Shown("canaries: places", promised, shown, visible, 2 * sure)]
+        return [EpsilonLowerBound("canaries: places", promised, shown, visible, 2 * sure)]
 
     @property
     def _names(self) -> list[str]:
@@ -123,12 +126,12 @@ class Places:
     def _schema(self) -> Schema:
         return Schema(tuple(Float(name, 0.0, 1.0) for name in self._names))
 
-    def _table(self, rows: NDArray[np.float64]) -> pa.Table:
+    def _build_table(self, rows: NDArray[np.float64]) -> pa.Table:
         return pa.table(dict(zip(self._names, rows.T, strict=True)))
 
 
 @dataclass(frozen=True)
-class Edges:
+class BoundaryCanaries:
     """Canaries that are each the only row at an end of a column.
 
     How many guesses it takes to refute a promise grows with e^epsilon, and so does the number of
@@ -143,36 +146,36 @@ class Edges:
     columns: int = 500
     guesses: int = 500_000
 
-    def audit(self, system: System, claim: Claim) -> list[Shown]:
+    def audit(self, system: AuditedSystem, claim: PrivacyClaim) -> list[EpsilonLowerBound]:
         """Return what released schemas show about who is in the table."""
-        promised = Claim(claim.epsilon, DELTA)
-        needed = min(self.guesses, guesses_needed(claim.epsilon))
+        promised = PrivacyClaim(claim.epsilon, DELTA)
+        needed = min(self.guesses, count_guesses_needed(claim.epsilon))
         columns = min(self.columns, -(-needed // 2))
         runs = -(-needed // (2 * columns))
         right = done = 0
         while done < runs:
-            right += _right_about_edges(system, promised, columns)
+            right += _count_right_guesses(system, promised, columns)
             done += 1
             if not _may_refute(right, 2 * columns * done, 2 * columns * runs, promised):
                 break
         made, planned = 2 * columns * done, 2 * columns * runs
-        visible = by_guesses(planned, planned, planned, DELTA)
-        shown = by_guesses(right, made, made, DELTA)
-        return [Shown("canaries: bounds", promised, shown, visible, made)]
+        visible = compute_bound_by_guesses(planned, planned, planned, DELTA)
+        shown = compute_bound_by_guesses(right, made, made, DELTA)
+        return [EpsilonLowerBound("canaries: bounds", promised, shown, visible, made)]
 
 
-def _right_about_edges(system: System, claim: Claim, columns: int) -> int:
+def _count_right_guesses(system: AuditedSystem, claim: PrivacyClaim, columns: int) -> int:
     """Return how many guesses are right, of two a column."""
-    coins = _coins(2 * columns)
+    coins = _toss_coins(2 * columns)
     names = [f"x{column}" for column in range(columns)]
     declared = Schema(tuple(Integer(name, 0, 2) for name in names))
-    model = system.release(_edge_table(coins, names), declared, claim, Evolution(rounds=1), 1)
+    model = system.release(_build_edge_table(coins, names), declared, claim, Evolution(rounds=1), 1)
     released = [column for column in model.schema_.columns if isinstance(column, Integer)]
     reached = np.array([(column.min <= 0, column.max >= 2) for column in released])  # noqa: PLR2004
     return int((reached.ravel() == coins).sum())
 
 
-def _edge_table(coins: Coins, names: list[str]) -> pa.Table:
+def _build_edge_table(coins: Coins, names: list[str]) -> pa.Table:
     """Return ones, but for a 0 or a 2 in a place of its own in each row that is a canary."""
     present = np.flatnonzero(coins)
     cells = np.ones((len(names), len(present) + 1), dtype=np.int8)
@@ -180,25 +183,30 @@ def _edge_table(coins: Coins, names: list[str]) -> pa.Table:
     return pa.table(dict(zip(names, cells, strict=True)))
 
 
-def _may_refute(right: int, made: int, of: int, claim: Claim) -> bool:
+def _may_refute(right: int, made: int, of: int, claim: PrivacyClaim) -> bool:
     """Whether the promise is refuted if all guesses that are still to come are right."""
     most = right + of - made
-    return chance_of_guesses(most, of, of, claim.epsilon, claim.delta) <= ALARM
+    return compute_guess_probability(most, of, of, claim.epsilon, claim.delta) <= ALARM
 
 
-def _coins(size: int) -> Coins:
+def _toss_coins(size: int) -> Coins:
     """Return fair coins, from the randomness of the operating system."""
     return np.random.default_rng().random(size) < 0.5  # noqa: PLR2004
 
 
-Bound = Callable[[Errors, float, float], float]
-BOUNDS: dict[str, Bound] = {"Clopper-Pearson": by_errors, "Gaussian DP": by_gaussian_errors}
+Bound = Callable[[AttackErrors, float, float], float]
+BOUNDS: dict[str, Bound] = {
+    "Clopper-Pearson": compute_bound_by_errors,
+    "Gaussian DP": compute_bound_by_gaussian_errors,
+}
 _THRESHOLDS = 64
 # One score in so many goes into the choice of a threshold, and is not used again.
 _CHOOSING = 4
 
 
-def shown(label: str, ins: Scores, outs: Scores, claim: Claim) -> list[Shown]:
+def compute_epsilon_bounds(
+    label: str, ins: Scores, outs: Scores, claim: PrivacyClaim
+) -> list[EpsilonLowerBound]:
     """Return what scores show about epsilon, by each bound.
 
     Args:
@@ -210,22 +218,22 @@ def shown(label: str, ins: Scores, outs: Scores, claim: Claim) -> list[Shown]:
     Example:
         >>> rng = np.random.default_rng(0)
         >>> outs, ins = rng.normal(size=4000), 3 + rng.normal(size=4000)
-        >>> [round(finding.epsilon, 1) for finding in shown("a line", ins, outs, Claim(1, 1e-5))]
+        >>> [round(finding.epsilon, 1) for finding in compute_epsilon_bounds("a line", ins, outs, PrivacyClaim(1, 1e-5))]
         [3.8, 13.8]
     """
     return [
-        Shown(
+        EpsilonLowerBound(
             f"{label}: {name}",
             claim,
-            epsilon=_best(ins, outs, bound, claim.delta),
-            visible=_reach(len(ins), len(outs), bound, claim.delta),
+            epsilon=_compute_best_bound(ins, outs, bound, claim.delta),
+            visible=_compute_largest_bound(len(ins), len(outs), bound, claim.delta),
             samples=len(ins) + len(outs),
         )
         for name, bound in BOUNDS.items()
     ]
 
 
-def likeness(noises: NDArray[Any]) -> float:
+def compute_correlation_p_value(noises: NDArray[Any]) -> float:
     """Return the chance of so much correlation, or more, between any two of several noises.
 
     Args:
@@ -233,10 +241,10 @@ def likeness(noises: NDArray[Any]) -> float:
 
     Example:
         >>> noises = np.random.default_rng(0).normal(size=(3, 1000))
-        >>> likeness(noises) > 0.01
+        >>> compute_correlation_p_value(noises) > 0.01
         True
         >>> noises[2] += noises[0]
-        >>> likeness(noises) < 1e-50
+        >>> compute_correlation_p_value(noises) < 1e-50
         True
     """
     from scipy.special import stdtr
@@ -254,61 +262,65 @@ def likeness(noises: NDArray[Any]) -> float:
     return min(1.0, len(pairs[0]) * chance)
 
 
-def _best(ins: Scores, outs: Scores, bound: Bound, delta: float) -> float:
+def _compute_best_bound(ins: Scores, outs: Scores, bound: Bound, delta: float) -> float:
     """Return the bound at a threshold that was chosen on other scores than it is tried on."""
     first, second = (len(scores) // _CHOOSING for scores in (ins, outs))
     seen = np.concatenate([ins[:first], outs[:second]])
     tried = np.unique(np.quantile(seen, np.linspace(0, 1, _THRESHOLDS)))
-    few = [Errors.at(threshold, ins[:first], outs[:second]) for threshold in tried]
+    few = [
+        AttackErrors.from_threshold(threshold, ins[:first], outs[:second]) for threshold in tried
+    ]
     # What to expect of the others, which are so many times as many.
-    expected = [bound(errors.times(_CHOOSING - 1), delta, SCORES_ALARM) for errors in few]
+    expected = [bound(errors.scale_counts(_CHOOSING - 1), delta, SCORES_ALARM) for errors in few]
     chosen = tried[int(np.argmax(expected))]
-    return bound(Errors.at(chosen, ins[first:], outs[second:]), delta, SCORES_ALARM)
+    return bound(
+        AttackErrors.from_threshold(chosen, ins[first:], outs[second:]), delta, SCORES_ALARM
+    )
 
 
-def _reach(ins: int, outs: int, bound: Bound, delta: float) -> float:
+def _compute_largest_bound(ins: int, outs: int, bound: Bound, delta: float) -> float:
     """Return what scores that never err would show."""
     kept_ins, kept_outs = (size - size // _CHOOSING for size in (ins, outs))
-    return bound(Errors(0, kept_outs, 0, kept_ins), delta, SCORES_ALARM)
+    return bound(AttackErrors(0, kept_outs, 0, kept_ins), delta, SCORES_ALARM)
 
 
 # Candidates of a class: few, so that votes are quick in numpy too, and a power of two, so that
 # float32 holds their places.
-LINE = 2**9
+LINE_LENGTH = 2**9
 
 Votes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Channel:
+class VoteChannel:
     """Lines of candidates, and how often they are voted on.
 
     Args:
         cells: How many candidates: a power of two.
         rounds: How many histograms the promise is over.
         rows_a_user: How many rows a user has, a power of two; None for a promise to rows.
-        each: For how many candidates a row votes, a power of two.
+        votes_per_row: For how many candidates a row votes, a power of two.
         repeats: How often each histogram is asked for.
     """
 
     cells: int = 2**18
     rounds: int = Evolution().rounds
     rows_a_user: int | None = None
-    each: int = 1
+    votes_per_row: int = 1
     repeats: int = 1
 
     @property
     def samples(self) -> int:
         """How many rows or users are there or not."""
-        return self.cells // ((self.rows_a_user or 1) * self.each)
+        return self.cells // ((self.rows_a_user or 1) * self.votes_per_row)
 
     @property
     def histograms(self) -> int:
         """How many histograms the promise is over, in each of which a row counts once."""
-        return self.rounds * self.each * self.repeats
+        return self.rounds * self.votes_per_row * self.repeats
 
-    def audit(self, system: System, claim: Claim, label: str) -> list[Finding]:
+    def audit(self, system: AuditedSystem, claim: PrivacyClaim, label: str) -> list[Finding]:
         """Return what the votes of a system show.
 
         Args:
@@ -316,92 +328,104 @@ class Channel:
             claim: What it promises over all rounds.
             label: How findings call the channel.
         """
-        occupied = half_of(self.samples)
-        paid = self.rounds * system.paid(self.each * self.repeats)
-        sigma = calibrate(claim.epsilon, claim.delta, paid, self._neighbours)
-        noisy = self._votes(system, sigma, occupied, self.rounds)
-        again = self._votes(system, sigma, occupied, 1)
+        occupied = choose_half(self.samples)
+        paid = self.rounds * system.charged(self.votes_per_row * self.repeats)
+        sigma = calibrate_sigma(claim.epsilon, claim.delta, paid, self._neighbours)
+        noisy = self._measure_votes(system, sigma, occupied, self.rounds)
+        again = self._measure_votes(system, sigma, occupied, 1)
         return [
-            *shown_by_sums(label, noisy, occupied, claim),
-            *repetitions(label, f"{label}: noise over rounds", noisy, again, occupied),
+            *compute_bounds_by_sums(label, noisy, occupied, claim),
+            *find_repetitions(label, f"{label}: noise over rounds", noisy, again, occupied),
         ]
 
     @property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(max_rows=self.rows_a_user)
+    def _neighbours(self) -> NeighboringRelation:
+        return NeighboringRelation(max_rows=self.rows_a_user)
 
-    def _votes(self, system: System, sigma: float, occupied: NDArray[Any], calls: int) -> Votes:
+    def _measure_votes(
+        self, system: AuditedSystem, sigma: float, occupied: NDArray[Any], calls: int
+    ) -> Votes:
         """Return the noisy votes of the first rounds of a run for each sample, one row a round."""
         copies = self.rows_a_user or 1
         taken = np.tile(occupied, copies)
         population = [self._line] * (self.cells // len(self._line))
         account, noise = Account(), system.noise()
-        account.agree(BillItem(VOTES, sigma=sigma, times=self.histograms))
+        account.authorize(Spend(VOTES, sigma=sigma, times=self.histograms))
         engine = system.engine(
             LocalEngine(
-                classes=len(population), category_weight=1.0, users=self._users(system, taken)
+                classes=len(population),
+                category_weight=1.0,
+                users=self._assign_users(system, taken),
             )
         )
-        engine.prepare([_rows_on(population, taken, self.each)])
-        each, repeats = self.each, self.repeats
+        engine.prepare([_place_rows(population, taken, self.votes_per_row)])
+        each, repeats = self.votes_per_row, self.repeats
         measured = (
-            measurement.votes(engine, population, account, noise, each=each, repeats=repeats)
+            measurement.measure_votes(
+                engine, population, account, noise, votes_per_row=each, repeats=repeats
+            )
             for _ in range(calls)
         )
         votes = np.stack([np.concatenate(one.values) for one in measured])
-        added: Votes = votes.reshape(calls, copies, self.samples, self.each).sum(axis=(1, 3))
+        added: Votes = votes.reshape(calls, copies, self.samples, self.votes_per_row).sum(
+            axis=(1, 3)
+        )
         return added
 
     @property
     def _line(self) -> Records:
         """The candidates of a class: as many side by side as a row has votes, then a wider gap."""
-        length = min(self.cells, LINE)
+        length = min(self.cells, LINE_LENGTH)
         ends = np.arange(length)
-        places = ends + self.each * (ends // self.each)
+        places = ends + self.votes_per_row * (ends // self.votes_per_row)
         line = places[:, None] / (2 * length)
         return Records(line, np.empty((length, 0), dtype=np.uint8))
 
-    def _users(self, system: System, taken: NDArray[Any]) -> Users | None:
+    def _assign_users(self, system: AuditedSystem, taken: NDArray[Any]) -> BoundedUsers | None:
         """Return whose the rows are: one on the same place of each part of all candidates."""
         if self.rows_a_user is None:
             return None
         owners = np.tile(np.arange(self.samples), self.rows_a_user)[taken]
         scale = self._neighbours.scale
-        return system.users(Users(taken, owners, len(np.unique(owners)), scale))
+        return system.users(BoundedUsers(taken, owners, len(np.unique(owners)), scale))
 
 
-def half_of(samples: int) -> NDArray[np.bool_]:
+def choose_half(samples: int) -> NDArray[np.bool_]:
     """Return a half of all samples, by the randomness of the operating system."""
     return np.random.default_rng().permutation(samples) < samples // 2
 
 
-def shown_by_sums(label: str, noisy: Votes, occupied: NDArray[Any], claim: Claim) -> list[Finding]:
+def compute_bounds_by_sums(
+    label: str, noisy: Votes, occupied: NDArray[Any], claim: PrivacyClaim
+) -> list[Finding]:
     """Return what sums over all histograms show: one row of `noisy` each, a sample a column."""
     scores = noisy.sum(axis=0)
-    return [*shown(label, scores[occupied], scores[~occupied], claim)]
+    return [*compute_epsilon_bounds(label, scores[occupied], scores[~occupied], claim)]
 
 
-def repetitions(
+def find_repetitions(
     label: str, within: str, noisy: Votes, again: Votes, occupied: NDArray[Any]
 ) -> list[Finding]:
     """Return whether noise repeats between histograms, which is called `within`, or runs."""
-    noise, other_noise = _centred(noisy, occupied), _centred(again, occupied)
-    over_runs = likeness(np.stack([noise[0], other_noise[0]]))
+    noise, other_noise = _center_votes(noisy, occupied), _center_votes(again, occupied)
+    over_runs = compute_correlation_p_value(np.stack([noise[0], other_noise[0]]))
     return [
-        Repetition(within, likeness(noise), len(occupied)),
-        Repetition(f"{label}: noise over runs", over_runs, len(occupied)),
+        NoiseRepetition(within, compute_correlation_p_value(noise), len(occupied)),
+        NoiseRepetition(f"{label}: noise over runs", over_runs, len(occupied)),
     ]
 
 
-def _rows_on(population: list[Records], occupied: NDArray[Any], each: int) -> tuple[Records, Votes]:
+def _place_rows(
+    population: list[Records], occupied: NDArray[Any], votes_per_row: int
+) -> tuple[Records, Votes]:
     """Return one private row on the first candidate of each occupied place, and its class."""
-    labels = np.repeat(np.arange(len(population)), len(population[0]))[::each]
-    firsts = np.arange(len(occupied)) * each
+    labels = np.repeat(np.arange(len(population)), len(population[0]))[::votes_per_row]
+    firsts = np.arange(len(occupied)) * votes_per_row
     present = Records.concat(population).take(firsts[occupied])
     return Records(present.numbers.astype(np.float32), present.codes), labels[occupied]
 
 
-def _centred(noisy: Votes, occupied: NDArray[Any]) -> Floats:
+def _center_votes(noisy: Votes, occupied: NDArray[Any]) -> Floats:
     """Return votes less the mean of the occupied or of the empty cells of the same round."""
     centred = noisy.astype(np.float64)
     for cells in (occupied, ~occupied):
@@ -410,7 +434,7 @@ def _centred(noisy: Votes, occupied: NDArray[Any]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Columns:
+class MarginalChannel:
     """Tables, and how many cells each has.
 
     Args:
@@ -426,7 +450,7 @@ class Columns:
         """How many rows are there or not."""
         return self.cells
 
-    def audit(self, system: System, claim: Claim, label: str) -> list[Finding]:
+    def audit(self, system: AuditedSystem, claim: PrivacyClaim, label: str) -> list[Finding]:
         """Return what the tables of a system show.
 
         Args:
@@ -434,25 +458,25 @@ class Columns:
             claim: What it promises over all tables.
             label: How findings call them.
         """
-        occupied = half_of(self.cells)
-        sigma = calibrate(claim.epsilon, claim.delta, system.paid(self.tables))
-        noisy, again = (self._counts(system, sigma, occupied) for _ in range(2))
+        occupied = choose_half(self.cells)
+        sigma = calibrate_sigma(claim.epsilon, claim.delta, system.charged(self.tables))
+        noisy, again = (self._measure_counts(system, sigma, occupied) for _ in range(2))
         return [
-            *shown_by_sums(label, noisy, occupied, claim),
-            *repetitions(label, f"{label}: noise over tables", noisy, again, occupied),
+            *compute_bounds_by_sums(label, noisy, occupied, claim),
+            *find_repetitions(label, f"{label}: noise over tables", noisy, again, occupied),
         ]
 
-    def _counts(self, system: System, sigma: float, occupied: NDArray[Any]) -> Votes:
+    def _measure_counts(self, system: AuditedSystem, sigma: float, occupied: NDArray[Any]) -> Votes:
         """Return the noisy counts of a run, one row a table."""
         codes = np.flatnonzero(occupied)[:, None].astype(np.uint32)
         rows = Records(np.empty((len(codes), 0), dtype=np.float32), codes)
         batch = rows, np.zeros(len(codes), dtype=np.int64)
         account = Account()
-        account.agree(BillItem(COLUMNS, sigma=sigma, times=self.tables))
-        terms = Terms(account, system.noise(), ROWS)
+        account.authorize(Spend(COLUMNS, sigma=sigma, times=self.tables))
+        terms = MeasurementTerms(account, system.noise(), ROW_LEVEL)
         asked = [Marginal((ListAxis("cell", 0, tuple(range(self.cells))),))] * self.tables
-        measured = measurement.measured_marginals(
-            system.tables(Tables([batch])), asked, terms, name=COLUMNS
+        measured = measurement.measure_marginal_counts(
+            system.tables(MarginalCounter([batch])), asked, terms, name=COLUMNS
         )
         return np.stack(measured.values)
 
@@ -466,7 +490,7 @@ FITTED = Posterior(rounds=4, candidates=4, pool=16, sweeps=1, last_sweeps=1)
 
 
 @dataclass(frozen=True)
-class Game:
+class MembershipGame:
     """Runs of the whole pipeline, on two neighbouring tables.
 
     Args:
@@ -479,17 +503,23 @@ class Game:
     config: Strategy = EVOLVED
     label: str = "many runs"
 
-    def audit(self, system: System, claim: Claim) -> list[Finding]:
+    def audit(self, system: AuditedSystem, claim: PrivacyClaim) -> list[Finding]:
         """Return what the releases of a system show."""
-        outs, ins = (self._totals(system, claim, pa.table({"x": x})) for x in (WITHOUT, WITH))
-        over_runs = likeness(np.reshape(outs, (2, -1)))
+        outs, ins = (
+            self._collect_totals(system, claim, pa.table({"x": x})) for x in (WITHOUT, WITH)
+        )
+        over_runs = compute_correlation_p_value(np.reshape(outs, (2, -1)))
         return [
-            *shown(self.label, ins.sum(axis=1), outs.sum(axis=1), claim),
-            Repetition(f"{self.label}: noise over rounds", likeness(outs.T), self.runs),
-            Repetition(f"{self.label}: noise over runs", over_runs, self.runs),
+            *compute_epsilon_bounds(self.label, ins.sum(axis=1), outs.sum(axis=1), claim),
+            NoiseRepetition(
+                f"{self.label}: noise over rounds", compute_correlation_p_value(outs.T), self.runs
+            ),
+            NoiseRepetition(f"{self.label}: noise over runs", over_runs, self.runs),
         ]
 
-    def _totals(self, system: System, claim: Claim, table: pa.Table) -> NDArray[np.float64]:
+    def _collect_totals(
+        self, system: AuditedSystem, claim: PrivacyClaim, table: pa.Table
+    ) -> NDArray[np.float64]:
         """Return the noisy number of votes in each round of each run."""
         runs = (system.release(table, SCHEMA, claim, self.config, 1) for _ in range(self.runs))
         return np.array(

@@ -3,10 +3,10 @@
 Every bound here holds with confidence `1 - alarm`: a mechanism that keeps (epsilon, delta) shows
 a bound above epsilon with a chance of at most `alarm`, whatever the attack.
 
-- `by_errors`: from error rates alone, for any mechanism.
-- `by_gaussian_errors`: the same rates, read as those of a Gaussian mechanism. It sees much more,
-  and is a bound for mechanisms that are Gaussian, as the votes of tabpe promise to be.
-- `by_guesses`: from the guesses about many rows of one run.
+- `compute_bound_by_errors`: from error rates alone, for any mechanism.
+- `compute_bound_by_gaussian_errors`: the same rates, read as those of a Gaussian mechanism. It sees
+  much more, and is a bound for mechanisms that are Gaussian, as the votes of tabpe promise to be.
+- `compute_bound_by_guesses`: from the guesses about many rows of one run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting.pld import gaussian_delta
+from tabpe.accounting.pld import compute_gaussian_delta
 
 # The chance of a false alarm of a finding: of canaries, and of the many findings from scores. Those
 # of a whole audit add up to less than one in a million.
@@ -31,7 +31,7 @@ Scores = NDArray[np.floating[Any]] | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Errors:
+class AttackErrors:
     """How often an attack erred that says whether a row is in the table.
 
     Args:
@@ -41,7 +41,7 @@ class Errors:
         ins: Of how many.
 
     Example:
-        >>> [round(limit, 4) for limit in Errors(0, 1000, 900, 1000).limits(alarm=0.01)]
+        >>> [round(limit, 4) for limit in AttackErrors(0, 1000, 900, 1000).compute_limits(alarm=0.01)]
         [0.0053, 0.923]
     """
 
@@ -51,16 +51,16 @@ class Errors:
     ins: int
 
     @classmethod
-    def at(cls, threshold: float, ins: Scores, outs: Scores) -> Errors:
-        """Return the errors of saying so from `threshold` on."""
+    def from_threshold(cls, threshold: float, ins: Scores, outs: Scores) -> AttackErrors:
+        """Return the errors of saying so from `compute_noise_threshold` on."""
         alarms, misses = int((outs >= threshold).sum()), int((ins < threshold).sum())
         return cls(alarms, len(outs), misses, len(ins))
 
-    def times(self, factor: int) -> Errors:
+    def scale_counts(self, factor: int) -> AttackErrors:
         """Return the errors of an attack that is tried so many times as often."""
-        return Errors(*(factor * count for count in dataclasses.astuple(self)))
+        return AttackErrors(*(factor * count for count in dataclasses.astuple(self)))
 
-    def limits(self, alarm: float) -> tuple[float, float]:
+    def compute_limits(self, alarm: float) -> tuple[float, float]:
         """Return upper limits of both error rates (Clopper and Pearson 1934).
 
         Each is exceeded with a chance of at most `alarm / 2`.
@@ -73,24 +73,28 @@ class Errors:
         return limit(self.false_alarms, self.outs), limit(self.misses, self.ins)
 
 
-def by_errors(errors: Errors, delta: float, alarm: float = SCORES_ALARM) -> float:
+def compute_bound_by_errors(
+    errors: AttackErrors, delta: float, alarm: float = SCORES_ALARM
+) -> float:
     """Return a lower bound on epsilon at `delta`, for any mechanism.
 
     A row is found with a chance of at most e^epsilon times that of a false alarm, plus delta, and
     left out with at most e^epsilon times that of a miss, plus delta.
 
     Example:
-        >>> round(by_errors(Errors(0, 1000, 500, 1000), 1e-5, alarm=0.01), 2)
+        >>> round(compute_bound_by_errors(AttackErrors(0, 1000, 500, 1000), 1e-5, alarm=0.01), 2)
         4.46
-        >>> by_errors(Errors(500, 1000, 500, 1000), 1e-5)
+        >>> compute_bound_by_errors(AttackErrors(500, 1000, 500, 1000), 1e-5)
         0.0
     """
-    false_alarm, miss = errors.limits(alarm)
+    false_alarm, miss = errors.compute_limits(alarm)
     pairs = ((1 - miss - delta, false_alarm), (1 - false_alarm - delta, miss))
     return max([0.0, *(math.log(found / wrong) for found, wrong in pairs if found > 0)])
 
 
-def by_gaussian_errors(errors: Errors, delta: float, alarm: float = SCORES_ALARM) -> float:
+def compute_bound_by_gaussian_errors(
+    errors: AttackErrors, delta: float, alarm: float = SCORES_ALARM
+) -> float:
     """Return a lower bound on epsilon at `delta`, for a mechanism with Gaussian noise.
 
     Of a Gaussian mechanism of parameter mu no attack has error rates a and b with
@@ -100,32 +104,32 @@ def by_gaussian_errors(errors: Errors, delta: float, alarm: float = SCORES_ALARM
     that each rate has a limit of its own, as if both were off by so much at once (a test says so).
 
     Example:
-        >>> round(by_gaussian_errors(Errors(300, 1000, 300, 1000), 1e-5, alarm=0.01), 2)
+        >>> round(compute_bound_by_gaussian_errors(AttackErrors(300, 1000, 300, 1000), 1e-5, alarm=0.01), 2)
         3.54
     """
     from scipy.special import ndtri
 
-    false_alarm, miss = errors.limits(alarm)
-    return gaussian_epsilon(float(ndtri(1 - false_alarm) - ndtri(miss)), delta)
+    false_alarm, miss = errors.compute_limits(alarm)
+    return compute_gaussian_epsilon(float(ndtri(1 - false_alarm) - ndtri(miss)), delta)
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
+def compute_gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the epsilon at `delta` of a Gaussian mechanism of parameter `mu`.
 
     Example:
         >>> from tabpe.accounting.pld import gaussian_mu
-        >>> round(gaussian_epsilon(gaussian_mu(2.0, 1e-5), 1e-5), 6)
+        >>> round(compute_gaussian_epsilon(gaussian_mu(2.0, 1e-5), 1e-5), 6)
         2.0
     """
     from scipy.optimize import brentq
 
-    if mu <= 0 or gaussian_delta(mu, 0.0) <= delta:
+    if mu <= 0 or compute_gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     beyond = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta)) + 1
-    return float(brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, beyond))
+    return float(brentq(lambda epsilon: compute_gaussian_delta(mu, epsilon) - delta, 0.0, beyond))
 
 
-def by_guesses(
+def compute_bound_by_guesses(
     right: int, guesses: int, canaries: int, delta: float, alarm: float = ALARM
 ) -> float:
     """Return a lower bound on epsilon from guesses about many rows (Steinke et al. 2023).
@@ -151,28 +155,28 @@ def by_guesses(
         alarm: One minus the confidence.
 
     Example:
-        >>> round(by_guesses(1000, 1000, 1000, 1e-12), 2), by_guesses(500, 1000, 1000, 1e-12)
+        >>> round(compute_bound_by_guesses(1000, 1000, 1000, 1e-12), 2), compute_bound_by_guesses(500, 1000, 1000, 1e-12)
         (4.08, 0.0)
     """
     low, high = 0.0, LARGEST_EPSILON
-    if chance_of_guesses(right, guesses, canaries, low, delta) > alarm:
+    if compute_guess_probability(right, guesses, canaries, low, delta) > alarm:
         return 0.0
     while high - low > _PRECISION:
         middle = (low + high) / 2
-        if chance_of_guesses(right, guesses, canaries, middle, delta) <= alarm:
+        if compute_guess_probability(right, guesses, canaries, middle, delta) <= alarm:
             low = middle
         else:
             high = middle
     return low
 
 
-def chance_of_guesses(
+def compute_guess_probability(
     right: int, guesses: int, canaries: int, epsilon: float, delta: float
 ) -> float:
     """Return at most which chance so many right guesses have at (epsilon, delta).
 
     Example:
-        >>> chance_of_guesses(60, 60, 60, 1.0, 0.0) < 1e-8 < chance_of_guesses(60, 60, 60, 2.0, 0.0)
+        >>> compute_guess_probability(60, 60, 60, 1.0, 0.0) < 1e-8 < compute_guess_probability(60, 60, 60, 2.0, 0.0)
         True
     """
     from scipy.stats import binom
@@ -186,11 +190,11 @@ def chance_of_guesses(
     return float(binom.sf(right - 1, guesses, accuracy) + 2 * delta * canaries * alpha)
 
 
-def guesses_needed(epsilon: float, alarm: float = ALARM) -> int:
+def count_guesses_needed(epsilon: float, alarm: float = ALARM) -> int:
     """Return how many guesses, all of them right, show more than `epsilon` where delta is tiny.
 
     Example:
-        >>> guesses_needed(1.0), guesses_needed(4.0)
+        >>> count_guesses_needed(1.0), count_guesses_needed(4.0)
         (60, 1019)
     """
     return math.ceil(1.1 * math.log(1 / alarm) / math.log1p(math.exp(-epsilon)))

@@ -21,7 +21,7 @@ What proves this one is in docs/privacy.md."""
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """What is promised.
 
     Args:
@@ -34,7 +34,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Shown:
+class EpsilonLowerBound:
     """How large epsilon must be, by one attack.
 
     Args:
@@ -45,12 +45,12 @@ class Shown:
         samples: How many rows, runs or guesses it rests on.
 
     Example:
-        >>> Shown("votes", Claim(1.0, 1e-5), epsilon=1.2, visible=8.0, samples=1000).holds
+        >>> EpsilonLowerBound("votes", PrivacyClaim(1.0, 1e-5), epsilon=1.2, visible=8.0, samples=1000).holds
         False
     """
 
     test: str
-    claim: Claim
+    claim: PrivacyClaim
     epsilon: float
     visible: float
     samples: int
@@ -79,7 +79,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Repetition:
+class NoiseRepetition:
     """Whether noise repeats.
 
     Args:
@@ -88,7 +88,7 @@ class Repetition:
         samples: How many numbers were compared.
 
     Example:
-        >>> Repetition("noise of two rounds", p_value=0.3, samples=1000).holds
+        >>> NoiseRepetition("noise of two rounds", p_value=0.3, samples=1000).holds
         True
     """
 
@@ -113,7 +113,7 @@ class Repetition:
 
 
 @dataclass(frozen=True)
-class Distance:
+class NeighborDistance:
     """How far one row or user moves what is measured, at most.
 
     Args:
@@ -122,7 +122,7 @@ class Distance:
         samples: How many pairs of tables were compared.
 
     Example:
-        >>> Distance("storage: one row more", moved=1.0, samples=56).holds
+        >>> NeighborDistance("storage: one row more", moved=1.0, samples=56).holds
         True
     """
 
@@ -146,7 +146,7 @@ class Distance:
         return {"kind": "distance of neighbours", **dataclasses.asdict(self), "holds": self.holds}
 
 
-Finding = Shown | Repetition | Distance
+Finding = EpsilonLowerBound | NoiseRepetition | NeighborDistance
 
 
 @dataclass(frozen=True)
@@ -159,14 +159,14 @@ class AuditReport:
         findings: What each test found.
 
     Example:
-        >>> shown = Shown("votes", Claim(1.0, 1e-5), epsilon=0.6, visible=8.0, samples=1000)
+        >>> shown = EpsilonLowerBound("votes", PrivacyClaim(1.0, 1e-5), epsilon=0.6, visible=8.0, samples=1000)
         >>> report = AuditReport("as shipped", shown.claim, (shown,))
         >>> report.holds, report.to_dict()["findings"][0]["epsilon"]
         (True, 0.6)
     """
 
     system: str
-    claim: Claim
+    claim: PrivacyClaim
     findings: tuple[Finding, ...]
 
     @property
@@ -198,11 +198,11 @@ class AuditReport:
         claim = f"epsilon {self.claim.epsilon:g}, delta {self.claim.delta:g}"
         head = [f"The promise of {claim}, {self.system}: {verdict}", ""]
         titles = ("shown", "visible", "claim", "verdict")
-        rows = [_line("test", "samples", titles)]
-        rows += [_line(f.test, f"{f.samples:,}", f.cells) for f in self.findings]
+        rows = [_format_line("test", "samples", titles)]
+        rows += [_format_line(f.test, f"{f.samples:,}", f.cells) for f in self.findings]
         return "\n".join([*head, *rows, "", textwrap.fill(_MEANING.format(alarm=ALARM), WIDTH)])
 
 
-def _line(test: str, samples: str, cells: tuple[str, str, str, str]) -> str:
+def _format_line(test: str, samples: str, cells: tuple[str, str, str, str]) -> str:
     shown, visible, claim, verdict = cells
     return f"{test:<33}{samples:>8}{shown:>8}{visible:>8}{claim:>6}  {verdict}"

@@ -6,17 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tabpe.accounting import OpenDPNoise, TableNoise
-from tabpe.accounting.pld import check_promise
-from tabpe.audit.attacks import FITTED, Channel, Columns, Edges, Game, Places
-from tabpe.audit.report import AuditReport, Claim, Finding
-from tabpe.audit.storage_forms import Storage
+from tabpe.accounting.pld import check_guarantee
+from tabpe.audit.attacks import (
+    FITTED,
+    BoundaryCanaries,
+    MarginalChannel,
+    MembershipGame,
+    ScatteredCanaries,
+    VoteChannel,
+)
+from tabpe.audit.report import AuditReport, Finding, PrivacyClaim
+from tabpe.audit.storage_forms import StorageAudit
 from tabpe.audit.systems import (
     BROKEN,
-    BROKEN_AT_THE_TILL,
+    BROKEN_CHARGES,
     BROKEN_FOR_USERS,
     BROKEN_IN_STORAGE,
     SHIPPED,
-    System,
+    AuditedSystem,
 )
 from tabpe.errors import ParameterError
 
@@ -27,7 +34,7 @@ OnTest = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Effort:
+class AuditEffort:
     """How many samples each test takes. The defaults take about half a minute in all.
 
     Args:
@@ -43,23 +50,27 @@ class Effort:
         storage: Neighbouring tables in many storage forms.
     """
 
-    channel: Channel = field(default_factory=Channel)
-    exact_channel: Channel = field(default_factory=lambda: Channel(cells=2**15, rounds=8))
-    user_channel: Channel = field(default_factory=lambda: Channel(2**15, 8, rows_a_user=16))
-    game: Game = field(default_factory=Game)
-    places: Places = field(default_factory=Places)
-    edges: Edges = field(default_factory=Edges)
-    soft_channel: Channel = field(default_factory=lambda: Channel(2**20, 4, each=4, repeats=2))
-    columns: Columns = field(default_factory=Columns)
-    fitted_game: Game = field(default_factory=lambda: Game(200, FITTED, "runs of best"))
-    storage: Storage = field(default_factory=Storage)
+    channel: VoteChannel = field(default_factory=VoteChannel)
+    exact_channel: VoteChannel = field(default_factory=lambda: VoteChannel(cells=2**15, rounds=8))
+    user_channel: VoteChannel = field(default_factory=lambda: VoteChannel(2**15, 8, rows_a_user=16))
+    game: MembershipGame = field(default_factory=MembershipGame)
+    places: ScatteredCanaries = field(default_factory=ScatteredCanaries)
+    edges: BoundaryCanaries = field(default_factory=BoundaryCanaries)
+    soft_channel: VoteChannel = field(
+        default_factory=lambda: VoteChannel(2**20, 4, votes_per_row=4, repeats=2)
+    )
+    columns: MarginalChannel = field(default_factory=MarginalChannel)
+    fitted_game: MembershipGame = field(
+        default_factory=lambda: MembershipGame(200, FITTED, "runs of best")
+    )
+    storage: StorageAudit = field(default_factory=StorageAudit)
 
 
 def audit(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     *,
-    effort: Effort | None = None,
+    effort: AuditEffort | None = None,
     on_test: OnTest = lambda _: None,
 ) -> AuditReport:
     """Attack the promise of this installation, and return what that shows.
@@ -75,23 +86,23 @@ def audit(
         on_test: Called with the name of each test before it begins.
 
     Example:
-        >>> votes = Channel(2**10), Channel(2**6, 2), Channel(2**8, 2, rows_a_user=4)
-        >>> several = Channel(2**8, 2, each=4), Columns(2**8, 4), Game(20, FITTED)
-        >>> few = Effort(*votes, Game(20), Places(20), Edges(5, 10), *several)
+        >>> votes = VoteChannel(2**10), VoteChannel(2**6, 2), VoteChannel(2**8, 2, rows_a_user=4)
+        >>> several = VoteChannel(2**8, 2, each=4), MarginalChannel(2**8, 4), MembershipGame(20, FITTED)
+        >>> few = AuditEffort(*votes, MembershipGame(20), ScatteredCanaries(20), BoundaryCanaries(5, 10), *several)
         >>> report = audit(epsilon=1.0, effort=few)
         >>> report.holds, len(report.findings)
         (True, 32)
     """
-    effort, claim = effort or Effort(), _claim(epsilon, delta)
+    effort, claim = effort or AuditEffort(), _check_claim(epsilon, delta)
     on_test("votes, opendp")
     exact = replace(SHIPPED, noise=OpenDPNoise)
     findings = effort.exact_channel.audit(exact, claim, "votes, opendp")
-    findings += _user_channel(SHIPPED, claim, effort, on_test)
+    findings += _audit_user_votes(SHIPPED, claim, effort, on_test)
     by_table = replace(SHIPPED, noise=TableNoise)
-    findings += _channel(by_table, claim, effort, on_test, "votes, table")
-    findings += _several(by_table, claim, effort, on_test)
-    findings += _pipeline(SHIPPED, claim, effort, on_test)
-    findings += _storage(SHIPPED, effort, on_test)
+    findings += _audit_votes(by_table, claim, effort, on_test, "votes, table")
+    findings += _audit_several_votes(by_table, claim, effort, on_test)
+    findings += _audit_pipeline(SHIPPED, claim, effort, on_test)
+    findings += _audit_storage(SHIPPED, effort, on_test)
     return AuditReport(SHIPPED.name, claim, tuple(findings))
 
 
@@ -99,7 +110,7 @@ def audit_broken(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     *,
-    effort: Effort | None = None,
+    effort: AuditEffort | None = None,
     on_test: OnTest = lambda _: None,
 ) -> tuple[AuditReport, ...]:
     """Return what the same tests show about systems that are broken on purpose.
@@ -113,48 +124,54 @@ def audit_broken(
         effort: How many samples are taken.
         on_test: Called with the name of each test before it begins.
     """
-    effort, claim = effort or Effort(), _claim(epsilon, delta)
+    effort, claim = effort or AuditEffort(), _check_claim(epsilon, delta)
     reports = []
     for system in BROKEN:
 
         def announce(test: str, name: str = system.name) -> None:
             on_test(f"{name}: {test}")
 
-        findings = _channel(system, claim, effort, announce)
-        findings += _several(system, claim, effort, announce)
-        findings += _pipeline(system, claim, effort, announce)
+        findings = _audit_votes(system, claim, effort, announce)
+        findings += _audit_several_votes(system, claim, effort, announce)
+        findings += _audit_pipeline(system, claim, effort, announce)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
-    for system in BROKEN_AT_THE_TILL:
-        findings = _several(system, claim, effort, on_test)
+    for system in BROKEN_CHARGES:
+        findings = _audit_several_votes(system, claim, effort, on_test)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     for system in BROKEN_IN_STORAGE:
-        findings = _storage(system, effort, on_test)
+        findings = _audit_storage(system, effort, on_test)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     for system in BROKEN_FOR_USERS:
-        findings = _user_channel(system, claim, effort, on_test)
+        findings = _audit_user_votes(system, claim, effort, on_test)
         reports.append(AuditReport(system.name, claim, tuple(findings)))
     return tuple(reports)
 
 
-def _claim(epsilon: float, delta: float) -> Claim:
-    check_promise(epsilon, delta)
+def _check_claim(epsilon: float, delta: float) -> PrivacyClaim:
+    check_guarantee(epsilon, delta)
     low, high = EPSILONS
     if not low <= epsilon <= high:
         raise ParameterError(
             f"epsilon={epsilon:g}: an audit serves promises from {low:g} to {high:g}: its samples "
             f"do not tell others from broken ones."
         )
-    return Claim(float(epsilon), float(delta))
+    return PrivacyClaim(float(epsilon), float(delta))
 
 
-def _channel(
-    system: System, claim: Claim, effort: Effort, on_test: OnTest, label: str = "votes"
+def _audit_votes(
+    system: AuditedSystem,
+    claim: PrivacyClaim,
+    effort: AuditEffort,
+    on_test: OnTest,
+    label: str = "votes",
 ) -> list[Finding]:
     on_test(label)
     return effort.channel.audit(system, claim, label)
 
 
-def _several(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+def _audit_several_votes(
+    system: AuditedSystem, claim: PrivacyClaim, effort: AuditEffort, on_test: OnTest
+) -> list[Finding]:
     """Return what histograms show in which a row counts several times, or that are several."""
     on_test("several votes")
     findings = effort.soft_channel.audit(system, claim, "several votes")
@@ -162,17 +179,21 @@ def _several(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> l
     return findings + effort.columns.audit(system, claim, "tables")
 
 
-def _user_channel(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+def _audit_user_votes(
+    system: AuditedSystem, claim: PrivacyClaim, effort: AuditEffort, on_test: OnTest
+) -> list[Finding]:
     on_test("votes of users")
     return effort.user_channel.audit(system, claim, "votes of users")
 
 
-def _storage(system: System, effort: Effort, on_test: OnTest) -> list[Finding]:
+def _audit_storage(system: AuditedSystem, effort: AuditEffort, on_test: OnTest) -> list[Finding]:
     on_test("storage forms")
     return list(effort.storage.audit(system))
 
 
-def _pipeline(system: System, claim: Claim, effort: Effort, on_test: OnTest) -> list[Finding]:
+def _audit_pipeline(
+    system: AuditedSystem, claim: PrivacyClaim, effort: AuditEffort, on_test: OnTest
+) -> list[Finding]:
     findings: list[Finding] = []
     for name, test in (
         ("many small runs", effort.game),

@@ -21,12 +21,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.accounting import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
-from tabpe.audit.report import Claim
-from tabpe.backends import OwnEngine, Tables, Users
+from tabpe.audit.report import PrivacyClaim
+from tabpe.backends import BoundedUsers, InProcessEngine, MarginalCounter
 from tabpe.encoding import Marginal, Records
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolution import Strategy
-from tabpe.io import Batch, Source, draft_schema
+from tabpe.io import Batch, TableSource, draft_schema
 from tabpe.schema import Schema
 from tabpe.synthesizers.tabpe import TabPE
 
@@ -34,7 +34,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class System:
+class AuditedSystem:
     """A way to measure rows and to release a table. The defaults are what is shipped.
 
     Args:
@@ -42,7 +42,7 @@ class System:
         noise: Makes the source of noise of one run.
         engine: Takes the shipped engine, and returns the one that is asked.
         tables: Takes what counts tables, and returns what is asked.
-        paid: Takes how often a row counts, and returns how often that is paid for.
+        charged: Takes how often a row counts, and returns how often that is paid for.
         users: Takes whose the rows are, and returns whose the engine takes them for.
         table: Takes a private table, and returns the one that is fitted.
         schema: Takes the declared schema and the table, and returns the one that is used.
@@ -51,16 +51,16 @@ class System:
 
     name: str = "as shipped"
     noise: Callable[[], NoiseSource] = OpenDPNoise
-    engine: Callable[[OwnEngine], OwnEngine] = lambda engine: engine
-    tables: Callable[[Tables], Tables] = lambda tables: tables
-    paid: Callable[[int], int] = lambda times: times
-    users: Callable[[Users], Users] = lambda users: users
+    engine: Callable[[InProcessEngine], InProcessEngine] = lambda engine: engine
+    tables: Callable[[MarginalCounter], MarginalCounter] = lambda tables: tables
+    charged: Callable[[int], int] = lambda times: times
+    users: Callable[[BoundedUsers], BoundedUsers] = lambda users: users
     table: Callable[[pa.Table], pa.Table] = lambda table: table
     schema: Callable[[Schema, pa.Table], Schema] = lambda declared, _: declared
-    source: Callable[[Source], Source] = lambda source: source
+    source: Callable[[TableSource], TableSource] = lambda source: source
 
     def release(
-        self, table: pa.Table, schema: Schema, claim: Claim, config: Strategy, size: int
+        self, table: pa.Table, schema: Schema, claim: PrivacyClaim, config: Strategy, size: int
     ) -> TabPE:
         """Return a model fitted to the table, which is public if the promise holds.
 
@@ -83,17 +83,17 @@ class System:
             return model.fit(self.table(table), self.schema(schema, table))
 
 
-SHIPPED = System()
+SHIPPED = AuditedSystem()
 
 
-class VotesTwice:
+class DoubleVoteEngine:
     """Counts every private row twice. NOT PRIVATE.
 
     Args:
         engine: Counts once.
     """
 
-    def __init__(self, engine: OwnEngine) -> None:
+    def __init__(self, engine: InProcessEngine) -> None:
         self._engine = engine
         self.scale = engine.scale
 
@@ -109,29 +109,31 @@ class VotesTwice:
         """Return twice the number of rows of each class."""
         return 2 * self._engine.class_counts()
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+    def votes(
+        self, population: Sequence[Records], votes_per_row: int = 1
+    ) -> list[NDArray[np.int64]]:
         """Return twice the votes."""
-        return [2 * votes for votes in self._engine.votes(population, each)]
+        return [2 * votes for votes in self._engine.votes(population, votes_per_row)]
 
     def close(self) -> None:
         """Let go of the private rows."""
         self._engine.close()
 
 
-class TablesTwice(Tables):
+class DoubleMarginalCounter(MarginalCounter):
     """Counts every private row twice in tables. NOT PRIVATE.
 
     Args:
         tables: Counts once.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: MarginalCounter) -> None:
         self._tables = tables
         self.scale = tables.scale
 
-    def counts(self, asked: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
         """Return twice the counts."""
-        return [2 * counts for counts in self._tables.counts(asked)]
+        return [2 * counts for counts in self._tables.counts(marginals)]
 
 
 class NarrowNoise:
@@ -139,7 +141,7 @@ class NarrowNoise:
 
     name = "too little"
     private = False
-    slack = 0.0
+    sampling_error = 0.0
     largest_sigma = math.inf
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
@@ -152,7 +154,7 @@ class ReusedNoise:
 
     name = "reused"
     private = False
-    slack = 0.0
+    sampling_error = 0.0
     largest_sigma = math.inf
 
     def __init__(self) -> None:
@@ -165,36 +167,36 @@ class ReusedNoise:
         return self._drawn[size, sigma]
 
 
-def _doubled(table: pa.Table) -> pa.Table:
+def _double_rows(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table, table])
 
 
-def _seeded() -> FakeNoise:
+def _make_seeded_noise() -> FakeNoise:
     return FakeNoise(seed=0)
 
 
-def _silent() -> FakeNoise:
+def _make_silent_noise() -> FakeNoise:
     return FakeNoise(strength=0)
 
 
-def _drafted(_: Schema, table: pa.Table) -> Schema:
+def _draft_from_data(_: Schema, table: pa.Table) -> Schema:
     return draft_schema(table)
 
 
-def _apart(users: Users) -> Users:
+def _separate_owners(users: BoundedUsers) -> BoundedUsers:
     """Take every row for a user of its own."""
     return replace(users, owners=np.arange(len(users.owners)))
 
 
 @dataclass(frozen=True, eq=False)
-class TextOfTypes:
+class TypeNamingSource:
     """A table whose cells are text that names the type of their column. NOT PRIVATE.
 
     Args:
         source: The table.
     """
 
-    source: Source
+    source: TableSource
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
@@ -210,13 +212,21 @@ class TextOfTypes:
 
 
 BROKEN = (
-    System("votes twice", noise=TableNoise, engine=VotesTwice, tables=TablesTwice, table=_doubled),
-    System("sigma / sqrt 2", noise=NarrowNoise),
-    System("reused noise", noise=ReusedNoise),
-    System("seeded noise", noise=_seeded),
-    System("no noise", noise=_silent),
-    System("bounds from data", noise=TableNoise, schema=_drafted),
+    AuditedSystem(
+        "votes twice",
+        noise=TableNoise,
+        engine=DoubleVoteEngine,
+        tables=DoubleMarginalCounter,
+        table=_double_rows,
+    ),
+    AuditedSystem("sigma / sqrt 2", noise=NarrowNoise),
+    AuditedSystem("reused noise", noise=ReusedNoise),
+    AuditedSystem("seeded noise", noise=_make_seeded_noise),
+    AuditedSystem("no noise", noise=_make_silent_noise),
+    AuditedSystem("bounds from data", noise=TableNoise, schema=_draft_from_data),
 )
-BROKEN_AT_THE_TILL = (System("many for the price of one", noise=TableNoise, paid=lambda _: 1),)
-BROKEN_IN_STORAGE = (System("text of storage types", source=TextOfTypes),)
-BROKEN_FOR_USERS = (System("a vote for each row of a user", users=_apart),)
+BROKEN_CHARGES = (
+    AuditedSystem("many for the price of one", noise=TableNoise, charged=lambda _: 1),
+)
+BROKEN_IN_STORAGE = (AuditedSystem("text of storage types", source=TypeNamingSource),)
+BROKEN_FOR_USERS = (AuditedSystem("a vote for each row of a user", users=_separate_owners),)

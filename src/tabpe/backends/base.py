@@ -1,8 +1,8 @@
 """What those who count can do: votes, tables of encoded rows, histograms of raw cells.
 
 Each is answered in this process by a class of its own (`LocalEngine`, `StreamEngine`, `Tables`,
-`Survey`), and by many processes together (`tabpe.backends.cluster`). `tabpe.measurement` can not
-tell.
+`RawColumnCounter`), and by many processes together (`tabpe.backends.cluster`). `tabpe.measurement`
+can not tell.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding import Encoder, Records, Sight
+from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.encoding.marginals import Marginal
-from tabpe.encoding.raw_cells import Bins, Pieces
+from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.schema import Categorical, Temporal
 
 Whole = NDArray[np.int64]
 
 
-class Sized(Protocol):
+class SupportsRowCount(Protocol):
     """Knows how many rows or users there are."""
 
     scale: int
@@ -31,7 +31,7 @@ class Sized(Protocol):
         ...
 
 
-class Classed(Sized, Protocol):
+class SupportsClassCounts(SupportsRowCount, Protocol):
     """Knows how many of them each class has."""
 
     def class_counts(self) -> Whole:
@@ -39,15 +39,15 @@ class Classed(Sized, Protocol):
         ...
 
 
-class Tabled(Classed, Protocol):
-    """Counts encoded rows in the cells of marginals; see `tabpe.backends.counting`."""
+class SupportsMarginals(SupportsClassCounts, Protocol):
+    """Counts encoded rows in the cells of marginals; see `tabpe.backends.slice_mask`."""
 
-    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal, or what users add to it."""
         ...
 
 
-class Surveyed(Sized, Protocol):
+class SupportsRawColumns(SupportsRowCount, Protocol):
     """Counts raw cells, column by column; see `tabpe.backends.raw_columns`."""
 
     def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
@@ -58,20 +58,20 @@ class Surveyed(Sized, Protocol):
         """Return how many numbers of each column are of each sign and power of two."""
         ...
 
-    def bins(self, asked: Mapping[str, Bins | Pieces]) -> dict[str, Whole]:
+    def bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
         """Return how many numbers of each column are in each of its bins."""
         ...
 
-    def listed(self, asked: Mapping[str, Categorical]) -> dict[str, Whole]:
+    def listed(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
         """Return how many cells of each column hold each of its declared values."""
         ...
 
-    def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
+    def values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
         """Return how often each value of each column occurs, in the order of the values."""
         ...
 
 
-class Engine(Classed, Protocol):
+class Engine(SupportsClassCounts, Protocol):
     """Holds the private rows and answers with exact integers.
 
     Guarantees expected of every implementation:
@@ -89,12 +89,12 @@ class Engine(Classed, Protocol):
     - Answers do not depend on threads, batches or the order of rows.
     """
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[Whole]:
+    def votes(self, population: Sequence[Records], votes_per_row: int = 1) -> list[Whole]:
         """Return, for the candidates of each class, how many rows vote for each.
 
         Args:
             population: The candidates of each class.
-            each: For how many of the nearest candidates a row votes.
+            votes_per_row: For how many of the nearest candidates a row votes.
         """
         ...
 
@@ -103,7 +103,7 @@ class Engine(Classed, Protocol):
         ...
 
 
-class OwnEngine(Engine, Protocol):
+class InProcessEngine(Engine, Protocol):
     """An engine that takes in rows in this process: `LocalEngine`, `StreamEngine`."""
 
     def prepare(self, batches: Iterable[tuple[Records, Whole]]) -> None:
@@ -114,7 +114,7 @@ class OwnEngine(Engine, Protocol):
         ...
 
 
-class Held(Engine, Protocol):
+class EncodedTable(Engine, Protocol):
     """Rows that are encoded in one way and taken in once, to be asked for votes.
 
     Args:
@@ -123,31 +123,33 @@ class Held(Engine, Protocol):
 
     encoder: Encoder
 
-    def tables(self) -> Tabled:
+    def build_marginal_counter(self) -> SupportsMarginals:
         """Return what counts the rows as they are encoded. It is of no use after `prepare`."""
         ...
 
-    def prepare(self, sight: Sight) -> None:
+    def prepare(self, voting_space: VotingSpace) -> None:
         """Take in the rows, as they are seen, for votes."""
         ...
 
 
-class Keeper(Protocol):
+class Backend(Protocol):
     """A private table, and who counts in it. All that reads a row of a run goes through it."""
 
-    def contents(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
         """Return sums over all rows that tell tables apart."""
         ...
 
-    def survey(self, moments: Mapping[str, Temporal] | None = None) -> Surveyed:
+    def build_raw_counter(
+        self, moments: Mapping[str, Temporal] | None = None
+    ) -> SupportsRawColumns:
         """Return what counts raw cells; `moments` says how dates and times are read."""
         ...
 
-    def tables(self, encoder: Encoder) -> Tabled:
+    def build_marginal_counter(self, encoder: Encoder) -> SupportsMarginals:
         """Return what counts encoded rows and holds none of them."""
         ...
 
-    def hold(self, encoder: Encoder, category_weight: float) -> Held:
+    def encode_table(self, encoder: Encoder, category_weight: float) -> EncodedTable:
         """Return what holds encoded rows; `category_weight` is that of distances."""
         ...
 

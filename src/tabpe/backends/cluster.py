@@ -3,9 +3,9 @@
 `Shard`: a part of a private table, which answers by itself. It knows of no cluster.
 
 Privacy: what a shard says is exact, and goes to those who add it up and to `tabpe.measurement`
-alone. A failure is an answer too, without anything private in it: see `Failed`.
+alone. A failure is an answer too, without anything private in it: see `ShardFailure`.
 
-`Crew`: the shards of a table, asked together.
+`ShardPool`: the shards of a table, asked together.
 
 Who brings a question to shards, and how their answers are added up on the way, is what systems for
 clusters differ in. All else is here and in `tabpe.backends.cluster`.
@@ -36,36 +36,36 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils.resources import Resources
-from tabpe.backends.counting import Ballot, Segment, Tables, segments_of
-from tabpe.backends.local import LoneKeeper
+from tabpe.backends.counting import MarginalCounter, Segment, VoteCounter, build_segments
+from tabpe.backends.local import LocalBackend
 from tabpe.backends.queries import (
-    Answer,
-    Cells,
-    Contents,
-    Desk,
-    HeldPart,
-    Marks,
-    Polled,
-    Question,
-    Reading,
-    Tabulated,
-    total,
+    EncodedReading,
+    EncodedShard,
+    MarginalQuery,
+    RawColumnQuery,
+    RowHashQuery,
+    ShardAnswer,
+    ShardDigests,
+    ShardQuery,
+    ShardSession,
+    VoteQuery,
+    sum_answers,
 )
-from tabpe.backends.users import Unit, Users
-from tabpe.encoding import Encoder, Records, Sight
+from tabpe.backends.users import BoundedUsers, PrivacyUnit
+from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.encoding.marginals import ListAxis, Marginal
-from tabpe.encoding.raw_cells import Bins, Pieces
+from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.errors import TabpeError
-from tabpe.io import Batch, Source
+from tabpe.io import Batch, TableSource
 from tabpe.io.canonical import hash_rows
-from tabpe.io.source import parts_of
+from tabpe.io.source import divide_source
 from tabpe.schema import Categorical, Temporal
 
 _ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, eq=False)
-class Failed:
+class ShardFailure:
     """Why a shard gave no answer.
 
     Args:
@@ -78,7 +78,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Place:
+class ShardIndex:
     """Which shard it is.
 
     Args:
@@ -94,50 +94,52 @@ class Shard:
     """Some rows of a table, and who counts them.
 
     Args:
-        place: Which one it is.
+        index: Which one it is.
         source: The rows.
         unit: Who is a user, if the promise is to users: all rows of one must be here.
         resources: What it may use of its machine.
 
     Example:
-        >>> from tabpe.backends.queries import Cells
+        >>> from tabpe.backends.queries import RawColumnQuery
         >>> from tabpe.io import open_source
         >>> ages = open_source(pa.table({"age": [31, 42]}))
-        >>> Shard(Place(0, 1), ages, None, Resources.of()).answer(Cells("row_count")).value
+        >>> Shard(ShardIndex(0, 1), ages, None, Resources.of()).answer(RawColumnQuery("row_count")).value
         array([2])
     """
 
     def __init__(
-        self, place: Place, source: Source, unit: Unit | None, resources: Resources
+        self, index: ShardIndex, source: TableSource, unit: PrivacyUnit | None, resources: Resources
     ) -> None:
-        self.number = place.number
-        self._desk = Desk(PartKeeper(source, unit, resources, place))
+        self.number = index.number
+        self._session = ShardSession(ShardBackend(source, unit, resources, index))
 
-    def answer(self, question: Question) -> Answer | Failed:
+    def answer(self, query: ShardQuery) -> ShardAnswer | ShardFailure:
         """Return what the rows say, or why they do not."""
-        return answer_at(self._desk, question, self.number)
+        return answer_query(self._session, query, self.number)
 
     def close(self) -> None:
         """Let go of the rows."""
-        self._desk.close()
+        self._session.close()
 
 
-def answer_at(desk: Desk, question: Question, number: int) -> Answer | Failed:
+def answer_query(
+    session: ShardSession, query: ShardQuery, number: int
+) -> ShardAnswer | ShardFailure:
     """Return what the rows of a shard say, or why they do not. It never raises."""
     try:
-        value, mark = question.asked_of(desk)
-        return Answer(value, {number: mark})
+        value, mark = query.run_on_shard(session)
+        return ShardAnswer(value, {number: mark})
     except Exception as error:  # Whatever it is, nobody may see its words.
-        return Failed(number, without_words(error))
+        return ShardFailure(number, redact_error(error))
 
 
-def without_words(error: Exception) -> TabpeError:
+def redact_error(error: Exception) -> TabpeError:
     """Return an error that may leave a worker: our own, or the kind and place of any other.
 
     The words of numpy and Arrow may hold cells, or sizes of arrays, which are exact counts of rows.
 
     Example:
-        >>> without_words(ValueError("31 years"))
+        >>> redact_error(ValueError("31 years"))
         TabpeError('a worker failed: ValueError.')
     """
     if isinstance(error, TabpeError):
@@ -153,25 +155,25 @@ def without_words(error: Exception) -> TabpeError:
     return TabpeError(f"a worker failed: {type(error).__name__}{place}.")
 
 
-class PartKeeper(LoneKeeper):
+class ShardBackend(LocalBackend):
     """Counts in a part of a table, which may have no row."""
 
     def __init__(
-        self, source: Source, unit: Unit | None, resources: Resources, place: Place
+        self, source: TableSource, unit: PrivacyUnit | None, resources: Resources, index: ShardIndex
     ) -> None:
         super().__init__(source, unit, resources)
-        self._place = place
+        self._index = index
 
-    def _rows_of_users(self, unit: Unit) -> Iterator[pa.Table]:
+    def _read_user_rows(self, unit: PrivacyUnit) -> Iterator[pa.Table]:
         """Refuse a user who belongs to another shard: it would add a vector in each of them."""
-        for table in super()._rows_of_users(unit):
-            if (shards_of(table, unit, self._place.shards) != self._place.number).any():
+        for table in super()._read_user_rows(unit):
+            if (assign_shards(table, unit, self._index.shards) != self._index.number).any():
                 raise TabpeError("shards: the rows of a user are not all in the same one.")
             yield table
 
 
 @dataclass(frozen=True, eq=False)
-class OfSomeUsers:
+class UserShardSource:
     """The rows of some users of a table: of those whose ids have the same hash.
 
     Privacy: which shard a row goes to depends on the id of its user and on the seed. So all rows of
@@ -184,8 +186,8 @@ class OfSomeUsers:
         number: The part.
     """
 
-    source: Source
-    unit: Unit
+    source: TableSource
+    unit: PrivacyUnit
     shards: int
     number: int
 
@@ -213,17 +215,19 @@ class OfSomeUsers:
         """Read the rows of these users."""
         wanted = self.names if names is None else list(names)
         for batch in self.source.batches(list(dict.fromkeys([*wanted, self.unit.column]))):
-            of_these = shards_of(batch.table, self.unit, self.shards) == self.number
+            of_these = assign_shards(batch.table, self.unit, self.shards) == self.number
             table = batch.table.select(wanted).filter(pa.array(of_these))
             yield Batch(table, batch.file, batch.first_row, np.flatnonzero(of_these))
 
 
-def shards_of(table: pa.Table, unit: Unit, shards: int) -> NDArray[np.uint64]:
+def assign_shards(table: pa.Table, unit: PrivacyUnit, shards: int) -> NDArray[np.uint64]:
     """Return the shard of each row, by the id of its user."""
     return hash_rows(table.select([unit.column]), unit.key) % np.uint64(shards)
 
 
-def spread(source: Source, unit: Unit | None, shards: int) -> list[Source]:
+def partition_source(
+    source: TableSource, unit: PrivacyUnit | None, shards: int
+) -> list[TableSource]:
     """Return a table in parts, about as many as asked for; the rows of a user stay together.
 
     Args:
@@ -232,20 +236,23 @@ def spread(source: Source, unit: Unit | None, shards: int) -> list[Source]:
         shards: How many parts to make. There are fewer if the table does not divide.
     """
     if unit is None:
-        return parts_of(source, shards)
+        return divide_source(source, shards)
     # Parts are read from start to end by everyone who looks for the rows of some users.
-    (whole,) = parts_of(source, 1)
-    return [OfSomeUsers(whole, unit, shards, number) for number in range(shards)]
+    (whole,) = divide_source(source, 1)
+    return [UserShardSource(whole, unit, shards, number) for number in range(shards)]
 
 
-def shards_in(parts: Sequence[Source], unit: Unit | None, resources: Resources) -> list[Shard]:
+def build_shards(
+    parts: Sequence[TableSource], unit: PrivacyUnit | None, resources: Resources
+) -> list[Shard]:
     """Return the shards of a table in this process, one for each of its parts."""
     return [
-        Shard(Place(number, len(parts)), part, unit, resources) for number, part in enumerate(parts)
+        Shard(ShardIndex(number, len(parts)), part, unit, resources)
+        for number, part in enumerate(parts)
     ]
 
 
-class Crew(Protocol):
+class ShardPool(Protocol):
     """The shards of a table, wherever they are.
 
     Guarantees expected of every implementation:
@@ -253,7 +260,8 @@ class Crew(Protocol):
     - In an answer each shard is counted once. One that is lost on the way is made anew from its
       part of the table, with the same number, and asked again; if it answers twice, one answer is
       dropped.
-    - Nothing exact is written or logged on the way, and no word of an error but those of `Failed`.
+    - Nothing exact is written or logged on the way, and no word of an error but those of
+      `ShardFailure`.
     - Rows stay with the shards; what reaches the driver is the sum.
     """
 
@@ -262,7 +270,7 @@ class Crew(Protocol):
         """How many there are; their numbers begin at 0."""
         ...
 
-    def ask(self, question: Question) -> Answer:
+    def run_query(self, query: ShardQuery) -> ShardAnswer:
         """Return the sum of the answers of all shards.
 
         Raises:
@@ -275,7 +283,7 @@ class Crew(Protocol):
         ...
 
 
-class NearCrew:
+class LocalShardPool:
     """Shards in this process, one after the other: a crew to learn from, and to test with.
 
     Args:
@@ -283,13 +291,13 @@ class NearCrew:
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.backends.queries import Cells
-        >>> from tabpe.backends.cluster import shards_in, spread
+        >>> from tabpe.backends.queries import RawColumnQuery
+        >>> from tabpe.backends.cluster import build_shards, partition_source
         >>> from tabpe.io import open_source
         >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> crew = NearCrew(shards_in(spread(table, None, 2), None, Resources.of()))
-        >>> crew.ask(Cells("values", {"ward": str})).value
+        >>> crew = LocalShardPool(build_shards(partition_source(table, None, 2), None, Resources.of()))
+        >>> crew.run_query(RawColumnQuery("values", {"ward": str})).value
         {'ward': {'eye': 1, 'heart': 2}}
     """
 
@@ -301,9 +309,9 @@ class NearCrew:
         """How many there are."""
         return len(self._shards)
 
-    def ask(self, question: Question) -> Answer:
+    def run_query(self, query: ShardQuery) -> ShardAnswer:
         """Return the sum of the answers of all shards."""
-        return settled(shard.answer(question) for shard in self._shards)
+        return sum_or_raise(shard.answer(query) for shard in self._shards)
 
     def close(self) -> None:
         """Let go of the rows."""
@@ -311,128 +319,134 @@ class NearCrew:
             shard.close()
 
 
-def settled(answers: Iterable[Answer | Failed]) -> Answer:
+def sum_or_raise(answers: Iterable[ShardAnswer | ShardFailure]) -> ShardAnswer:
     """Return the sum of answers, or raise the error of the first shard that failed."""
     found = list(answers)
-    failures = [answer for answer in found if isinstance(answer, Failed)]
+    failures = [answer for answer in found if isinstance(answer, ShardFailure)]
     if failures:
         raise min(failures, key=lambda failed: failed.shard).error
-    return total(answer for answer in found if isinstance(answer, Answer))
+    return sum_answers(answer for answer in found if isinstance(answer, ShardAnswer))
 
 
 Whole = NDArray[np.int64]
 
 
-class CrewKeeper:
+class ShardedBackend:
     """Counts in a table by asking a crew.
 
     Args:
-        crew: The shards of the table.
+        pool: The shards of the table.
         scale: What one row or user counts at most.
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.backends.cluster import NearCrew
-        >>> from tabpe.backends.cluster import shards_in, spread
+        >>> from tabpe.backends.cluster import LocalShardPool
+        >>> from tabpe.backends.cluster import build_shards, partition_source
         >>> from tabpe.io import open_source
         >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> crew = NearCrew(shards_in(spread(table, None, 3), None, Resources.of()))
-        >>> CrewKeeper(crew).survey().row_count()
+        >>> crew = LocalShardPool(build_shards(partition_source(table, None, 3), None, Resources.of()))
+        >>> ShardedBackend(crew).build_raw_counter().row_count()
         array([3])
     """
 
-    def __init__(self, crew: Crew, scale: int = 1) -> None:
-        self._crew, self.scale = crew, scale
-        self._marks, self._numbers = Marks(crew.shards), itertools.count()
+    def __init__(self, pool: ShardPool, scale: int = 1) -> None:
+        self._pool, self.scale = pool, scale
+        self._digests, self._numbers = ShardDigests(pool.shards), itertools.count()
 
-    def ask(self, question: Question) -> Any:
+    def run_query(self, query: ShardQuery) -> Any:
         """Return the sum of the answers of all shards, each as it was and counted once."""
-        return self._marks.checked(question, self._crew.ask(question))
+        return self._digests.check_answer(query, self._pool.run_query(query))
 
-    def contents(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
         """Return sums over all rows that tell tables apart."""
-        sums: NDArray[np.uint64] = self.ask(Contents(tuple(names), key))
+        sums: NDArray[np.uint64] = self.run_query(RowHashQuery(tuple(names), key))
         return sums
 
-    def survey(self, moments: Mapping[str, Temporal] | None = None) -> CrewSurvey:
+    def build_raw_counter(
+        self, moments: Mapping[str, Temporal] | None = None
+    ) -> ShardedRawColumnCounter:
         """Return what counts raw cells."""
-        return CrewSurvey(self, moments or {})
+        return ShardedRawColumnCounter(self, moments or {})
 
-    def tables(self, encoder: Encoder) -> CrewTables:
+    def build_marginal_counter(self, encoder: Encoder) -> ShardedMarginalCounter:
         """Return what counts encoded rows and has none of them held."""
-        return CrewTables(self, self._reading(encoder, 0.0), is_held=False)
+        return ShardedMarginalCounter(self, self._start_reading(encoder, 0.0), keeps_rows=False)
 
-    def hold(self, encoder: Encoder, category_weight: float) -> CrewHeld:
+    def encode_table(self, encoder: Encoder, category_weight: float) -> ShardedEncodedTable:
         """Return what has encoded rows held where they are."""
-        return CrewHeld(self, encoder, self._reading(encoder, category_weight))
+        return ShardedEncodedTable(self, encoder, self._start_reading(encoder, category_weight))
 
     def close(self) -> None:
         """Let go of the shards."""
-        self._crew.close()
+        self._pool.close()
 
-    def _reading(self, encoder: Encoder, category_weight: float) -> Reading:
-        return Reading(next(self._numbers), encoder, category_weight)
+    def _start_reading(self, encoder: Encoder, category_weight: float) -> EncodedReading:
+        return EncodedReading(next(self._numbers), encoder, category_weight)
 
 
-class CrewSurvey:
-    """What `Survey` is, for a table in shards.
+class ShardedRawColumnCounter:
+    """What `RawColumnCounter` is, for a table in shards.
 
     Args:
-        keeper: Asks the shards.
+        backend: Asks the shards.
         moments: How dates and times are read.
     """
 
-    def __init__(self, keeper: CrewKeeper, moments: Mapping[str, Temporal]) -> None:
-        self._keeper, self._moments = keeper, dict(moments)
-        self.scale = keeper.scale
+    def __init__(self, backend: ShardedBackend, moments: Mapping[str, Temporal]) -> None:
+        self._backend, self._moments = backend, dict(moments)
+        self.scale = backend.scale
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._keeper.ask(Cells("row_count"))
+        count: Whole = self._backend.run_query(RawColumnQuery("row_count"))
         return count
 
     def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many cells of each column are of each kind."""
-        return self._asked("kinds", list(names))
+        return self._run_query("kinds", list(names))
 
     def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many numbers of each column are of each sign and power of two."""
-        return self._asked("magnitudes", list(names))
+        return self._run_query("magnitudes", list(names))
 
-    def bins(self, asked: Mapping[str, Bins | Pieces]) -> dict[str, Whole]:
+    def bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
         """Return how many numbers of each column are in each of its bins."""
-        return self._asked("bins", dict(asked))
+        return self._run_query("bins", dict(columns))
 
-    def listed(self, asked: Mapping[str, Categorical]) -> dict[str, Whole]:
+    def listed(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
         """Return how many cells of each column hold each of its declared values."""
-        return self._asked("listed", dict(asked))
+        return self._run_query("listed", dict(columns))
 
-    def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
+    def values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
         """Return how often each value of each column occurs, in the order of the values."""
-        return self._asked("values", dict(asked))
+        return self._run_query("values", dict(columns))
 
-    def _asked(self, name: str, asked: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self._keeper.ask(Cells(name, asked, self._moments))
+    def _run_query(self, name: str, columns: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = self._backend.run_query(
+            RawColumnQuery(name, columns, self._moments)
+        )
         return answer
 
 
-class CrewTables:
+class ShardedMarginalCounter:
     """What `Tables` is, for a table in shards.
 
     Args:
-        keeper: Asks the shards.
+        backend: Asks the shards.
         reading: How rows are encoded.
-        is_held: Whether they keep encoded rows, as votes will be asked for.
+        keeps_rows: Whether they keep encoded rows, as votes will be asked for.
     """
 
-    def __init__(self, keeper: CrewKeeper, reading: Reading, *, is_held: bool) -> None:
-        self._keeper, self._reading, self._is_held = keeper, reading, is_held
-        self.scale = keeper.scale
+    def __init__(
+        self, backend: ShardedBackend, reading: EncodedReading, *, keeps_rows: bool
+    ) -> None:
+        self._backend, self._reading, self._keeps_rows = backend, reading, keeps_rows
+        self.scale = backend.scale
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._asked(None)
+        count: Whole = self._run_query(None)
         return count
 
     def class_counts(self) -> Whole:
@@ -440,96 +454,102 @@ class CrewTables:
         classes = range(self._reading.encoder.class_count)
         return self.counts([Marginal((ListAxis("class", None, tuple(classes)),))])[0]
 
-    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal, or what users add to it."""
-        found: list[Whole] = self._asked(tuple(asked))
+        found: list[Whole] = self._run_query(tuple(marginals))
         return found
 
-    def _asked(self, asked: Sequence[Marginal] | None) -> Any:
-        return self._keeper.ask(Tabulated(self._reading, asked, self._is_held))
+    def _run_query(self, marginals: Sequence[Marginal] | None) -> Any:
+        return self._backend.run_query(MarginalQuery(self._reading, marginals, self._keeps_rows))
 
 
-class CrewHeld:
-    """What `LoneHeld` is, for a table in shards.
+class ShardedEncodedTable:
+    """What `LocalEncodedTable` is, for a table in shards.
 
     Args:
-        keeper: Asks the shards.
+        backend: Asks the shards.
         encoder: How rows are encoded.
         reading: The same, as shards are told.
     """
 
-    def __init__(self, keeper: CrewKeeper, encoder: Encoder, reading: Reading) -> None:
-        self.encoder, self.scale = encoder, keeper.scale
-        self._keeper, self._reading = keeper, reading
-        self._sight: Sight | None = None
+    def __init__(self, backend: ShardedBackend, encoder: Encoder, reading: EncodedReading) -> None:
+        self.encoder, self.scale = encoder, backend.scale
+        self._backend, self._reading = backend, reading
+        self._voting_space: VotingSpace | None = None
 
-    def tables(self) -> CrewTables:
+    def build_marginal_counter(self) -> ShardedMarginalCounter:
         """Return what counts the rows as they are encoded."""
-        return CrewTables(self._keeper, self._reading, is_held=True)
+        return ShardedMarginalCounter(self._backend, self._reading, keeps_rows=True)
 
-    def prepare(self, sight: Sight) -> None:
+    def prepare(self, voting_space: VotingSpace) -> None:
         """Have the rows taken in, as they are seen, for votes."""
-        self._sight = sight
+        self._voting_space = voting_space
         self.class_counts()  # shards take rows in when they are first asked
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._asked("row_count")
+        count: Whole = self._run_query("row_count")
         return count
 
     def class_counts(self) -> Whole:
         """Return how many rows each class has."""
-        counts: Whole = self._asked("class_counts")
+        counts: Whole = self._run_query("class_counts")
         return counts
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[Whole]:
+    def votes(self, population: Sequence[Records], votes_per_row: int = 1) -> list[Whole]:
         """Return, for the candidates of each class, how many rows vote for each."""
-        found: list[Whole] = self._asked("votes", tuple(population), each)
+        found: list[Whole] = self._run_query("votes", tuple(population), votes_per_row)
         return found
 
     def close(self) -> None:
         """Have nothing more to ask; the crew lets go of the rows when it is closed."""
-        self._sight = None
+        self._voting_space = None
 
-    def _asked(self, name: str, population: Sequence[Records] = (), each: int = 1) -> Any:
-        if self._sight is None:
+    def _run_query(
+        self, name: str, population: Sequence[Records] = (), votes_per_row: int = 1
+    ) -> Any:
+        if self._voting_space is None:
             raise TabpeError("votes: the rows were not taken in.")
-        return self._keeper.ask(Polled(self._reading, self._sight, name, population, each))
+        return self._backend.run_query(
+            VoteQuery(self._reading, self._voting_space, name, population, votes_per_row)
+        )
 
 
 _NONE: Whole = np.empty(0, dtype=np.int64)
 
 
-def encoded(keeper: LoneKeeper, reading: Reading) -> Iterator[Segment]:
+def encode_segments(backend: LocalBackend, reading: EncodedReading) -> Iterator[Segment]:
     """Read and encode the rows of a part of a table, those of users that count.
 
     Args:
-        keeper: Knows the part, and its users.
+        backend: Knows the part, and its users.
         reading: How rows are encoded.
     """
-    encoder, users = reading.encoder, keeper.users
+    encoder, users = reading.encoder, backend.users
     owners = None if users is None else users.owners
-    return segments_of(keeper.rows(encoder), encoder.class_count, owners)
+    return build_segments(backend.stream_encoded_rows(encoder), encoder.class_count, owners)
 
 
-def seen(segments: Iterable[Segment], sight: Sight, category_weight: float) -> Iterator[Segment]:
+def prepare_segments(
+    segments: Iterable[Segment], voting_space: VotingSpace, category_weight: float
+) -> Iterator[Segment]:
     """Return segments as votes are counted in: seen, and in the form that is quickest to count."""
     for segment in segments:
-        rows = sight.of(segment.rows)
-        yield dataclasses.replace(segment, rows=rows).prepared(category_weight)
+        rows = voting_space.transform_rows(segment.rows)
+        yield dataclasses.replace(segment, rows=rows).prepare_segment(category_weight)
 
 
-class CarriedDesk(Desk):
+class CarriedShardSession(ShardSession):
     """Where segments that were brought answer a single question.
 
     Args:
         held: The segments.
     """
 
-    def __init__(self, held: CarriedHeld) -> None:
-        self._carried = held
+    def __init__(self, encoded: CarriedEncodedTable) -> None:
+        self._carried = encoded
 
-    def held(self, reading: Reading) -> HeldPart:  # noqa: ARG002
+    def get_encoded_shard(self, reading: EncodedReading) -> EncodedShard:  # noqa: ARG002
         """Return the segments; whoever brought them knows which reading they are of."""
         return self._carried
 
@@ -537,7 +557,7 @@ class CarriedDesk(Desk):
         """Have nothing to let go of."""
 
 
-class CarriedHeld:
+class CarriedEncodedTable:
     """Segments of encoded rows, gone through once, one at a time; those of users all at once.
 
     Args:
@@ -550,8 +570,8 @@ class CarriedHeld:
         >>> from tabpe.encoding import Encoder
         >>> from tabpe.schema import Boolean, Schema
         >>> rows = Records(np.zeros((3, 0), np.float32), np.zeros((3, 1), np.uint8))
-        >>> reading = Reading(0, Encoder(Schema((Boolean("ill"),))), 1 / 3)
-        >>> held = CarriedHeld([Segment(0, rows)], reading, None)
+        >>> reading = EncodedReading(0, Encoder(Schema((Boolean("ill"),))), 1 / 3)
+        >>> held = CarriedEncodedTable([Segment(0, rows)], reading, None)
         >>> held.class_counts(), held.sizes
         (array([3]), array([3]))
     """
@@ -559,11 +579,11 @@ class CarriedHeld:
     def __init__(
         self,
         segments: Iterable[Segment],
-        reading: Reading,
-        unit: Unit | None,
-        sight: Sight | None = None,
+        reading: EncodedReading,
+        unit: PrivacyUnit | None,
+        voting_space: VotingSpace | None = None,
     ) -> None:
-        self.encoder, self.sight = reading.encoder, sight
+        self.encoder, self.sight = reading.encoder, voting_space
         self.scale = 1 if unit is None else unit.scale
         self._segments, self._weight, self._unit = segments, reading.category_weight, unit
         self._sizes = np.zeros(self.encoder.class_count, dtype=np.int64)
@@ -573,54 +593,57 @@ class CarriedHeld:
         """How many rows of each class went by. Private."""
         return self._sizes
 
-    def tables(self) -> Tables:
+    def build_marginal_counter(self) -> MarginalCounter:
         """Return what counts the rows as they are encoded."""
-        ballot, segments = self._opened()
+        ballot, segments = self._open_counter()
         batches = ((one.rows, np.full(len(one.rows), one.label)) for one in segments)
-        return Tables(batches, ballot.users, classes=ballot.classes)
+        return MarginalCounter(batches, ballot.users, classes=ballot.classes)
 
-    def prepare(self, sight: Sight) -> None:
+    def prepare(self, voting_space: VotingSpace) -> None:
         """See the rows as they go by."""
-        self.sight, self._segments = sight, seen(self._segments, sight, self._weight)
+        self.sight, self._segments = (
+            voting_space,
+            prepare_segments(self._segments, voting_space, self._weight),
+        )
 
     def row_count(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        ballot, segments = self._opened()
-        return ballot.row_count(segments)
+        ballot, segments = self._open_counter()
+        return ballot.count_rows(segments)
 
     def class_counts(self) -> Whole:
         """Return how many rows each class has."""
-        ballot, segments = self._opened()
-        return ballot.class_counts(segments)
+        ballot, segments = self._open_counter()
+        return ballot.count_classes(segments)
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[Whole]:
+    def votes(self, population: Sequence[Records], votes_per_row: int = 1) -> list[Whole]:
         """Return, for the candidates of each class, how many rows vote for each."""
-        ballot, segments = self._opened()
-        return ballot.votes(population, segments, each)
+        ballot, segments = self._open_counter()
+        return ballot.count_votes(population, segments, votes_per_row)
 
     def close(self) -> None:
         """Let go of the segments."""
         self._segments = ()
 
-    def _opened(self) -> tuple[Ballot, Iterable[Segment]]:
-        classes, segments, users = self.encoder.class_count, self._tallied(), None
+    def _open_counter(self) -> tuple[VoteCounter, Iterable[Segment]]:
+        classes, segments, users = self.encoder.class_count, self._tally_segments(), None
         if self._unit is None:
-            return Ballot(classes, self._weight, 1, users), segments
+            return VoteCounter(classes, self._weight, 1, users), segments
         whole = list(segments)
-        return Ballot(classes, self._weight, 1, _users_of(whole, self.scale)), whole
+        return VoteCounter(classes, self._weight, 1, _collect_users(whole, self.scale)), whole
 
-    def _tallied(self) -> Iterator[Segment]:
+    def _tally_segments(self) -> Iterator[Segment]:
         for segment in self._segments:
             self._sizes[segment.label] += segment.size
             yield segment
 
 
-def _users_of(segments: Sequence[Segment], scale: int) -> Users:
+def _collect_users(segments: Sequence[Segment], scale: int) -> BoundedUsers:
     """Return the users of segments. Of each a row counts, so the last number says how many."""
-    owners = np.concatenate([_NONE, *(_owners(segment) for segment in segments)])
+    owners = np.concatenate([_NONE, *(_get_owners(segment) for segment in segments)])
     count = int(owners.max(initial=-1)) + 1
-    return Users(np.ones(len(owners), dtype=bool), owners, count, scale)
+    return BoundedUsers(np.ones(len(owners), dtype=bool), owners, count, scale)
 
 
-def _owners(segment: Segment) -> Whole:
+def _get_owners(segment: Segment) -> Whole:
     return _NONE if segment.owners is None else segment.owners

@@ -6,14 +6,14 @@ A segment is some rows of one class. Votes and sizes of segments add up, so it d
 rows were cut into them, nor in which order they are counted. The votes of a user are put together
 over all segments first.
 
-`Ballot`: the rules by which rows, or users, are counted. What engines share.
+`VoteCounter`: the rules by which rows, or users, are counted. What engines share.
 
 Exact counts of rows in the cells of marginals, all of them in one pass.
 
 Privacy: a row counts in exactly one cell of each marginal, which depends on that row alone
 (`tabpe.encoding.marginals`). So one row more or less moves one cell of each by one. With users, all
-rows of a user together are one vector of a given length at most in each (`unit_vectors`). What is
-returned is exact and private: only `tabpe.measurement` asks.
+rows of a user together are one vector of a given length at most in each (`sum_user_vectors`). What
+is returned is exact and private: only `tabpe.measurement` asks.
 
 Memory: the counts, and a batch of rows. With users also a byte or a few for each row and marginal.
 
@@ -37,11 +37,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.backends.nearest import build_index, first_equals, prepared
-from tabpe.backends.users import Users, unit_vectors
+from tabpe.backends.nearest import build_index, find_first_equals, prepare_rows
+from tabpe.backends.users import BoundedUsers, sum_user_vectors
 from tabpe.encoding import Records
 from tabpe.encoding.halfspaces import Halfspaces
-from tabpe.encoding.marginals import Axis, ListAxis, Marginal
+from tabpe.encoding.marginals import ListAxis, Marginal, MarginalAxis
 from tabpe.errors import DataError
 
 ROWS_A_SEGMENT = 2**18
@@ -71,14 +71,16 @@ class Segment:
         """The number of private rows."""
         return len(self.rows) if self.weights is None else int(self.weights.sum())
 
-    def prepared(self, category_weight: float) -> Segment:
+    def prepare_segment(self, category_weight: float) -> Segment:
         """Return the same rows in the form that is quickest to count again and again."""
         if self.owners is not None:
             return self
-        return Segment(self.label, *prepared(self.rows, category_weight))
+        return Segment(self.label, *prepare_rows(self.rows, category_weight))
 
 
-def segments_of(batches: Batches, classes: int, owners: Counts | None = None) -> Iterator[Segment]:
+def build_segments(
+    batches: Batches, classes: int, owners: Counts | None = None
+) -> Iterator[Segment]:
     """Cut batches into segments; small batches are put together first.
 
     Args:
@@ -89,11 +91,11 @@ def segments_of(batches: Batches, classes: int, owners: Counts | None = None) ->
     Example:
         >>> rows = Records(np.eye(3, dtype=np.float32), np.empty((3, 0), dtype=np.uint8))
         >>> batch = rows, np.array([0, 1, 0])
-        >>> [(segment.label, segment.size) for segment in segments_of([batch, batch], 2)]
+        >>> [(segment.label, segment.size) for segment in build_segments([batch, batch], 2)]
         [(0, 4), (1, 2)]
     """
     first = 0
-    for rows, labels in _pooled(batches):
+    for rows, labels in _pool_batches(batches):
         order = np.argsort(labels, kind="stable")
         whose = None if owners is None else owners[first : first + len(rows)]
         first += len(rows)
@@ -112,7 +114,7 @@ def count_votes(
     classes: int,
     category_weight: float,
     jobs: int,
-    each: int = 1,
+    votes_per_row: int = 1,
 ) -> list[Counts]:
     """Return, for the candidates of each class, how many rows vote for each.
 
@@ -128,9 +130,9 @@ def count_votes(
         >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, each=2)
         [array([3, 3, 0])]
     """
-    polls = _opened(population, classes, category_weight, jobs)
+    polls = _open_polls(population, classes, category_weight, jobs)
     for segment in segments:
-        polls[segment.label].ask(segment, each)
+        polls[segment.label].add_votes(segment, votes_per_row)
     return [poll.counts for poll in polls]
 
 
@@ -142,7 +144,7 @@ def count_user_votes(
     category_weight: float,
     jobs: int,
     scale: int,
-    each: int = 1,
+    votes_per_row: int = 1,
 ) -> list[Counts]:
     """Return the same for users: each adds one vector, over all classes.
 
@@ -151,30 +153,30 @@ def count_user_votes(
     the candidates of its class for each. So a vote weighs the same however many candidates there
     are.
     """
-    polls = _opened(population, classes, category_weight, jobs)
-    firsts = np.cumsum([0, *(len(candidates) + each for candidates in population)])
+    polls = _open_polls(population, classes, category_weight, jobs)
+    firsts = np.cumsum([0, *(len(candidates) + votes_per_row for candidates in population)])
     owners, cells = [_NONE], [_NONE]
     for segment in segments:
         if len(population[segment.label]) and segment.owners is not None:
-            winners = polls[segment.label].winners(segment, each)
-            owners.append(np.repeat(segment.owners, each))
+            winners = polls[segment.label].find_winners(segment, votes_per_row)
+            owners.append(np.repeat(segment.owners, votes_per_row))
             cells.append(firsts[segment.label] + winners.ravel())
-    votes = unit_vectors(
-        np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale, votes=each
+    votes = sum_user_vectors(
+        np.concatenate(owners), np.concatenate(cells), int(firsts[-1]), scale, votes=votes_per_row
     )
-    return [part[:-each] for part in np.split(votes, firsts[1:-1])]
+    return [part[:-votes_per_row] for part in np.split(votes, firsts[1:-1])]
 
 
-def _opened(
+def _open_polls(
     population: Sequence[Records], classes: int, category_weight: float, jobs: int
-) -> list[_Poll]:
+) -> list[_CandidatePoll]:
     if len(population) != classes:
         raise ValueError("population: expected the candidates of each class.")
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(lambda one: _Poll(one, category_weight, jobs), population))
+        return list(pool.map(lambda one: _CandidatePoll(one, category_weight, jobs), population))
 
 
-class _Poll:
+class _CandidatePoll:
     """The candidates of a class and their votes so far.
 
     Of equal candidates the first gets all votes, as the tie rule says, so only that one is
@@ -184,31 +186,31 @@ class _Poll:
     def __init__(self, candidates: Records, category_weight: float, jobs: int) -> None:
         # To add 0 makes one zero of the two that float32 has.
         single = Records(candidates.numbers.astype(np.float32) + np.float32(0), candidates.codes)
-        self._distinct = np.flatnonzero(first_equals(single) == np.arange(len(single)))
+        self._distinct = np.flatnonzero(find_first_equals(single) == np.arange(len(single)))
         self.counts = np.zeros(len(candidates), dtype=np.int64)
         if len(candidates):
             self._index = build_index(single.take(self._distinct), category_weight, jobs=jobs)
 
-    def ask(self, segment: Segment, each: int) -> None:
+    def add_votes(self, segment: Segment, votes_per_row: int) -> None:
         """Add the votes of the rows of a segment."""
         if len(self.counts):
-            winners = self._nearest(segment, each)
+            winners = self._find_nearest(segment, votes_per_row)
             for place in range(winners.shape[1]):
-                self.counts[self._distinct] += _tally(
+                self.counts[self._distinct] += _count_winners(
                     winners[:, place], segment.weights, len(self._distinct)
                 )
 
-    def winners(self, segment: Segment, each: int) -> Counts:
+    def find_winners(self, segment: Segment, votes_per_row: int) -> Counts:
         """Return the `each` cells of each row; those behind the candidates are nobody's."""
-        found = self._distinct[self._nearest(segment, each)]
-        nobody = len(self.counts) + np.arange(each - found.shape[1])
+        found = self._distinct[self._find_nearest(segment, votes_per_row)]
+        nobody = len(self.counts) + np.arange(votes_per_row - found.shape[1])
         return np.hstack([found, np.tile(nobody, (len(found), 1))])
 
-    def _nearest(self, segment: Segment, each: int) -> Counts:
-        return self._index.nearest(segment.rows, min(each, len(self._distinct)))
+    def _find_nearest(self, segment: Segment, votes_per_row: int) -> Counts:
+        return self._index.find_nearest(segment.rows, min(votes_per_row, len(self._distinct)))
 
 
-def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
+def count_class_rows(segments: Iterable[Segment], classes: int) -> Counts:
     """Return how many rows each class has."""
     sizes = np.zeros(classes, dtype=np.int64)
     for segment in segments:
@@ -216,17 +218,17 @@ def class_sizes(segments: Iterable[Segment], classes: int) -> Counts:
     return sizes
 
 
-def user_class_sizes(segments: Iterable[Segment], classes: int, scale: int) -> Counts:
+def count_class_users(segments: Iterable[Segment], classes: int, scale: int) -> Counts:
     """Return the same for users: each adds a vector of length `scale` over the classes."""
     owners, labels = [_NONE], [_NONE]
     for segment in segments:
         if segment.owners is not None:
             owners.append(segment.owners)
             labels.append(np.full(len(segment.owners), segment.label))
-    return unit_vectors(np.concatenate(owners), np.concatenate(labels), classes, scale)
+    return sum_user_vectors(np.concatenate(owners), np.concatenate(labels), classes, scale)
 
 
-def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:
+def _count_winners(winners: Counts, weights: Counts | None, cells: int) -> Counts:
     """Count in integers throughout: the weights of `np.bincount` are floats."""
     if weights is None:
         return np.bincount(winners, minlength=cells)
@@ -235,18 +237,18 @@ def _tally(winners: Counts, weights: Counts | None, cells: int) -> Counts:
     return counts
 
 
-def _pooled(batches: Batches) -> Iterator[tuple[Records, NDArray[np.int64]]]:
+def _pool_batches(batches: Batches) -> Iterator[tuple[Records, NDArray[np.int64]]]:
     kept: list[tuple[Records, NDArray[np.int64]]] = []
     for batch in batches:
         if kept and sum(len(rows) for rows, _ in kept) + len(batch[0]) > ROWS_A_SEGMENT:
-            yield _joined(kept)
+            yield _join_batches(kept)
             kept = []
         kept.append(batch)
     if kept:
-        yield _joined(kept)
+        yield _join_batches(kept)
 
 
-def _joined(
+def _join_batches(
     batches: Sequence[tuple[Records, NDArray[np.int64]]],
 ) -> tuple[Records, NDArray[np.int64]]:
     if len(batches) == 1:
@@ -256,7 +258,7 @@ def _joined(
 
 
 @dataclass(frozen=True, eq=False)
-class Ballot:
+class VoteCounter:
     """Counts segments of rows: each row once, or each user with a vector of one length.
 
     Args:
@@ -269,32 +271,32 @@ class Ballot:
     classes: int
     category_weight: float
     jobs: int
-    users: Users | None
+    users: BoundedUsers | None
 
     @property
     def scale(self) -> int:
         """What one row or user counts at most."""
         return 1 if self.users is None else self.users.scale
 
-    def segments(self, batches: Batches) -> Iterator[Segment]:
+    def build_segments(self, batches: Batches) -> Iterator[Segment]:
         """Cut batches into segments that know their users."""
         owners = None if self.users is None else self.users.owners
-        return segments_of(batches, self.classes, owners)
+        return build_segments(batches, self.classes, owners)
 
-    def row_count(self, segments: Iterable[Segment]) -> Counts:
+    def count_rows(self, segments: Iterable[Segment]) -> Counts:
         """Return the number of rows or users, times `scale`."""
         if self.users is not None:
             return np.array([self.users.count * self.scale])
-        return np.array([class_sizes(segments, self.classes).sum()])
+        return np.array([count_class_rows(segments, self.classes).sum()])
 
-    def class_counts(self, segments: Iterable[Segment]) -> Counts:
+    def count_classes(self, segments: Iterable[Segment]) -> Counts:
         """Return how many rows each class has."""
         if self.users is None:
-            return class_sizes(segments, self.classes)
-        return user_class_sizes(segments, self.classes, self.scale)
+            return count_class_rows(segments, self.classes)
+        return count_class_users(segments, self.classes, self.scale)
 
-    def votes(
-        self, population: Sequence[Records], segments: Iterable[Segment], each: int = 1
+    def count_votes(
+        self, population: Sequence[Records], segments: Iterable[Segment], votes_per_row: int = 1
     ) -> list[Counts]:
         """Return the votes for the candidates of each class, `each` of a row."""
         if self.users is None:
@@ -304,7 +306,7 @@ class Ballot:
                 classes=self.classes,
                 category_weight=self.category_weight,
                 jobs=self.jobs,
-                each=each,
+                votes_per_row=votes_per_row,
             )
         return count_user_votes(
             population,
@@ -313,14 +315,14 @@ class Ballot:
             category_weight=self.category_weight,
             jobs=self.jobs,
             scale=self.scale,
-            each=each,
+            votes_per_row=votes_per_row,
         )
 
 
 Whole = NDArray[np.int64]
 
 
-class Tables:
+class MarginalCounter:
     """Counts rows in the cells of marginals.
 
     Args:
@@ -330,14 +332,16 @@ class Tables:
 
     Example:
         >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
-        >>> tables = Tables([(rows, np.array([0, 1, 1]))], classes=2)
+        >>> tables = MarginalCounter([(rows, np.array([0, 1, 1]))], classes=2)
         >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
         [array([1, 0, 2]), array([3])]
-        >>> tables.class_counts()
+        >>> tables.count_classes()
         array([1, 2])
     """
 
-    def __init__(self, batches: Batches, users: Users | None = None, classes: int = 1) -> None:
+    def __init__(
+        self, batches: Batches, users: BoundedUsers | None = None, classes: int = 1
+    ) -> None:
         self._batches, self._users = batches, users
         self._by_class = Marginal((ListAxis("class", None, tuple(range(classes))),))
         self.scale = 1 if users is None else users.scale
@@ -352,39 +356,41 @@ class Tables:
         """Return how many rows each class has."""
         return self.counts([self._by_class])[0]
 
-    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal, or what users add to it."""
         if self._users is not None:
-            return self._of_users(asked, self._users)
-        totals = [np.zeros(marginal.size, dtype=np.int64) for marginal in asked]
+            return self._count_users(marginals, self._users)
+        totals = [np.zeros(marginal.size, dtype=np.int64) for marginal in marginals]
         for rows, classes in self._batches:
-            for place, marginal in enumerate(asked):
-                cells = marginal.cells(rows, classes)
+            for place, marginal in enumerate(marginals):
+                cells = marginal.find_cells(rows, classes)
                 totals[place] += np.bincount(cells, minlength=marginal.size)
         return totals
 
-    def _of_users(self, asked: Sequence[Marginal], users: Users) -> list[Whole]:
+    def _count_users(self, marginals: Sequence[Marginal], users: BoundedUsers) -> list[Whole]:
         size = len(users.owners)
-        kept = [np.empty(size, dtype=np.min_scalar_type(marginal.size - 1)) for marginal in asked]
+        kept = [
+            np.empty(size, dtype=np.min_scalar_type(marginal.size - 1)) for marginal in marginals
+        ]
         done = 0
         for rows, classes in self._batches:
             done += len(rows)
             if done > size:
                 break
-            for cells, marginal in zip(kept, asked, strict=True):
-                cells[done - len(rows) : done] = marginal.cells(rows, classes)
+            for cells, marginal in zip(kept, marginals, strict=True):
+                cells[done - len(rows) : done] = marginal.find_cells(rows, classes)
         if done != size:
             raise DataError("the table changed while it was read: keep it as it is during a run.")
         return [
-            unit_vectors(users.owners, cells.astype(np.int64), marginal.size, users.scale)
-            for cells, marginal in zip(kept, asked, strict=True)
+            sum_user_vectors(users.owners, cells.astype(np.int64), marginal.size, users.scale)
+            for cells, marginal in zip(kept, marginals, strict=True)
         ]
 
 
-_MOST_KEPT = 20_000_000  # cells: 160 MB
+_MAX_CACHED_CELLS = 20_000_000  # cells: 160 MB
 
 
-class HeldTables(Tables):
+class CachedMarginalCounter(MarginalCounter):
     """Counts rows that are held in memory in the cells of marginals.
 
     Args:
@@ -393,7 +399,7 @@ class HeldTables(Tables):
     Example:
         >>> from tabpe.encoding.marginals import ListAxis
         >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
-        >>> tables = HeldTables([(rows, np.zeros(3, dtype=np.int64))])
+        >>> tables = CachedMarginalCounter([(rows, np.zeros(3, dtype=np.int64))])
         >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
         [array([1, 0, 2]), array([3])]
     """
@@ -405,53 +411,53 @@ class HeldTables(Tables):
         if parts:
             self._rows = Records.concat([rows for rows, _ in parts])
             self._classes: Whole = np.concatenate([classes for _, classes in parts])
-        self._cells: dict[int, tuple[Axis, NDArray[np.int64]]] = {}
-        self._kept: dict[tuple[int, ...], Whole] = {}
-        self._room = _MOST_KEPT
+        self._cells: dict[int, tuple[MarginalAxis, NDArray[np.int64]]] = {}
+        self._cached_counts: dict[tuple[int, ...], Whole] = {}
+        self._cache_room = _MAX_CACHED_CELLS
         self._inside: dict[int, tuple[Halfspaces, NDArray[np.int32]]] = {}
 
-    def counts(self, asked: Sequence[Marginal]) -> list[Whole]:
+    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
         """Return how many rows fall into each cell of each marginal."""
-        return [self._counted(marginal) for marginal in asked]
+        return [self._count_marginal(marginal) for marginal in marginals]
 
-    def inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+    def count_inside(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
         """Return how many rows of each cell lie in each halfspace; that is counted once and kept.
 
         A row counts one in a single cell of a halfspace, or nowhere.
         """
-        if id(asked) not in self._inside:
-            self._inside[id(asked)] = asked, self._counted_inside(asked)
-        return self._inside[id(asked)][1]
+        if id(halfspaces) not in self._inside:
+            self._inside[id(halfspaces)] = halfspaces, self._count_halfspaces(halfspaces)
+        return self._inside[id(halfspaces)][1]
 
-    def _counted_inside(self, asked: Halfspaces) -> NDArray[np.int32]:
+    def _count_halfspaces(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
         if not self._size:
-            return np.zeros((len(asked), asked.cells), dtype=np.int32)
-        cells = 0 if asked.axis is None else self._on(asked.axis)
-        ones = np.zeros((self._size, asked.cells), dtype=np.float32)
+            return np.zeros((len(halfspaces), halfspaces.cells), dtype=np.int32)
+        cells = 0 if halfspaces.axis is None else self._find_axis_cells(halfspaces.axis)
+        ones = np.zeros((self._size, halfspaces.cells), dtype=np.float32)
         ones[np.arange(self._size), cells] = 1.0
-        counts = asked.masses(self._rows.numbers, ones).astype(np.int32)
+        counts = halfspaces.sum_masses(self._rows.numbers, ones).astype(np.int32)
         counts.flags.writeable = False
         return counts
 
-    def _counted(self, marginal: Marginal) -> Whole:
+    def _count_marginal(self, marginal: Marginal) -> Whole:
         if not self._size:
             return np.zeros(marginal.size, dtype=np.int64)
         key = tuple(id(axis) for axis in marginal.axes)
-        known = self._kept.get(key)
+        known = self._cached_counts.get(key)
         if known is not None:
             return known.copy()
         cells = np.zeros(self._size, dtype=np.int64)
         for axis in marginal.axes:
-            cells = cells * axis.size + self._on(axis)
+            cells = cells * axis.size + self._find_axis_cells(axis)
         counts = np.bincount(cells, minlength=marginal.size).astype(np.int64)
-        if counts.size <= self._room:
-            self._room -= counts.size
-            self._kept[key] = counts
+        if counts.size <= self._cache_room:
+            self._cache_room -= counts.size
+            self._cached_counts[key] = counts
             return counts.copy()
         return counts
 
-    def _on(self, axis: Axis) -> NDArray[np.int64]:
+    def _find_axis_cells(self, axis: MarginalAxis) -> NDArray[np.int64]:
         """Return the cell of every row on an axis, which is kept: so its identity stays its own."""
         if id(axis) not in self._cells:
-            self._cells[id(axis)] = axis, Marginal((axis,)).cells(self._rows, self._classes)
+            self._cells[id(axis)] = axis, Marginal((axis,)).find_cells(self._rows, self._classes)
         return self._cells[id(axis)][1]

@@ -12,7 +12,7 @@ One segment at a time is mapped into memory, and unmapped when nobody looks at i
 
 `StreamEngine`: votes in a memory that does not grow with the number of rows.
 
-`LoneKeeper`: a private table that one process reads, and counts in.
+`LocalBackend`: a private table that one process reads, and counts in.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils.resources import Resources
-from tabpe.backends.base import OwnEngine
-from tabpe.backends.counting import Ballot, Batches, Segment, Tables, class_sizes
-from tabpe.backends.raw_columns import Survey
-from tabpe.backends.users import Unit, Users
-from tabpe.encoding import Encoder, Records, Sight
-from tabpe.encoding.encoded_rows import EncodedRows, contents, user_rows
+from tabpe.backends.base import InProcessEngine
+from tabpe.backends.counting import Batches, MarginalCounter, Segment, VoteCounter, count_class_rows
+from tabpe.backends.raw_columns import RawColumnCounter
+from tabpe.backends.users import BoundedUsers, PrivacyUnit
+from tabpe.encoding import Encoder, Records, VotingSpace
+from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows, sum_row_hashes
 from tabpe.errors import DataError, OutputError
-from tabpe.io import Source
+from tabpe.io import TableSource
 from tabpe.schema import Temporal
 
 
@@ -62,28 +62,35 @@ class LocalEngine:
     """
 
     def __init__(
-        self, *, classes: int, category_weight: float, jobs: int = 1, users: Users | None = None
+        self,
+        *,
+        classes: int,
+        category_weight: float,
+        jobs: int = 1,
+        users: BoundedUsers | None = None,
     ) -> None:
-        self._ballot = Ballot(classes, category_weight, jobs, users)
-        self.scale = self._ballot.scale
+        self._counter = VoteCounter(classes, category_weight, jobs, users)
+        self.scale = self._counter.scale
         self._segments: list[Segment] = []
 
     def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
-        for segment in self._ballot.segments(batches):
-            self._segments.append(segment.prepared(self._ballot.category_weight))
+        for segment in self._counter.build_segments(batches):
+            self._segments.append(segment.prepare_segment(self._counter.category_weight))
 
     def row_count(self) -> NDArray[np.int64]:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        return self._ballot.row_count(self._segments)
+        return self._counter.count_rows(self._segments)
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        return self._ballot.class_counts(self._segments)
+        return self._counter.count_classes(self._segments)
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+    def votes(
+        self, population: Sequence[Records], votes_per_row: int = 1
+    ) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows vote for each."""
-        return self._ballot.votes(population, self._segments, each)
+        return self._counter.count_votes(population, self._segments, votes_per_row)
 
     def close(self) -> None:
         """Let go of the private rows."""
@@ -94,7 +101,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Block:
+class _ArrayBlock:
     """Where an array is in the file."""
 
     offset: int
@@ -105,21 +112,21 @@ class _Block:
     def end(self) -> int:
         return self.offset + int(np.prod(self.shape)) * self.kind.itemsize
 
-    def within(self, mapped: mmap.mmap, start: int) -> NDArray[Any]:
+    def view_array(self, mapped: mmap.mmap, start: int) -> NDArray[Any]:
         count = int(np.prod(self.shape))
         flat = np.frombuffer(mapped, dtype=self.kind, count=count, offset=self.offset - start)
         return flat.reshape(self.shape)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SegmentBlocks:
     """Where a segment is in the file."""
 
     label: int
-    weights: _Block | None
-    owners: _Block | None
-    numbers: _Block
-    codes: _Block
+    weights: _ArrayBlock | None
+    owners: _ArrayBlock | None
+    numbers: _ArrayBlock
+    codes: _ArrayBlock
 
 
 class SpillFile:
@@ -132,67 +139,69 @@ class SpillFile:
         >>> rows = Records(np.eye(2, dtype=np.float32), np.empty((2, 0), dtype=np.uint8))
         >>> file = SpillFile(None)
         >>> file.append(Segment(1, rows))
-        >>> [(segment.label, segment.rows.numbers.tolist()) for segment in file]
+        >>> [(segment.label, segment.stream_encoded_rows.numbers.tolist()) for segment in file]
         [(1, [[1.0, 0.0], [0.0, 1.0]])]
         >>> file.close()
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._places: list[_Place] = []
-        self._file: IO[bytes] = self._tried(lambda: tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
+        self._segment_blocks: list[_SegmentBlocks] = []
+        self._file: IO[bytes] = self._call_with_hint(lambda: tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
 
     def append(self, segment: Segment) -> None:
         """Write a segment behind the others."""
-        self._tried(lambda: self._write(segment))
+        self._call_with_hint(lambda: self._write_segment(segment))
 
     def __iter__(self) -> Iterator[Segment]:
-        return map(self._read, self._places)
+        return map(self._read_segment, self._segment_blocks)
 
     def close(self) -> None:
         """Free the file."""
-        self._places = []
+        self._segment_blocks = []
         with suppress(OSError):  # What a full disk did not take is tried once more, and closed.
             self._file.close()
 
-    def _write(self, segment: Segment) -> None:
+    def _write_segment(self, segment: Segment) -> None:
         self._file.seek(0, 2)
         # A mapping begins at a page; whole numbers first, so that each array is aligned.
         self._file.write(bytes(-self._file.tell() % mmap.ALLOCATIONGRANULARITY))
-        place = _Place(
+        place = _SegmentBlocks(
             segment.label,
-            self._maybe_block(segment.weights),
-            self._maybe_block(segment.owners),
-            self._block(segment.rows.numbers),
-            self._block(segment.rows.codes),
+            self._write_optional_array(segment.weights),
+            self._write_optional_array(segment.owners),
+            self._write_array(segment.rows.numbers),
+            self._write_array(segment.rows.codes),
         )
         # Rows without a column take no bytes, and nothing can not be mapped.
         self._file.write(b"\0")
         self._file.flush()
-        self._places.append(place)
+        self._segment_blocks.append(place)
 
-    def _maybe_block(self, array: NDArray[Any] | None) -> _Block | None:
-        return None if array is None else self._block(array)
+    def _write_optional_array(self, array: NDArray[Any] | None) -> _ArrayBlock | None:
+        return None if array is None else self._write_array(array)
 
-    def _block(self, array: NDArray[Any]) -> _Block:
-        block = _Block(self._file.tell(), array.dtype, array.shape)
+    def _write_array(self, array: NDArray[Any]) -> _ArrayBlock:
+        block = _ArrayBlock(self._file.tell(), array.dtype, array.shape)
         self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         return block
 
-    def _read(self, place: _Place) -> Segment:
-        start = (place.weights or place.owners or place.numbers).offset
-        length = place.codes.end + 1 - start
-        mapped = self._tried(
+    def _read_segment(self, blocks: _SegmentBlocks) -> Segment:
+        start = (blocks.weights or blocks.owners or blocks.numbers).offset
+        length = blocks.codes.end + 1 - start
+        mapped = self._call_with_hint(
             lambda: mmap.mmap(self._file.fileno(), length, access=mmap.ACCESS_READ, offset=start)
         )
         weights, owners = (
-            None if block is None else block.within(mapped, start)
-            for block in (place.weights, place.owners)
+            None if block is None else block.view_array(mapped, start)
+            for block in (blocks.weights, blocks.owners)
         )
-        rows = Records(place.numbers.within(mapped, start), place.codes.within(mapped, start))
-        return Segment(place.label, rows, weights, owners)
+        rows = Records(
+            blocks.numbers.view_array(mapped, start), blocks.codes.view_array(mapped, start)
+        )
+        return Segment(blocks.label, rows, weights, owners)
 
-    def _tried(self, call: Callable[[], T]) -> T:
+    def _call_with_hint(self, call: Callable[[], T]) -> T:
         try:
             return call()
         except OSError as error:
@@ -235,38 +244,40 @@ class StreamEngine:
         category_weight: float,
         jobs: int = 1,
         spill: Path | Literal[False] | None = None,
-        users: Users | None = None,
+        users: BoundedUsers | None = None,
     ) -> None:
-        self._ballot = Ballot(classes, category_weight, jobs, users)
-        self.scale = self._ballot.scale
+        self._counter = VoteCounter(classes, category_weight, jobs, users)
+        self.scale = self._counter.scale
         self._spill = spill
-        self._stored: SpillFile | _Afresh | None = None
+        self._stored: SpillFile | _ReencodedSegments | None = None
         self._sizes = np.zeros(classes, dtype=np.int64)
 
     def prepare(self, batches: Batches) -> None:
         """Take in the private rows, each with its class."""
         if self._spill is False:
-            self._stored = _Afresh(batches, self._ballot)
-            self._sizes = class_sizes(self._stored, len(self._sizes))
+            self._stored = _ReencodedSegments(batches, self._counter)
+            self._sizes = count_class_rows(self._stored, len(self._sizes))
             return
         self._stored = stored = SpillFile(self._spill)
-        for segment in self._ballot.segments(batches):
-            stored.append(segment.prepared(self._ballot.category_weight))
+        for segment in self._counter.build_segments(batches):
+            stored.append(segment.prepare_segment(self._counter.category_weight))
             self._sizes[segment.label] += segment.size
 
     def row_count(self) -> NDArray[np.int64]:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
-        if self._ballot.users is None:
+        if self._counter.users is None:
             return np.array([self._sizes.sum()])
-        return self._ballot.row_count(self._stored or ())
+        return self._counter.count_rows(self._stored or ())
 
     def class_counts(self) -> NDArray[np.int64]:
         """Return how many rows each class has."""
-        if self._ballot.users is None:  # counted while the rows were taken in
+        if self._counter.users is None:  # counted while the rows were taken in
             return self._sizes.copy()
-        return self._ballot.class_counts(self._stored or ())
+        return self._counter.count_classes(self._stored or ())
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+    def votes(
+        self, population: Sequence[Records], votes_per_row: int = 1
+    ) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows vote for each.
 
         Raises:
@@ -274,7 +285,9 @@ class StreamEngine:
                 change more than the accounting allows for.
         """
         sizes = np.zeros_like(self._sizes)
-        counts = self._ballot.votes(population, _tallied(self._stored or (), sizes), each)
+        counts = self._counter.count_votes(
+            population, _tally_segments(self._stored or (), sizes), votes_per_row
+        )
         if not np.array_equal(sizes, self._sizes):
             raise DataError(
                 "the table changed while it was read: keep it as it is during a run, or pass "
@@ -290,20 +303,20 @@ class StreamEngine:
         self._sizes = np.zeros_like(self._sizes)
 
 
-class _Afresh:
+class _ReencodedSegments:
     """Segments that are encoded anew each time somebody goes through them."""
 
-    def __init__(self, batches: Batches, ballot: Ballot) -> None:
-        self._batches, self._ballot = batches, ballot
+    def __init__(self, batches: Batches, counter: VoteCounter) -> None:
+        self._batches, self._counter = batches, counter
 
     def __iter__(self) -> Iterator[Segment]:
-        return self._ballot.segments(self._batches)
+        return self._counter.build_segments(self._batches)
 
     def close(self) -> None:
         self._batches = ()
 
 
-def _tallied(segments: Iterable[Segment], sizes: NDArray[np.int64]) -> Iterator[Segment]:
+def _tally_segments(segments: Iterable[Segment], sizes: NDArray[np.int64]) -> Iterator[Segment]:
     """Yield all segments, and add up their sizes on the way."""
     for segment in segments:
         sizes[segment.label] += segment.size
@@ -313,7 +326,7 @@ def _tallied(segments: Iterable[Segment], sizes: NDArray[np.int64]) -> Iterator[
 Batch = tuple[Records, NDArray[np.int64]]
 
 
-class LoneKeeper:
+class LocalBackend:
     """Counts in a table by itself: in memory, or in a stream if the rows do not fit.
 
     Args:
@@ -324,29 +337,31 @@ class LoneKeeper:
     Example:
         >>> from tabpe.io import open_source
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> LoneKeeper(table, None, Resources.of()).survey().row_count()
+        >>> LocalBackend(table, None, Resources.of()).build_raw_counter().row_count()
         array([3])
     """
 
-    def __init__(self, source: Source, unit: Unit | None, resources: Resources) -> None:
+    def __init__(self, source: TableSource, unit: PrivacyUnit | None, resources: Resources) -> None:
         self._source, self._unit, self._resources = source, unit, resources
 
-    def contents(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
         """Return sums over all rows that tell tables apart."""
-        return contents(self._source, names, key)
+        return sum_row_hashes(self._source, names, key)
 
-    def survey(self, moments: Mapping[str, Temporal] | None = None) -> Survey:
+    def build_raw_counter(self, moments: Mapping[str, Temporal] | None = None) -> RawColumnCounter:
         """Return what counts raw cells."""
-        return Survey(self._source, self.users, moments)
+        return RawColumnCounter(self._source, self.users, moments)
 
-    def tables(self, encoder: Encoder) -> Tables:
+    def build_marginal_counter(self, encoder: Encoder) -> MarginalCounter:
         """Return what counts encoded rows and holds none of them."""
-        return Tables(self.rows(encoder), self.users, classes=encoder.class_count)
+        return MarginalCounter(
+            self.stream_encoded_rows(encoder), self.users, classes=encoder.class_count
+        )
 
-    def hold(self, encoder: Encoder, category_weight: float) -> LoneHeld:
+    def encode_table(self, encoder: Encoder, category_weight: float) -> LocalEncodedTable:
         """Return what holds encoded rows, in memory or in a stream."""
-        rows, users, resources = self.rows(encoder), self.users, self._resources
-        streams = resources.streams(rows.most_bytes)
+        rows, users, resources = self.stream_encoded_rows(encoder), self.users, self._resources
+        streams = resources.should_stream(rows.most_bytes)
         kind = partial(StreamEngine, spill=resources.spill) if streams else LocalEngine
         engine = kind(
             classes=encoder.class_count,
@@ -354,28 +369,28 @@ class LoneKeeper:
             jobs=resources.jobs,
             users=users,
         )
-        return LoneHeld(rows, users, engine, streams=streams)
+        return LocalEncodedTable(rows, users, engine, streams=streams)
 
     def close(self) -> None:
         """Let go of the table; what is held is closed by itself."""
 
-    def rows(self, encoder: Encoder) -> EncodedRows:
+    def stream_encoded_rows(self, encoder: Encoder) -> EncodedRows:
         """Return the rows that count, to be encoded each time they are read."""
         return EncodedRows(self._source, encoder, None if self.users is None else self.users.kept)
 
     @cached_property
-    def users(self) -> Users | None:
+    def users(self) -> BoundedUsers | None:
         """Whose the rows are and which of them count: chosen when that is first asked for."""
         if self._unit is None:
             return None
-        rows = self._rows_of_users(self._unit)
-        return self._unit.users_of(rows)
+        rows = self._read_user_rows(self._unit)
+        return self._unit.select_users(rows)
 
-    def _rows_of_users(self, unit: Unit) -> Iterator[pa.Table]:
-        return user_rows(self._source, unit.column, unit.names, strict=unit.strict)
+    def _read_user_rows(self, unit: PrivacyUnit) -> Iterator[pa.Table]:
+        return read_user_rows(self._source, unit.column, unit.names, strict=unit.strict)
 
 
-class LoneHeld:
+class LocalEncodedTable:
     """The rows of a table, encoded in one way, and who counts them.
 
     Args:
@@ -388,35 +403,35 @@ class LoneHeld:
     def __init__(
         self,
         rows: EncodedRows,
-        users: Users | None,
-        engine: OwnEngine,
+        users: BoundedUsers | None,
+        engine: InProcessEngine,
         *,
         streams: bool,
     ) -> None:
         self.encoder, self.scale = rows.encoder, engine.scale
         self._rows, self._users, self._engine, self._streams = rows, users, engine, streams
         self._batches: list[Batch] | None = None
-        self.sight: Sight | None = None
+        self.sight: VotingSpace | None = None
 
     @property
     def sizes(self) -> NDArray[np.int64] | None:
         """How many rows of each class there were when they were last read. Private."""
         return self._rows.tally.sizes
 
-    def tables(self) -> Tables:
+    def build_marginal_counter(self) -> MarginalCounter:
         """Return what counts the rows as they are: read once if they fit and are to be held."""
         if not self._streams and self.sight is None and self._batches is None:
             self._batches = list(self._rows)
         batches = self._rows if self._batches is None else self._batches
-        return Tables(batches, self._users, classes=self.encoder.class_count)
+        return MarginalCounter(batches, self._users, classes=self.encoder.class_count)
 
-    def prepare(self, sight: Sight) -> None:
+    def prepare(self, voting_space: VotingSpace) -> None:
         """Take in the rows, as they are seen, for votes."""
-        batches, self._batches, self.sight = self._batches, None, sight
+        batches, self._batches, self.sight = self._batches, None, voting_space
         if batches is None:
-            self._engine.prepare(dataclasses.replace(self._rows, sight=sight))
+            self._engine.prepare(dataclasses.replace(self._rows, voting_space=voting_space))
         else:
-            self._engine.prepare(_drained(batches, sight))
+            self._engine.prepare(_drain_batches(batches, voting_space))
 
     def row_count(self) -> NDArray[np.int64]:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
@@ -426,9 +441,11 @@ class LoneHeld:
         """Return how many rows each class has."""
         return self._engine.class_counts()
 
-    def votes(self, population: Sequence[Records], each: int = 1) -> list[NDArray[np.int64]]:
+    def votes(
+        self, population: Sequence[Records], votes_per_row: int = 1
+    ) -> list[NDArray[np.int64]]:
         """Return, for the candidates of each class, how many rows vote for each."""
-        return self._engine.votes(population, each)
+        return self._engine.votes(population, votes_per_row)
 
     def close(self) -> None:
         """Let go of the private rows."""
@@ -436,9 +453,9 @@ class LoneHeld:
         self._engine.close()
 
 
-def _drained(batches: list[Batch], sight: Sight) -> Iterator[Batch]:
+def _drain_batches(batches: list[Batch], voting_space: VotingSpace) -> Iterator[Batch]:
     """Yield rows as they are seen, and let go of what they were: memory holds them once."""
     batches.reverse()
     while batches:
         rows, classes = batches.pop()
-        yield sight.of(rows), classes
+        yield voting_space.transform_rows(rows), classes

@@ -43,14 +43,14 @@ class NumpyIndex:
     Example:
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
         >>> points = Records(np.array([[0.0], [0.5], [0.5]], dtype=np.float32), no_codes)
-        >>> NumpyIndex(points, category_weight=1 / 3).nearest(points).ravel()
+        >>> NumpyIndex(points, category_weight=1 / 3).find_nearest(points).ravel()
         array([0, 1, 1])
     """
 
     candidates: Records
     category_weight: float
 
-    def nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
+    def find_nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
         """Return the indices of the `k` candidates nearest to each row, nearest first."""
         block = max(1, BLOCK_CELLS // len(self.candidates))
         numbers = np.ascontiguousarray(self.candidates.numbers.T, dtype=np.float32)
@@ -58,17 +58,17 @@ class NumpyIndex:
         found = np.empty((len(rows), k), dtype=np.int64)
         for start in range(0, len(rows), block):
             part = rows.take(np.arange(start, min(start + block, len(rows))))
-            distance = _distances(part, numbers, codes, np.float32(self.category_weight))
-            found[start : start + block] = _smallest(distance, k)
+            distance = _compute_distances(part, numbers, codes, np.float32(self.category_weight))
+            found[start : start + block] = _find_smallest(distance, k)
         return found
 
 
-def first_equal_rows(rows: Records) -> NDArray[np.int64]:
+def find_first_equals_numpy(rows: Records) -> NDArray[np.int64]:
     """Return for each row the first one that equals it, bit by bit.
 
     Example:
         >>> numbers = np.array([[0.5], [0.1], [0.5]], dtype=np.float32)
-        >>> first_equals(Records(numbers, np.zeros((3, 1), dtype=np.uint8)))
+        >>> find_first_equals(Records(numbers, np.zeros((3, 1), dtype=np.uint8)))
         array([0, 1, 0])
     """
     if not rows.numbers.size and not rows.codes.size:
@@ -80,13 +80,13 @@ def first_equal_rows(rows: Records) -> NDArray[np.int64]:
     return np.asarray(first[group], dtype=np.int64)
 
 
-def _smallest(distance: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+def _find_smallest(distance: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     if k == 1:
         return np.asarray(distance.argmin(axis=1)[:, None], dtype=np.int64)
     return np.asarray(distance.argsort(axis=1, kind="stable")[:, :k], dtype=np.int64)
 
 
-def _distances(
+def _compute_distances(
     rows: Records,
     numbers: NDArray[np.float32],
     codes: NDArray[Any],
@@ -120,10 +120,10 @@ LAYOUT: Final = ("C_CONTIGUOUS", "ALIGNED")
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class Index(Protocol):
+class NearestIndex(Protocol):
     """Finds the nearest of some candidates."""
 
-    def nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
+    def find_nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
         """Return the indices of the `k` candidates nearest to each row, nearest first."""
         ...
 
@@ -146,7 +146,7 @@ class NativeIndex:
     kernel: str = "automatic"
     instruction_set: str = ""
 
-    def nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
+    def find_nearest(self, rows: Records, k: int = 1) -> NDArray[np.int64]:
         """Return the indices of the `k` candidates nearest to each row, nearest first."""
         _check_nearest(k, self.size)
         found: NDArray[np.int64] = self.index.nearest(
@@ -160,7 +160,7 @@ class NativeIndex:
         return found
 
 
-def build_index(candidates: Records, category_weight: float, *, jobs: int = 1) -> Index:
+def build_index(candidates: Records, category_weight: float, *, jobs: int = 1) -> NearestIndex:
     """Return what finds the nearest of `candidates`, natively if it can.
 
     Args:
@@ -173,24 +173,24 @@ def build_index(candidates: Records, category_weight: float, *, jobs: int = 1) -
         >>> no_codes = np.empty((2, 0), dtype=np.uint8)
         >>> corners = Records(np.array([[0.0], [1.0]]), no_codes)
         >>> rows = Records(np.array([[0.2], [0.9]], dtype=np.float32), no_codes)
-        >>> index(corners, category_weight=1 / 3).nearest(rows, k=2).tolist()
+        >>> index(corners, category_weight=1 / 3).find_nearest(rows, k=2).tolist()
         [[0, 1], [1, 0]]
     """
     if native.search is None:
         with _ONE_AT_A_TIME:
             _warn_of_numpy()
         return NumpyIndex(candidates, category_weight)
-    found = native.search.Index(*_arrays(candidates), category_weight)
+    found = native.search.Index(*_convert_arrays(candidates), category_weight)
     return NativeIndex(found, len(candidates), jobs)
 
 
-def prepared(rows: Records, category_weight: float) -> tuple[Records, NDArray[np.int64] | None]:
+def prepare_rows(rows: Records, category_weight: float) -> tuple[Records, NDArray[np.int64] | None]:
     """Return private rows with neighbours side by side, and how many rows each stands for.
 
     Equal rows are merged where that pays; the weights are None where it does not. Votes are the
     same for every order of the rows, and a merged row votes with its weight.
     """
-    first = first_equals(rows)
+    first = find_first_equals(rows)
     kept = np.flatnonzero(first == np.arange(len(rows)))
     weights = None
     if len(kept) < MERGED_SHARE * len(rows):
@@ -198,19 +198,19 @@ def prepared(rows: Records, category_weight: float) -> tuple[Records, NDArray[np
         rows = rows.take(kept)
     if native.search is None:
         return rows, weights
-    order = native.search.spatial_order(*_arrays(rows), category_weight)
+    order = native.search.spatial_order(*_convert_arrays(rows), category_weight)
     return rows.take(order), None if weights is None else weights[order]
 
 
-def first_equals(rows: Records) -> NDArray[np.integer[Any]]:
+def find_first_equals(rows: Records) -> NDArray[np.integer[Any]]:
     """Return for each row the first one that equals it, bit by bit."""
     if native.search is None:
-        return first_equal_rows(rows)
-    found: NDArray[np.int32] = native.search.first_equals(*_arrays(rows))
+        return find_first_equals_numpy(rows)
+    found: NDArray[np.int32] = native.search.first_equals(*_convert_arrays(rows))
     return found
 
 
-def _arrays(rows: Records) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+def _convert_arrays(rows: Records) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     return (
         np.require(rows.numbers, np.float32, LAYOUT),
         np.require(rows.codes, np.int32, LAYOUT),
@@ -218,7 +218,7 @@ def _arrays(rows: Records) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
 
 
 def _check_nearest(k: int, size: int) -> None:
-    validation.whole("k", k, least=1)
+    validation.check_integer("k", k, least=1)
     if k > min(MOST_NEAREST, size):
         raise ParameterError(
             f"k={k}: expected at most {MOST_NEAREST}, and no more than the {size} candidates."

@@ -1,23 +1,23 @@
-"""`open_keeper`: who counts in a table, by what may be used."""
+"""`open_backend`: who counts in a table, by what may be used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tabpe._utils.resources import CLUSTERS, Resources
-from tabpe.backends.base import Keeper
-from tabpe.backends.local import LoneKeeper
-from tabpe.backends.users import Unit
+from tabpe.backends.base import Backend
+from tabpe.backends.local import LocalBackend
+from tabpe.backends.users import PrivacyUnit
 from tabpe.errors import ParameterError
-from tabpe.io import Source
+from tabpe.io import TableSource
 
 
-def open_keeper(
-    source: Source,
-    unit: Unit | None,
+def open_backend(
+    source: TableSource,
+    unit: PrivacyUnit | None,
     resources: Resources,
     on_ready: Callable[[int, int], None] = lambda _done, _all: None,
-) -> Keeper:
+) -> Backend:
     """Return who counts in a table. Whoever it is, the answers are the same.
 
     Args:
@@ -29,19 +29,19 @@ def open_keeper(
     lives_on = getattr(source, "lives_on", None)
     engine = lives_on if resources.engine == "auto" and lives_on in CLUSTERS else resources.engine
     if lives_on and engine in CLUSTERS and engine != lives_on:
-        raise ParameterError(f"engine={engine!r}: {_instead(lives_on)}")
+        raise ParameterError(f"engine={engine!r}: {_suggest_engine(lives_on)}")
     if engine == "ray":
-        from tabpe.backends.ray import ray_keeper
+        from tabpe.backends.ray import open_ray_backend
 
-        return ray_keeper(source, unit, resources, on_ready)
+        return open_ray_backend(source, unit, resources, on_ready)
     if engine == "spark":
-        from tabpe.backends.spark import spark_keeper
+        from tabpe.backends.spark import open_spark_backend
 
-        return spark_keeper(source, unit, resources, on_ready)
-    return LoneKeeper(source, unit, resources)
+        return open_spark_backend(source, unit, resources, on_ready)
+    return LocalBackend(source, unit, resources)
 
 
-def _instead(lives_on: str) -> str:
+def _suggest_engine(lives_on: str) -> str:
     """Return how a table is read that workers of a cluster can not get at."""
     if lives_on in CLUSTERS:
         return (

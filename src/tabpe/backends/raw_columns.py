@@ -2,8 +2,8 @@
 
 Privacy: for each column that is asked about, a row counts in at most one cell of one histogram, and
 which one depends on that row's own cell alone. A row more or less so moves one cell by one.
-With users, all rows of a user together are one vector of a given length at most (`unit_vectors`).
-What a survey returns is exact and private: only `tabpe.measurement` asks it.
+With users, all rows of a user together are one vector of a given length at most
+(`sum_user_vectors`). What a survey returns is exact and private: only `tabpe.measurement` asks it.
 
 Memory: the histograms and, of a list of values, all that occur with at most `LONGEST_VALUE` letters
 each. How many these are decides nothing. With users also one number for each row and column.
@@ -20,18 +20,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._utils.arrays import CODE, is_text
-from tabpe.backends.users import Users, unit_vectors
+from tabpe.backends.users import BoundedUsers, sum_user_vectors
 from tabpe.encoding import raw_cells
-from tabpe.encoding.cells import microseconds
-from tabpe.encoding.raw_cells import KINDS, LONGEST_VALUE, MAGNITUDES, Bins, Pieces, magnitude_cells
-from tabpe.io import Source
+from tabpe.encoding.cells import read_microseconds
+from tabpe.encoding.raw_cells import (
+    KINDS,
+    LONGEST_VALUE,
+    MAGNITUDES,
+    ClampedBins,
+    EqualWidthBins,
+    find_magnitude_cells,
+)
+from tabpe.io import TableSource
 from tabpe.io.canonical import (
     DAY,
     EXACT_INTEGERS,
     NOT_LISTED,
     find_missing,
     find_values,
-    flat,
+    flatten_column,
     read_instants,
     read_numbers,
     read_texts,
@@ -40,11 +47,11 @@ from tabpe.io.canonical import (
 from tabpe.schema import Categorical, Temporal
 
 Whole = NDArray[np.int64]
-Cells = Callable[[pa.Array], Whole]
+CellFinder = Callable[[pa.Array], Whole]
 NOWHERE = NOT_LISTED
 
 
-class Survey:
+class RawColumnCounter:
     """Counts the cells of a table, column by column; one pass over the rows for each question.
 
     Args:
@@ -55,15 +62,15 @@ class Survey:
 
     Example:
         >>> from tabpe.io import open_source
-        >>> survey = Survey(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
+        >>> survey = RawColumnCounter(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
         >>> survey.values({"ward": str})
         {'ward': {'eye': 1, 'heart': 2}}
     """
 
     def __init__(
         self,
-        source: Source,
-        users: Users | None = None,
+        source: TableSource,
+        users: BoundedUsers | None = None,
         moments: Mapping[str, Temporal] | None = None,
     ) -> None:
         self._source, self._users, self._moments = source, users, moments or {}
@@ -78,77 +85,91 @@ class Survey:
 
     def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many cells of each column are of each kind."""
-        return self._counted(dict.fromkeys(names, (KINDS, kind_cells)))
+        return self._count_cells(dict.fromkeys(names, (KINDS, find_kind_cells)))
 
     def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many numbers of each column are of each sign and power of two."""
-        return self._counted(
-            {name: (MAGNITUDES, self._of_numbers(name, magnitude_cells)) for name in names}
+        return self._count_cells(
+            {
+                name: (MAGNITUDES, self._make_number_finder(name, find_magnitude_cells))
+                for name in names
+            }
         )
 
-    def bins(self, asked: Mapping[str, Bins | Pieces]) -> dict[str, Whole]:
+    def bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
         """Return how many numbers of each column are in each of its bins."""
-        return self._counted(
-            {name: (bins.count, self._of_numbers(name, bins.cells)) for name, bins in asked.items()}
+        return self._count_cells(
+            {
+                name: (bins.count, self._make_number_finder(name, bins.find_cells))
+                for name, bins in columns.items()
+            }
         )
 
-    def listed(self, asked: Mapping[str, Categorical]) -> dict[str, Whole]:
+    def listed(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
         """Return how many cells of each column hold each of its declared values."""
-        return self._counted(
-            {name: (column.size, _listed_cells(column)) for name, column in asked.items()}
+        return self._count_cells(
+            {name: (column.size, _make_value_finder(column)) for name, column in columns.items()}
         )
 
-    def values(self, asked: Mapping[str, type]) -> dict[str, dict[Any, int]]:
+    def values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
         """Return how often each value of each column occurs, in the order of the values.
 
         Args:
-            asked: The columns, and whether their values are `str`, `int` or `float`.
+            columns: The columns, and whether their values are `str`, `int` or `float`.
         """
-        found = {name: _Values(kind) for name, kind in asked.items()}
-        tallies = self._tallied({name: one.cells for name, one in found.items()})
+        found = {name: _ValueNumbering(kind) for name, kind in columns.items()}
+        tallies = self._tally_columns({name: one.number_cells for name, one in found.items()})
         return {
             name: dict(
-                sorted(zip(one.known, tallies[name].total(len(one.known)).tolist(), strict=True))
+                sorted(
+                    zip(
+                        one.known,
+                        tallies[name].compute_histogram(len(one.known)).tolist(),
+                        strict=True,
+                    )
+                )
             )
             for name, one in found.items()
         }
 
-    def _of_numbers(self, name: str, cells: Callable[[NDArray[np.float64]], Whole]) -> Cells:
+    def _make_number_finder(
+        self, name: str, cells: Callable[[NDArray[np.float64]], Whole]
+    ) -> CellFinder:
         """Return what finds the cells of numbers; what is no number counts nowhere."""
         moments = self._moments.get(name)
 
         def found(array: pa.Array) -> Whole:
-            values = read_numbers(array) if moments is None else _ticks(moments, array)
+            values = read_numbers(array) if moments is None else _read_ticks(moments, array)
             missing = np.isnan(values)
             return np.where(missing, NOWHERE, cells(np.where(missing, 0.0, values)))
 
         return found
 
-    def _counted(self, asked: Mapping[str, tuple[int, Cells]]) -> dict[str, Whole]:
-        tallies = self._tallied({name: cells for name, (_, cells) in asked.items()})
-        return {name: tallies[name].total(size) for name, (size, _) in asked.items()}
+    def _count_cells(self, columns: Mapping[str, tuple[int, CellFinder]]) -> dict[str, Whole]:
+        tallies = self._tally_columns({name: cells for name, (_, cells) in columns.items()})
+        return {name: tallies[name].compute_histogram(size) for name, (size, _) in columns.items()}
 
-    def _tallied(self, asked: Mapping[str, Cells]) -> dict[str, _Tally]:
-        tallies = {name: _Tally(self.scale) for name in asked}
-        for table, owners in self._rows(list(asked)):
-            for name, cells in asked.items():
-                tallies[name].add(cells(flat(table[name])), owners)
+    def _tally_columns(self, finders: Mapping[str, CellFinder]) -> dict[str, _HistogramTally]:
+        tallies = {name: _HistogramTally(self.scale) for name in finders}
+        for table, owners in self._read_rows(list(finders)):
+            for name, cells in finders.items():
+                tallies[name].add_batch(cells(flatten_column(table[name])), owners)
         return tallies
 
-    def _rows(self, names: list[str]) -> Iterator[tuple[pa.Table, Whole | None]]:
+    def _read_rows(self, names: list[str]) -> Iterator[tuple[pa.Table, Whole | None]]:
         """Yield the rows that count, and whose they are."""
         row = owner = 0
         for batch in self._source.batches(names):
             if self._users is None:
                 yield batch.table, None
                 continue
-            kept = batch.counting(self._users.kept, row)
+            kept = batch.slice_mask(self._users.kept, row)
             table = batch.table.filter(pa.array(kept))
             yield table, self._users.owners[owner : owner + table.num_rows]
             row, owner = row + batch.table.num_rows, owner + table.num_rows
 
 
-class _Tally:
+class _HistogramTally:
     """One histogram on its way through the batches."""
 
     def __init__(self, length: int) -> None:
@@ -157,7 +178,7 @@ class _Tally:
         self._cells: list[NDArray[np.int32]] = []
         self._owners: list[Whole] = []
 
-    def add(self, cells: Whole, owners: Whole | None) -> None:
+    def add_batch(self, cells: Whole, owners: Whole | None) -> None:
         """Count the rows of a batch; those that are `NOWHERE` do not count."""
         counting = cells != NOWHERE
         if owners is None:
@@ -168,28 +189,28 @@ class _Tally:
             self._cells.append(cells[counting].astype(np.int32))
             self._owners.append(owners[counting])
 
-    def total(self, size: int) -> Whole:
+    def compute_histogram(self, size: int) -> Whole:
         """Return the histogram."""
         if self._cells:
             cells = np.concatenate(self._cells).astype(np.int64)
-            return unit_vectors(np.concatenate(self._owners), cells, size, self._length)
+            return sum_user_vectors(np.concatenate(self._owners), cells, size, self._length)
         return np.pad(self._counts, (0, size - len(self._counts)))
 
 
-class _Values:
+class _ValueNumbering:
     """The different values of a column; each gets a number when it comes first."""
 
     def __init__(self, kind: type) -> None:
         self.known: dict[Any, int] = {}
         self._kind = kind
 
-    def cells(self, array: pa.Array) -> Whole:
+    def number_cells(self, array: pa.Array) -> Whole:
         """Return the number of the value of each cell. One too long for a category has none."""
-        encoded = self._found(array).dictionary_encode()
-        numbers = [self._number(value) for value in encoded.dictionary.to_pylist()]
-        return _filled(pc.take(pa.array(numbers, pa.int64()), encoded.indices))
+        encoded = self._read_values(array).dictionary_encode()
+        numbers = [self._assign_number(value) for value in encoded.dictionary.to_pylist()]
+        return _fill_nulls(pc.take(pa.array(numbers, pa.int64()), encoded.indices))
 
-    def _found(self, array: pa.Array) -> pa.Array:
+    def _read_values(self, array: pa.Array) -> pa.Array:
         if self._kind is str:
             texts = read_texts(array)
             short = pc.less_equal(pc.utf8_length(texts), LONGEST_VALUE)
@@ -201,34 +222,34 @@ class _Values:
             return pa.array(np.where(wrong, 0.0, values).astype(np.int64), mask=wrong)
         return pa.array(values + 0.0, mask=wrong)  # -0.0 is 0.0
 
-    def _number(self, value: Any) -> int:
+    def _assign_number(self, value: Any) -> int:
         return self.known.setdefault(value, len(self.known))
 
 
-def kind_cells(array: pa.Array) -> Whole:
+def find_kind_cells(array: pa.Array) -> Whole:
     """Return the kind of each cell, as `tabpe.schema_inference.kinds` numbers them.
 
     Example:
-        >>> kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - raw.WHOLE
+        >>> find_kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - raw.WHOLE
         array([ 0,  2, -5, -6, -7, -6, -7])
     """
-    array = flat(array)
+    array = flatten_column(array)
     if is_text(array.type) or pa.types.is_dictionary(array.type):
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        of_values = _kinds(encoded.dictionary)
+        of_values = _find_kinds(encoded.dictionary)
         found = pc.take(pa.array(of_values), encoded.indices)
         return np.asarray(pc.fill_null(found, raw_cells.EMPTY).to_numpy(zero_copy_only=False))
-    return _kinds(array)
+    return _find_kinds(array)
 
 
-def _kinds(array: pa.Array) -> Whole:
+def _find_kinds(array: pa.Array) -> Whole:
     local, zoned, clock = (
         read_instants(array, zoned=False),
         read_instants(array, zoned=True),
         read_times(array),
     )
-    midnight = pc.equal(_remainder(local, DAY), 0)
-    return _chosen(
+    midnight = pc.equal(_compute_remainder(local, DAY), 0)
+    return _select_first_rule(
         [
             (pa.array(find_missing(array)), raw_cells.EMPTY),
             (midnight, raw_cells.DAY),
@@ -236,11 +257,11 @@ def _kinds(array: pa.Array) -> Whole:
             (pc.is_valid(zoned), raw_cells.ZONED),
             (pc.is_valid(clock), raw_cells.CLOCK),
         ],
-        otherwise=_number_kinds(_known_numbers(array)),
+        otherwise=_find_number_kinds(_read_true_numbers(array)),
     )
 
 
-def _known_numbers(array: pa.Array) -> NDArray[np.float64]:
+def _read_true_numbers(array: pa.Array) -> NDArray[np.float64]:
     """Return numbers; NaN for codes such as 007, which are no numbers."""
     values = read_numbers(array)
     if not is_text(array.type):
@@ -249,7 +270,7 @@ def _known_numbers(array: pa.Array) -> NDArray[np.float64]:
     return np.where(pc.fill_null(coded, False).to_numpy(zero_copy_only=False), np.nan, values)  # noqa: FBT003
 
 
-def _number_kinds(values: NDArray[np.float64]) -> Whole:
+def _find_number_kinds(values: NDArray[np.float64]) -> Whole:
     """Return the kinds of numbers; NaN and infinity are none."""
     cells = np.full(len(values), raw_cells.MORE_DIGITS, dtype=np.int64)
     finite = np.isfinite(values)
@@ -260,29 +281,29 @@ def _number_kinds(values: NDArray[np.float64]) -> Whole:
     return cells
 
 
-def _listed_cells(column: Categorical) -> Cells:
+def _make_value_finder(column: Categorical) -> CellFinder:
     return lambda array: find_values(array, column.values)
 
 
-def _ticks(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
+def _read_ticks(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
     """Return dates and times as whole steps since 1970 or midnight; nan where they are none."""
-    moments = microseconds(column, array)
+    moments = read_microseconds(column, array)
     missing = pc.is_null(moments).to_numpy(zero_copy_only=False)
     whole = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) // column.tick
     return np.where(missing, np.nan, whole.astype(np.float64))
 
 
-def _remainder(ticks: pa.Array, step: int) -> pa.Array:
+def _compute_remainder(ticks: pa.Array, step: int) -> pa.Array:
     return pc.subtract(ticks, pc.multiply(pc.divide(ticks, step), step))
 
 
-def _filled(places: pa.Array) -> Whole:
+def _fill_nulls(places: pa.Array) -> Whole:
     filled = pc.fill_null(places.cast(pa.int64()), NOWHERE)
     whole: Whole = filled.to_numpy(zero_copy_only=False).astype(np.int64)
     return whole
 
 
-def _chosen(rules: Sequence[tuple[pa.Array, int]], otherwise: Whole) -> Whole:
+def _select_first_rule(rules: Sequence[tuple[pa.Array, int]], otherwise: Whole) -> Whole:
     """Return for each cell what the first rule says that holds."""
     conditions = [
         pc.fill_null(rule, False).to_numpy(zero_copy_only=False)  # noqa: FBT003

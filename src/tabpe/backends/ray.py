@@ -1,6 +1,6 @@
 """Shards as actors of Ray.
 
-`RayCrew`: shards as actors of Ray, each of which reads, encodes and keeps its part of a table.
+`RayShardPool`: shards as actors of Ray, each of which reads, encodes and keeps its part of a table.
 
 In a round the question goes into the object store once, and from there to each machine once. Shards
 answer where they are, and add up their answers in groups, and those of groups, so that one sum
@@ -27,52 +27,61 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from tabpe._utils.resources import Resources
-from tabpe.backends.cluster import CrewKeeper, Failed, Place, Shard, spread, without_words
-from tabpe.backends.queries import Answer, Question, total
-from tabpe.backends.users import Unit
+from tabpe.backends.cluster import (
+    Shard,
+    ShardedBackend,
+    ShardFailure,
+    ShardIndex,
+    partition_source,
+    redact_error,
+)
+from tabpe.backends.queries import ShardAnswer, ShardQuery, sum_answers
+from tabpe.backends.users import PrivacyUnit
 from tabpe.errors import ParameterError, TabpeError
-from tabpe.io import Source
+from tabpe.io import TableSource
 
 # Answers that one shard adds up. A sum of 64 shards takes two steps, one of 512 three.
-GROUP = 8
+GROUP_SIZE = 8
 # How often a shard may be lost in a run.
-MOST_LOSSES = 3
+MAX_LOSSES = 3
 
 Ready = Callable[[int, int], None]
 
 
-class Holder:
+class ShardActor:
     """What runs on a worker: a shard that is made when it is first asked.
 
     Args:
-        place: Which shard it is.
+        index: Which shard it is.
         part: Its part of the table.
         common: Who is a user, if the promise is to users, and what it may use of its machine.
     """
 
-    def __init__(self, place: Place, part: Source, common: tuple[Unit | None, Resources]) -> None:
-        self._place, self._part, self._common = place, part, common
+    def __init__(
+        self, index: ShardIndex, part: TableSource, common: tuple[PrivacyUnit | None, Resources]
+    ) -> None:
+        self._index, self._part, self._common = index, part, common
         self._shard: Shard | None = None
 
-    def answer(self, question: Question) -> tuple[Failed | None, Answer | None]:
+    def answer(self, query: ShardQuery) -> tuple[ShardFailure | None, ShardAnswer | None]:
         """Return why there is no answer, or the answer."""
         try:
             if self._shard is None:
-                self._shard = Shard(self._place, self._part, *self._common)
-            found = self._shard.answer(question)
+                self._shard = Shard(self._index, self._part, *self._common)
+            found = self._shard.answer(query)
         except Exception as error:  # Whatever it is, Ray would write its words down.
-            found = Failed(self._place.number, without_words(error))
-        return (found, None) if isinstance(found, Failed) else (None, found)
+            found = ShardFailure(self._index.number, redact_error(error))
+        return (found, None) if isinstance(found, ShardFailure) else (None, found)
 
-    def summed(self, *answers: Answer) -> tuple[Failed | None, Answer | None]:
+    def summed(self, *answers: ShardAnswer) -> tuple[ShardFailure | None, ShardAnswer | None]:
         """Return the sum of the answers of some shards."""
         try:
-            return None, total(answers)
+            return None, sum_answers(answers)
         except Exception as error:
-            return Failed(self._place.number, without_words(error)), None
+            return ShardFailure(self._index.number, redact_error(error)), None
 
 
-class RayCrew:
+class RayShardPool:
     """Shards on the workers of a Ray cluster, one actor each.
 
     Args:
@@ -85,8 +94,8 @@ class RayCrew:
 
     def __init__(
         self,
-        parts: Sequence[Source],
-        unit: Unit | None,
+        parts: Sequence[TableSource],
+        unit: PrivacyUnit | None,
         resources: Resources,
         *,
         on_ready: Ready = lambda _done, _all: None,
@@ -99,23 +108,23 @@ class RayCrew:
         self._common: Any = ray.put((unit, resources))
         self._parts = [ray.put(part) for part in parts]
         self._losses: Counter[int] = Counter()
-        self._actors = [self._actor(number) for number in range(len(parts))]
+        self._actors = [self._start_actor(number) for number in range(len(parts))]
 
     @property
     def shards(self) -> int:
         """How many there are."""
         return len(self._parts)
 
-    def ask(self, question: Question) -> Answer:
+    def run_query(self, query: ShardQuery) -> ShardAnswer:
         """Return the sum of the answers of all shards, each counted once."""
-        sent = self._ray.put(question)
-        for _ in range(MOST_LOSSES + 1):
-            found = self._summed(self._answers(sent))
+        sent = self._ray.put(query)
+        for _ in range(MAX_LOSSES + 1):
+            found = self._sum_answers(self._collect_answers(sent))
             if found is not None:
                 return found
             # Who added up was lost, and so were the answers that it had. All are asked again: an
             # answer is the same each time, and nothing was added to it yet.
-            self._renew_lost()
+            self._restart_lost_actors()
         raise TabpeError("answers of workers were lost again and again: see to the cluster.")
 
     def close(self) -> None:
@@ -126,23 +135,23 @@ class RayCrew:
         self._actors, self._parts, self._common = [], [], None
         self._on_close()
 
-    def _actor(self, number: int) -> Any:
-        place = Place(number, self.shards)
-        kind = self._ray.remote(num_cpus=1, max_restarts=0)(Holder)
+    def _start_actor(self, number: int) -> Any:
+        place = ShardIndex(number, self.shards)
+        kind = self._ray.remote(num_cpus=1, max_restarts=0)(ShardActor)
         return kind.remote(place, self._parts[number], self._common)
 
-    def _answers(self, sent: Any) -> list[Any]:
+    def _collect_answers(self, sent: Any) -> list[Any]:
         """Return where the answer of each shard is; ask again who is lost on the way."""
-        waiting = dict(self._asked(number, sent) for number in range(self.shards))
+        waiting = dict(self._send_query(number, sent) for number in range(self.shards))
         answers: dict[int, Any] = {}
-        failures: list[Failed] = []
+        failures: list[ShardFailure] = []
         while waiting:
             (told,), _ = self._ray.wait(list(waiting), num_returns=1)
             number, answer = waiting.pop(told)
-            failed, is_lost = self._told(told)
+            failed, is_lost = self._read_status(told)
             if is_lost:
-                self._renew(number)
-                waiting |= [self._asked(number, sent)]
+                self._restart_actor(number)
+                waiting |= [self._send_query(number, sent)]
             elif failed is not None:
                 failures.append(failed)
             else:
@@ -152,15 +161,15 @@ class RayCrew:
             raise min(failures, key=lambda failed: failed.shard).error
         return [answers[number] for number in range(self.shards)]
 
-    def _asked(self, number: int, sent: Any) -> tuple[Any, tuple[int, Any]]:
+    def _send_query(self, number: int, sent: Any) -> tuple[Any, tuple[int, Any]]:
         told, answer = self._actors[number].answer.options(num_returns=2).remote(sent)
         return told, (number, answer)
 
-    def _told(self, told: Any) -> tuple[Failed | None, bool]:
+    def _read_status(self, status: Any) -> tuple[ShardFailure | None, bool]:
         """Return what a shard says of its answer, and whether it was lost before it could."""
         problem = None
         try:
-            return self._ray.get(told), False
+            return self._ray.get(status), False
         except self._ray.exceptions.RayTaskError as error:
             problem = type(error.cause or error).__name__
         except self._ray.exceptions.RayError:
@@ -169,52 +178,54 @@ class RayCrew:
             f"a worker failed: {problem}. Is the same version of tabpe installed on all machines?"
         )
 
-    def _summed(self, answers: list[Any]) -> Answer | None:
+    def _sum_answers(self, answers: list[Any]) -> ShardAnswer | None:
         """Return the sum of answers, added up in groups by the shards; None if one was lost."""
         while len(answers) > 1:
-            groups = [answers[start : start + GROUP] for start in range(0, len(answers), GROUP)]
+            groups = [
+                answers[start : start + GROUP_SIZE] for start in range(0, len(answers), GROUP_SIZE)
+            ]
             stride = -(-self.shards // len(groups))
             sums = [
                 self._actors[place * stride].summed.options(num_returns=2).remote(*group)
                 for place, group in enumerate(groups)
             ]
             for told, _ in sums:
-                failed, is_lost = self._told(told)
+                failed, is_lost = self._read_status(told)
                 if is_lost:
                     return None
                 if failed is not None:
                     raise failed.error
             answers = [answer for _, answer in sums]
-        return self._fetched(answers[0])
+        return self._fetch_answer(answers[0])
 
-    def _fetched(self, answer: Any) -> Answer | None:
+    def _fetch_answer(self, answer: Any) -> ShardAnswer | None:
         try:
-            found: Answer = self._ray.get(answer)
+            found: ShardAnswer = self._ray.get(answer)
         except self._ray.exceptions.RayError:
             return None
         return found
 
-    def _renew_lost(self) -> None:
+    def _restart_lost_actors(self) -> None:
         """Make those anew that do not answer any more."""
         for number, actor in enumerate(self._actors):
             try:
-                self._ray.get(actor.summed.options(num_returns=2).remote(Answer([], {}))[0])
+                self._ray.get(actor.summed.options(num_returns=2).remote(ShardAnswer([], {}))[0])
             except self._ray.exceptions.RayError:
-                self._renew(number)
+                self._restart_actor(number)
 
-    def _renew(self, number: int) -> None:
+    def _restart_actor(self, number: int) -> None:
         self._losses[number] += 1
-        if self._losses[number] > MOST_LOSSES:
+        if self._losses[number] > MAX_LOSSES:
             raise TabpeError(
-                f"shard {number + 1} of {self.shards} was lost {MOST_LOSSES + 1} times: see to the "
+                f"shard {number + 1} of {self.shards} was lost {MAX_LOSSES + 1} times: see to the "
                 f"workers and their memory, or use more of them (n_jobs)."
             )
         self._ray.kill(self._actors[number])
-        self._actors[number] = self._actor(number)
+        self._actors[number] = self._start_actor(number)
 
 
 ADDRESS = "RAY_ADDRESS"
-_PATIENCE = 10.0  # seconds
+_CONNECT_TIMEOUT = 10.0  # seconds
 _LOOPBACK = "127.0.0.1"
 _MANY_MACHINES, _CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "ENABLE_RAY_CLUSTER"
 _AUTH_MODE, _AUTH_TOKENS = "RAY_AUTH_MODE", ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
@@ -223,9 +234,9 @@ _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 _NO_FILES = {"automatic_object_spilling_enabled": False}
 
 
-def ray_keeper(
-    source: Source, unit: Unit | None, resources: Resources, on_ready: Ready
-) -> CrewKeeper:
+def open_ray_backend(
+    source: TableSource, unit: PrivacyUnit | None, resources: Resources, on_ready: Ready
+) -> ShardedBackend:
     """Return who counts in a table by the workers of a Ray cluster.
 
     Args:
@@ -234,19 +245,19 @@ def ray_keeper(
         resources: Where the cluster is, how many workers to use, and what of each machine.
         on_ready: Called with how many shards have answered, and how many there are.
     """
-    ray = _imported()
-    disconnect = _connected(ray, resources)
+    ray = _import_ray()
+    disconnect = _connect_cluster(ray, resources)
     try:
-        parts = spread(source, unit, resources.workers or _free_cores(ray))
-        each = resources.of_a_shard(-(-len(parts) // _machines(ray)))
-        crew = RayCrew(parts, unit, each, on_ready=on_ready, on_close=disconnect)
+        parts = partition_source(source, unit, resources.workers or _count_free_cores(ray))
+        each = resources.divide_by_shards(-(-len(parts) // _count_machines(ray)))
+        crew = RayShardPool(parts, unit, each, on_ready=on_ready, on_close=disconnect)
     except BaseException:
         disconnect()
         raise
-    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+    return ShardedBackend(crew, 1 if unit is None else unit.scale)
 
 
-def _imported() -> Any:
+def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -257,7 +268,7 @@ def _imported() -> Any:
     raise ParameterError("engine='ray': Ray is not installed: pip install 'tabpe[ray]'.")
 
 
-def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
+def _connect_cluster(ray: Any, resources: Resources) -> Callable[[], Any]:
     """Connect to a cluster, or start one; return what undoes that."""
     if ray.is_initialized():
         if resources.address is None:
@@ -268,16 +279,16 @@ def _connected(ray: Any, resources: Resources) -> Callable[[], Any]:
         )
     address = resources.address or os.environ.get(ADDRESS)
     if address is None:
-        return _started(ray, resources)
-    _join(ray, address)
+        return _start_cluster(ray, resources)
+    _join_cluster(ray, address)
     disconnect: Callable[[], Any] = ray.shutdown
     return disconnect
 
 
-def _started(ray: Any, resources: Resources) -> Callable[[], Any]:
+def _start_cluster(ray: Any, resources: Resources) -> Callable[[], Any]:
     """Start a cluster that no other machine reaches; return what ends it."""
     with ExitStack() as undo:
-        _apply(ray, undo, _alone_on_this_machine())
+        _apply_environment(ray, undo, _make_local_environment())
         undo.callback(ray.shutdown)
         ray.init(
             address="local",
@@ -290,7 +301,7 @@ def _started(ray: Any, resources: Resources) -> Callable[[], Any]:
         return undo.pop_all().close
 
 
-def _alone_on_this_machine() -> dict[str, str]:
+def _make_local_environment() -> dict[str, str]:
     """Return what to tell Ray by its environment; what the user set there is left as it is."""
     # By its name for other systems, but on Linux too Ray then listens on the loopback address.
     told = {_MANY_MACHINES: "0"}
@@ -302,26 +313,26 @@ def _alone_on_this_machine() -> dict[str, str]:
     return told
 
 
-def _apply(ray: Any, undo: ExitStack, told: Mapping[str, str]) -> None:
+def _apply_environment(ray: Any, undo: ExitStack, variables: Mapping[str, str]) -> None:
     """Set variables of the environment, and have Ray see them, until they are undone."""
-    undo.callback(_refresh, ray)
-    for name, value in told.items():
-        undo.callback(_set, name, os.environ.get(name))
-        _set(name, value)
+    undo.callback(_refresh_environment, ray)
+    for name, value in variables.items():
+        undo.callback(_set_variable, name, os.environ.get(name))
+        _set_variable(name, value)
     constants = ray._private.ray_constants  # noqa: SLF001 - read by Ray when it is imported
     undo.callback(setattr, constants, _CLUSTERS, getattr(constants, _CLUSTERS, True))
     setattr(constants, _CLUSTERS, False)
-    _refresh(ray)
+    _refresh_environment(ray)
 
 
-def _set(name: str, value: str | None) -> None:
+def _set_variable(name: str, value: str | None) -> None:
     if value is None:
         os.environ.pop(name, None)
     else:
         os.environ[name] = value
 
 
-def _refresh(ray: Any) -> None:
+def _refresh_environment(ray: Any) -> None:
     """Have Ray read its environment again; versions before 2.52 know no tokens."""
     loader = getattr(ray._raylet, "AuthenticationTokenLoader", None)  # noqa: SLF001
     if loader is not None:
@@ -329,10 +340,10 @@ def _refresh(ray: Any) -> None:
         loader.instance().reset_cache()
 
 
-def _join(ray: Any, address: str) -> None:
+def _join_cluster(ray: Any, address: str) -> None:
     problem = None
     try:
-        _knock(address)
+        _check_address(address)
         ray.init(address=address, **_QUIET)
     except (OSError, RuntimeError, ValueError) as error:
         problem = type(error).__name__
@@ -344,14 +355,14 @@ def _join(ray: Any, address: str) -> None:
         )
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Fail if nobody listens at an address: Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
 
 
-def _free_cores(ray: Any) -> int:
+def _count_free_cores(ray: Any) -> int:
     """Return how many cores are free: a shard that gets none would be waited for without end."""
     cores = int(ray.available_resources().get("CPU", 0))
     if not cores:
@@ -362,7 +373,7 @@ def _free_cores(ray: Any) -> int:
     return cores
 
 
-def _machines(ray: Any) -> int:
+def _count_machines(ray: Any) -> int:
     """Return how many machines of a cluster have cores."""
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
     return max(len(nodes), 1)

@@ -1,6 +1,6 @@
 """Shards as partitions of Spark.
 
-`SparkCrew`: shards as partitions of an RDD, whose encoded rows Spark keeps.
+`SparkShardPool`: shards as partitions of an RDD, whose encoded rows Spark keeps.
 
 Rows are read and encoded on the workers once; Spark keeps them in the memory of its executors, or
 on their disks. In a round the candidates go out as a broadcast, each partition answers with whole
@@ -36,28 +36,34 @@ import pyarrow as pa
 
 from tabpe._utils.resources import Resources
 from tabpe.backends.cluster import (
-    CarriedDesk,
-    CarriedHeld,
-    CrewKeeper,
-    Failed,
-    PartKeeper,
-    Place,
+    CarriedEncodedTable,
+    CarriedShardSession,
     Shard,
-    answer_at,
-    encoded,
-    seen,
-    settled,
-    shards_of,
-    without_words,
+    ShardBackend,
+    ShardedBackend,
+    ShardFailure,
+    ShardIndex,
+    answer_query,
+    assign_shards,
+    encode_segments,
+    prepare_segments,
+    redact_error,
+    sum_or_raise,
 )
 from tabpe.backends.counting import Segment
-from tabpe.backends.queries import Answer, Polled, Question, Reading, Tabulated
-from tabpe.backends.users import Unit
+from tabpe.backends.queries import EncodedReading, MarginalQuery, ShardAnswer, ShardQuery, VoteQuery
+from tabpe.backends.users import PrivacyUnit
 from tabpe.errors import ParameterError, TabpeError
-from tabpe.io import Batch, Source
-from tabpe.io.batches import regrouped
-from tabpe.io.clusters import SparkSource, hushed, imported, unfolded, without_spark_words
-from tabpe.io.source import FrameSource, parts_of
+from tabpe.io import Batch, TableSource
+from tabpe.io.batches import regroup_batches
+from tabpe.io.clusters import (
+    SparkSource,
+    import_spark_module,
+    read_arrow_stream,
+    run_spark_safely,
+    suppress_spark_warnings,
+)
+from tabpe.io.source import FrameSource, divide_source
 
 # So many answers the driver adds up by itself: a level of the tree is a stage, which takes a while.
 DIRECT = 16
@@ -66,7 +72,7 @@ Ready = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Common:
+class WorkerSettings:
     """What all workers know.
 
     Args:
@@ -75,12 +81,12 @@ class Common:
         shards: How many there are.
     """
 
-    unit: Unit | None
+    unit: PrivacyUnit | None
     resources: Resources
     shards: int
 
 
-class SparkCrew:
+class SparkShardPool:
     """The partitions of an RDD as shards of a table.
 
     Args:
@@ -95,163 +101,176 @@ class SparkCrew:
     def __init__(
         self,
         sources: Any,
-        unit: Unit | None,
+        unit: PrivacyUnit | None,
         resources: Resources,
         *,
         on_ready: Ready = lambda _done, _all: None,
         on_close: Callable[[], Any] = lambda: None,
     ) -> None:
         self._sources, self._on_ready, self._on_close = sources, on_ready, on_close
-        self._common = Common(unit, resources, sources.getNumPartitions())
+        self._common = WorkerSettings(unit, resources, sources.getNumPartitions())
         self._reading = -1
         self._encoded: Any = None
-        self._seen: Any = None
+        self._prepared: Any = None
 
     @property
     def shards(self) -> int:
         """How many there are."""
         return self._common.shards
 
-    def ask(self, question: Question) -> Answer:
+    def run_query(self, query: ShardQuery) -> ShardAnswer:
         """Return the sum of the answers of all shards."""
-        rows, answering = self._rows_for(question)
-        sent = self._sources.context.broadcast(_serializer().dumps(question))
+        rows, answering = self._select_rows(query)
+        sent = self._sources.context.broadcast(_get_serializer().dumps(query))
         try:
             answers = rows.mapPartitionsWithIndex(partial(answering, sent, self._common))
-            found = without_spark_words(lambda: self._summed(answers))
+            found = run_spark_safely(lambda: self._reduce_answers(answers))
         finally:
             sent.destroy()
         self._on_ready(self.shards, self.shards)
-        if self._seen is not None and self._encoded is not None:
+        if self._prepared is not None and self._encoded is not None:
             self._encoded.unpersist()
             self._encoded = None
-        return settled([found])
+        return sum_or_raise([found])
 
     def close(self) -> None:
         """Let go of the rows, and of the session if it was started for them."""
-        self._forget()
+        self._release_rows()
         self._sources = None
         self._on_close()
 
-    def _rows_for(self, question: Question) -> tuple[Any, Callable[..., Iterator[Any]]]:
+    def _select_rows(self, query: ShardQuery) -> tuple[Any, Callable[..., Iterator[Any]]]:
         """Return the rows that a question is about, and how they answer."""
-        if isinstance(question, Polled):
-            return self._rows_seen(question), _of_segments
-        if isinstance(question, Tabulated) and question.is_held:
-            self._begin(question.reading)
+        if isinstance(query, VoteQuery):
+            return self._prepare_rows(query), _answer_from_segments
+        if isinstance(query, MarginalQuery) and query.keeps_rows:
+            self._begin_reading(query.reading)
             if self._encoded is None:
-                self._encoded = self._rows_encoded(question.reading).persist(_level())
-            return self._encoded, _of_segments
-        return self._sources, _of_source
+                self._encoded = self._encode_rows(query.reading).persist(_get_storage_level())
+            return self._encoded, _answer_from_segments
+        return self._sources, _answer_from_source
 
-    def _rows_seen(self, question: Polled) -> Any:
-        self._begin(question.reading)
-        if self._seen is None:
-            rows = self._encoded or self._rows_encoded(question.reading)
-            look = partial(_seen, question.sight, question.reading.category_weight)
-            self._seen = rows.mapPartitionsWithIndex(look).persist(_level())
-        return self._seen
+    def _prepare_rows(self, query: VoteQuery) -> Any:
+        self._begin_reading(query.reading)
+        if self._prepared is None:
+            rows = self._encoded or self._encode_rows(query.reading)
+            look = partial(_prepare_partition, query.voting_space, query.reading.category_weight)
+            self._prepared = rows.mapPartitionsWithIndex(look).persist(_get_storage_level())
+        return self._prepared
 
-    def _rows_encoded(self, reading: Reading) -> Any:
-        return self._sources.mapPartitionsWithIndex(partial(_encoded, self._common, reading))
+    def _encode_rows(self, reading: EncodedReading) -> Any:
+        return self._sources.mapPartitionsWithIndex(
+            partial(_encode_partition, self._common, reading)
+        )
 
-    def _begin(self, reading: Reading) -> None:
+    def _begin_reading(self, reading: EncodedReading) -> None:
         """Let go of rows that were encoded in another way: one way is kept at a time."""
         if reading.number != self._reading:
-            self._forget()
+            self._release_rows()
             self._reading = reading.number
 
-    def _forget(self) -> None:
-        for rows in (self._encoded, self._seen):
+    def _release_rows(self) -> None:
+        for rows in (self._encoded, self._prepared):
             if rows is not None:
                 rows.unpersist()
-        self._encoded = self._seen = None
+        self._encoded = self._prepared = None
 
-    def _summed(self, answers: Any) -> Answer | Failed:
+    def _reduce_answers(self, answers: Any) -> ShardAnswer | ShardFailure:
         if self.shards <= DIRECT:
-            found: Answer | Failed = answers.reduce(joined)
+            found: ShardAnswer | ShardFailure = answers.reduce(merge_answers)
         else:
-            found = answers.treeReduce(joined)
+            found = answers.treeReduce(merge_answers)
         return found
 
 
-def joined(one: Answer | Failed, other: Answer | Failed) -> Answer | Failed:
+def merge_answers(
+    one: ShardAnswer | ShardFailure, other: ShardAnswer | ShardFailure
+) -> ShardAnswer | ShardFailure:
     """Return the sum of two answers, or the failure of the first shard that failed.
 
     Example:
-        >>> joined(Answer([], {0: b""}), Answer([], {1: b""})).marks
+        >>> merge_answers(ShardAnswer([], {0: b""}), ShardAnswer([], {1: b""})).marks
         {0: b'', 1: b''}
     """
-    failures = [answer for answer in (one, other) if isinstance(answer, Failed)]
+    failures = [answer for answer in (one, other) if isinstance(answer, ShardFailure)]
     if failures:
         return min(failures, key=lambda failed: failed.shard)
     try:
-        return settled((one, other))
+        return sum_or_raise((one, other))
     except Exception as error:
-        return Failed(min(one.marks, default=0), without_words(error))  # type: ignore[union-attr]
+        return ShardFailure(min(one.digests, default=0), redact_error(error))  # type: ignore[union-attr]
 
 
-def _of_source(sent: Any, common: Common, number: int, sources: Iterable[Source]) -> Iterator[Any]:
+def _answer_from_source(
+    sent: Any, common: WorkerSettings, number: int, sources: Iterable[TableSource]
+) -> Iterator[Any]:
     """Answer by the rows themselves."""
     (source,) = sources
-    place = Place(number, common.shards)
-    yield Shard(place, source, common.unit, common.resources).answer(_question(sent))
+    place = ShardIndex(number, common.shards)
+    yield Shard(place, source, common.unit, common.resources).answer(_load_query(sent))
 
 
-def _of_segments(
-    sent: Any, common: Common, number: int, segments: Iterable[Segment | Failed]
+def _answer_from_segments(
+    sent: Any, common: WorkerSettings, number: int, segments: Iterable[Segment | ShardFailure]
 ) -> Iterator[Any]:
     """Answer by rows that were encoded before."""
-    question = _question(sent)
-    sight = question.sight if isinstance(question, Polled) else None
-    held = CarriedHeld(_sound(segments), question.reading, common.unit, sight)
-    yield answer_at(CarriedDesk(held), question, number)
+    question = _load_query(sent)
+    sight = question.voting_space if isinstance(question, VoteQuery) else None
+    held = CarriedEncodedTable(_raise_failure(segments), question.reading, common.unit, sight)
+    yield answer_query(CarriedShardSession(held), question, number)
 
 
-def _encoded(
-    common: Common, reading: Reading, number: int, sources: Iterable[Source]
-) -> Iterator[Segment | Failed]:
+def _encode_partition(
+    common: WorkerSettings, reading: EncodedReading, number: int, sources: Iterable[TableSource]
+) -> Iterator[Segment | ShardFailure]:
     (source,) = sources
-    place = Place(number, common.shards)
-    keeper = PartKeeper(source, common.unit, common.resources, place)
-    return _watched(number, lambda: encoded(keeper, reading))
+    place = ShardIndex(number, common.shards)
+    keeper = ShardBackend(source, common.unit, common.resources, place)
+    return _catch_failure(number, lambda: encode_segments(keeper, reading))
 
 
-def _seen(
-    sight: Any, category_weight: float, number: int, segments: Iterable[Segment | Failed]
-) -> Iterator[Segment | Failed]:
-    return _watched(number, lambda: seen(_sound(segments), sight, category_weight))
+def _prepare_partition(
+    voting_space: Any,
+    category_weight: float,
+    number: int,
+    segments: Iterable[Segment | ShardFailure],
+) -> Iterator[Segment | ShardFailure]:
+    return _catch_failure(
+        number, lambda: prepare_segments(_raise_failure(segments), voting_space, category_weight)
+    )
 
 
-def _watched(number: int, make: Callable[[], Iterable[Segment]]) -> Iterator[Segment | Failed]:
+def _catch_failure(
+    number: int, make: Callable[[], Iterable[Segment]]
+) -> Iterator[Segment | ShardFailure]:
     """Yield segments, and in the place of an error why there are no more of them."""
     try:
         yield from make()
     except Exception as error:
-        yield Failed(number, without_words(error))
+        yield ShardFailure(number, redact_error(error))
 
 
-def _sound(segments: Iterable[Segment | Failed]) -> Iterator[Segment]:
+def _raise_failure(segments: Iterable[Segment | ShardFailure]) -> Iterator[Segment]:
     for segment in segments:
-        if isinstance(segment, Failed):
+        if isinstance(segment, ShardFailure):
             raise segment.error
         yield segment
 
 
-def _question(sent: Any) -> Any:
-    return _serializer().loads(sent.value)
+def _load_query(sent: Any) -> Any:
+    return _get_serializer().loads(sent.value)
 
 
-def _serializer() -> Any:
+def _get_serializer() -> Any:
     """Return what Spark sends values with. By itself it fails to send large arrays encrypted."""
-    return imported("pyspark.serializers").CloudPickleSerializer()
+    return import_spark_module("pyspark.serializers").CloudPickleSerializer()
 
 
-def _level() -> Any:
-    return imported("pyspark").StorageLevel.MEMORY_AND_DISK
+def _get_storage_level() -> Any:
+    return import_spark_module("pyspark").StorageLevel.MEMORY_AND_DISK
 
 
-_PATIENCE = 10.0  # seconds
+_CONNECT_TIMEOUT = 10.0  # seconds
 PYTHON = "PYSPARK_PYTHON"
 # Set by spark-submit, which has started Java and knows the cluster.
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -272,7 +291,7 @@ _LOCAL_SETTINGS = {
 }
 
 
-def joined_context(resources: Resources) -> tuple[Any, Callable[[], None]]:
+def join_context(resources: Resources) -> tuple[Any, Callable[[], None]]:
     """Return the context of a session to count in, and what undoes that.
 
     A process has one context, which all its sessions share.
@@ -280,13 +299,13 @@ def joined_context(resources: Resources) -> tuple[Any, Callable[[], None]]:
     Args:
         resources: Where the cluster is, and how many cores to use.
     """
-    kind = imported("pyspark").SparkContext
+    kind = import_spark_module("pyspark").SparkContext
     found = kind._active_spark_context  # noqa: SLF001
     if found is None and SUBMITTED in os.environ:
         found = kind.getOrCreate()
         return found, found.stop
     if found is None:
-        return _started(kind, resources)
+        return _start_context(kind, resources)
     if resources.address not in (None, found.master):
         raise ParameterError(
             f"address={resources.address!r}: a session of Spark is active already, at "
@@ -295,20 +314,20 @@ def joined_context(resources: Resources) -> tuple[Any, Callable[[], None]]:
     return found, lambda: None
 
 
-def _started(kind: Any, resources: Resources) -> tuple[Any, Callable[[], None]]:
+def _start_context(kind: Any, resources: Resources) -> tuple[Any, Callable[[], None]]:
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise TabpeError("engine='spark': Spark needs Java 17 or newer: install it.")
     given = os.environ.get(PYTHON)
     os.environ[PYTHON] = given or sys.executable
     problem = None
     try:
-        context = _connected(kind, resources)
+        context = _connect_context(kind, resources)
     except Exception as error:
         problem = type(error).__name__
     finally:
-        _restore(given)
+        _restore_python(given)
     if problem is not None:
-        _end_of_java(kind)
+        _stop_java(kind)
         raise TabpeError(
             f"address={resources.address!r}: no session of Spark could be started there "
             f"({problem}): expected 'local[2]', 'spark://HOST:PORT' or another master that runs "
@@ -317,14 +336,16 @@ def _started(kind: Any, resources: Resources) -> tuple[Any, Callable[[], None]]:
 
     def leave() -> None:
         context.stop()
-        _end_of_java(kind)
+        _stop_java(kind)
 
     return context, leave
 
 
-def _connected(kind: Any, resources: Resources) -> Any:
-    _knock(resources.address or "")
-    settings = imported("pyspark").SparkConf().setAppName("tabpe").setAll(_SETTINGS.items())
+def _connect_context(kind: Any, resources: Resources) -> Any:
+    _check_address(resources.address or "")
+    settings = (
+        import_spark_module("pyspark").SparkConf().setAppName("tabpe").setAll(_SETTINGS.items())
+    )
     master = resources.address or f"local[{resources.jobs}]"
     settings.setMaster(master)
     if master.startswith("local"):
@@ -333,19 +354,19 @@ def _connected(kind: Any, resources: Resources) -> Any:
     if resources.workers is not None:
         settings.set("spark.cores.max", str(resources.workers))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    gateway = imported("pyspark.java_gateway").launch_gateway(settings, quiet)
-    with hushed():
+    gateway = import_spark_module("pyspark.java_gateway").launch_gateway(settings, quiet)
+    with suppress_spark_warnings():
         return kind(conf=settings, gateway=gateway)
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Fail if nobody listens at a standalone master: Spark would try for a minute."""
     host, _, port = address.removeprefix("spark://").rpartition(":")
     if address.startswith("spark://") and "," not in host:  # which would name several
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
 
 
-def _end_of_java(kind: Any) -> None:
+def _stop_java(kind: Any) -> None:
     """End the JVM as well: a session that the user starts later is to have one that speaks."""
     gateway = kind._gateway  # noqa: SLF001
     if gateway is None:
@@ -356,7 +377,7 @@ def _end_of_java(kind: Any) -> None:
     kind._gateway = kind._jvm = None  # noqa: SLF001
 
 
-def _restore(python: str | None) -> None:
+def _restore_python(python: str | None) -> None:
     if python is None:
         del os.environ[PYTHON]
     else:
@@ -368,9 +389,9 @@ def _restore(python: str | None) -> None:
 PARTS_A_CORE = 2
 
 
-def spark_keeper(
-    source: Source, unit: Unit | None, resources: Resources, on_ready: Ready
-) -> CrewKeeper:
+def open_spark_backend(
+    source: TableSource, unit: PrivacyUnit | None, resources: Resources, on_ready: Ready
+) -> ShardedBackend:
     """Return who counts in a table by the workers of Spark.
 
     Args:
@@ -380,22 +401,22 @@ def spark_keeper(
         resources: Where the cluster is, and how many of its cores to use.
         on_ready: Called with how many shards have answered, and how many there are.
     """
-    context, leave = joined_context(resources)
+    context, leave = join_context(resources)
     try:
         most = PARTS_A_CORE * (resources.workers or context.defaultParallelism)
-        sources = _sources(context, source, most)
+        sources = _distribute_source(context, source, most)
         if unit is not None:
-            sources = _by_user(sources, source.library, source.names, unit, most)
-        each = resources.of_a_shard(max(most // PARTS_A_CORE, 1))
-        crew = SparkCrew(sources, unit, each, on_ready=on_ready, on_close=leave)
+            sources = _group_by_user(sources, source.library, source.names, unit, most)
+        each = resources.divide_by_shards(max(most // PARTS_A_CORE, 1))
+        crew = SparkShardPool(sources, unit, each, on_ready=on_ready, on_close=leave)
     except BaseException:
         leave()
         raise
-    return CrewKeeper(crew, 1 if unit is None else unit.scale)
+    return ShardedBackend(crew, 1 if unit is None else unit.scale)
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedSource:
+class PartitionSource:
     """Rows that were brought to a worker.
 
     Args:
@@ -425,33 +446,37 @@ class CarriedSource:
             yield replace(batch, table=batch.table.select(wanted))
 
 
-def _sources(context: Any, source: Source, most: int) -> Any:
+def _distribute_source(context: Any, source: TableSource, most: int) -> Any:
     """Return an RDD with a part of the table in each partition."""
-    parts = parts_of(source, most)
+    parts = divide_source(source, most)
     if isinstance(parts[0], SparkSource):
-        rows = parts[0].carried()
+        rows = parts[0].serialize_rows()
         # Partitions are put together where they are, which sends nothing.
         rows = rows.coalesce(most) if rows.getNumPartitions() > most else rows
-        return rows.mapPartitionsWithIndex(partial(_brought, parts[0].library, parts[0].schema()))
-    return context.parallelize([_alone(part) for part in parts], len(parts))
+        return rows.mapPartitionsWithIndex(
+            partial(_wrap_partition, parts[0].library, parts[0].build_schema())
+        )
+    return context.parallelize([_copy_part(part) for part in parts], len(parts))
 
 
-def _brought(
+def _wrap_partition(
     library: str, schema: pa.Schema, number: int, carried: Iterable[bytes]
-) -> Iterator[CarriedSource]:
+) -> Iterator[PartitionSource]:
     """Return the rows of a partition as a source, which reads them as they come."""
-    yield CarriedSource(library, list(schema.names), _batches(schema, number, carried))
+    yield PartitionSource(library, list(schema.names), _read_batches(schema, number, carried))
 
 
-def _batches(schema: pa.Schema, number: int, carried: Iterable[bytes]) -> Iterator[Batch]:
+def _read_batches(schema: pa.Schema, number: int, carried: Iterable[bytes]) -> Iterator[Batch]:
     first = 0
-    for table in regrouped(batch for stream in carried for batch in unfolded(stream)):
+    for table in regroup_batches(
+        batch for stream in carried for batch in read_arrow_stream(stream)
+    ):
         named = table.rename_columns(schema.names).cast(schema)
         yield Batch(named, f"partition {number}", first)
         first += table.num_rows
 
 
-def _alone(part: Source) -> Source:
+def _copy_part(part: TableSource) -> TableSource:
     """Return a part without the rest of the frame: a slice would take all of it along."""
     if not isinstance(part, FrameSource):
         return part
@@ -461,25 +486,29 @@ def _alone(part: Source) -> Source:
     return replace(part, table=pa.ipc.open_stream(sink.getvalue()).read_all())
 
 
-def _by_user(sources: Any, library: str, names: list[str], unit: Unit, shards: int) -> Any:
+def _group_by_user(
+    sources: Any, library: str, names: list[str], unit: PrivacyUnit, shards: int
+) -> Any:
     """Return the same with all rows of a user in one partition: the one of its id."""
-    spread = sources.flatMap(partial(_spread, unit, shards)).partitionBy(shards, int)
-    return spread.mapPartitions(partial(_gathered, library, names))
+    spread = sources.flatMap(partial(_send_to_shards, unit, shards)).partitionBy(shards, int)
+    return spread.mapPartitions(partial(_gather_batches, library, names))
 
 
-def _spread(unit: Unit, shards: int, source: Source) -> Iterator[tuple[int, Batch]]:
+def _send_to_shards(
+    unit: PrivacyUnit, shards: int, source: TableSource
+) -> Iterator[tuple[int, Batch]]:
     """Yield the rows of a part for each shard; columns that nobody reads are left behind."""
     for batch in source.batches(list(dict.fromkeys([unit.column, *unit.names]))):
-        numbers = shards_of(batch.table, unit, shards)
+        numbers = assign_shards(batch.table, unit, shards)
         for number in range(shards):
             places = (numbers == number).nonzero()[0]
             if len(places):
                 table = batch.table.take(places)
-                yield number, replace(batch, table=table, places=places)
+                yield number, replace(batch, table=table, row_offsets=places)
 
 
-def _gathered(
+def _gather_batches(
     library: str, names: list[str], pairs: Iterable[tuple[int, Batch]]
-) -> Iterator[CarriedSource]:
+) -> Iterator[PartitionSource]:
     # Read twice: for who the users are, and for their rows.
-    yield CarriedSource(library, names, [batch for _, batch in pairs])
+    yield PartitionSource(library, names, [batch for _, batch in pairs])

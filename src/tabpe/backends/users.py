@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.io.canonical import find_missing, flat, hash_cells, hash_rows, mix_bits
+from tabpe.io.canonical import find_missing, flatten_column, hash_cells, hash_rows, mix_bits
 
 Whole = NDArray[np.int64]
 _NONE: Whole = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Users:
+class BoundedUsers:
     """Which rows of a table count, and whose they are.
 
     Args:
@@ -40,12 +40,12 @@ class Users:
 
 
 @dataclass(frozen=True)
-class Unit:
+class PrivacyUnit:
     """Who is a user, and how many rows of one count.
 
     Args:
         column: The column of user ids.
-        most: The most rows of a user that count.
+        max_rows: The most rows of a user that count.
         seed: Drives the choice of them.
         scale: How long the vector of a user is.
         names: The columns that are read; rows that are equal in these are alike.
@@ -53,7 +53,7 @@ class Unit:
     """
 
     column: str
-    most: int
+    max_rows: int
     seed: int
     scale: int
     names: tuple[str, ...]
@@ -64,25 +64,25 @@ class Unit:
         """What the seed makes of hashes."""
         return str(self.seed).encode()
 
-    def users_of(self, tables: Iterable[pa.Table]) -> Users:
+    def select_users(self, tables: Iterable[pa.Table]) -> BoundedUsers:
         """Return which rows count, and whose they are."""
-        return bounded(
+        return limit_contributions(
             tables,
             column=self.column,
-            most=self.most,
+            max_rows=self.max_rows,
             seed=self.seed,
             scale=self.scale,
         )
 
 
-def bounded(
+def limit_contributions(
     tables: Iterable[pa.Table],
     *,
     column: str,
-    most: int,
+    max_rows: int,
     seed: int,
     scale: int,
-) -> Users:
+) -> BoundedUsers:
     """Choose `most` rows of each user at random, or all if there are fewer.
 
     Each row has a lot, which follows from its cells, the id of its user among them, from how many
@@ -97,33 +97,33 @@ def bounded(
     Args:
         tables: The rows, batch by batch. One without a user id counts for nobody.
         column: The name of the column of user ids.
-        most: The most rows of a user that count.
+        max_rows: The most rows of a user that count.
         seed: Drives the choice.
         scale: How long the vector of a user is.
 
     Example:
         >>> rows = pa.table({"id": ["a", "b", "a", "a"], "age": [31, 42, 32, 33]})
-        >>> users = bounded([rows], column="id", most=2, seed=0, scale=100)
+        >>> users = limit_contributions([rows], column="id", most=2, seed=0, scale=100)
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """
     nothing = _NONE.astype(np.uint64)
     ids, contents, without = [nothing], [nothing], [_NONE.astype(bool)]
     for table in tables:
-        cells = flat(table[column])
+        cells = flatten_column(table[column])
         ids.append(hash_cells(cells, b""))
         without.append(find_missing(cells))
         contents.append(hash_rows(table, str(seed).encode()))
     known = ~np.concatenate(without)
     # Two ids with the same 64 bits would be one user: less than one chance in 2^64 for a pair.
     users, owners = np.unique(np.concatenate(ids)[known], return_inverse=True)
-    chosen = _chosen(owners, np.concatenate(contents)[known], most)
+    chosen = _choose_rows(owners, np.concatenate(contents)[known], max_rows)
     kept = known.copy()
     kept[known] = chosen
-    return Users(kept, owners[chosen], len(users), scale)
+    return BoundedUsers(kept, owners[chosen], len(users), scale)
 
 
-def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int = 1) -> Whole:
+def sum_user_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int = 1) -> Whole:
     """Return the sum of the vectors of all users, each of `length * sqrt(votes)` at most.
 
     A user who counts c times in a cell, and c_1, c_2, ... times in all of them, adds
@@ -139,9 +139,9 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int
         votes: How many votes a row has, each in another cell.
 
     Example:
-        >>> unit_vectors(np.array([0, 0, 1]), np.array([0, 1, 1]), size=3, length=100)
+        >>> sum_user_vectors(np.array([0, 0, 1]), np.array([0, 1, 1]), size=3, length=100)
         array([ 70, 170,   0])
-        >>> unit_vectors(np.array([0, 0]), np.array([0, 1]), size=3, length=100, votes=2)
+        >>> sum_user_vectors(np.array([0, 0]), np.array([0, 1]), size=3, length=100, votes=2)
         array([100, 100,   0])
     """
     pairs, counts = np.unique(owners * size + cells, return_counts=True)
@@ -158,25 +158,25 @@ def unit_vectors(owners: Whole, cells: Whole, size: int, length: int, votes: int
     return total
 
 
-def _chosen(owners: Whole, contents: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
+def _choose_rows(owners: Whole, contents: NDArray[np.uint64], max_rows: int) -> NDArray[np.bool_]:
     """Return which rows have the `most` smallest lots of their user."""
-    lots = mix_bits(contents ^ mix_bits(_among_equals(owners, contents).astype(np.uint64)))
+    lots = mix_bits(contents ^ mix_bits(_rank_duplicates(owners, contents).astype(np.uint64)))
     order = np.lexsort((lots, owners))
     kept = np.zeros(len(owners), dtype=bool)
-    kept[order[_places(owners[order]) < most]] = True
+    kept[order[_rank_within_group(owners[order]) < max_rows]] = True
     return kept
 
 
-def _among_equals(owners: Whole, contents: NDArray[np.uint64]) -> Whole:
+def _rank_duplicates(owners: Whole, contents: NDArray[np.uint64]) -> Whole:
     """Return for each row how many equal ones of its user stand before it."""
     order = np.lexsort((contents, owners))
     grouped = np.stack([owners[order].view(np.uint64), contents[order]])
     places = np.empty(len(owners), dtype=np.int64)
-    places[order] = _places(grouped)
+    places[order] = _rank_within_group(grouped)
     return places
 
 
-def _places(grouped: NDArray[Any]) -> Whole:
+def _rank_within_group(grouped: NDArray[Any]) -> Whole:
     """Return for each entry how many equal ones stand before it; equal ones stand together.
 
     Args:

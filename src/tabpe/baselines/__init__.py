@@ -11,7 +11,7 @@
 """
 
 from tabpe.baselines.aim import AIM
-from tabpe.baselines.base import Baseline, Method
+from tabpe.baselines.base import Baseline, SynthesisMethod
 from tabpe.baselines.gem import GEM
 from tabpe.baselines.independent import Independent
 from tabpe.baselines.mst import MST
@@ -20,7 +20,7 @@ from tabpe.baselines.privmrf import PrivMRF
 from tabpe.baselines.privsyn import PrivSyn
 from tabpe.baselines.rappp import RAPpp
 
-METHODS: dict[str, type[Method]] = {
+METHODS: dict[str, type[SynthesisMethod]] = {
     "independent": Independent,
     "mst": MST,
     "aim": AIM,
@@ -38,9 +38,9 @@ __all__ = [
     "MST",
     "Baseline",
     "Independent",
-    "Method",
     "PrivGSD",
     "PrivMRF",
     "PrivSyn",
     "RAPpp",
+    "SynthesisMethod",
 ]

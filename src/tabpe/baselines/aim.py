@@ -20,10 +20,16 @@ from typing import ClassVar
 import numpy as np
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part, sigma_for
-from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.graphical_model import INFERENCE, Measured, Model, fit_model, model_megabytes
-from tabpe.baselines.session import Desk
+from tabpe.accounting.calibration import BudgetShare, compute_sigma
+from tabpe.baselines.domain import Clique, Domain, SyntheticRows
+from tabpe.baselines.graphical_model import (
+    INFERENCE,
+    GraphicalModel,
+    MarginalMeasurement,
+    compute_model_megabytes,
+    fit_model,
+)
+from tabpe.baselines.session import BaselineSession
 from tabpe.errors import CapacityError
 
 # Which part of a round goes to its measurement.
@@ -61,39 +67,47 @@ class AIM:
 
     def __post_init__(self) -> None:
         for name in ("degree", "max_marginal_size", "max_iterations", "round_iterations"):
-            validation.whole(name, getattr(self, name), least=1)
-        validation.real("max_model_size", self.max_model_size, above=0)
-        validation.one_of("inference", self.inference, list(INFERENCE))
+            validation.check_integer(name, getattr(self, name), least=1)
+        validation.check_real("max_model_size", self.max_model_size, above=0)
+        validation.check_one_of("inference", self.inference, list(INFERENCE))
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:  # noqa: ARG002
         """Return no plan: noise follows answers."""
         return ()
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Measure attributes, then whatever the model is worst at, until the budget is spent."""
-        domain, whole = desk.domain, desk.left
-        weights = self._weights(domain)
-        first = Round(whole / (_ROUNDS * domain.attributes))
-        known = _one_ways(desk, first)
-        model = self._fitted(desk, known, None, self.round_iterations)
-        now: Round | None = first
+        domain, whole = session.domain, session.left
+        weights = self._weigh_candidates(domain)
+        first = AIMRound(whole / (_ROUNDS * domain.attributes))
+        known = _measure_one_ways(session, first)
+        model = self._fit_model(session, known, None, self.round_iterations)
+        now: AIMRound | None = first
         while now is not None:
-            spent = 1 - (desk.left - now.loss) / whole
+            spent = 1 - (session.left - now.loss) / whole
             measured = [one.clique for one in known]
-            open_ = fitting(domain.sizes, weights, measured, spent * self.max_model_size)
-            clique = _chosen(desk, now, model, {one: weights[one] for one in open_})
-            (counts,) = desk.marginals(now.measuring, [clique], sigma=now.sigma)
-            known.append(Measured(clique, counts, now.sigma))
-            before, model = model, self._fitted(desk, known, model, self.round_iterations)
-            moved = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
-            now = now.next(desk.left, learned=moved > now.noise(domain.cells(clique)))
-        model = self._fitted(desk, known, model, self.max_iterations)
-        return desk.rows_of(model.sample(size, desk.rng))
+            open_ = filter_by_size(domain.sizes, weights, measured, spent * self.max_model_size)
+            clique = _choose_clique(session, now, model, {one: weights[one] for one in open_})
+            (counts,) = session.marginals(now.measuring, [clique], sigma=now.sigma)
+            known.append(MarginalMeasurement(clique, counts, now.sigma))
+            before, model = model, self._fit_model(session, known, model, self.round_iterations)
+            moved = float(
+                np.abs(model.compute_marginal(clique) - before.compute_marginal(clique)).sum()
+            )
+            now = now.plan_next(
+                session.left, learned=moved > now.compute_noise(domain.count_cells(clique))
+            )
+        model = self._fit_model(session, known, model, self.max_iterations)
+        return session.rows_of(model.sample(size, session.rng))
 
-    def _weights(self, domain: Domain) -> dict[Clique, float]:
-        weights = workload(domain.attributes, self.degree)
-        kept = {one: w for one, w in weights.items() if domain.cells(one) <= self.max_marginal_size}
-        cells = sum(domain.cells(one) for one in kept)
+    def _weigh_candidates(self, domain: Domain) -> dict[Clique, float]:
+        weights = build_workload(domain.attributes, self.degree)
+        kept = {
+            one: w
+            for one, w in weights.items()
+            if domain.count_cells(one) <= self.max_marginal_size
+        }
+        cells = sum(domain.count_cells(one) for one in kept)
         if cells > _MOST_CELLS:
             raise CapacityError(
                 f"AIM: {len(kept):,} marginals of {cells:,} cells in all, limit {_MOST_CELLS:,}. "
@@ -101,13 +115,17 @@ class AIM:
             )
         return kept
 
-    def _fitted(
-        self, desk: Desk, known: Sequence[Measured], start: Model | None, iterations: int
-    ) -> Model:
+    def _fit_model(
+        self,
+        session: BaselineSession,
+        known: Sequence[MarginalMeasurement],
+        start: GraphicalModel | None,
+        iterations: int,
+    ) -> GraphicalModel:
         return fit_model(
-            desk.domain.sizes,
+            session.domain.sizes,
             known,
-            rows=desk.rows,
+            rows=session.rows,
             iterations=iterations,
             start=start,
             inference=self.inference,
@@ -115,7 +133,7 @@ class AIM:
 
 
 @dataclass(frozen=True)
-class Round:
+class AIMRound:
     """What a round may spend.
 
     Args:
@@ -124,12 +142,12 @@ class Round:
         last: Whether it takes all that is left.
 
     Example:
-        >>> now = Round(loss=0.1)
-        >>> now.next(left=10.0, learned=True)
+        >>> now = AIMRound(loss=0.1)
+        >>> now.plan_next(left=10.0, learned=True)
         Round(loss=0.1, level=0, last=False)
-        >>> now.next(left=10.0, learned=False)
+        >>> now.plan_next(left=10.0, learned=False)
         Round(loss=0.4, level=1, last=False)
-        >>> now.next(left=0.15, learned=True)
+        >>> now.plan_next(left=0.15, learned=True)
         Round(loss=0.15, level=1, last=True)
     """
 
@@ -140,12 +158,12 @@ class Round:
     @property
     def sigma(self) -> float:
         """The noise of its measurement."""
-        return sigma_for(_MEASURING * self.loss)
+        return compute_sigma(_MEASURING * self.loss)
 
     @property
     def choice_sigma(self) -> float:
         """The noise of its choice: 2 / range."""
-        return sigma_for((1 - _MEASURING) * self.loss)
+        return compute_sigma((1 - _MEASURING) * self.loss)
 
     @property
     def choosing(self) -> str:
@@ -157,22 +175,22 @@ class Round:
         """The item of its measurement on the bill."""
         return f"marginals, level {self.level}"
 
-    def noise(self, cells: int) -> float:
+    def compute_noise(self, cells: int) -> float:
         """Return the size of the noise that is expected on so many cells together."""
         return math.sqrt(2 / math.pi) * self.sigma * cells
 
-    def next(self, left: float, *, learned: bool) -> Round | None:
+    def plan_next(self, left: float, *, learned: bool) -> AIMRound | None:
         """Return the round after it: more precise, if this one has not learned from its noise.
 
         None after the last one. A round takes all that is left if it would not be enough for two.
         """
         if self.last:
             return None
-        after = self if learned else Round(4 * self.loss, self.level + 1)
-        return Round(left, after.level + 1, last=True) if left < 2 * after.loss else after
+        after = self if learned else AIMRound(4 * self.loss, self.level + 1)
+        return AIMRound(left, after.level + 1, last=True) if left < 2 * after.loss else after
 
 
-def workload(attributes: int, degree: int) -> dict[Clique, float]:
+def build_workload(attributes: int, degree: int) -> dict[Clique, float]:
     """Return what may be measured, and how much of what matters it tells about, as a part of 1.
 
     All marginals of `degree` attributes matter, and smaller ones may be measured as well. A weight
@@ -180,7 +198,7 @@ def workload(attributes: int, degree: int) -> dict[Clique, float]:
     because all of them matter, that is in proportion to its own number of attributes.
 
     Example:
-        >>> workload(3, 2)
+        >>> build_workload(3, 2)
         {(0,): 0.5, (1,): 0.5, (2,): 0.5, (0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     """
     most = min(degree, attributes)
@@ -191,13 +209,13 @@ def workload(attributes: int, degree: int) -> dict[Clique, float]:
     }
 
 
-def fitting(
+def filter_by_size(
     sizes: Sequence[int], cliques: Iterable[Clique], measured: Sequence[Clique], megabytes: float
 ) -> list[Clique]:
     """Return the cliques with which a model is not too large; those that it has are always fine.
 
     Example:
-        >>> fitting((1000, 1000, 1000), [(0,), (0, 1), (0, 2)], [(0, 1)], megabytes=10)
+        >>> filter_by_size((1000, 1000, 1000), [(0,), (0, 1), (0, 2)], [(0, 1)], megabytes=10)
         [(0,), (0, 1)]
     """
     known = [set(one) for one in measured]
@@ -205,24 +223,29 @@ def fitting(
         clique
         for clique in cliques
         if any(one.issuperset(clique) for one in known)
-        or model_megabytes(sizes, [*measured, clique]) <= megabytes
+        or compute_model_megabytes(sizes, [*measured, clique]) <= megabytes
     ]
 
 
-def _one_ways(desk: Desk, now: Round) -> list[Measured]:
-    cliques = [(place,) for place in range(desk.domain.attributes)]
-    counts = desk.marginals("one-ways", cliques, sigma=now.sigma)
-    return [Measured(clique, one, now.sigma) for clique, one in zip(cliques, counts, strict=True)]
+def _measure_one_ways(session: BaselineSession, now: AIMRound) -> list[MarginalMeasurement]:
+    cliques = [(place,) for place in range(session.domain.attributes)]
+    counts = session.marginals("one-ways", cliques, sigma=now.sigma)
+    return [
+        MarginalMeasurement(clique, one, now.sigma)
+        for clique, one in zip(cliques, counts, strict=True)
+    ]
 
 
-def _chosen(desk: Desk, now: Round, model: Model, weights: dict[Clique, float]) -> Clique:
+def _choose_clique(
+    session: BaselineSession, now: AIMRound, model: GraphicalModel, weights: dict[Clique, float]
+) -> Clique:
     cliques = list(weights)
-    place = desk.choose(
+    place = session.choose_marginal(
         now.choosing,
         cliques,
-        [model.marginal(clique) for clique in cliques],
+        [model.compute_marginal(clique) for clique in cliques],
         weights=list(weights.values()),
-        penalties=[now.noise(desk.domain.cells(clique)) for clique in cliques],
+        penalties=[now.compute_noise(session.domain.count_cells(clique)) for clique in cliques],
         sigma=now.choice_sigma,
     )
     return cliques[place]

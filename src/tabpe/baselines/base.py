@@ -33,30 +33,35 @@ from numpy.typing import NDArray
 
 from tabpe import measurement
 from tabpe._utils import validation
-from tabpe.accounting import ROWS, Account, BillItem, Certificate, NoiseSource, composed_epsilon
-from tabpe.accounting.calibration import Part, items_for, scaled
+from tabpe.accounting import ROW_LEVEL, Account, Certificate, NoiseSource, Spend, compose_epsilon
+from tabpe.accounting.calibration import BudgetShare, calibrate_spends, scale_shares
 from tabpe.accounting.certificate import round_up
 from tabpe.accounting.delta import RowCount
-from tabpe.accounting.noise import Chooser
-from tabpe.accounting.pld import check_promise
+from tabpe.accounting.noise import SelectionSource
+from tabpe.accounting.pld import check_guarantee
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
-from tabpe.accounting.zcdp_filter import ZCDP, Filter, epsilon_of_loss, loss_within
-from tabpe.backends import HeldTables, Tables
-from tabpe.baselines.domain import Domain, Rows
-from tabpe.baselines.session import Desk
+from tabpe.accounting.zcdp_filter import (
+    ZCDP,
+    PrivacyFilter,
+    compute_epsilon_from_loss,
+    find_largest_loss,
+)
+from tabpe.backends import CachedMarginalCounter, MarginalCounter
+from tabpe.baselines.domain import Domain, SyntheticRows
+from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.encoded_rows import EncodedRows, check_plain_columns
-from tabpe.encoding.marginals import NumberAxis, axis_of
+from tabpe.encoding.marginals import NumberAxis, build_axis
 from tabpe.errors import BudgetError, CapacityError, ParameterError, SchemaError, TabpeError
-from tabpe.io import Source, opened_source
-from tabpe.measurement import Terms, marginals
-from tabpe.measurement.checkpoint import Run
+from tabpe.io import TableSource, use_source
+from tabpe.measurement import MeasurementTerms, measure_marginals
+from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.histograms import ROW_COUNT
-from tabpe.measurement.privtree import trees
+from tabpe.measurement.privtree import grow_trees
 from tabpe.schema import Schema
 from tabpe.synthesizers.base import Fitted, Release
-from tabpe.synthesizers.certify import ACCOUNTANT, storage_facts, versions
-from tabpe.synthesizers.options import noise_of, schema_of, seed_of, warn_of_schema
+from tabpe.synthesizers.certify import ACCOUNTANT, list_storage_facts, versions
+from tabpe.synthesizers.options import check_seed, load_schema, resolve_noise, warn_of_schema
 
 BINS = "bins"
 PRIVTREE, QUANTILE, UNIFORM = "privtree", "quantile", "uniform"
@@ -70,7 +75,7 @@ HISTOGRAM_CELLS = 256
 _MECHANISMS = {PRIVTREE: EXPONENTIAL, QUANTILE: GAUSSIAN}
 
 
-def parts(kind: str, encoder: Encoder) -> tuple[Part, ...]:
+def plan_bins(kind: str, encoder: Encoder) -> tuple[BudgetShare, ...]:
     """Return the plan of `buy`: one part, or none if all bins are free.
 
     Args:
@@ -80,20 +85,26 @@ def parts(kind: str, encoder: Encoder) -> tuple[Part, ...]:
     Example:
         >>> from tabpe.schema import Float, Integer, Schema
         >>> encoder = Encoder(Schema((Float("size", 0.0, 2.5), Integer("children", 0, 9))))
-        >>> parts("quantile", encoder)
+        >>> plan_bins("quantile", encoder)
         (Part(name='bins', share=1.0, times=1, mechanism='discrete Gaussian'),)
-        >>> parts("uniform", encoder)
+        >>> plan_bins("uniform", encoder)
         ()
     """
-    mechanism = _MECHANISMS.get(validation.one_of(BINS, kind, KINDS))
-    times = len(_wide(encoder))
+    mechanism = _MECHANISMS.get(validation.check_one_of(BINS, kind, KINDS))
+    times = len(_list_wide_columns(encoder))
     if mechanism is None or not times:
         return ()
-    return (Part(BINS, 1.0, times, mechanism),)
+    return (BudgetShare(BINS, 1.0, times, mechanism),)
 
 
-def buy(
-    kind: str, encoder: Encoder, tables: Tables, terms: Terms, *, most: int, rows: float
+def measure_bins(
+    kind: str,
+    encoder: Encoder,
+    tables: MarginalCounter,
+    terms: MeasurementTerms,
+    *,
+    most: int,
+    rows: float,
 ) -> dict[str, NumberAxis]:
     """Return the bins of every column of numbers.
 
@@ -105,22 +116,22 @@ def buy(
         most: The most bins of a column with more than `FEW` values.
         rows: The number of rows, public or noisy.
     """
-    validation.one_of(BINS, kind, KINDS)
-    most = validation.whole("most", most, least=1)
-    wide = _wide(encoder)
+    validation.check_one_of(BINS, kind, KINDS)
+    most = validation.check_integer("most", most, least=1)
+    wide = _list_wide_columns(encoder)
     if kind == PRIVTREE:
-        bought = _by_trees(_axes(encoder, wide, TREE_CELLS), tables, terms, most, rows)
+        bought = _make_tree_bins(_make_axes(encoder, wide, TREE_CELLS), tables, terms, most, rows)
     elif kind == QUANTILE:
-        cells = _histogram_cells(terms, most, rows)
-        bought = _by_histograms(_axes(encoder, wide, cells), tables, terms, most)
+        cells = _count_histogram_cells(terms, most, rows)
+        bought = _make_histogram_bins(_make_axes(encoder, wide, cells), tables, terms, most)
     else:
-        bought = _axes(encoder, wide, most)
+        bought = _make_axes(encoder, wide, most)
     found = {axis.name: axis for axis in bought}
     names = [column.name for column in encoder.numeric]
-    return {axis.name: found.get(axis.name, axis) for axis in _axes(encoder, names, FEW)}
+    return {axis.name: found.get(axis.name, axis) for axis in _make_axes(encoder, names, FEW)}
 
 
-def joined(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
+def join_cells(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
     """Return an axis with fewer bins, each made up of cells that follow each other.
 
     Args:
@@ -129,22 +140,22 @@ def joined(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
 
     Example:
         >>> fine = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
-        >>> joined(fine, [0, 3])
+        >>> join_cells(fine, [0, 3])
         NumberAxis(name='age', place=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0), nullable=False)
     """
     cuts = tuple(axis.cuts[start - 1] for start in starts[1:])
     edges = tuple(axis.edges[start] for start in starts)
-    return NumberAxis(axis.name, axis.place, cuts, (*edges, axis.edges[-1]))
+    return NumberAxis(axis.name, axis.index, cuts, (*edges, axis.edges[-1]))
 
 
-def even_starts(counts: NDArray[np.float64], most: int) -> tuple[int, ...]:
+def find_even_starts(counts: NDArray[np.float64], most: int) -> tuple[int, ...]:
     """Return where bins of about equal mass begin, by noisy counts of cells.
 
     A cell belongs to the bin in which the middle of its mass lies, so a cell that holds more than
     two bins should is alone.
 
     Example:
-        >>> even_starts(np.array([1.0, 1.0, 2.0, 90.0, 3.0, -1.0, 4.0]), most=4)
+        >>> find_even_starts(np.array([1.0, 1.0, 2.0, 90.0, 3.0, -1.0, 4.0]), most=4)
         (0, 3, 4)
     """
     mass = np.cumsum(counts)
@@ -158,7 +169,7 @@ def even_starts(counts: NDArray[np.float64], most: int) -> tuple[int, ...]:
     return (0, *(np.flatnonzero(np.diff(places)) + 1).tolist())
 
 
-def _wide(encoder: Encoder) -> list[str]:
+def _list_wide_columns(encoder: Encoder) -> list[str]:
     """Return the columns of numbers with more than a few values."""
     return [
         column.name
@@ -167,37 +178,42 @@ def _wide(encoder: Encoder) -> list[str]:
     ]
 
 
-def _axes(encoder: Encoder, names: Sequence[str], most: int) -> list[NumberAxis]:
-    axes = [axis_of(encoder, name, most=most) for name in names]
+def _make_axes(encoder: Encoder, names: Sequence[str], most: int) -> list[NumberAxis]:
+    axes = [build_axis(encoder, name, max_bins=most) for name in names]
     return [axis for axis in axes if isinstance(axis, NumberAxis)]
 
 
-def _by_trees(
-    cells: list[NumberAxis], tables: Tables, terms: Terms, most: int, rows: float
+def _make_tree_bins(
+    cells: list[NumberAxis],
+    tables: MarginalCounter,
+    terms: MeasurementTerms,
+    most: int,
+    rows: float,
 ) -> list[NumberAxis]:
     """Halve bins that hold more rows than they would if all held equally many."""
     threshold = max(round(rows / most), 0)
-    starts = trees(tables, cells, terms, BINS, threshold=threshold, most=most)
-    return [joined(axis, begun) for axis, begun in zip(cells, starts, strict=True)]
+    starts = grow_trees(tables, cells, terms, BINS, threshold=threshold, most=most)
+    return [join_cells(axis, begun) for axis, begun in zip(cells, starts, strict=True)]
 
 
-def _histogram_cells(terms: Terms, most: int, rows: float) -> int:
+def _count_histogram_cells(terms: MeasurementTerms, most: int, rows: float) -> int:
     """Return so many cells that all their noise is about half of what a bin should hold."""
-    sigma = next((item.sigma for item in terms.account.agreed if item.name == BINS), math.inf)
+    sigma = next((item.sigma for item in terms.account.authorized if item.name == BINS), math.inf)
     return int(np.clip((rows / (2 * most * sigma)) ** 2, most, max(HISTOGRAM_CELLS, most)))
 
 
-def _by_histograms(
-    cells: list[NumberAxis], tables: Tables, terms: Terms, most: int
+def _make_histogram_bins(
+    cells: list[NumberAxis], tables: MarginalCounter, terms: MeasurementTerms, most: int
 ) -> list[NumberAxis]:
-    counted = marginals(tables, [Marginal((axis,)) for axis in cells], terms, BINS)
+    counted = measure_marginals(tables, [Marginal((axis,)) for axis in cells], terms, BINS)
     return [
-        joined(axis, even_starts(counts, most)) for axis, counts in zip(cells, counted, strict=True)
+        join_cells(axis, find_even_starts(counts, most))
+        for axis, counts in zip(cells, counted, strict=True)
     ]
 
 
 @runtime_checkable
-class Method(Protocol):
+class SynthesisMethod(Protocol):
     """A frozen dataclass of hyperparameters that knows how to make rows.
 
     Privacy: a method sees nothing of the private rows but what its desk tells, and that is charged.
@@ -213,7 +229,7 @@ class Method(Protocol):
     adaptive: ClassVar[bool]
     binned: ClassVar[bool]
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan, whose shares add up to 1; nothing if the method is adaptive.
 
         Args:
@@ -221,11 +237,11 @@ class Method(Protocol):
         """
         ...
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return about `size` synthetic rows.
 
         Args:
-            desk: The way to the private rows.
+            session: The way to the private rows.
             size: The number of rows that is asked for.
         """
         ...
@@ -243,7 +259,7 @@ _ROWS_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class BaselineTerms:
     """On which terms a method reads, all of it checked and agreed on before a row is read.
 
     Args:
@@ -256,25 +272,25 @@ class Agreement:
     epsilon: float
     delta: float
     public_rows: int | None
-    terms: Terms
+    terms: MeasurementTerms
 
     @property
     def adaptive(self) -> bool:
         """Whether noise may follow earlier answers."""
-        return isinstance(self.terms.account, Filter)
+        return isinstance(self.terms.account, PrivacyFilter)
 
 
-def agreed_on(
-    method: Method,
+def agree_on_terms(
+    method: SynthesisMethod,
     *,
     epsilon: float,
     delta: float | None,
     public_rows: int | None,
     attributes: int,
-    bins: Sequence[Part],
+    bins: Sequence[BudgetShare],
     bins_budget: float,
     noise: NoiseSource,
-) -> Agreement:
+) -> BaselineTerms:
     """Return the terms of a run.
 
     Args:
@@ -287,34 +303,42 @@ def agreed_on(
         bins_budget: Which part of the budget bins take.
         noise: The source of noise.
     """
-    rows = validation.optional(validation.whole, "public_rows", public_rows, least=1)
-    known = _delta(delta, rows)
-    check_promise(epsilon, known)
-    if not isinstance(noise, Chooser) or noise.slack:
+    rows = validation.check_optional(validation.check_integer, "public_rows", public_rows, least=1)
+    known = _choose_delta(delta, rows)
+    check_guarantee(epsilon, known)
+    if not isinstance(noise, SelectionSource) or noise.sampling_error:
         raise ParameterError("noise: baselines need exact noise that also chooses: use 'opendp'.")
-    share = validation.real("bins_budget", bins_budget, above=0, below=1 - _ROWS_SHARE)
-    first: tuple[Part, ...] = () if rows is not None else (Part(ROW_COUNT, _ROWS_SHARE),)
-    first += scaled(bins, share)
-    account = _account(method, first, attributes, epsilon, known)
-    return Agreement(epsilon, known, rows, Terms(account, noise, ROWS))
+    share = validation.check_real("bins_budget", bins_budget, above=0, below=1 - _ROWS_SHARE)
+    first: tuple[BudgetShare, ...] = (
+        () if rows is not None else (BudgetShare(ROW_COUNT, _ROWS_SHARE),)
+    )
+    first += scale_shares(bins, share)
+    account = _make_account(method, first, attributes, epsilon, known)
+    return BaselineTerms(epsilon, known, rows, MeasurementTerms(account, noise, ROW_LEVEL))
 
 
-def _account(
-    method: Method, first: tuple[Part, ...], attributes: int, epsilon: float, delta: float
+def _make_account(
+    method: SynthesisMethod,
+    first: tuple[BudgetShare, ...],
+    attributes: int,
+    epsilon: float,
+    delta: float,
 ) -> Account:
     if method.adaptive:
-        limited = Filter(loss_within(epsilon, delta))
+        limited = PrivacyFilter(find_largest_loss(epsilon, delta))
         for part in first:
-            limited.agree(part.item(limited.limit))
+            limited.authorize(part.make_spend(limited.limit))
         return limited
     left = 1 - sum(part.share for part in first)
     account = Account()
-    for item in items_for((*first, *scaled(method.parts(attributes), left)), epsilon, delta):
-        account.agree(item)
+    for item in calibrate_spends(
+        (*first, *scale_shares(method.parts(attributes), left)), epsilon, delta
+    ):
+        account.authorize(item)
     return account
 
 
-def _delta(given: float | None, rows: int | None) -> float:
+def _choose_delta(given: float | None, rows: int | None) -> float:
     if given is not None:
         return given
     if rows is None:
@@ -322,14 +346,14 @@ def _delta(given: float | None, rows: int | None) -> float:
             "delta=None: follows the number of rows, which is private. Give delta, for example "
             "1e-6, or public_rows if the number of rows is public."
         )
-    return RowCount.declared(rows).calibration_delta
+    return RowCount.from_declared(rows).calibration_delta
 
 
-def certificate_of(
-    agreed: Agreement, schema: Schema, configuration: Mapping[str, Any], created: str
+def make_certificate(
+    agreed: BaselineTerms, schema: Schema, configuration: Mapping[str, Any], created: str
 ) -> Certificate:
     """Return the certificate of a finished run."""
-    bill, epsilon = _bill(agreed)
+    bill, epsilon = _compose_spends(agreed)
     if epsilon > agreed.epsilon:
         raise BudgetError(f"epsilon={agreed.epsilon:g}: the bill comes to {epsilon:g}.")
     noise = agreed.terms.noise
@@ -340,7 +364,7 @@ def certificate_of(
         requested_epsilon=agreed.epsilon,
         delta_source=f"delta {agreed.delta:.4g}",
         delta_rows=None,
-        neighbours=ROWS,
+        neighbours=ROW_LEVEL,
         unit=None,
         bill=bill,
         accountant=ADAPTIVE_ACCOUNTANT if agreed.adaptive else PLANNED_ACCOUNTANT,
@@ -350,39 +374,39 @@ def certificate_of(
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
         bought=(),
-        assumed_public=(*_assumed_public(agreed), *storage_facts(schema)),
+        assumed_public=(*_list_assumptions(agreed), *list_storage_facts(schema)),
         configuration=dict(configuration),
         seed_policy=SEED_POLICY,
         versions=versions(),
         created=created,
-        notes=_notes(bill),
+        notes=_list_notes(bill),
         measurements_sha256=agreed.terms.transcript.sha256,
         adaptive=agreed.adaptive,
         filter=ZCDP if agreed.adaptive else None,
     )
 
 
-def _bill(agreed: Agreement) -> tuple[tuple[BillItem, ...], float]:
+def _compose_spends(agreed: BaselineTerms) -> tuple[tuple[Spend, ...], float]:
     """Return all that was agreed on, and what it promises.
 
     The promise of a filter is that of its limit, so what is left of it is on the bill too.
     """
     account = agreed.terms.account
-    if not isinstance(account, Filter):
-        return account.agreed, composed_epsilon(account.agreed, agreed.delta)
+    if not isinstance(account, PrivacyFilter):
+        return account.authorized, compose_epsilon(account.authorized, agreed.delta)
     unused = account.left
-    bill = account.agreed
+    bill = account.authorized
     if unused > 1e-9 * account.limit:
-        bill += (BillItem(UNUSED, unused**-0.5, 1),)
-    return bill, epsilon_of_loss(account.limit, agreed.delta)
+        bill += (Spend(UNUSED, unused**-0.5, 1),)
+    return bill, compute_epsilon_from_loss(account.limit, agreed.delta)
 
 
-def _assumed_public(agreed: Agreement) -> tuple[str, ...]:
+def _list_assumptions(agreed: BaselineTerms) -> tuple[str, ...]:
     rows = agreed.public_rows
     return ("the schema",) if rows is None else ("the schema", f"the number of rows, {rows:,}")
 
 
-def _notes(bill: tuple[BillItem, ...]) -> tuple[str, ...]:
+def _list_notes(bill: tuple[Spend, ...]) -> tuple[str, ...]:
     if not any(item.mechanism == EXPONENTIAL for item in bill):
         return ()
     return ("items by the exponential mechanism have sigma = 2 / range of their losses",)
@@ -432,7 +456,7 @@ class Baseline(Fitted):
 
     def __init__(
         self,
-        method: Method,
+        method: SynthesisMethod,
         *,
         epsilon: float = 1.0,
         delta: float | None = None,
@@ -464,32 +488,32 @@ class Baseline(Fitted):
             data: A frame, a dataset or the path of files, as for `TabPE`.
             schema: What is public about the table, or the path of a schema file.
         """
-        self._check()
-        declared = schema_of(schema).with_label(self.label).of_target
+        self._check_parameters()
+        declared = load_schema(schema).with_label(self.label).of_target
         _refuse_holes(declared)
         _refuse_rules(declared)
         warn_of_schema(declared)
-        with opened_source(data) as source:
-            self.release_ = self._released_from(source, declared)
+        with use_source(data) as source:
+            self.release_ = self._make_release(source, declared)
         return self
 
-    def _released_from(self, source: Source, declared: Schema) -> Release:
+    def _make_release(self, source: TableSource, declared: Schema) -> Release:
         encoder = Encoder(declared)
         encoder.check_names(source.names)
         check_plain_columns(source, encoder.names)
-        run, noise = Run.begin(seed_of(self.random_state)), noise_of(self.noise)
-        agreed = agreed_on(
+        run, noise = RunInfo.begin_run(check_seed(self.random_state)), resolve_noise(self.noise)
+        agreed = agree_on_terms(
             self.method,
             epsilon=self.epsilon,
             delta=self.delta,
             public_rows=self.public_rows,
             attributes=len(declared.columns),
-            bins=parts(self._bins, encoder),
+            bins=plan_bins(self._bins, encoder),
             bins_budget=self.bins_budget,
             noise=noise,
         )
-        rows = self._made(source, encoder, agreed, run)
-        promise = certificate_of(agreed, declared, self._configuration(rows), run.started)
+        rows = self._synthesise_rows(source, encoder, agreed, run)
+        promise = make_certificate(agreed, declared, self._make_configuration(rows), run.started)
         return Release(
             schema=declared,
             certificate=promise,
@@ -503,27 +527,29 @@ class Baseline(Fitted):
     def __repr__(self) -> str:
         return f"Baseline({self.method!r}, epsilon={self.epsilon!r})"
 
-    def _check(self) -> None:
-        if isinstance(self.method, type) or not isinstance(self.method, Method):
+    def _check_parameters(self) -> None:
+        if isinstance(self.method, type) or not isinstance(self.method, SynthesisMethod):
             raise ParameterError(
                 f"method={self.method!r}: expected a method of tabpe.baselines, such as AIM(), or "
                 f"one of your own with name, adaptive, binned, parts and synthesise."
             )
-        validation.one_of("bins", self.bins, list(KINDS))
-        validation.whole("most_bins", self.most_bins, least=2)
-        validation.optional(validation.whole, "n_samples", self.n_samples, least=1)
+        validation.check_one_of("bins", self.bins, list(KINDS))
+        validation.check_integer("most_bins", self.most_bins, least=2)
+        validation.check_optional(validation.check_integer, "n_samples", self.n_samples, least=1)
 
     @property
     def _bins(self) -> str:
         return self.bins if self.method.binned else UNIFORM
 
-    def _made(self, source: Source, encoder: Encoder, agreed: Agreement, run: Run) -> Rows:
+    def _synthesise_rows(
+        self, source: TableSource, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
+    ) -> SyntheticRows:
         made, lacking = None, None
         # The message of MemoryError tells the sizes of arrays, which may be exact counts of rows.
         with suppress(MemoryError):
             try:
-                desk = self._desk(source, encoder, agreed, run)
-                made = self.method.synthesise(desk, self._size(desk))
+                desk = self._open_session(source, encoder, agreed, run)
+                made = self.method.synthesise(desk, self._choose_size(desk))
             except ModuleNotFoundError as error:
                 lacking = error.name
         if lacking is not None:
@@ -535,26 +561,30 @@ class Baseline(Fitted):
             )
         return made
 
-    def _desk(self, source: Source, encoder: Encoder, agreed: Agreement, run: Run) -> Desk:
+    def _open_session(
+        self, source: TableSource, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
+    ) -> BaselineSession:
         rng = np.random.default_rng([run.seed])
-        tables = HeldTables(EncodedRows(source, encoder))
-        rows = _rows(tables, agreed)
-        bought = buy(self._bins, encoder, tables, agreed.terms, most=self.most_bins, rows=rows)
+        tables = CachedMarginalCounter(EncodedRows(source, encoder))
+        rows = _measure_row_count(tables, agreed)
+        bought = measure_bins(
+            self._bins, encoder, tables, agreed.terms, most=self.most_bins, rows=rows
+        )
         names = encoder.names
         axes = tuple(
-            bought.get(name) or axis_of(encoder, name, most=self.most_bins) for name in names
+            bought.get(name) or build_axis(encoder, name, max_bins=self.most_bins) for name in names
         )
         label = encoder.schema.target
         domain = Domain(axes, None if label is None else names.index(label))
-        return Desk(tables, encoder, domain, rows, agreed.terms, rng)
+        return BaselineSession(tables, encoder, domain, rows, agreed.terms, rng)
 
-    def _size(self, desk: Desk) -> int:
-        size = max(round(desk.rows), 1) if self.n_samples is None else self.n_samples
+    def _choose_size(self, session: BaselineSession) -> int:
+        size = max(round(session.rows), 1) if self.n_samples is None else self.n_samples
         if size > MOST_ROWS:
             raise CapacityError(f"n_samples={size:,}: expected at most {MOST_ROWS:,} rows.")
         return size
 
-    def _configuration(self, rows: Rows) -> dict[str, Any]:
+    def _make_configuration(self, rows: SyntheticRows) -> dict[str, Any]:
         return {
             "method": self.method.name,
             "n_samples": len(rows.records),
@@ -582,9 +612,9 @@ def _refuse_rules(schema: Schema) -> None:
         )
 
 
-def _rows(tables: HeldTables, agreed: Agreement) -> float:
+def _measure_row_count(tables: CachedMarginalCounter, agreed: BaselineTerms) -> float:
     """Return the number of rows, declared or bought."""
     if agreed.public_rows is not None:
         return float(agreed.public_rows)
-    (count,) = measurement.marginals(tables, [Marginal(())], agreed.terms, ROW_COUNT)
+    (count,) = measurement.measure_marginals(tables, [Marginal(())], agreed.terms, ROW_COUNT)
     return max(float(count), _FEWEST_ROWS)

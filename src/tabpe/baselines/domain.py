@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.marginals import Axis, ListAxis, Marginal, NumberAxis
+from tabpe.encoding.marginals import ListAxis, Marginal, MarginalAxis, NumberAxis
 from tabpe.errors import TabpeError
 
 Clique = tuple[int, ...]
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SyntheticRows:
     """Synthetic rows, encoded.
 
     Args:
@@ -43,15 +43,15 @@ class Domain:
 
     Example:
         >>> domain = Domain((ListAxis("ward", 0, (0, 1, 2)), ListAxis("ill", None, (0, 1))), 1)
-        >>> domain.names, domain.sizes, domain.cells((0, 1))
+        >>> domain.names, domain.sizes, domain.count_cells((0, 1))
         (('ward', 'ill'), (3, 2), 6)
-        >>> domain.counts(np.array([[2, 0], [2, 1], [0, 1]]), (0, 1))
+        >>> domain.count_rows(np.array([[2, 0], [2, 1], [0, 1]]), (0, 1))
         array([[0., 1.],
                [0., 0.],
                [1., 1.]])
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[MarginalAxis, ...]
     label: int | None
 
     @property
@@ -69,29 +69,31 @@ class Domain:
         """The number of attributes."""
         return len(self.axes)
 
-    def shape(self, clique: Clique) -> tuple[int, ...]:
+    def get_shape(self, clique: Clique) -> tuple[int, ...]:
         """Return the number of cells of each attribute of a clique."""
         return tuple(self.axes[place].size for place in clique)
 
-    def cells(self, clique: Clique) -> int:
+    def count_cells(self, clique: Clique) -> int:
         """Return the number of cells of the marginal of a clique."""
-        return math.prod(self.shape(clique))
+        return math.prod(self.get_shape(clique))
 
-    def marginal(self, clique: Clique) -> Marginal:
+    def make_marginal(self, clique: Clique) -> Marginal:
         """Return the marginal of a clique, as rows are asked for it."""
         return Marginal(tuple(self.axes[place] for place in clique))
 
-    def counts(self, codes: Codes, clique: Clique) -> Floats:
+    def count_rows(self, codes: Codes, clique: Clique) -> Floats:
         """Return how many synthetic rows fall into each cell of a marginal, in its shape."""
-        shape = self.shape(clique)
+        shape = self.get_shape(clique)
         if not clique:
             return np.array(float(len(codes)))
         cells = np.ravel_multi_index(tuple(codes[:, place] for place in clique), shape)
-        counts = np.bincount(cells, minlength=self.cells(clique))
+        counts = np.bincount(cells, minlength=self.count_cells(clique))
         return counts.reshape(shape).astype(np.float64)
 
 
-def rows_of(codes: Codes, domain: Domain, encoder: Encoder, rng: np.random.Generator) -> Rows:
+def decode_rows(
+    codes: Codes, domain: Domain, encoder: Encoder, rng: np.random.Generator
+) -> SyntheticRows:
     """Return rows with the given codes: numbers uniform inside their bins, on their grid.
 
     Args:
@@ -105,18 +107,18 @@ def rows_of(codes: Codes, domain: Domain, encoder: Encoder, rng: np.random.Gener
     classes = np.zeros(len(codes), dtype=np.int64)
     for axis, cells in zip(domain.axes, codes.T, strict=True):
         if isinstance(axis, NumberAxis):
-            steps = encoder.numeric[axis.place].steps
-            numbers[:, axis.place] = _number_inside(axis, cells, steps, rng)
+            steps = encoder.numeric[axis.index].steps
+            numbers[:, axis.index] = _draw_numbers(axis, cells, steps, rng)
         elif not isinstance(axis, ListAxis):
             raise TabpeError(f"{axis.name}: its cells are not those of a column.")
-        elif axis.place is None:
-            classes = _value_inside(axis, cells, rng)
+        elif axis.index is None:
+            classes = _draw_values(axis, cells, rng)
         else:
-            values[:, axis.place] = _value_inside(axis, cells, rng)
-    return Rows(Records(numbers, values), classes)
+            values[:, axis.index] = _draw_values(axis, cells, rng)
+    return SyntheticRows(Records(numbers, values), classes)
 
 
-def _number_inside(
+def _draw_numbers(
     axis: NumberAxis, cells: NDArray[np.int64], steps: int, rng: np.random.Generator
 ) -> Floats:
     """Return a scaled number in each cell; of a column with a grid, one of the values there."""
@@ -134,7 +136,7 @@ def _number_inside(
     return on_grid
 
 
-def _value_inside(
+def _draw_values(
     axis: ListAxis, cells: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return one of the listed values that share each cell."""

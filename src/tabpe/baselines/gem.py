@@ -42,10 +42,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part
+from tabpe.accounting.calibration import BudgetShare
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.session import Desk
+from tabpe.baselines.domain import Clique, Domain, SyntheticRows
+from tabpe.baselines.session import BaselineSession
 from tabpe.errors import CapacityError
 
 Probabilities = Sequence[Any]
@@ -53,17 +53,17 @@ Probabilities = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Layout:
+class AttributeLayout:
     """Where the values of all attributes lie when they stand side by side in one array.
 
     Args:
         sizes: The number of values of each attribute.
 
     Example:
-        >>> layout = Layout((2, 3))
+        >>> layout = AttributeLayout((2, 3))
         >>> layout.starts, layout.width
         ((0, 2), 5)
-        >>> layout.cells((0, 1)).tolist()
+        >>> layout.list_cells((0, 1)).tolist()
         [[0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4]]
     """
 
@@ -79,19 +79,19 @@ class Layout:
         """The place of the first value of each attribute."""
         return tuple(np.cumsum((0, *self.sizes))[:-1].tolist())
 
-    def split(self, together: Any) -> list[Any]:
+    def slice_attributes(self, together: Any) -> list[Any]:
         """Return the part of each attribute of an array that has all of them side by side."""
         places = zip(self.starts, self.sizes, strict=True)
         return [together[:, start : start + size] for start, size in places]
 
-    def cells(self, clique: Sequence[int]) -> NDArray[np.int64]:
+    def list_cells(self, clique: Sequence[int]) -> NDArray[np.int64]:
         """Return, for each cell of a marginal, the places of the values that make it up."""
         sides = np.indices([self.sizes[place] for place in clique]).reshape(len(clique), -1)
         starts = np.array([self.starts[place] for place in clique], dtype=np.int64)
         return np.ascontiguousarray(sides.T + starts)
 
 
-def marginal(parts: Probabilities, clique: Sequence[int]) -> Any:
+def compute_marginal(parts: Probabilities, clique: Sequence[int]) -> Any:
     """Return the share of the mass of relaxed rows in each cell of a marginal.
 
     Args:
@@ -102,8 +102,8 @@ def marginal(parts: Probabilities, clique: Sequence[int]) -> Any:
         The shares in one long array, counted through the last attribute first.
 
     Example:
-        >>> parts = one_hot(np.array([[0, 2], [1, 2]]), (2, 3))
-        >>> marginal(parts, (0, 1)).reshape(2, 3)
+        >>> parts = encode_one_hot(np.array([[0, 2], [1, 2]]), (2, 3))
+        >>> compute_marginal(parts, (0, 1)).reshape(2, 3)
         array([[0. , 0. , 0.5],
                [0. , 0. , 0.5]], dtype=float32)
     """
@@ -117,17 +117,17 @@ def marginal(parts: Probabilities, clique: Sequence[int]) -> Any:
     return (head.T @ last).reshape(-1) / points
 
 
-def one_hot(codes: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.float32]]:
+def encode_one_hot(codes: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.float32]]:
     """Return rows as relaxed rows that have all mass on one value of each attribute.
 
     Example:
-        >>> one_hot(np.array([[1]]), (3,))
+        >>> encode_one_hot(np.array([[1]]), (3,))
         [array([[0., 1., 0.]], dtype=float32)]
     """
     return [np.eye(size, dtype=np.float32)[codes[:, j]] for j, size in enumerate(sizes)]
 
 
-def drawn(
+def draw_rows(
     parts: Probabilities, points: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return a row drawn from each of the relaxed rows at the given places.
@@ -138,8 +138,8 @@ def drawn(
         rng: Source of randomness.
 
     Example:
-        >>> parts = one_hot(np.array([[0, 2], [1, 1]]), (2, 3))
-        >>> drawn(parts, np.array([1, 1, 0]), np.random.default_rng(0))
+        >>> parts = encode_one_hot(np.array([[0, 2], [1, 1]]), (2, 3))
+        >>> draw_rows(parts, np.array([1, 1, 0]), np.random.default_rng(0))
         array([[1, 1],
                [1, 1],
                [0, 2]])
@@ -153,11 +153,11 @@ def drawn(
     return codes
 
 
-def in_turn(points: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def cycle_points(points: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return `size` places of relaxed rows, in random order, each used as often as the others.
 
     Example:
-        >>> np.bincount(in_turn(3, 7, np.random.default_rng(0))).max()
+        >>> np.bincount(cycle_points(3, 7, np.random.default_rng(0))).max()
         np.int64(3)
     """
     rounds = [rng.permutation(points) for _ in range(math.ceil(size / points))]
@@ -169,7 +169,7 @@ _FLAT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Generator:
+class RowGenerator:
     """The shape of a network, and the noise that goes in.
 
     Args:
@@ -178,11 +178,11 @@ class Generator:
         hidden: Width of each of the two blocks.
     """
 
-    layout: Layout
+    layout: AttributeLayout
     noise: NDArray[np.float32]
     hidden: int
 
-    def started(self, rng: np.random.Generator) -> Weights:
+    def init_weights(self, rng: np.random.Generator) -> Weights:
         """Return random weights; the relaxed rows that they make are far from each other."""
         width, weights = self.noise.shape[1], []
         for made in (self.hidden, self.hidden, self.layout.width):
@@ -192,7 +192,7 @@ class Generator:
             width += made
         return weights
 
-    def relaxed(self, weights: Weights) -> Any:
+    def generate_rows(self, weights: Weights) -> Any:
         """Return the relaxed rows, with all attributes side by side."""
         import jax
         import jax.numpy as jnp
@@ -205,21 +205,23 @@ class Generator:
             made = jax.nn.relu((made - made.mean(0)) / spread * gain + shift)
             flow = jnp.concatenate([made, flow], axis=1)
         linear, _, shift = last
-        logits = self.layout.split(flow @ linear + shift)
+        logits = self.layout.slice_attributes(flow @ linear + shift)
         return jnp.concatenate([jax.nn.softmax(part, axis=1) for part in logits], axis=1)
 
 
 Step = Callable[[Weights, Any, Any, Any, Any], tuple[Weights, Any, Any]]
 
 
-def stepper(generator: Generator, rate: float, steps: int) -> tuple[Step, Callable[..., Any]]:
+def make_stepper(
+    generator: RowGenerator, rate: float, steps: int
+) -> tuple[Step, Callable[..., Any]]:
     """Return a step of Adam towards measured cells, and what starts its state.
 
     The rate falls along a cosine, from `rate` to nothing after `steps` steps. A step takes weights,
-    state, cells (`Layout.cells`), the share of rows wanted in each, and what each counts in the
-    loss, which is the mean absolute error of the cells that count. It returns weights, state and
-    the relaxed rows of the weights that it was given, which it has anyway. Cells are padded to a
-    fixed number, so that it is compiled once.
+    state, cells (`AttributeLayout.cells`), the share of rows wanted in each, and what each counts
+    in the loss, which is the mean absolute error of the cells that count. It returns weights, state
+    and the relaxed rows of the weights that it was given, which it has anyway. Cells are padded to
+    a fixed number, so that it is compiled once.
 
     Args:
         generator: The network.
@@ -233,7 +235,7 @@ def stepper(generator: Generator, rate: float, steps: int) -> tuple[Step, Callab
     optimiser = optax.adam(optax.cosine_decay_schedule(rate, steps))
 
     def loss(weights: Weights, cells: Any, wanted: Any, counts: Any) -> Any:
-        rows = generator.relaxed(weights)
+        rows = generator.generate_rows(weights)
         found = rows[:, cells].prod(-1).mean(0)
         return (jnp.abs(found - wanted) * counts).sum() / counts.sum(), rows
 
@@ -250,7 +252,7 @@ Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class MarginalAnswers:
     """What was measured: the share of all rows in each cell of some marginals of one degree.
 
     Args:
@@ -259,38 +261,38 @@ class Answers:
         shares: The shares in the cells of each.
 
     Example:
-        >>> answers = Answers(Layout((2, 2))).joined((0,), np.array([0.25, 0.75]))
-        >>> rows = relaxed.one_hot(np.array([[0, 0], [1, 1]]), (2, 2))
-        >>> answers.errors(rows).tolist()
+        >>> answers = MarginalAnswers(AttributeLayout((2, 2))).joined((0,), np.array([0.25, 0.75]))
+        >>> rows = relaxed.encode_one_hot(np.array([[0, 0], [1, 1]]), (2, 2))
+        >>> answers.compute_errors(rows).tolist()
         [0.25, 0.25]
     """
 
-    layout: Layout
+    layout: AttributeLayout
     cliques: tuple[tuple[int, ...], ...] = ()
     shares: tuple[Shares, ...] = ()
 
-    def joined(self, clique: Sequence[int], shares: Shares) -> Answers:
+    def add_answer(self, clique: Sequence[int], shares: Shares) -> MarginalAnswers:
         """Return these answers and one more."""
-        return Answers(self.layout, (*self.cliques, tuple(clique)), (*self.shares, shares))
+        return MarginalAnswers(self.layout, (*self.cliques, tuple(clique)), (*self.shares, shares))
 
     @cached_property
     def cells(self) -> NDArray[np.int64]:
         """All cells, as places of the values that make them up."""
-        return np.concatenate([self.layout.cells(clique) for clique in self.cliques])
+        return np.concatenate([self.layout.list_cells(clique) for clique in self.cliques])
 
     @cached_property
-    def wanted(self) -> Shares:
+    def targets(self) -> Shares:
         """The share of all rows in each of the cells."""
         return np.concatenate(self.shares)
 
-    def errors(self, rows: Probabilities) -> Shares:
+    def compute_errors(self, rows: Probabilities) -> Shares:
         """Return how far the share of relaxed rows in each cell is from what was measured."""
-        found = np.concatenate([marginal(rows, clique) for clique in self.cliques])
-        return np.abs(found - self.wanted)
+        found = np.concatenate([compute_marginal(rows, clique) for clique in self.cliques])
+        return np.abs(found - self.targets)
 
-    def worst(self, rows: Probabilities, above: float, most: int) -> NDArray[np.int64]:
+    def find_worst(self, rows: Probabilities, above: float, most: int) -> NDArray[np.int64]:
         """Return the cells whose errors are not below `above`: the `most` largest of them."""
-        errors = self.errors(rows)
+        errors = self.compute_errors(rows)
         places = np.flatnonzero(errors >= above)
         if len(places) <= most:
             return places
@@ -298,7 +300,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class GeneratorTraining:
     """A network and how it learns.
 
     Args:
@@ -308,7 +310,7 @@ class Training:
         most: The most cells that a step looks at.
     """
 
-    generator: Generator
+    generator: RowGenerator
     rate: float
     steps: int
     most: int
@@ -317,15 +319,15 @@ class Training:
     def _compiled(self) -> tuple[Step, Any, Any]:
         import jax
 
-        step, start = stepper(self.generator, self.rate, self.steps)
-        return step, start, jax.jit(self.generator.relaxed)
+        step, start = make_stepper(self.generator, self.rate, self.steps)
+        return step, start, jax.jit(self.generator.generate_rows)
 
-    def rows(self, weights: Weights) -> list[NDArray[np.float32]]:
+    def generate_rows(self, weights: Weights) -> list[NDArray[np.float32]]:
         """Return the relaxed rows that the network makes with these weights."""
         made = self._compiled[2]
-        return self.generator.layout.split(np.asarray(made(weights)))
+        return self.generator.layout.slice_attributes(np.asarray(made(weights)))
 
-    def fitted(self, weights: Weights, answers: Answers, above: float) -> Weights:
+    def fit_weights(self, weights: Weights, answers: MarginalAnswers, above: float) -> Weights:
         """Return the weights after they were fitted to answers, as long as errors stand out.
 
         Args:
@@ -334,50 +336,52 @@ class Training:
             above: Errors below it are left alone.
         """
         step, start, _ = self._compiled
-        state, rows = start(weights), self.rows(weights)
+        state, rows = start(weights), self.generate_rows(weights)
         for _ in range(self.steps):
-            worst = answers.worst(rows, above, self.most)
+            worst = answers.find_worst(rows, above, self.most)
             if not len(worst):
                 break
-            weights, state, made = step(weights, state, *self._padded(answers, worst))
-            rows = self.generator.layout.split(np.asarray(made))
+            weights, state, made = step(weights, state, *self._pad_cells(answers, worst))
+            rows = self.generator.layout.slice_attributes(np.asarray(made))
         return weights
 
-    def _padded(self, answers: Answers, worst: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+    def _pad_cells(
+        self, answers: MarginalAnswers, worst: NDArray[np.int64]
+    ) -> tuple[Any, Any, Any]:
         """Return cells, what is wanted, and what counts, always of the same shapes."""
         places = np.resize(worst, self.most)
         counts = (np.arange(self.most) < len(worst)).astype(np.float32)
-        return answers.cells[places], answers.wanted[places].astype(np.float32), counts
+        return answers.cells[places], answers.targets[places].astype(np.float32), counts
 
 
 @dataclass(frozen=True, eq=False)
-class Average:
+class WeightAverage:
     """A moving average of weights.
 
     Args:
         smoothing: How much of it stays when weights join; less at first, when few have joined.
         weights: The average.
-        joined_by: How many weights it is of.
+        count: How many weights it is of.
 
     Example:
-        >>> average = Average(0.9).joined([np.array(1.0)]).joined([np.array(2.0)])
+        >>> average = WeightAverage(0.9).joined([np.array(1.0)]).joined([np.array(2.0)])
         >>> float(average.weights[0])
         1.5
     """
 
     smoothing: float
     weights: Weights = None
-    joined_by: int = 0
+    count: int = 0
 
-    def joined(self, weights: Weights) -> Average:
+    def add_weights(self, weights: Weights) -> WeightAverage:
         """Return the average with these weights."""
         import jax
 
-        if not self.joined_by:
-            return Average(self.smoothing, weights, 1)
-        stays = min(self.smoothing, self.joined_by / (self.joined_by + 1))
+        if not self.count:
+            return WeightAverage(self.smoothing, weights, 1)
+        stays = min(self.smoothing, self.count / (self.count + 1))
         mixed = jax.tree.map(lambda a, b: stays * a + (1 - stays) * b, self.weights, weights)
-        return Average(self.smoothing, mixed, self.joined_by + 1)
+        return WeightAverage(self.smoothing, mixed, self.count + 1)
 
 
 CHOICES = "choices of marginals"
@@ -426,44 +430,51 @@ class GEM:
             "hidden",
             "worst",
         ):
-            validation.whole(name, getattr(self, name), least=1)
-        validation.real("rate", self.rate, above=0)
+            validation.check_integer(name, getattr(self, name), least=1)
+        validation.check_real("rate", self.rate, above=0)
 
-    def rounds(self, attributes: int) -> int:
+    def count_rounds(self, attributes: int) -> int:
         """Return the number of rounds."""
         marginals = math.comb(attributes, min(self.degree, attributes))
         return min(self.rounds_an_attribute * attributes, marginals)
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan: choices and measurements get one half each."""
-        rounds = self.rounds(attributes)
+        rounds = self.count_rounds(attributes)
         return (
-            Part(CHOICES, 0.5, rounds, mechanism=EXPONENTIAL),
-            Part(MARGINALS, 0.5, rounds),
+            BudgetShare(CHOICES, 0.5, rounds, mechanism=EXPONENTIAL),
+            BudgetShare(MARGINALS, 0.5, rounds),
         )
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows of the average of the networks of the second half of all rounds."""
-        domain, left = desk.domain, self._workload(desk.domain)
-        training, rounds = self._training(desk), self.rounds(len(domain.sizes))
-        weights, answers = training.generator.started(desk.rng), Answers(training.generator.layout)
-        level, average = None, Average(self.smoothing)
+        domain, left = session.domain, self._list_workload(session.domain)
+        training, rounds = self._make_training(session), self.count_rounds(len(domain.sizes))
+        weights, answers = (
+            training.generator.init_weights(session.rng),
+            MarginalAnswers(training.generator.layout),
+        )
+        level, average = None, WeightAverage(self.smoothing)
         for done in range(rounds):
-            rows = training.rows(weights)
-            clique = left.pop(desk.choose(CHOICES, left, _guesses(rows, left, desk)))
-            (counts,) = desk.marginals(MARGINALS, [clique])
-            answers = answers.joined(clique, np.clip(counts.ravel() / desk.rows, 0.0, 1.0))
-            level = _level(level, answers.errors(rows).max())
-            weights = training.fitted(weights, answers, above=level / 2)
+            rows = training.generate_rows(weights)
+            clique = left.pop(
+                session.choose_marginal(CHOICES, left, _estimate_counts(rows, left, session))
+            )
+            (counts,) = session.marginals(MARGINALS, [clique])
+            answers = answers.add_answer(clique, np.clip(counts.ravel() / session.rows, 0.0, 1.0))
+            level = _smooth_level(level, answers.compute_errors(rows).max())
+            weights = training.fit_weights(weights, answers, above=level / 2)
             if done >= rounds // 2:
-                average = average.joined(weights)
-        points = in_turn(self.points, size, desk.rng)
-        return desk.rows_of(drawn(training.rows(average.weights), points, desk.rng))
+                average = average.add_weights(weights)
+        points = cycle_points(self.points, size, session.rng)
+        return session.rows_of(
+            draw_rows(training.generate_rows(average.weights), points, session.rng)
+        )
 
-    def _workload(self, domain: Domain) -> list[Clique]:
+    def _list_workload(self, domain: Domain) -> list[Clique]:
         degree = min(self.degree, len(domain.sizes))
         workload = list(itertools.combinations(range(len(domain.sizes)), degree))
-        cells = sum(domain.cells(clique) for clique in workload)
+        cells = sum(domain.count_cells(clique) for clique in workload)
         if cells > self.most_cells:
             raise CapacityError(
                 f"GEM: the marginals of degree {degree} have {cells:,} cells, limit "
@@ -471,18 +482,23 @@ class GEM:
             )
         return workload
 
-    def _training(self, desk: Desk) -> Training:
-        noise = desk.rng.normal(size=(self.points, self.noise)).astype(np.float32)
-        generator = Generator(Layout(desk.domain.sizes), noise, self.hidden)
-        return Training(generator, self.rate, self.steps, self.worst)
+    def _make_training(self, session: BaselineSession) -> GeneratorTraining:
+        noise = session.rng.normal(size=(self.points, self.noise)).astype(np.float32)
+        generator = RowGenerator(AttributeLayout(session.domain.sizes), noise, self.hidden)
+        return GeneratorTraining(generator, self.rate, self.steps, self.worst)
 
 
-def _guesses(rows: Probabilities, cliques: list[Clique], desk: Desk) -> list[NDArray[np.float64]]:
+def _estimate_counts(
+    rows: Probabilities, cliques: list[Clique], session: BaselineSession
+) -> list[NDArray[np.float64]]:
     """Return the counts that relaxed rows would have in marginals if they were as many rows."""
-    shares = [marginal(rows, clique).reshape(desk.domain.shape(clique)) for clique in cliques]
-    return [desk.rows * share.astype(np.float64) for share in shares]
+    shares = [
+        compute_marginal(rows, clique).reshape(session.domain.get_shape(clique))
+        for clique in cliques
+    ]
+    return [session.rows * share.astype(np.float64) for share in shares]
 
 
-def _level(before: float | None, largest: float) -> float:
+def _smooth_level(before: float | None, largest: float) -> float:
     """Return the level of the largest errors, smoothed over rounds."""
     return largest if before is None else (before + largest) / 2

@@ -32,7 +32,7 @@ import numpy as np
 
 from tabpe._utils import validation
 from tabpe.baselines.domain import Clique, Codes, Floats
-from tabpe.baselines.junction_tree import Forest, junction_cells, junction_tree
+from tabpe.baselines.junction_tree import CliqueForest, build_junction_tree, count_junction_cells
 
 Tables = list[Floats]
 Shape = tuple[int, ...]
@@ -41,7 +41,7 @@ Shape = tuple[int, ...]
 GROWTH, SHRINKAGE = 1.1, 0.5
 
 
-class Noisy(Protocol):
+class NoisyMarginalLike(Protocol):
     """A noisy marginal."""
 
     @property
@@ -61,7 +61,7 @@ class Noisy(Protocol):
 
 
 @dataclass(frozen=True)
-class Edge:
+class TreeEdge:
     """How a clique and its parent meet.
 
     Args:
@@ -82,7 +82,7 @@ class Edge:
 
 
 @dataclass(frozen=True, eq=False)
-class Passes:
+class MessagePasser:
     """Passes of messages in a junction tree.
 
     Args:
@@ -90,29 +90,29 @@ class Passes:
         rows: What the cells of each marginal add up to.
     """
 
-    edges: tuple[Edge, ...]
+    edges: tuple[TreeEdge, ...]
     rows: float
 
-    def marginals(self, potentials: Sequence[Floats]) -> Tables:
+    def compute_marginals(self, potentials: Sequence[Floats]) -> Tables:
         """Return the counts of all cliques."""
         beliefs = [table.copy() for table in potentials]
         told: dict[int, Floats] = {}
         for edge in reversed(self.edges):
-            told[edge.child] = _log_sum(beliefs[edge.child], edge.summed)
+            told[edge.child] = _sum_logs(beliefs[edge.child], edge.summed)
             beliefs[edge.parent] += told[edge.child].reshape(edge.parent_shape)
         for edge in self.edges:
-            heard = _log_sum(beliefs[edge.parent], edge.parent_summed).reshape(edge.shape)
+            heard = _sum_logs(beliefs[edge.parent], edge.parent_summed).reshape(edge.shape)
             beliefs[edge.child] += heard - told[edge.child].reshape(edge.shape)
-        return [self._normal(belief) for belief in beliefs]
+        return [self._normalise_belief(belief) for belief in beliefs]
 
-    def _normal(self, belief: Floats) -> Floats:
+    def _normalise_belief(self, belief: Floats) -> Floats:
         cells: Floats = np.exp(belief - belief.max())
         cells *= self.rows / cells.sum()
         return cells
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class LossTerm:
     """What a noisy marginal says about the marginal of a clique.
 
     Args:
@@ -127,7 +127,7 @@ class Term:
     counts: Floats
     weights: Floats
 
-    def add_to(self, slopes: Tables, marginals: Tables) -> float:
+    def add_gradient(self, slopes: Tables, marginals: Tables) -> float:
         """Add the slope of its part of the loss, and return that part."""
         off = marginals[self.place].sum(axis=self.summed, keepdims=True) - self.counts
         pull = off * self.weights
@@ -136,7 +136,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class DescentTask:
     """What mirror descent is about.
 
     Args:
@@ -151,28 +151,28 @@ class Descent:
 
     cliques: tuple[Clique, ...]
     parents: tuple[int | None, ...]
-    measured: Sequence[Noisy]
+    measured: Sequence[NoisyMarginalLike]
     begin: Tables
     rows: float
     step: float
     iterations: int
 
 
-def descend_numpy(task: Descent) -> tuple[Tables, Tables]:
+def descend_numpy(task: DescentTask) -> tuple[Tables, Tables]:
     """Return potentials and counts of all cliques at the end of mirror descent.
 
     A step is tried, and taken if the loss falls by at least half of what its slope says.
     """
     begin, step = task.begin, task.step
-    passes = Passes(_edges(task.cliques, task.parents, begin), task.rows)
-    terms = [_term(one, task.cliques, begin) for one in task.measured]
+    passes = MessagePasser(_build_edges(task.cliques, task.parents, begin), task.rows)
+    terms = [_build_term(one, task.cliques, begin) for one in task.measured]
     at, trial = begin, begin
     marginals = slopes = [np.zeros_like(table) for table in begin]
     value = np.inf
     for _ in range(task.iterations):
-        reached = passes.marginals(trial)
+        reached = passes.compute_marginals(trial)
         uphill = [np.zeros_like(table) for table in begin]
-        found = sum(term.add_to(uphill, reached) for term in terms)
+        found = sum(term.add_gradient(uphill, reached) for term in terms)
         hoped = sum(
             float(np.vdot(s, m - r)) for s, m, r in zip(slopes, marginals, reached, strict=True)
         )
@@ -183,51 +183,57 @@ def descend_numpy(task: Descent) -> tuple[Tables, Tables]:
     return at, marginals
 
 
-def _edges(
+def _build_edges(
     cliques: Sequence[Clique], parents: Sequence[int | None], tables: Tables
-) -> tuple[Edge, ...]:
+) -> tuple[TreeEdge, ...]:
     return tuple(
-        _edge(place, parent, cliques, tables)
+        _build_edge(place, parent, cliques, tables)
         for place, parent in enumerate(parents)
         if parent is not None
     )
 
 
-def _edge(child: int, parent: int, cliques: Sequence[Clique], tables: Tables) -> Edge:
+def _build_edge(child: int, parent: int, cliques: Sequence[Clique], tables: Tables) -> TreeEdge:
     shared = set(cliques[child]) & set(cliques[parent])
-    return Edge(
+    return TreeEdge(
         child,
         parent,
-        *(_others(cliques[place], shared) for place in (child, parent)),
-        *(_shape(cliques[place], shared, tables[place]) for place in (child, parent)),
+        *(_find_summed_axes(cliques[place], shared) for place in (child, parent)),
+        *(
+            _make_broadcast_shape(cliques[place], shared, tables[place])
+            for place in (child, parent)
+        ),
     )
 
 
-def _term(one: Noisy, cliques: Sequence[Clique], tables: Tables) -> Term:
+def _build_term(one: NoisyMarginalLike, cliques: Sequence[Clique], tables: Tables) -> LossTerm:
     """Return what a noisy marginal says about the smallest clique that has it."""
     wanted = set(one.clique)
     place = min(
         (place for place, clique in enumerate(cliques) if wanted <= set(clique)),
         key=lambda place: tables[place].size,
     )
-    shape = _shape(cliques[place], wanted, tables[place])
+    shape = _make_broadcast_shape(cliques[place], wanted, tables[place])
     weights = np.broadcast_to(np.power(one.sigma, -2.0), one.counts.shape)
-    return Term(
-        place, _others(cliques[place], wanted), one.counts.reshape(shape), weights.reshape(shape)
+    return LossTerm(
+        place,
+        _find_summed_axes(cliques[place], wanted),
+        one.counts.reshape(shape),
+        weights.reshape(shape),
     )
 
 
-def _others(clique: Clique, attributes: set[int]) -> Shape:
+def _find_summed_axes(clique: Clique, attributes: set[int]) -> Shape:
     return tuple(axis for axis, a in enumerate(clique) if a not in attributes)
 
 
-def _shape(clique: Clique, attributes: set[int], table: Floats) -> Shape:
+def _make_broadcast_shape(clique: Clique, attributes: set[int], table: Floats) -> Shape:
     return tuple(
         size if a in attributes else 1 for a, size in zip(clique, table.shape, strict=True)
     )
 
 
-def _log_sum(table: Floats, summed: Shape) -> Floats:
+def _sum_logs(table: Floats, summed: Shape) -> Floats:
     """Return the logarithm of sums over some axes, of a table of logarithms."""
     top = table.max(axis=summed, keepdims=True)
     found: Floats = top + np.log(np.exp(table - top).sum(axis=summed, keepdims=True))
@@ -239,23 +245,23 @@ _MUCH_WORK = 3e7
 _LITTLE_EFFORT = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
-def descend_mbi(task: Descent) -> tuple[Tables, Tables]:
+def descend_mbi(task: DescentTask) -> tuple[Tables, Tables]:
     """Return potentials and counts of all cliques at the end of mirror descent.
 
     The same steps as those of `beliefs.descended`.
     """
-    with loaded() as mbi:
-        domain = _domain(task)
+    with load_mbi() as mbi:
+        domain = _make_mbi_domain(task)
         factors = {
             clique: mbi.Factor(domain.project(clique), table)
             for clique, table in zip(task.cliques, task.begin, strict=True)
         }
-        found = _run(task, mbi.CliqueVector(domain, task.cliques, factors))
+        found = _run_mbi(task, mbi.CliqueVector(domain, task.cliques, factors))
         first, second = ([np.asarray(each[c].values) for c in task.cliques] for each in found)
     return first, second
 
 
-def _domain(task: Descent) -> Any:
+def _make_mbi_domain(task: DescentTask) -> Any:
     import mbi
 
     sizes: dict[int, int] = {}
@@ -264,14 +270,14 @@ def _domain(task: Descent) -> Any:
     return mbi.Domain(sorted(sizes), [sizes[a] for a in sorted(sizes)])
 
 
-def _run(task: Descent, begin: Any) -> Any:
+def _run_mbi(task: DescentTask, begin: Any) -> Any:
     import jax
     import jax.numpy as jnp
     import mbi
 
-    tree = _graph(task)
+    tree = _build_graph(task)
     loss = mbi.marginal_loss.from_linear_measurements(
-        [_linear(one) for one in task.measured], begin.domain
+        [_make_linear_measurement(one) for one in task.measured], begin.domain
     )
 
     def tried(state: Any, data: Any) -> Any:
@@ -294,7 +300,7 @@ def _run(task: Descent, begin: Any) -> Any:
     return program(begin, loss.data, task.step, task.iterations)
 
 
-def _graph(task: Descent) -> Any:
+def _build_graph(task: DescentTask) -> Any:
     import networkx as nx
 
     tree = nx.Graph()
@@ -307,7 +313,7 @@ def _graph(task: Descent) -> Any:
     return tree
 
 
-def _linear(one: Noisy) -> Any:
+def _make_linear_measurement(one: NoisyMarginalLike) -> Any:
     """Return a measurement as `mbi` has it: where noise differs, cells are in units of theirs."""
     import mbi
 
@@ -319,7 +325,7 @@ def _linear(one: Noisy) -> Any:
 
 
 @contextmanager
-def loaded() -> Iterator[Any]:
+def load_mbi() -> Iterator[Any]:
     """Import `mbi`, and let it count in double precision as long as this lasts."""
     import jax
 
@@ -336,7 +342,7 @@ _MEGABYTE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MarginalMeasurement:
     """A noisy marginal.
 
     Args:
@@ -351,7 +357,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class GraphicalModel:
     """A graphical model of a table.
 
     Args:
@@ -360,13 +366,13 @@ class Model:
         potentials: Its parameters, a table for each clique: where a later fit may begin.
     """
 
-    forest: Forest
+    forest: CliqueForest
     rows: float
     potentials: Sequence[Floats]
 
-    def marginal(self, clique: Clique) -> Floats:
+    def compute_marginal(self, clique: Clique) -> Floats:
         """Return the counts of a marginal, whether or not it was measured."""
-        return self.rows * self.forest.marginal(clique)
+        return self.rows * self.forest.compute_marginal(clique)
 
     def sample(self, size: int, rng: np.random.Generator) -> Codes:
         """Return rows whose marginals are those of the model, but for rounding."""
@@ -375,13 +381,13 @@ class Model:
 
 def fit_model(
     sizes: Sequence[int],
-    measured: Sequence[Measured],
+    measured: Sequence[MarginalMeasurement],
     *,
     rows: float,
     iterations: int,
-    start: Model | None = None,
+    start: GraphicalModel | None = None,
     inference: str = "mbi",
-) -> Model:
+) -> GraphicalModel:
     """Return the model that explains noisy marginals.
 
     Args:
@@ -393,57 +399,63 @@ def fit_model(
         inference: Who passes the messages: `mbi` or `numpy`.
 
     Example:
-        >>> by_ward = Measured((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
+        >>> by_ward = MarginalMeasurement((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
         >>> model = fit_model((2, 2, 3), [by_ward], rows=100, iterations=200, inference="numpy")
-        >>> model.marginal((0, 1)).round(1)
+        >>> model.compute_marginal((0, 1)).round(1)
         array([[40., 10.],
                [10., 40.]])
-        >>> model.marginal((2,)).round(1)
+        >>> model.compute_marginal((2,)).round(1)
         array([33.3, 33.3, 33.3])
     """
-    descended = INFERENCE[validation.one_of("inference", inference, list(INFERENCE))]
-    known = combined(measured)
-    cliques, parents = junction_tree(sizes, [one.clique for one in known])
+    descended = INFERENCE[validation.check_one_of("inference", inference, list(INFERENCE))]
+    known = combine_measurements(measured)
+    cliques, parents = build_junction_tree(sizes, [one.clique for one in known])
     begin = [np.zeros([sizes[a] for a in clique]) for clique in cliques]
     if start is not None:
-        _add(start, cliques, begin)
-    step = 2 / (_steepness(known) * rows)
-    potentials, counts = descended(Descent(cliques, parents, known, begin, rows, step, iterations))
+        _add_potentials(start, cliques, begin)
+    step = 2 / (_bound_steepness(known) * rows)
+    potentials, counts = descended(
+        DescentTask(cliques, parents, known, begin, rows, step, iterations)
+    )
     shares = tuple(table / rows for table in counts)
-    return Model(Forest(tuple(sizes), cliques, parents, shares), rows, potentials)
+    return GraphicalModel(CliqueForest(tuple(sizes), cliques, parents, shares), rows, potentials)
 
 
-def combined(measured: Sequence[Measured]) -> list[Measured]:
+def combine_measurements(measured: Sequence[MarginalMeasurement]) -> list[MarginalMeasurement]:
     """Return one measurement for each clique: the mean of all, by their variances.
 
     Example:
-        >>> twice = [Measured((0,), np.array([4.0]), 1.0), Measured((0,), np.array([9.0]), 2.0)]
-        >>> [(m.counts, float(m.sigma.round(3))) for m in combined(twice)]
+        >>> twice = [MarginalMeasurement((0,), np.array([4.0]), 1.0), MarginalMeasurement((0,), np.array([9.0]), 2.0)]
+        >>> [(m.counts, float(m.sigma.round(3))) for m in combine_measurements(twice)]
         [(array([5.]), 0.894)]
     """
-    grouped: dict[Clique, list[Measured]] = {}
+    grouped: dict[Clique, list[MarginalMeasurement]] = {}
     for one in measured:
         grouped.setdefault(one.clique, []).append(one)
-    return [_mean(clique, several) for clique, several in grouped.items()]
+    return [_average_measurements(clique, several) for clique, several in grouped.items()]
 
 
-def _mean(clique: Clique, several: Sequence[Measured]) -> Measured:
+def _average_measurements(
+    clique: Clique, several: Sequence[MarginalMeasurement]
+) -> MarginalMeasurement:
     weights = [np.power(one.sigma, -2.0) for one in several]
     counts = sum((w * one.counts for w, one in zip(weights, several, strict=True)), np.zeros(()))
-    return Measured(clique, counts / sum(weights), np.power(sum(weights), -0.5))
+    return MarginalMeasurement(clique, counts / sum(weights), np.power(sum(weights), -0.5))
 
 
-def model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:
+def compute_model_megabytes(sizes: Sequence[int], cliques: Sequence[Clique]) -> float:
     """Return how large the junction tree of a model of some cliques is, at 8 bytes a cell.
 
     Example:
-        >>> round(model_megabytes((64, 64, 64), [(0, 1), (1, 2)]) * 2**20 / 8) == 2 * 64**2
+        >>> round(compute_model_megabytes((64, 64, 64), [(0, 1), (1, 2)]) * 2**20 / 8) == 2 * 64**2
         True
     """
-    return junction_cells(sizes, cliques) * 8 / _MEGABYTE
+    return count_junction_cells(sizes, cliques) * 8 / _MEGABYTE
 
 
-def _add(model: Model, cliques: Sequence[Clique], tables: Sequence[Floats]) -> None:
+def _add_potentials(
+    model: GraphicalModel, cliques: Sequence[Clique], tables: Sequence[Floats]
+) -> None:
     """Add the potentials of a model to tables of other cliques, each where there is room for it."""
     for old, potential in zip(model.forest.cliques, model.potentials, strict=True):
         hosts = [place for place, clique in enumerate(cliques) if set(old) <= set(clique)]
@@ -454,7 +466,7 @@ def _add(model: Model, cliques: Sequence[Clique], tables: Sequence[Floats]) -> N
             )
 
 
-def _steepness(known: Sequence[Measured]) -> float:
+def _bound_steepness(known: Sequence[MarginalMeasurement]) -> float:
     """Return how fast the slope of the loss changes at most: the largest sum over one clique.
 
     A marginal tells about the largest one measured that it is part of. The slope there is the

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting.calibration import Part
-from tabpe.baselines.domain import Floats, Rows
-from tabpe.baselines.session import Desk
+from tabpe.accounting.calibration import BudgetShare
+from tabpe.baselines.domain import Floats, SyntheticRows
+from tabpe.baselines.session import BaselineSession
 
 ONE_WAYS = "one-ways"
 
@@ -30,23 +30,23 @@ class Independent:
     adaptive: ClassVar[bool] = False
     binned: ClassVar[bool] = True
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan: one part, with a histogram for each attribute."""
-        return (Part(ONE_WAYS, share=1.0, times=attributes),)
+        return (BudgetShare(ONE_WAYS, share=1.0, times=attributes),)
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows whose attributes are drawn independently of each other."""
-        cliques = [(place,) for place in range(desk.domain.attributes)]
-        measured = desk.marginals(ONE_WAYS, cliques)
-        columns = [drawn(counts, size, desk.rng) for counts in measured]
-        return desk.rows_of(np.stack(columns, axis=1))
+        cliques = [(place,) for place in range(session.domain.attributes)]
+        measured = session.marginals(ONE_WAYS, cliques)
+        columns = [draw_cells(counts, size, session.rng) for counts in measured]
+        return session.rows_of(np.stack(columns, axis=1))
 
 
-def drawn(counts: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_cells(counts: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return cells drawn in proportion to noisy counts; by no count at all, uniformly.
 
     Example:
-        >>> drawn(np.array([-3.0, 10.0, 0.0]), size=4, rng=np.random.default_rng(0))
+        >>> draw_cells(np.array([-3.0, 10.0, 0.0]), size=4, rng=np.random.default_rng(0))
         array([1, 1, 1, 1])
     """
     weights = np.maximum(counts, 0.0)

@@ -1,6 +1,7 @@
 """Junction trees: cliques, marginals and rows of a graphical model.
 
-`Forest`: a graphical model as a forest of cliques, to take marginals of and to draw rows from.
+`CliqueForest`: a graphical model as a forest of cliques, to take marginals of and to draw rows
+from.
 
 Neighbours in the forest agree about the attributes that they share, so the whole is made of parts:
 the share of a cell is that of a first clique, times those of its neighbours given what they share.
@@ -29,7 +30,7 @@ _Factor = tuple[Clique, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class CliqueForest:
     """Cliques whose marginals agree with each other.
 
     Args:
@@ -42,8 +43,8 @@ class Forest:
     Example:
         >>> ill_by_ward = np.array([[0.1, 0.4], [0.3, 0.2]])
         >>> age_by_ill = np.array([[0.3, 0.1], [0.0, 0.6]])
-        >>> forest = Forest((2, 2, 2), ((0, 1), (1, 2)), (None, 0), (ill_by_ward, age_by_ill))
-        >>> forest.marginal((0, 2)).round(3)
+        >>> forest = CliqueForest((2, 2, 2), ((0, 1), (1, 2)), (None, 0), (ill_by_ward, age_by_ill))
+        >>> forest.compute_marginal((0, 2)).round(3)
         array([[0.075, 0.425],
                [0.225, 0.275]])
         >>> forest.sample(4, np.random.default_rng(0)).shape
@@ -55,16 +56,16 @@ class Forest:
     parents: tuple[int | None, ...]
     shares: tuple[Floats, ...]
 
-    def marginal(self, clique: Clique) -> Floats:
+    def compute_marginal(self, clique: Clique) -> Floats:
         """Return which part of all rows is in each cell of some attributes, in their shape."""
         wanted, parts = set(clique), []
         while wanted:
-            part = self._gathered(self._place(wanted), None, frozenset(wanted))
+            part = self._gather_branch(self._find_start(wanted), None, frozenset(wanted))
             if part is None:  # pragma: no cover - the first place has a wanted attribute
                 break
             parts.append(part)
             wanted -= set(part[0])
-        return _product(parts, clique)
+        return _multiply_factors(parts, clique)
 
     def sample(self, size: int, rng: np.random.Generator) -> Codes:
         """Return rows whose marginals are those of the cliques, but for rounding.
@@ -78,14 +79,14 @@ class Forest:
         """
         codes = np.zeros((size, len(self.sizes)), dtype=np.int64)
         for place, clique in enumerate(self.cliques):
-            shared = self._shared(place, self.parents[place])
+            shared = self._get_shared(place, self.parents[place])
             new = tuple(a for a in clique if a not in shared)
             if not new:
                 continue
-            table = self._projected(place, shared + new)
-            groups = _raveled(codes, shared, self.sizes)
-            cells = _spread(table.reshape(-1, math.prod(self._shape(new))), groups, rng)
-            codes[:, new] = np.stack(np.unravel_index(cells, self._shape(new)), axis=1)
+            table = self._project_clique(place, shared + new)
+            groups = _ravel_codes(codes, shared, self.sizes)
+            cells = _assign_cells(table.reshape(-1, math.prod(self._get_shape(new))), groups, rng)
+            codes[:, new] = np.stack(np.unravel_index(cells, self._get_shape(new)), axis=1)
         return codes
 
     @cached_property
@@ -97,23 +98,25 @@ class Forest:
                 found[parent].append(place)
         return tuple(tuple(places) for places in found)
 
-    def _place(self, wanted: set[int]) -> int:
+    def _find_start(self, wanted: set[int]) -> int:
         """Return the clique that has most of the wanted attributes, the smallest of them."""
         return min(
             range(len(self.cliques)),
             key=lambda place: (-len(wanted & set(self.cliques[place])), self.shares[place].size),
         )
 
-    def _gathered(self, place: int, origin: int | None, wanted: frozenset[int]) -> _Factor | None:
+    def _gather_branch(
+        self, place: int, origin: int | None, wanted: frozenset[int]
+    ) -> _Factor | None:
         """Return all that a branch says about wanted attributes, given what it shares.
 
         None if it has none but those that it shares with where it is seen from.
         """
-        shared = self._shared(place, origin)
+        shared = self._get_shared(place, origin)
         branches = [
             branch
             for other in self._neighbours[place]
-            if other != origin and (branch := self._gathered(other, place, wanted)) is not None
+            if other != origin and (branch := self._gather_branch(other, place, wanted)) is not None
         ]
         own = {a for a in self.cliques[place] if a in wanted and a not in shared}
         if not branches and not own:
@@ -121,18 +124,20 @@ class Forest:
         told = own.union(*(set(attributes) for attributes, _ in branches))
         needed = tuple(a for a in self.cliques[place] if a in told or a in shared)
         kept = tuple(sorted(set(shared) | (told & wanted)))
-        return kept, _product([(needed, self._given(place, shared, needed)), *branches], kept)
+        return kept, _multiply_factors(
+            [(needed, self._condition_shares(place, shared, needed)), *branches], kept
+        )
 
-    def _given(self, place: int, shared: Clique, needed: Clique) -> Floats:
+    def _condition_shares(self, place: int, shared: Clique, needed: Clique) -> Floats:
         """Return the shares of needed attributes of a clique, given those that are shared."""
-        table = self._projected(place, shared + tuple(a for a in needed if a not in shared))
+        table = self._project_clique(place, shared + tuple(a for a in needed if a not in shared))
         if shared:
             whole = table.sum(axis=tuple(range(len(shared), table.ndim)), keepdims=True)
             table = np.divide(table, whole, out=np.zeros_like(table), where=whole > 0)
         order = shared + tuple(a for a in needed if a not in shared)
         return table.transpose([order.index(a) for a in needed])
 
-    def _projected(self, place: int, attributes: Clique) -> Floats:
+    def _project_clique(self, place: int, attributes: Clique) -> Floats:
         """Return the shares of some attributes of one clique, in the order that is asked for."""
         own = self.cliques[place]
         others = tuple(axis for axis, a in enumerate(own) if a not in attributes)
@@ -140,16 +145,16 @@ class Forest:
         summed: Floats = self.shares[place].sum(axis=others) if others else self.shares[place]
         return summed.transpose([kept.index(a) for a in attributes])
 
-    def _shared(self, place: int, other: int | None) -> Clique:
+    def _get_shared(self, place: int, other: int | None) -> Clique:
         if other is None:
             return ()
         return tuple(a for a in self.cliques[place] if a in self.cliques[other])
 
-    def _shape(self, clique: Clique) -> tuple[int, ...]:
+    def _get_shape(self, clique: Clique) -> tuple[int, ...]:
         return tuple(self.sizes[a] for a in clique)
 
 
-def _product(factors: Sequence[_Factor], kept: Clique) -> Floats:
+def _multiply_factors(factors: Sequence[_Factor], kept: Clique) -> Floats:
     """Return the product of some factors, summed over all attributes but those that are kept."""
     if not factors:
         return np.ones(())
@@ -168,7 +173,7 @@ def _product(factors: Sequence[_Factor], kept: Clique) -> Floats:
     return found
 
 
-def _raveled(codes: Codes, attributes: Clique, sizes: Sequence[int]) -> NDArray[np.int64]:
+def _ravel_codes(codes: Codes, attributes: Clique, sizes: Sequence[int]) -> NDArray[np.int64]:
     """Return the cell of each row in the table of some attributes; 0 without any."""
     cells = np.zeros(len(codes), dtype=np.int64)
     for attribute in attributes:
@@ -176,7 +181,7 @@ def _raveled(codes: Codes, attributes: Clique, sizes: Sequence[int]) -> NDArray[
     return cells
 
 
-def _spread(
+def _assign_cells(
     table: Floats, groups: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return a cell for each row, so that the rows of a group are spread by a row of the table."""
@@ -195,7 +200,7 @@ def _spread(
     return inside
 
 
-def junction_tree(
+def build_junction_tree(
     sizes: Sequence[int], cliques: Sequence[Clique]
 ) -> tuple[tuple[Clique, ...], tuple[int | None, ...]]:
     """Return the cliques of a junction tree, parents first, and the place of the parent of each.
@@ -208,12 +213,12 @@ def junction_tree(
         cliques: Sets of attributes, each of which is part of a clique of the tree.
 
     Example:
-        >>> junction_tree((2, 3, 4, 5), [(0, 1), (1, 2), (0, 2)])
+        >>> build_junction_tree((2, 3, 4, 5), [(0, 1), (1, 2), (0, 2)])
         (((0, 1, 2), (3,)), (None, None))
-        >>> junction_tree((2, 3, 4), [(0, 1), (1, 2)])
+        >>> build_junction_tree((2, 3, 4), [(0, 1), (1, 2)])
         (((0, 1), (1, 2)), (None, 0))
     """
-    waiting = sorted(_largest(_eliminated(sizes, cliques)), key=_members)
+    waiting = sorted(_keep_maximal(_eliminate_attributes(sizes, cliques)), key=_list_members)
     placed: list[int] = []
     parents: list[int | None] = []
     # The place of the parent so far of each that waits, and how many attributes it shares with it.
@@ -227,28 +232,28 @@ def junction_tree(
         ]
         placed.append(mask)
         parents.append(parent)
-    return tuple(_members(mask) for mask in placed), tuple(parents)
+    return tuple(_list_members(mask) for mask in placed), tuple(parents)
 
 
-def junction_cells(sizes: Sequence[int], cliques: Sequence[Clique]) -> int:
+def count_junction_cells(sizes: Sequence[int], cliques: Sequence[Clique]) -> int:
     """Return the number of cells of all cliques of a junction tree.
 
     Example:
-        >>> junction_cells((2, 3, 4), [(0, 1), (1, 2)])
+        >>> count_junction_cells((2, 3, 4), [(0, 1), (1, 2)])
         18
     """
-    found = _largest(_eliminated(sizes, cliques))
-    return sum(_cells(mask, sizes) for mask in found)
+    found = _keep_maximal(_eliminate_attributes(sizes, cliques))
+    return sum(_count_cells(mask, sizes) for mask in found)
 
 
-def _eliminated(sizes: Sequence[int], cliques: Sequence[Clique]) -> Iterator[int]:
+def _eliminate_attributes(sizes: Sequence[int], cliques: Sequence[Clique]) -> Iterator[int]:
     """Take out one attribute after the other, and return the cliques that it takes."""
     near = {a: 1 << a for a in range(len(sizes))}
     for clique in cliques:
         mask = sum(1 << a for a in clique)
         for a in clique:
             near[a] |= mask
-    costs = {a: _cost(a, near, sizes) for a in near}
+    costs = {a: _compute_cost(a, near, sizes) for a in near}
     while near:
         first = min(costs, key=costs.__getitem__)
         mask = near.pop(first)
@@ -256,22 +261,24 @@ def _eliminated(sizes: Sequence[int], cliques: Sequence[Clique]) -> Iterator[int
         yield mask
         rest = mask & ~(1 << first)
         reach = rest
-        for a in _members(rest):
+        for a in _list_members(rest):
             near[a] = (near[a] | rest) & ~(1 << first)
             reach |= near[a]
         # Neighbours of those that were joined may have all of theirs joined now.
-        for a in _members(reach):
-            costs[a] = _cost(a, near, sizes)
+        for a in _list_members(reach):
+            costs[a] = _compute_cost(a, near, sizes)
 
 
-def _cost(attribute: int, near: dict[int, int], sizes: Sequence[int]) -> tuple[bool, int, int]:
+def _compute_cost(
+    attribute: int, near: dict[int, int], sizes: Sequence[int]
+) -> tuple[bool, int, int]:
     """Return what to look at: are its neighbours apart, how large is its clique, which is it."""
     mask = near[attribute]
-    apart = any(mask & ~near[a] for a in _members(mask))
-    return apart, _cells(mask, sizes), attribute
+    apart = any(mask & ~near[a] for a in _list_members(mask))
+    return apart, _count_cells(mask, sizes), attribute
 
 
-def _largest(masks: Iterator[int]) -> list[int]:
+def _keep_maximal(masks: Iterator[int]) -> list[int]:
     """Return the sets that are part of no other."""
     found: list[int] = []
     # A clique is never part of one of an attribute that went later.
@@ -281,7 +288,7 @@ def _largest(masks: Iterator[int]) -> list[int]:
     return found
 
 
-def _members(mask: int) -> Clique:
+def _list_members(mask: int) -> Clique:
     found = []
     while mask:
         low = mask & -mask
@@ -290,5 +297,5 @@ def _members(mask: int) -> Clique:
     return tuple(found)
 
 
-def _cells(mask: int, sizes: Sequence[int]) -> int:
-    return math.prod(sizes[a] for a in _members(mask))
+def _count_cells(mask: int, sizes: Sequence[int]) -> int:
+    return math.prod(sizes[a] for a in _list_members(mask))

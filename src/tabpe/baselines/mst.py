@@ -19,13 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part
+from tabpe.accounting.calibration import BudgetShare
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
-from tabpe.baselines.graphical_model import INFERENCE, Measured, Model, fit_model
-from tabpe.baselines.session import Desk
+from tabpe.baselines.domain import Clique, Codes, Domain, Floats, SyntheticRows
+from tabpe.baselines.graphical_model import (
+    INFERENCE,
+    GraphicalModel,
+    MarginalMeasurement,
+    fit_model,
+)
+from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Records
-from tabpe.encoding.marginals import Axis
+from tabpe.encoding.marginals import MarginalAxis
 
 ONE_WAYS, CHOICES, PAIRS = "one-ways", "choices", "pairs"
 
@@ -50,58 +55,65 @@ class MST:
     binned: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        validation.whole("iterations", self.iterations, least=1)
-        validation.real("hidden_below", self.hidden_below, above=0, least=True)
-        validation.one_of("inference", self.inference, list(INFERENCE))
+        validation.check_integer("iterations", self.iterations, least=1)
+        validation.check_real("hidden_below", self.hidden_below, above=0, least=True)
+        validation.check_one_of("inference", self.inference, list(INFERENCE))
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan: all attributes, and the choice and the pair of each edge of a tree."""
         edges = attributes - 1
         if not edges:
-            return (Part(ONE_WAYS, 1.0),)
+            return (BudgetShare(ONE_WAYS, 1.0),)
         return (
-            Part(ONE_WAYS, 1 / 3, attributes),
-            Part(CHOICES, 1 / 3, edges, EXPONENTIAL),
-            Part(PAIRS, 1 / 3, edges),
+            BudgetShare(ONE_WAYS, 1 / 3, attributes),
+            BudgetShare(CHOICES, 1 / 3, edges, EXPONENTIAL),
+            BudgetShare(PAIRS, 1 / 3, edges),
         )
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Measure attributes, choose a tree of pairs, measure those, draw from their model."""
-        alone = [(place,) for place in range(desk.domain.attributes)]
-        counts, sigma = desk.marginals(ONE_WAYS, alone), desk.sigma_of(ONE_WAYS)
-        groups = [merged_cells(one, self.hidden_below * sigma) for one in counts]
-        narrow = narrowed(desk, groups)
+        alone = [(place,) for place in range(session.domain.attributes)]
+        counts, sigma = session.marginals(ONE_WAYS, alone), session.get_sigma(ONE_WAYS)
+        groups = [merge_cells(one, self.hidden_below * sigma) for one in counts]
+        narrow = narrow_session(session, groups)
         known = [
-            merged_counts(clique, one, group, sigma)
+            merge_counts(clique, one, group, sigma)
             for clique, one, group in zip(alone, counts, groups, strict=True)
         ]
-        model = self._fitted(narrow, known)
+        model = self._fit_model(narrow, known)
         if len(alone) > 1:
-            edges = chosen_tree(narrow, model)
-            noise = desk.sigma_of(PAIRS)
+            edges = choose_tree(narrow, model)
+            noise = session.get_sigma(PAIRS)
             pairs = narrow.marginals(PAIRS, edges)
-            known += [Measured(edge, pair, noise) for edge, pair in zip(edges, pairs, strict=True)]
-            model = self._fitted(narrow, known)
-        return desk.rows_of(widened(model.sample(size, desk.rng), groups, desk.rng))
+            known += [
+                MarginalMeasurement(edge, pair, noise)
+                for edge, pair in zip(edges, pairs, strict=True)
+            ]
+            model = self._fit_model(narrow, known)
+        return session.rows_of(unmerge_codes(model.sample(size, session.rng), groups, session.rng))
 
-    def _fitted(self, desk: Desk, known: Sequence[Measured]) -> Model:
+    def _fit_model(
+        self, session: BaselineSession, known: Sequence[MarginalMeasurement]
+    ) -> GraphicalModel:
         return fit_model(
-            desk.domain.sizes,
+            session.domain.sizes,
             known,
-            rows=desk.rows,
+            rows=session.rows,
             iterations=self.iterations,
             inference=self.inference,
         )
 
 
-def chosen_tree(desk: Desk, model: Model) -> list[Clique]:
+def choose_tree(session: BaselineSession, model: GraphicalModel) -> list[Clique]:
     """Choose edges one by one: pairs that the model is far from, and that make no circle."""
-    pairs = list(itertools.combinations(range(desk.domain.attributes), 2))
-    estimates = {pair: model.marginal(pair) for pair in pairs}
-    part_of = list(range(desk.domain.attributes))
+    pairs = list(itertools.combinations(range(session.domain.attributes), 2))
+    estimates = {pair: model.compute_marginal(pair) for pair in pairs}
+    part_of = list(range(session.domain.attributes))
     edges: list[Clique] = []
     while open_pairs := [(a, b) for a, b in pairs if part_of[a] != part_of[b]]:
-        place = desk.choose(CHOICES, open_pairs, [estimates[pair] for pair in open_pairs])
+        place = session.choose_marginal(
+            CHOICES, open_pairs, [estimates[pair] for pair in open_pairs]
+        )
         one, other = open_pairs[place]
         edges.append((one, other))
         joined, gone = part_of[one], part_of[other]
@@ -109,34 +121,34 @@ def chosen_tree(desk: Desk, model: Model) -> list[Clique]:
     return edges
 
 
-def merged_cells(counts: Floats, least: float) -> Whole:
+def merge_cells(counts: Floats, least: float) -> Whole:
     """Return a new cell for each cell: one of its own from a noisy count on, the last for the rest.
 
     Example:
-        >>> merged_cells(np.array([90.0, -4.0, 40.0, 7.0]), least=10.0)
+        >>> merge_cells(np.array([90.0, -4.0, 40.0, 7.0]), least=10.0)
         array([0, 2, 1, 2])
     """
     seen = counts >= least
     return np.where(seen, np.cumsum(seen) - 1, seen.sum()).astype(np.int64)
 
 
-def merged_counts(clique: Clique, counts: Floats, group: Whole, sigma: float) -> Measured:
+def merge_counts(clique: Clique, counts: Floats, group: Whole, sigma: float) -> MarginalMeasurement:
     """Return the noisy counts of an attribute after cells were merged, and their noise.
 
     Example:
-        >>> merged = merged_counts((0,), np.array([90.0, -4.0, 7.0]), np.array([0, 1, 1]), 2.0)
+        >>> merged = merge_counts((0,), np.array([90.0, -4.0, 7.0]), np.array([0, 1, 1]), 2.0)
         >>> merged.counts, merged.sigma
         (array([90.,  3.]), array([2.        , 2.82842712]))
     """
     summed: Floats = np.bincount(group, counts).astype(np.float64)
-    return Measured(clique, summed, sigma * np.sqrt(np.bincount(group)))
+    return MarginalMeasurement(clique, summed, sigma * np.sqrt(np.bincount(group)))
 
 
-def widened(codes: Codes, groups: Sequence[Whole], rng: np.random.Generator) -> Codes:
+def unmerge_codes(codes: Codes, groups: Sequence[Whole], rng: np.random.Generator) -> Codes:
     """Return codes from before cells were merged: of merged ones each is as likely.
 
     Example:
-        >>> widened(np.array([[0], [1]]), [np.array([1, 0])], np.random.default_rng(0))
+        >>> unmerge_codes(np.array([[0], [1]]), [np.array([1, 0])], np.random.default_rng(0))
         array([[1],
                [0]])
     """
@@ -159,7 +171,7 @@ class MergedAxis:
         groups: The new cell of each of its cells.
     """
 
-    axis: Axis
+    axis: MarginalAxis
     groups: tuple[int, ...]
 
     @property
@@ -172,16 +184,16 @@ class MergedAxis:
         """The number of new cells."""
         return max(self.groups) + 1
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:
         """Return the new cell of each row."""
-        cells: Whole = np.array(self.groups)[self.axis.cells(rows, classes)]
+        cells: Whole = np.array(self.groups)[self.axis.find_cells(rows, classes)]
         return cells
 
 
-def narrowed(desk: Desk, groups: Sequence[Whole]) -> Desk:
+def narrow_session(session: BaselineSession, groups: Sequence[Whole]) -> BaselineSession:
     """Return the desk for questions about merged cells: the same rows, noise and account."""
     axes = tuple(
         MergedAxis(axis, tuple(group.tolist()))
-        for axis, group in zip(desk.domain.axes, groups, strict=True)
+        for axis, group in zip(session.domain.axes, groups, strict=True)
     )
-    return dataclasses.replace(desk, domain=Domain(axes, desk.domain.label))
+    return dataclasses.replace(session, domain=Domain(axes, session.domain.label))

@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part
-from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows
-from tabpe.baselines.session import Desk
+from tabpe.accounting.calibration import BudgetShare
+from tabpe.baselines.domain import Clique, Codes, Domain, Floats, SyntheticRows
+from tabpe.baselines.session import BaselineSession
 from tabpe.errors import CapacityError
 
 MARGINALS = "marginals"
@@ -72,45 +72,45 @@ class PrivGSD:
 
     def __post_init__(self) -> None:
         for name in ("degree", "mutations", "generations", "table_rows", "max_cells"):
-            validation.whole(name, getattr(self, name), least=1)
-        validation.whole("crossovers", self.crossovers, least=0)
-        validation.real("tolerance", self.tolerance, above=0, least=True)
+            validation.check_integer(name, getattr(self, name), least=1)
+        validation.check_integer("crossovers", self.crossovers, least=0)
+        validation.check_real("tolerance", self.tolerance, above=0, least=True)
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan: one part, with all marginals of the degree."""
         times = math.comb(attributes, min(self.degree, attributes))
-        return (Part(MARGINALS, share=1.0, times=times),)
+        return (BudgetShare(MARGINALS, share=1.0, times=times),)
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows, drawn from a table that was searched for."""
-        cliques = self._cliques(desk.domain)
-        measured = desk.marginals(MARGINALS, cliques)
-        wanted = [counts * (self.table_rows / desk.rows) for counts in measured]
-        table = self.searched(desk.domain, cliques, wanted, desk.rng)
-        return desk.rows_of(table[desk.rng.integers(len(table), size=size)])
+        cliques = self._list_cliques(session.domain)
+        measured = session.marginals(MARGINALS, cliques)
+        wanted = [counts * (self.table_rows / session.rows) for counts in measured]
+        table = self.search_table(session.domain, cliques, wanted, session.rng)
+        return session.rows_of(table[session.rng.integers(len(table), size=size)])
 
-    def searched(
+    def search_table(
         self,
         domain: Domain,
         cliques: Sequence[Clique],
-        wanted: Sequence[Floats],
+        targets: Sequence[Floats],
         rng: np.random.Generator,
     ) -> Codes:
         """Return a table whose counts are close to the wanted ones. All of this is public."""
-        search = Search(domain, cliques, wanted, self.table_rows, rng)
+        search = GeneticSearch(domain, cliques, targets, self.table_rows, rng)
         error = search.error
         for generation in range(0, self.generations, _TOGETHER):
-            search.group(self.mutations, self.crossovers)
-            if (generation + _TOGETHER) % _rounded_up(self.table_rows) == 0:
+            search.run_generations(self.mutations, self.crossovers)
+            if (generation + _TOGETHER) % _round_up(self.table_rows) == 0:
                 before, error = error, search.error
                 if before - error <= self.tolerance * before:
                     break
         return search.codes
 
-    def _cliques(self, domain: Domain) -> list[Clique]:
+    def _list_cliques(self, domain: Domain) -> list[Clique]:
         degree = min(self.degree, domain.attributes)
         cliques = list(itertools.combinations(range(domain.attributes), degree))
-        cells = sum(domain.cells(clique) for clique in cliques)
+        cells = sum(domain.count_cells(clique) for clique in cliques)
         if cells > self.max_cells:
             raise CapacityError(
                 f"PrivGSD: {len(cliques):,} marginals of degree {degree} have {cells:,} cells, "
@@ -119,13 +119,13 @@ class PrivGSD:
         return cliques
 
 
-class Search:
+class GeneticSearch:
     """A table on its way to the wanted counts, and what each of its rows counts in.
 
     Args:
         domain: The attributes.
         cliques: Those of the marginals, all of one length.
-        wanted: The counts that the marginals of the table should have.
+        targets: The counts that the marginals of the table should have.
         rows: The number of rows.
         rng: Randomness of the search.
     """
@@ -134,54 +134,54 @@ class Search:
         self,
         domain: Domain,
         cliques: Sequence[Clique],
-        wanted: Sequence[Floats],
+        targets: Sequence[Floats],
         rows: int,
         rng: np.random.Generator,
     ) -> None:
         self._rng, self._sizes = rng, np.array(domain.sizes, dtype=np.int64)
         self.codes: Codes = rng.integers(0, self._sizes, size=(rows, len(self._sizes)))
-        strides = _strides(domain, cliques)
-        first = np.cumsum([0, *(counts.size for counts in wanted)])
+        strides = _compute_strides(domain, cliques)
+        first = np.cumsum([0, *(counts.size for counts in targets)])
         # The cell of each row in each marginal, where the cells of all marginals are one line.
         self._cells: Whole = self.codes @ strides.T + first[:-1]
         counts = np.bincount(self._cells.ravel(), minlength=first[-1])
-        self._excess: Floats = counts - np.concatenate([one.ravel() for one in wanted])
-        self._marginals = _marginals_of_each(len(self._sizes), cliques)
+        self._excess: Floats = counts - np.concatenate([one.ravel() for one in targets])
+        self._marginals = _list_marginals(len(self._sizes), cliques)
         self._steps = np.take_along_axis(strides.T, self._marginals, axis=1)
-        self._column_chances = _column_chances(self._sizes)
+        self._column_weights = _compute_column_weights(self._sizes)
 
     @property
     def error(self) -> float:
         """The sum of the squared differences from the wanted counts."""
         return float(self._excess @ self._excess)
 
-    def group(self, mutations: int, crossovers: int) -> None:
+    def run_generations(self, mutations: int, crossovers: int) -> None:
         """Go through a group of generations."""
         shape = (_TOGETHER, mutations + crossovers)
         rows = self._rng.integers(len(self.codes), size=shape)
-        columns = self._rng.choice(len(self._sizes), size=shape, p=self._column_chances)
+        columns = self._rng.choice(len(self._sizes), size=shape, p=self._column_weights)
         values = self._rng.integers(0, self._sizes[columns])
         mates = self._rng.integers(len(self.codes), size=(_TOGETHER, crossovers))
         values[:, mutations:] = self.codes[mates, columns[:, mutations:]]
-        gains = self._gains(rows.ravel(), columns.ravel(), values.ravel()).reshape(shape)
+        gains = self._compute_gains(rows.ravel(), columns.ravel(), values.ravel()).reshape(shape)
         best = np.argmin(gains, axis=1)
         for generation in np.flatnonzero(gains.min(axis=1) < 0):
             place = generation, best[generation]
-            self._take(rows[place], columns[place], values[place])
+            self._try_move(rows[place], columns[place], values[place])
 
-    def _gains(self, rows: Whole, columns: Whole, values: Whole) -> Floats:
+    def _compute_gains(self, rows: Whole, columns: Whole, values: Whole) -> Floats:
         """Return by how much the error would change, halved; above 0 where nothing changes."""
-        before, after = self._moves(rows, columns, values)
+        before, after = self._find_moves(rows, columns, values)
         gains: Floats = (self._excess[after] - self._excess[before] + 1).sum(axis=1)
         return gains
 
-    def _moves(self, rows: Whole, columns: Whole, values: Whole) -> tuple[Whole, Whole]:
+    def _find_moves(self, rows: Whole, columns: Whole, values: Whole) -> tuple[Whole, Whole]:
         """Return in which cells rows count, and would count with another value in a column."""
         before = self._cells[rows[:, None], self._marginals[columns]]
         change = values - self.codes[rows, columns]
         return before, before + change[:, None] * self._steps[columns]
 
-    def _take(self, row: int, column: int, value: int) -> None:
+    def _try_move(self, row: int, column: int, value: int) -> None:
         """Put a value into the table, if that is an improvement as the table is now."""
         marginals = self._marginals[column]
         before = self._cells[row, marginals]
@@ -193,18 +193,18 @@ class Search:
             self.codes[row, column] = value
 
 
-def _strides(domain: Domain, cliques: Sequence[Clique]) -> Whole:
+def _compute_strides(domain: Domain, cliques: Sequence[Clique]) -> Whole:
     """Return by how many cells of each marginal a step in each attribute moves a row."""
     strides = np.zeros((len(cliques), domain.attributes), dtype=np.int64)
     for place, clique in enumerate(cliques):
-        shape = domain.shape(clique)
+        shape = domain.get_shape(clique)
         strides[place, list(clique)] = [
             math.prod(shape[after + 1 :]) for after in range(len(shape))
         ]
     return strides
 
 
-def _marginals_of_each(attributes: int, cliques: Sequence[Clique]) -> Whole:
+def _list_marginals(attributes: int, cliques: Sequence[Clique]) -> Whole:
     """Return the marginals that each attribute is in: equally many for all of them."""
     return np.array(
         [
@@ -214,12 +214,12 @@ def _marginals_of_each(attributes: int, cliques: Sequence[Clique]) -> Whole:
     )
 
 
-def _column_chances(sizes: Whole) -> Floats:
+def _compute_column_weights(sizes: Whole) -> Floats:
     """Return how often each column is changed: the more values it has, the more often."""
     weights = np.log(sizes)
     return weights / weights.sum() if weights.any() else np.full(len(sizes), 1 / len(sizes))
 
 
-def _rounded_up(rows: int) -> int:
+def _round_up(rows: int) -> int:
     """Return after how many generations the error is looked at: whole groups."""
     return -(-max(rows, 100) // _TOGETHER) * _TOGETHER

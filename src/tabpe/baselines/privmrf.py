@@ -38,17 +38,22 @@ from typing import ClassVar
 import numpy as np
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part, sigma_for
-from tabpe.baselines.domain import Clique, Rows
-from tabpe.baselines.graphical_model import INFERENCE, Measured, Model, fit_model
-from tabpe.baselines.privsyn import measured, measured_singles, pair_dependence
-from tabpe.baselines.session import Desk
+from tabpe.accounting.calibration import BudgetShare, compute_sigma
+from tabpe.baselines.domain import Clique, SyntheticRows
+from tabpe.baselines.graphical_model import (
+    INFERENCE,
+    GraphicalModel,
+    MarginalMeasurement,
+    fit_model,
+)
+from tabpe.baselines.privsyn import measure_dependence, measure_marginals, measure_one_ways
+from tabpe.baselines.session import BaselineSession
 
 Dependence = Mapping[Clique, float]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ModelLimits:
     """How large a model may become.
 
     Args:
@@ -62,7 +67,9 @@ class Limits:
     penalty: float
 
 
-def attribute_graph(dependence: Dependence, sizes: Sequence[int], limits: Limits) -> list[Clique]:
+def build_attribute_graph(
+    dependence: Dependence, sizes: Sequence[int], limits: ModelLimits
+) -> list[Clique]:
     """Return the maximal cliques of a graph that joins attributes which depend on each other.
 
     Edges are tried once each, those of the largest dependence first. One stays if the triangulated
@@ -76,32 +83,32 @@ def attribute_graph(dependence: Dependence, sizes: Sequence[int], limits: Limits
 
     Example:
         >>> strong = {(0, 1): 0.5, (1, 2): 0.4, (0, 2): 0.3}
-        >>> attribute_graph(strong, [10, 10, 10], Limits(100, 1000, 1e-8))
+        >>> build_attribute_graph(strong, [10, 10, 10], ModelLimits(100, 1000, 1e-8))
         [(0, 1), (1, 2)]
-        >>> attribute_graph(strong, [10, 10, 10], Limits(1000, 1000, 1e-8))
+        >>> build_attribute_graph(strong, [10, 10, 10], ModelLimits(1000, 1000, 1e-8))
         [(0, 1, 2)]
     """
-    cliques = triangulated([], sizes)
-    worth = _worth(cliques, dependence, sizes, limits)
+    cliques = triangulate_graph([], sizes)
+    worth = _score_cliques(cliques, dependence, sizes, limits)
     for pair in sorted(dependence, key=lambda pair: (-dependence[pair], pair)):
         if dependence[pair] <= 0:
             break
-        if inside(pair, cliques):
+        if is_inside(pair, cliques):
             continue
-        grown = triangulated(_edges(cliques) | {pair}, sizes)
-        more = _worth(grown, dependence, sizes, limits)
+        grown = triangulate_graph(_list_edges(cliques) | {pair}, sizes)
+        more = _score_cliques(grown, dependence, sizes, limits)
         if more > worth:
             cliques, worth = grown, more
     return cliques
 
 
-def triangulated(edges: Iterable[Clique], sizes: Sequence[int]) -> list[Clique]:
+def triangulate_graph(edges: Iterable[Clique], sizes: Sequence[int]) -> list[Clique]:
     """Return the maximal cliques of a graph, after edges were added to make it triangulated.
 
     Attributes are eliminated one after the other, always the one with the smallest clique.
 
     Example:
-        >>> triangulated([(0, 1), (1, 2), (2, 3), (0, 3)], [2, 2, 2, 2])
+        >>> triangulate_graph([(0, 1), (1, 2), (2, 3), (0, 3)], [2, 2, 2, 2])
         [(0, 1, 3), (1, 2, 3)]
     """
     near: dict[int, set[int]] = {place: set() for place in range(len(sizes))}
@@ -110,7 +117,7 @@ def triangulated(edges: Iterable[Clique], sizes: Sequence[int]) -> list[Clique]:
         near[other].add(one)
     cliques: list[frozenset[int]] = []
     while near:
-        first = min(near, key=lambda place: _cells((place, *near[place]), sizes))
+        first = min(near, key=lambda place: _count_cells((place, *near[place]), sizes))
         friends = near.pop(first)
         for friend in friends:
             near[friend] |= friends
@@ -121,7 +128,7 @@ def triangulated(edges: Iterable[Clique], sizes: Sequence[int]) -> list[Clique]:
     return sorted(tuple(sorted(clique)) for clique in cliques)
 
 
-def first_marginals(
+def choose_first_marginals(
     cliques: Iterable[Clique],
     dependence: Dependence,
     sizes: Sequence[int],
@@ -144,7 +151,7 @@ def first_marginals(
         rng: Decides on the order.
 
     Example:
-        >>> first_marginals([(0, 1), (2,)], {(0, 1): 0.5}, [2, 2, 2], most_cells=9, degree=2,
+        >>> choose_first_marginals([(0, 1), (2,)], {(0, 1): 0.5}, [2, 2, 2], most_cells=9, degree=2,
         ...     rng=np.random.default_rng(0))
         [(0, 1), (2,)]
     """
@@ -152,17 +159,17 @@ def first_marginals(
     for clique in cliques:
         order = [int(place) for place in rng.permutation(clique)]
         for at, child in enumerate(order):
-            found = _parents(
+            found = _choose_parents(
                 child, order[:at], dependence, sizes, most_cells=most_cells, degree=degree
             )
             best[child] = max(best.get(child, found), found)
     marginals = {clique for score, clique in best.values() if score > 0}
     held = set(itertools.chain.from_iterable(marginals))
     alone = {(place,) for place in range(len(sizes)) if place not in held}
-    return without_parts(marginals | alone)
+    return keep_maximal(marginals | alone)
 
 
-def candidates(
+def weigh_candidates(
     cliques: Iterable[Clique], sizes: Sequence[int], *, most_cells: float, degree: int
 ) -> dict[Clique, float]:
     """Return the marginals that may be measured later, and how much each weighs in a draw.
@@ -177,7 +184,7 @@ def candidates(
         degree: The most attributes of a marginal.
 
     Example:
-        >>> candidates([(0, 1), (1, 2)], [2, 3, 9], most_cells=10, degree=2)
+        >>> weigh_candidates([(0, 1), (1, 2)], [2, 3, 9], most_cells=10, degree=2)
         {(0,): 1.3..., (1,): 3.3..., (0, 1): 1.3..., (2,): 2.0}
     """
     weights: dict[Clique, float] = {}
@@ -186,28 +193,28 @@ def candidates(
             part
             for length in range(1, min(degree, len(clique)) + 1)
             for part in itertools.combinations(clique, length)
-            if length == 1 or _cells(part, sizes) <= most_cells
+            if length == 1 or _count_cells(part, sizes) <= most_cells
         ]
         for part in parts:
             weights[part] = weights.get(part, 0.0) + len(clique) ** 2 / len(parts)
     return weights
 
 
-def without_parts(cliques: Iterable[Clique]) -> list[Clique]:
+def keep_maximal(cliques: Iterable[Clique]) -> list[Clique]:
     """Return the cliques that are no part of another one.
 
     Example:
-        >>> without_parts([(0, 1), (1,), (1, 2, 3), (1, 3)])
+        >>> keep_maximal([(0, 1), (1,), (1, 2, 3), (1, 3)])
         [(0, 1), (1, 2, 3)]
     """
     kept: list[Clique] = []
     for clique in sorted(set(cliques), key=len, reverse=True):
-        if not inside(clique, kept):
+        if not is_inside(clique, kept):
             kept.append(clique)
     return sorted(kept)
 
 
-def _parents(
+def _choose_parents(
     child: int,
     before: Sequence[int],
     dependence: Dependence,
@@ -224,9 +231,9 @@ def _parents(
     parents: list[int] = []
     while len(parents) + 1 < degree:
         options = [
-            (_merit(child, [*parents, one], dependence), one)
+            (_compute_merit(child, [*parents, one], dependence), one)
             for one in before
-            if one not in parents and _cells((child, one, *parents), sizes) <= most_cells
+            if one not in parents and _count_cells((child, one, *parents), sizes) <= most_cells
         ]
         if not options or max(options)[0] <= score:
             break
@@ -235,41 +242,41 @@ def _parents(
     return score, tuple(sorted([child, *parents]))
 
 
-def _merit(child: int, parents: Sequence[int], dependence: Dependence) -> float:
+def _compute_merit(child: int, parents: Sequence[int], dependence: Dependence) -> float:
     """Return how much parents say about a child; what they say twice counts less.
 
     The merit of a set of features in correlation-based feature selection (Hall, 1999).
     """
-    said = sum(_between(child, one, dependence) for one in parents)
-    twice = sum(_between(*pair, dependence) for pair in itertools.combinations(parents, 2))
+    said = sum(_get_dependence(child, one, dependence) for one in parents)
+    twice = sum(_get_dependence(*pair, dependence) for pair in itertools.combinations(parents, 2))
     return said / math.sqrt(max(len(parents) + twice, 1.0))
 
 
-def _between(one: int, other: int, dependence: Dependence) -> float:
+def _get_dependence(one: int, other: int, dependence: Dependence) -> float:
     return dependence.get((min(one, other), max(one, other)), 0.0)
 
 
-def _worth(
-    cliques: Sequence[Clique], dependence: Dependence, sizes: Sequence[int], limits: Limits
+def _score_cliques(
+    cliques: Sequence[Clique], dependence: Dependence, sizes: Sequence[int], limits: ModelLimits
 ) -> float:
     """Return the dependence inside of cliques less the penalty; nothing is worse than too large."""
-    cells = [_cells(clique, sizes) for clique in cliques]
+    cells = [_count_cells(clique, sizes) for clique in cliques]
     if max(cells) > limits.clique_cells or sum(cells) > limits.model_cells:
         return -math.inf
-    inner = sum(dependence.get(pair, 0.0) for pair in _edges(cliques))
+    inner = sum(dependence.get(pair, 0.0) for pair in _list_edges(cliques))
     return inner - limits.penalty * sum(cells)
 
 
-def _edges(cliques: Iterable[Clique]) -> set[Clique]:
+def _list_edges(cliques: Iterable[Clique]) -> set[Clique]:
     return {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
 
 
-def inside(part: Clique, cliques: Iterable[Clique]) -> bool:
+def is_inside(part: Clique, cliques: Iterable[Clique]) -> bool:
     """Return whether a clique is part of one of some others."""
     return any(set(part) <= set(clique) for clique in cliques)
 
 
-def _cells(clique: Iterable[int], sizes: Sequence[int]) -> int:
+def _count_cells(clique: Iterable[int], sizes: Sequence[int]) -> int:
     return math.prod(sizes[place] for place in clique)
 
 
@@ -318,52 +325,54 @@ class PrivMRF:
 
     def __post_init__(self) -> None:
         for name in ("degree", "sample_size", "iterations"):
-            validation.whole(name, getattr(self, name), least=1)
+            validation.check_integer(name, getattr(self, name), least=1)
         for name in ("theta", "max_clique_size"):
-            validation.real(name, getattr(self, name), above=0)
-        validation.real("size_penalty", self.size_penalty, above=0, least=True)
-        validation.one_of("inference", self.inference, list(INFERENCE))
+            validation.check_real(name, getattr(self, name), above=0)
+        validation.check_real("size_penalty", self.size_penalty, above=0, least=True)
+        validation.check_one_of("inference", self.inference, list(INFERENCE))
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""
         return ()
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows of a model of noisy marginals."""
-        loss = desk.left
-        known = measured_singles(desk, loss * _GRAPH / 2)
-        dependence = pair_dependence(desk, known, loss * _GRAPH / 2)
-        plan = self._plan(desk, dependence, loss)
-        known += measured(desk, _MARGINALS, plan.first, plan.sigma)
-        model = self._fitted(desk, known, None, last=not plan.numbers)
+        loss = session.left
+        known = measure_one_ways(session, loss * _GRAPH / 2)
+        dependence = measure_dependence(session, known, loss * _GRAPH / 2)
+        plan = self._make_plan(session, dependence, loss)
+        known += measure_marginals(session, _MARGINALS, plan.first, plan.sigma)
+        model = self._fit_model(session, known, None, last=not plan.numbers)
         weights = plan.later
         for turn, number in enumerate(plan.numbers, start=1):
-            asked = _drawn(weights, self.sample_size, desk.rng)
+            asked = _draw_candidates(weights, self.sample_size, session.rng)
             part = f"errors, round {turn}"
-            worst = _worst(desk, model, asked, number, part=part, loss=plan.asking)
-            weights = _after(weights, asked, worst)
-            known += measured(desk, _MARGINALS, worst, plan.sigma)
-            model = self._fitted(desk, known, model, last=turn == len(plan.numbers))
-        return desk.rows_of(model.sample(size, desk.rng))
+            worst = _find_worst(session, model, asked, number, part=part, loss=plan.asking)
+            weights = _update_candidates(weights, asked, worst)
+            known += measure_marginals(session, _MARGINALS, worst, plan.sigma)
+            model = self._fit_model(session, known, model, last=turn == len(plan.numbers))
+        return session.rows_of(model.sample(size, session.rng))
 
-    def _plan(self, desk: Desk, dependence: Mapping[Clique, float], loss: float) -> _Plan:
+    def _make_plan(
+        self, session: BaselineSession, dependence: Mapping[Clique, float], loss: float
+    ) -> _MeasurementPlan:
         """Return what will be measured: marginals to begin with, and candidates for later."""
-        sizes, rows = desk.domain.sizes, max(desk.rows, 1.0)
+        sizes, rows = session.domain.sizes, max(session.rows, 1.0)
         shares = {pair: distance / (2 * rows) for pair, distance in dependence.items()}
-        limits = Limits(self.max_clique_size, _MODEL_CELLS, self.size_penalty)
-        cliques = attribute_graph(shares, sizes, limits)
-        most = self.useful_cells(rows, desk.left - loss * _ERRORS, len(sizes))
-        first = first_marginals(
-            cliques, shares, sizes, most_cells=most, degree=self.degree, rng=desk.rng
+        limits = ModelLimits(self.max_clique_size, _MODEL_CELLS, self.size_penalty)
+        cliques = build_attribute_graph(shares, sizes, limits)
+        most = self.compute_useful_cells(rows, session.left - loss * _ERRORS, len(sizes))
+        first = choose_first_marginals(
+            cliques, shares, sizes, most_cells=most, degree=self.degree, rng=session.rng
         )
-        every = candidates(cliques, sizes, most_cells=most, degree=self.degree)
-        later = {one: weight for one, weight in every.items() if not inside(one, first)}
-        numbers = rounds_of(len(sizes), len(later))
+        every = weigh_candidates(cliques, sizes, most_cells=most, degree=self.degree)
+        later = {one: weight for one, weight in every.items() if not is_inside(one, first)}
+        numbers = plan_rounds(len(sizes), len(later))
         asking = loss * _ERRORS if sum(numbers) < len(later) else 0.0
-        sigma = sigma_for(desk.left - asking, len(first) + sum(numbers))
-        return _Plan(first, later, numbers, sigma, asking / max(len(numbers), 1))
+        sigma = compute_sigma(session.left - asking, len(first) + sum(numbers))
+        return _MeasurementPlan(first, later, numbers, sigma, asking / max(len(numbers), 1))
 
-    def useful_cells(self, rows: float, loss: float, attributes: int) -> float:
+    def compute_useful_cells(self, rows: float, loss: float, attributes: int) -> float:
         """Return the most cells of a marginal whose counts stand out from their noise.
 
         Args:
@@ -372,20 +381,25 @@ class PrivMRF:
             attributes: The number of attributes, which decides how many marginals there will be.
 
         Example:
-            >>> round(PrivMRF(theta=6).useful_cells(30_000, 0.04, 15))
+            >>> round(PrivMRF(theta=6).compute_useful_cells(30_000, 0.04, 15))
             241
         """
-        sigma = sigma_for(loss, attributes + int(_CHOSEN * attributes))
+        sigma = compute_sigma(loss, attributes + int(_CHOSEN * attributes))
         return rows / (self.theta * sigma * math.sqrt(2 / math.pi))
 
-    def _fitted(
-        self, desk: Desk, known: Sequence[Measured], start: Model | None, *, last: bool
-    ) -> Model:
+    def _fit_model(
+        self,
+        session: BaselineSession,
+        known: Sequence[MarginalMeasurement],
+        start: GraphicalModel | None,
+        *,
+        last: bool,
+    ) -> GraphicalModel:
         iterations = self.iterations if last else max(round(self.iterations * _BETWEEN), 1)
         return fit_model(
-            desk.domain.sizes,
+            session.domain.sizes,
             known,
-            rows=max(desk.rows, 1.0),
+            rows=max(session.rows, 1.0),
             iterations=iterations,
             start=start,
             inference=self.inference,
@@ -393,7 +407,7 @@ class PrivMRF:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _MeasurementPlan:
     """What will be measured, and with which noise.
 
     Args:
@@ -411,13 +425,13 @@ class _Plan:
     asking: float
 
 
-def rounds_of(attributes: int, available: int) -> tuple[int, ...]:
+def plan_rounds(attributes: int, available: int) -> tuple[int, ...]:
     """Return how many marginals are chosen by their error in each round.
 
     Example:
-        >>> rounds_of(15, 200)
+        >>> plan_rounds(15, 200)
         (2, 2, 2, 2, 2, 1, 1)
-        >>> rounds_of(15, 5)
+        >>> plan_rounds(15, 5)
         (5,)
     """
     number = min(int(_CHOSEN * attributes), available)
@@ -427,7 +441,9 @@ def rounds_of(attributes: int, available: int) -> tuple[int, ...]:
     return tuple(len(part) for part in np.array_split(np.arange(number), rounds)) if number else ()
 
 
-def _drawn(weights: Mapping[Clique, float], most: int, rng: np.random.Generator) -> list[Clique]:
+def _draw_candidates(
+    weights: Mapping[Clique, float], most: int, rng: np.random.Generator
+) -> list[Clique]:
     """Return some of the candidates, drawn by their weights; all if they are few."""
     every = list(weights)
     if len(every) <= most:
@@ -437,23 +453,31 @@ def _drawn(weights: Mapping[Clique, float], most: int, rng: np.random.Generator)
     return [every[place] for place in sorted(drawn.tolist())]
 
 
-def _worst(
-    desk: Desk, model: Model, asked: Sequence[Clique], number: int, *, part: str, loss: float
+def _find_worst(
+    session: BaselineSession,
+    model: GraphicalModel,
+    cliques: Sequence[Clique],
+    number: int,
+    *,
+    part: str,
+    loss: float,
 ) -> list[Clique]:
     """Return the marginals that a model gets most wrong, by noisy distances."""
-    if number >= len(asked):
-        return list(asked)
-    estimates = [model.marginal(clique) for clique in asked]
-    errors = desk.distances(part, asked, estimates, sigma=sigma_for(loss, len(asked)))
+    if number >= len(cliques):
+        return list(cliques)
+    estimates = [model.compute_marginal(clique) for clique in cliques]
+    errors = session.measure_distances(
+        part, cliques, estimates, sigma=compute_sigma(loss, len(cliques))
+    )
     chosen: list[Clique] = []
     for place in np.argsort(-errors, kind="stable").tolist():
         # Whoever knows a marginal knows all parts of it.
-        if len(chosen) < number and not inside(asked[place], chosen):
-            chosen.append(asked[place])
+        if len(chosen) < number and not is_inside(cliques[place], chosen):
+            chosen.append(cliques[place])
     return chosen
 
 
-def _after(
+def _update_candidates(
     weights: Mapping[Clique, float], asked: Sequence[Clique], chosen: Sequence[Clique]
 ) -> dict[Clique, float]:
     """Return the candidates for the next round: those that were asked about weigh half."""
@@ -461,5 +485,5 @@ def _after(
     return {
         clique: weight / 2 if clique in seen else weight
         for clique, weight in weights.items()
-        if not inside(clique, chosen)
+        if not is_inside(clique, chosen)
     }

@@ -51,16 +51,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part, sigma_for
-from tabpe.baselines.domain import Clique, Codes, Floats, Rows
-from tabpe.baselines.graphical_model import Measured
-from tabpe.baselines.session import Desk
+from tabpe.accounting.calibration import BudgetShare, compute_sigma
+from tabpe.baselines.domain import Clique, Codes, Floats, SyntheticRows
+from tabpe.baselines.graphical_model import MarginalMeasurement
+from tabpe.baselines.session import BaselineSession
 
 # In rows: what is this little below zero counts as zero.
 _HARDLY = 0.01
 
 
-def consistent(tables: Sequence[Measured], *, rounds: int = 501) -> list[Floats]:
+def make_consistent(tables: Sequence[MarginalMeasurement], *, rounds: int = 501) -> list[Floats]:
     """Return the counts of tables that agree where they overlap, none below zero.
 
     Agreement and counts above zero disturb each other, so they are made in turns, until both hold
@@ -71,17 +71,17 @@ def consistent(tables: Sequence[Measured], *, rounds: int = 501) -> list[Floats]
         rounds: The most turns.
 
     Example:
-        >>> by_age = Measured((0,), np.array([6.0, 4.0]), sigma=1.0)
-        >>> by_both = Measured((0, 1), np.array([[3.0, 5.0], [1.0, 1.0]]), sigma=1.0)
-        >>> alone, both = consistent([by_age, by_both])
+        >>> by_age = MarginalMeasurement((0,), np.array([6.0, 4.0]), sigma=1.0)
+        >>> by_both = MarginalMeasurement((0, 1), np.array([[3.0, 5.0], [1.0, 1.0]]), sigma=1.0)
+        >>> alone, both = make_consistent([by_age, by_both])
         >>> bool(np.allclose(alone, both.sum(axis=1))), round(float(alone.sum()), 6)
         (True, 10.0)
     """
-    overlaps = _overlaps(tables)
+    overlaps = _find_overlaps(tables)
     counts = [table.counts.astype(np.float64) for table in tables]
     for _ in range(rounds):
         for overlap in overlaps:
-            overlap.agree(counts)
+            overlap.average_counts(counts)
         if all(float(some.min()) >= -_HARDLY for some in counts):
             break
         counts = [norm_sub(some, max(float(some.sum()), 1.0)) for some in counts]
@@ -108,14 +108,14 @@ def norm_sub(counts: Floats, total: float) -> Floats:
     return closest
 
 
-def shared_parts(cliques: Sequence[Clique]) -> list[Clique]:
+def find_shared_parts(cliques: Sequence[Clique]) -> list[Clique]:
     """Return what any of the cliques have in common, smaller parts first.
 
     With every two parts their own common part is among them. So tables that agree on the parts
     before still do after they are made to agree on the next.
 
     Example:
-        >>> shared_parts([(0, 1), (1, 2), (1,)])
+        >>> find_shared_parts([(0, 1), (1, 2), (1,)])
         [(), (1,)]
     """
     closed: set[frozenset[int]] = {frozenset()}
@@ -142,7 +142,7 @@ class _Overlap:
 
     sides: tuple[_Side, ...]
 
-    def agree(self, counts: list[Floats]) -> None:
+    def average_counts(self, counts: list[Floats]) -> None:
         """Move all tables to the average of what they say about the common attributes."""
         said = [counts[side.table].sum(axis=side.axes) for side in self.sides]
         whole = sum(side.weight for side in self.sides)
@@ -155,13 +155,13 @@ class _Overlap:
             )
 
 
-def _overlaps(tables: Sequence[Measured]) -> list[_Overlap]:
+def _find_overlaps(tables: Sequence[MarginalMeasurement]) -> list[_Overlap]:
     """Return the overlaps of tables in the order in which they can be made to agree."""
-    parts = shared_parts([table.clique for table in tables])
+    parts = find_shared_parts([table.clique for table in tables])
     return [
         _Overlap(
             tuple(
-                _side(place, table, part)
+                _make_side(place, table, part)
                 for place, table in enumerate(tables)
                 if set(part) <= set(table.clique)
             )
@@ -170,7 +170,7 @@ def _overlaps(tables: Sequence[Measured]) -> list[_Overlap]:
     ]
 
 
-def _side(place: int, table: Measured, part: Clique) -> _Side:
+def _make_side(place: int, table: MarginalMeasurement, part: Clique) -> _Side:
     """Return how a table takes part; a sum of many noisy cells weighs little."""
     axes = tuple(axis for axis, one in enumerate(table.clique) if one not in part)
     spread = math.prod(table.counts.shape[axis] for axis in axes)
@@ -181,7 +181,7 @@ def _side(place: int, table: Measured, part: Clique) -> _Side:
 _MOST_CLIQUES = 100_000
 
 
-def split_loss(cells: Sequence[int], loss: float) -> Floats:
+def divide_loss(cells: Sequence[int], loss: float) -> Floats:
     """Return the part of a loss for each table that makes their noise the least in all.
 
     A table of c cells with loss l has noise of c * sqrt(2 / (pi * l)) rows (L1, expected). With a
@@ -192,7 +192,7 @@ def split_loss(cells: Sequence[int], loss: float) -> Floats:
         loss: What there is for all of them (twice the rho of zero-concentrated privacy).
 
     Example:
-        >>> split_loss([8, 64], loss=1.0)
+        >>> divide_loss([8, 64], loss=1.0)
         array([0.2, 0.8])
     """
     weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
@@ -200,18 +200,18 @@ def split_loss(cells: Sequence[int], loss: float) -> Floats:
     return losses
 
 
-def noise_in_rows(cells: Sequence[int], loss: float) -> float:
+def estimate_noise(cells: Sequence[int], loss: float) -> float:
     """Return the L1 noise to be expected on all tables, if the loss is split as is best.
 
     Example:
-        >>> round(noise_in_rows([8, 64], loss=1.0), 3)
+        >>> round(estimate_noise([8, 64], loss=1.0), 3)
         71.365
     """
     weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
     return float(weights.sum() ** 1.5 * math.sqrt(2 / (math.pi * loss)))
 
 
-def dense_pairs(dependence: Floats, cells: Sequence[int], loss: float) -> list[int]:
+def choose_pairs(dependence: Floats, cells: Sequence[int], loss: float) -> list[int]:
     """Return the places of the pairs to measure, in the order in which they were chosen.
 
     One pair after the other is chosen, each the one that leaves the least error in all, as long as
@@ -223,7 +223,7 @@ def dense_pairs(dependence: Floats, cells: Sequence[int], loss: float) -> list[i
         loss: What there is to measure the chosen ones.
 
     Example:
-        >>> dense_pairs(np.array([900.0, 5.0, 800.0]), cells=[16, 4, 16], loss=0.1)
+        >>> choose_pairs(np.array([900.0, 5.0, 800.0]), cells=[16, 4, 16], loss=0.1)
         [0, 2]
     """
     weights = np.asarray(cells, dtype=np.float64) ** (2 / 3)
@@ -240,7 +240,7 @@ def dense_pairs(dependence: Floats, cells: Sequence[int], loss: float) -> list[i
     return chosen
 
 
-def merged(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
+def merge_pairs(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
     """Return cliques that hold all pairs: small triangles and larger cliques as one table each.
 
     The largest come first. One is taken if it has few cells and at most two attributes in common
@@ -252,20 +252,20 @@ def merged(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> li
         most_cells: The most cells of a table of three attributes or more.
 
     Example:
-        >>> merged([(0, 1), (0, 2), (1, 2), (2, 3)], [2, 2, 2, 2], most_cells=100)
+        >>> merge_pairs([(0, 1), (0, 2), (1, 2), (2, 3)], [2, 2, 2, 2], most_cells=100)
         [(0, 1, 2), (2, 3)]
     """
     left = list(pairs)
     taken: list[Clique] = []
     covered: set[int] = set()
-    for clique in sorted(_cliques(left, sizes, most_cells), key=len, reverse=True):
+    for clique in sorted(_find_cliques(left, sizes, most_cells), key=len, reverse=True):
         if len(covered & set(clique)) <= 2:  # noqa: PLR2004
             taken.append(clique)
             covered |= set(clique)
     return taken + [pair for pair in left if not any(set(pair) <= set(one) for one in taken)]
 
 
-def _cliques(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
+def _find_cliques(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> list[Clique]:
     """Return the cliques of three attributes and more of the graph of pairs that are small."""
     later: dict[int, set[int]] = {}
     for one, other in pairs:
@@ -287,53 +287,60 @@ def _cliques(pairs: Iterable[Clique], sizes: Sequence[int], most_cells: int) -> 
 _MOST_CELLS = 10_000_000
 
 
-def measured_singles(desk: Desk, loss: float) -> list[Measured]:
+def measure_one_ways(session: BaselineSession, loss: float) -> list[MarginalMeasurement]:
     """Return the noisy counts of every attribute by itself, for a loss in all."""
-    cliques = [(place,) for place in range(desk.domain.attributes)]
-    return measured(desk, "1-way marginals", cliques, sigma_for(loss, len(cliques)))
+    cliques = [(place,) for place in range(session.domain.attributes)]
+    return measure_marginals(session, "1-way marginals", cliques, compute_sigma(loss, len(cliques)))
 
 
-def measured(desk: Desk, part: str, cliques: Sequence[Clique], sigma: float) -> list[Measured]:
+def measure_marginals(
+    session: BaselineSession, part: str, cliques: Sequence[Clique], sigma: float
+) -> list[MarginalMeasurement]:
     """Return the noisy counts of some marginals, with what was asked for."""
-    counts = desk.marginals(part, cliques, sigma=sigma)
-    return [Measured(clique, some, sigma) for clique, some in zip(cliques, counts, strict=True)]
+    counts = session.marginals(part, cliques, sigma=sigma)
+    return [
+        MarginalMeasurement(clique, some, sigma)
+        for clique, some in zip(cliques, counts, strict=True)
+    ]
 
 
-def pair_dependence(desk: Desk, singles: Sequence[Measured], loss: float) -> dict[Clique, float]:
+def measure_dependence(
+    session: BaselineSession, singles: Sequence[MarginalMeasurement], loss: float
+) -> dict[Clique, float]:
     """Return the noisy dependence of all pairs, in rows, for a loss in all.
 
     Attributes with one value depend on nothing, and a pair of very many cells is never worth its
     noise: nothing is asked about them.
 
     Args:
-        desk: The way to the private rows.
+        session: The way to the private rows.
         singles: Noisy counts of every attribute, in their order.
         loss: What the answers may cost.
     """
-    rows = max(desk.rows, 1.0)
+    rows = max(session.rows, 1.0)
     alone = [norm_sub(one.counts, rows) for one in singles]
-    pairs = _worth_asking(desk)
+    pairs = _list_askable_pairs(session)
     found: dict[Clique, float] = {}
-    for block in _blocks(pairs, desk):
+    for block in _batch_pairs(pairs, session):
         apart = [np.outer(alone[one], alone[other]) / rows for one, other in block]
-        sigma = sigma_for(loss, len(pairs))
-        distances = desk.distances("dependence of pairs", block, apart, sigma=sigma)
+        sigma = compute_sigma(loss, len(pairs))
+        distances = session.measure_distances("dependence of pairs", block, apart, sigma=sigma)
         found |= zip(block, distances.tolist(), strict=True)
     return found
 
 
-def _worth_asking(desk: Desk) -> list[Clique]:
-    varied = [place for place, size in enumerate(desk.domain.sizes) if size > 1]
+def _list_askable_pairs(session: BaselineSession) -> list[Clique]:
+    varied = [place for place, size in enumerate(session.domain.sizes) if size > 1]
     pairs = itertools.combinations(varied, 2)
-    return [pair for pair in pairs if desk.domain.cells(pair) <= _MOST_CELLS]
+    return [pair for pair in pairs if session.domain.count_cells(pair) <= _MOST_CELLS]
 
 
-def _blocks(pairs: Sequence[Clique], desk: Desk) -> Iterator[list[Clique]]:
+def _batch_pairs(pairs: Sequence[Clique], session: BaselineSession) -> Iterator[list[Clique]]:
     """Return pairs in blocks whose estimates fit into memory together."""
     block: list[Clique] = []
     cells = 0
     for pair in pairs:
-        more = desk.domain.cells(pair)
+        more = session.domain.count_cells(pair)
         if block and cells + more > _MOST_CELLS:
             yield block
             block, cells = [], 0
@@ -353,7 +360,7 @@ _HALVINGS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class MarginalTarget:
     """A marginal that rows should have.
 
     Args:
@@ -364,19 +371,19 @@ class Target:
     clique: Clique
     shares: Floats
 
-    def cells(self, codes: Codes) -> Whole:
+    def find_cells(self, codes: Codes) -> Whole:
         """Return the cell of each row."""
         columns = tuple(codes[:, place] for place in self.clique)
         found: Whole = np.ravel_multi_index(columns, self.shares.shape).astype(np.int64)
         return found
 
-    def missed(self, codes: Codes) -> float:
+    def compute_error(self, codes: Codes) -> float:
         """Return how far rows are from it (L1, of shares)."""
-        counts = np.bincount(self.cells(codes), minlength=self.shares.size)
+        counts = np.bincount(self.find_cells(codes), minlength=self.shares.size)
         return float(np.abs(counts / len(codes) - self.shares.ravel()).sum())
 
 
-def independent_rows(shares: Sequence[Floats], size: int, rng: np.random.Generator) -> Codes:
+def draw_independent_rows(shares: Sequence[Floats], size: int, rng: np.random.Generator) -> Codes:
     """Return rows whose columns have the given shares and nothing to do with each other.
 
     Args:
@@ -385,19 +392,19 @@ def independent_rows(shares: Sequence[Floats], size: int, rng: np.random.Generat
         rng: Puts each column in an order of its own.
 
     Example:
-        >>> rows = independent_rows([np.array([0.5, 0.5])], 10, np.random.default_rng(0))
+        >>> rows = draw_independent_rows([np.array([0.5, 0.5])], 10, np.random.default_rng(0))
         >>> np.bincount(rows[:, 0])
         array([5, 5])
     """
     columns = [
-        rng.permutation(np.repeat(np.arange(len(one)), whole_parts(one, size, rng)))
+        rng.permutation(np.repeat(np.arange(len(one)), round_parts(one, size, rng)))
         for one in shares
     ]
     return np.column_stack(columns).astype(np.int64)
 
 
 def gradually_update(
-    codes: Codes, targets: Sequence[Target], *, rounds: int, rng: np.random.Generator
+    codes: Codes, targets: Sequence[MarginalTarget], *, rounds: int, rng: np.random.Generator
 ) -> Codes:
     """Return rows moved towards all targets; in each round, first to those that are missed most.
 
@@ -410,20 +417,20 @@ def gradually_update(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> rows = np.column_stack([np.arange(100) % 2, rng.integers(2, size=100)])
-        >>> same = Target((0, 1), np.array([[0.5, 0.0], [0.0, 0.5]]))
+        >>> same = MarginalTarget((0, 1), np.array([[0.5, 0.0], [0.0, 0.5]]))
         >>> moved = gradually_update(rows, [same], rounds=20, rng=rng)
-        >>> same.missed(rows) > 0.5, same.missed(moved) < 0.05
+        >>> same.compute_error(rows) > 0.5, same.compute_error(moved) < 0.05
         (True, True)
     """
     codes = codes.copy()
     for turn in range(rounds if len(codes) else 0):
         pace = _SLOWER ** (turn // _EVERY)
-        for target in sorted(targets, key=lambda one: one.missed(codes), reverse=True):
-            _move(codes, target, pace, rng)
+        for target in sorted(targets, key=lambda one: one.compute_error(codes), reverse=True):
+            _move_rows(codes, target, pace, rng)
     return codes
 
 
-def whole_parts(amounts: Floats, total: int, rng: np.random.Generator) -> Whole:
+def round_parts(amounts: Floats, total: int, rng: np.random.Generator) -> Whole:
     """Return whole numbers in proportion to amounts: each rounded up or down, fair on average.
 
     Args:
@@ -432,7 +439,7 @@ def whole_parts(amounts: Floats, total: int, rng: np.random.Generator) -> Whole:
         rng: Decides which are rounded up.
 
     Example:
-        >>> whole_parts(np.array([1.0, 3.0]), 8, np.random.default_rng(0))
+        >>> round_parts(np.array([1.0, 3.0]), 8, np.random.default_rng(0))
         array([2, 6])
     """
     if total == 0:
@@ -444,12 +451,12 @@ def whole_parts(amounts: Floats, total: int, rng: np.random.Generator) -> Whole:
     return np.diff(np.floor(marks + rng.random())).astype(np.int64)
 
 
-def _move(codes: Codes, target: Target, pace: float, rng: np.random.Generator) -> None:
+def _move_rows(codes: Codes, target: MarginalTarget, pace: float, rng: np.random.Generator) -> None:
     """Move rows, in place, from cells that are too full to cells that are too empty."""
-    cells = target.cells(codes)
+    cells = target.find_cells(codes)
     now = np.bincount(cells, minlength=target.shares.size)
-    more, fewer = _changes(now, target.shares.ravel() * len(codes), pace, rng)
-    order = _by_cell(cells, rng)
+    more, fewer = _plan_changes(now, target.shares.ravel() * len(codes), pace, rng)
+    order = _order_by_cell(cells, rng)
     starts = np.cumsum(now) - now
     rank = np.arange(len(codes)) - starts[cells[order]]
     freed = order[rank < fewer[cells[order]]]
@@ -463,24 +470,24 @@ def _move(codes: Codes, target: Target, pace: float, rng: np.random.Generator) -
         codes[freed[~copy], place] = column
 
 
-def _changes(
-    now: Whole, wanted: Floats, pace: float, rng: np.random.Generator
+def _plan_changes(
+    now: Whole, targets: Floats, pace: float, rng: np.random.Generator
 ) -> tuple[Whole, Whole]:
     """Return how many rows each cell gets and how many it gives, the same number in all.
 
     A cell grows by at most `pace` times what it has; an empty one, by that part of what it should
     have. A cell that gives, gives at most a share of what it has that is the same for all.
     """
-    lack = np.maximum(wanted - now, 0.0)
+    lack = np.maximum(targets - now, 0.0)
     gets = np.where(now > 0, np.minimum(lack, pace * now), pace * lack)
-    spare = np.maximum(now - wanted, 0.0)
-    gives = _up_to(spare, now, float(gets.sum()))
+    spare = np.maximum(now - targets, 0.0)
+    gives = _limit_giving(spare, now, float(gets.sum()))
     total = int(min(gets.sum(), gives.sum()) + rng.random())
     total = min(total, int(spare.sum()))
-    return whole_parts(gets, total, rng), np.minimum(whole_parts(gives, total, rng), now)
+    return round_parts(gets, total, rng), np.minimum(round_parts(gives, total, rng), now)
 
 
-def _up_to(spare: Floats, now: Whole, total: float) -> Floats:
+def _limit_giving(spare: Floats, now: Whole, total: float) -> Floats:
     """Return what is given, `total` in all: at most what is spare, and one share of all cells."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
@@ -491,7 +498,7 @@ def _up_to(spare: Floats, now: Whole, total: float) -> Floats:
     return given
 
 
-def _by_cell(cells: Whole, rng: np.random.Generator) -> Whole:
+def _order_by_cell(cells: Whole, rng: np.random.Generator) -> Whole:
     """Return the places of rows, sorted by cell and within a cell in random order."""
     shuffled = rng.permutation(len(cells))
     # Of small integers a stable sort takes linear time.
@@ -527,51 +534,59 @@ class PrivSyn:
 
     def __post_init__(self) -> None:
         for name in ("consistency_rounds", "update_rounds", "most_cells"):
-            validation.whole(name, getattr(self, name), least=1)
+            validation.check_integer(name, getattr(self, name), least=1)
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:  # noqa: ARG002
         """Return nothing: what is measured, and how well, follows from what was measured before."""
         return ()
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows that follow noisy marginals of the private ones."""
-        loss = desk.left
-        singles = measured_singles(desk, loss * _SINGLES)
-        dependence = pair_dependence(desk, singles, loss * _DEPENDENCE)
-        pairs = _worth_measuring(desk, dependence)
-        cliques = _with_all(merged(pairs, desk.domain.sizes, self.most_cells), len(singles))
-        tables = _measured(desk, cliques, desk.left)
-        counts = consistent([*singles, *tables], rounds=self.consistency_rounds)
+        loss = session.left
+        singles = measure_one_ways(session, loss * _SINGLES)
+        dependence = measure_dependence(session, singles, loss * _DEPENDENCE)
+        pairs = _choose_worthwhile_pairs(session, dependence)
+        cliques = _add_missing_attributes(
+            merge_pairs(pairs, session.domain.sizes, self.most_cells), len(singles)
+        )
+        tables = _measure_cliques(session, cliques, session.left)
+        counts = make_consistent([*singles, *tables], rounds=self.consistency_rounds)
         shares = [some / some.sum() for some in counts]
         targets = [
-            Target(clique, some)
+            MarginalTarget(clique, some)
             for clique, some in zip(cliques, shares[len(singles) :], strict=True)
         ]
-        start = independent_rows(shares[: len(singles)], size, desk.rng)
-        rows = gradually_update(start, targets, rounds=self.update_rounds, rng=desk.rng)
-        return desk.rows_of(rows)
+        start = draw_independent_rows(shares[: len(singles)], size, session.rng)
+        rows = gradually_update(start, targets, rounds=self.update_rounds, rng=session.rng)
+        return session.rows_of(rows)
 
 
-def _worth_measuring(desk: Desk, dependence: Mapping[Clique, float]) -> list[Clique]:
+def _choose_worthwhile_pairs(
+    session: BaselineSession, dependence: Mapping[Clique, float]
+) -> list[Clique]:
     """Return the pairs of attributes whose dependence is worth the noise of measuring it."""
     pairs = list(dependence)
-    cells = [desk.domain.cells(pair) for pair in pairs]
-    chosen = dense_pairs(np.array(list(dependence.values())), cells, desk.left)
+    cells = [session.domain.count_cells(pair) for pair in pairs]
+    chosen = choose_pairs(np.array(list(dependence.values())), cells, session.left)
     return [pairs[place] for place in chosen]
 
 
-def _with_all(cliques: list[Clique], attributes: int) -> list[Clique]:
+def _add_missing_attributes(cliques: list[Clique], attributes: int) -> list[Clique]:
     """Add attributes that are in no clique, each by itself."""
     held = set(itertools.chain.from_iterable(cliques))
     return cliques + [(place,) for place in range(attributes) if place not in held]
 
 
-def _measured(desk: Desk, cliques: Sequence[Clique], loss: float) -> list[Measured]:
+def _measure_cliques(
+    session: BaselineSession, cliques: Sequence[Clique], loss: float
+) -> list[MarginalMeasurement]:
     """Return the noisy counts of cliques; those with more cells have less noise on each."""
-    cells = [desk.domain.cells(clique) for clique in cliques]
-    parts = zip(cliques, cells, split_loss(cells, loss), strict=True)
+    cells = [session.domain.count_cells(clique) for clique in cliques]
+    parts = zip(cliques, cells, divide_loss(cells, loss), strict=True)
     return [
         one
         for clique, size, part in parts
-        for one in measured(desk, f"marginals of {size:,} cells", [clique], sigma_for(float(part)))
+        for one in measure_marginals(
+            session, f"marginals of {size:,} cells", [clique], compute_sigma(float(part))
+        )
     ]

@@ -13,10 +13,10 @@ categorical attribute are counted apart. Rounds about categories choose and meas
 categorical attributes; rounds about numbers choose and measure several halfspaces. After each,
 points are moved towards all that was measured.
 
-Privacy: rows are read by `Desk.choose`, `Desk.marginals`, `Desk.worst_halfspaces` and
-`Desk.rows_inside` alone. How often and with which noise follows from the kinds of the columns,
-which are public: the loss is divided between categories and numbers by how many attributes there
-are of each, and between choices and measurements in halves.
+Privacy: rows are read by `Desk.choose`, `Desk.marginals`, `Desk.choose_halfspaces` and
+`Desk.measure_halfspaces` alone. How often and with which noise follows from the kinds of the
+columns, which are public: the loss is divided between categories and numbers by how many attributes
+there are of each, and between choices and measurements in halves.
 
 What differs from the published method:
 
@@ -40,13 +40,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part, sigma_for
+from tabpe.accounting.calibration import BudgetShare, compute_sigma
 from tabpe.baselines import gem
-from tabpe.baselines.domain import Clique, Domain, Rows
-from tabpe.baselines.gem import Layout
-from tabpe.baselines.session import Desk
+from tabpe.baselines.domain import Clique, Domain, SyntheticRows
+from tabpe.baselines.gem import AttributeLayout
+from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Records
-from tabpe.encoding.halfspaces import Halfspaces, found
+from tabpe.encoding.halfspaces import Halfspaces, locate_halfspace
 from tabpe.encoding.marginals import ListAxis, NumberAxis
 from tabpe.errors import CapacityError
 
@@ -60,20 +60,20 @@ _STALLED = 1e-4
 _TO_SIMPLEX = 12  # rounds; a point that was on it before is back after two or three
 
 
-class Points(NamedTuple):
+class MixedPoints(NamedTuple):
     """Mixed points.
 
     Args:
         numbers: Their numbers, from 0 to 1.
-        chances: Their distributions over the values of all attributes, side by side.
+        probabilities: Their distributions over the values of all attributes, side by side.
     """
 
     numbers: Any
-    chances: Any
+    probabilities: Any
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ProjectionTargets:
     """What points are moved towards: shares of all rows.
 
     Args:
@@ -86,7 +86,7 @@ class Wanted:
         shares: The shares of rows in its cells.
     """
 
-    layout: Layout
+    layout: AttributeLayout
     planes: Array
     inside: Array
     counts: Array
@@ -94,19 +94,21 @@ class Wanted:
     shares: tuple[Array, ...] = ()
 
     @staticmethod
-    def nothing(layout: Layout, numbers: int, most: int) -> Wanted:
+    def make_empty(layout: AttributeLayout, numbers: int, most: int) -> ProjectionTargets:
         """Return a start with room for so many halfspaces."""
         values = np.zeros((most, layout.width), dtype=np.float32)
-        return Wanted(layout, np.zeros((most, numbers + 1), np.float32), values, values)
+        return ProjectionTargets(layout, np.zeros((most, numbers + 1), np.float32), values, values)
 
-    def with_marginal(self, clique: tuple[int, ...], shares: NDArray[np.float64]) -> Wanted:
+    def with_marginal(
+        self, clique: tuple[int, ...], shares: NDArray[np.float64]
+    ) -> ProjectionTargets:
         """Return this and a marginal."""
         cliques, more = (*self.cliques, clique), shares.ravel().astype(np.float32)
         return replace(self, cliques=cliques, shares=(*self.shares, more))
 
     def with_halfspace(
         self, place: int, plane: Array, attribute: int, shares: NDArray[np.float64]
-    ) -> Wanted:
+    ) -> ProjectionTargets:
         """Return this and a halfspace, in which the values of an attribute are counted apart."""
         planes, inside, counts = self.planes.copy(), self.inside.copy(), self.counts.copy()
         start = self.layout.starts[attribute]
@@ -116,60 +118,62 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Rates:
+class LearningRates:
     """How far a step moves, and how often that is halved.
 
     Args:
         numbers: Of numbers; 0 to leave them where they are.
-        chances: Of distributions.
+        probabilities: Of distributions.
         halvings: How often rates are halved.
     """
 
     numbers: float
-    chances: float
+    probabilities: float
     halvings: int
 
 
-def moved(points: Points, wanted: Wanted, rates: Rates) -> Points:
+def move_points(
+    points: MixedPoints, targets: ProjectionTargets, rates: LearningRates
+) -> MixedPoints:
     """Return the points that were nearest to what is wanted, on a way along the gradient.
 
     Args:
         points: Where to start.
-        wanted: What was measured.
+        targets: What was measured.
         rates: How far steps move.
     """
-    target = (wanted.planes, wanted.inside, wanted.counts, wanted.shares)
-    stage = partial(_stage(wanted.layout, wanted.cliques), target=target)
-    moments = tuple(Points(*map(np.zeros_like, points)) for _ in range(2))
+    target = (targets.planes, targets.inside, targets.counts, targets.shares)
+    stage = partial(_compile_stage(targets.layout, targets.cliques), target=target)
+    moments = tuple(MixedPoints(*map(np.zeros_like, points)) for _ in range(2))
     # Types and names of arguments are the same in each call: others would be compiled once more.
     state = (points, moments, np.int32(0))
-    _, error = stage(state, steps=0, steep=np.float32(_HARD), pace=_pace(rates, 0))
+    _, error = stage(state, steps=0, steep=np.float32(_HARD), pace=_compute_pace(rates, 0))
     best = float(error), points
     for halving in range(rates.halvings + 1):
-        before, pace = best[0], _pace(rates, halving)
-        for steep in _steepness(rates):
+        before, pace = best[0], _compute_pace(rates, halving)
+        for steep in _list_steepness(rates):
             going = partial(stage, steps=_AT_ONCE, steep=steep, pace=pace)
-            state, best = _until_stalled(going, state, best)
+            state, best = _run_until_stalled(going, state, best)
         if before - best[0] < _STALLED * before:
             break
     return best[1]
 
 
-def _pace(rates: Rates, halving: int) -> tuple[np.float32, np.float32]:
+def _compute_pace(rates: LearningRates, halving: int) -> tuple[np.float32, np.float32]:
     scale = 0.5**halving
-    return np.float32(rates.numbers * scale), np.float32(rates.chances * scale)
+    return np.float32(rates.numbers * scale), np.float32(rates.probabilities * scale)
 
 
-def _steepness(rates: Rates) -> list[np.float32]:
+def _list_steepness(rates: LearningRates) -> list[np.float32]:
     """Return steeper and steeper edges; if numbers stay, they may be hard at once."""
     if not rates.numbers:
         return [np.float32(_HARD)]
     return [np.float32(_SOFTEST * 2**doubling) for doubling in range(_DOUBLINGS + 1)]
 
 
-def _until_stalled(
-    stage: Callable[[Any], tuple[Any, Any]], state: Any, best: tuple[float, Points]
-) -> tuple[Any, tuple[float, Points]]:
+def _run_until_stalled(
+    stage: Callable[[Any], tuple[Any, Any]], state: Any, best: tuple[float, MixedPoints]
+) -> tuple[Any, tuple[float, MixedPoints]]:
     """Return the state after stages that helped and one that did not, and the best points."""
     last = np.inf
     for _ in range(_MOST_LOOKS):
@@ -184,36 +188,39 @@ def _until_stalled(
 
 
 @lru_cache(maxsize=16)
-def _stage(layout: Layout, cliques: tuple[tuple[int, ...], ...]) -> Any:
+def _compile_stage(layout: AttributeLayout, cliques: tuple[tuple[int, ...], ...]) -> Any:
     """Return what makes some steps, and tells the error with hard edges after them; compiled."""
     import jax
     import jax.numpy as jnp
 
-    def squares(points: Points, target: Any, inside: Any) -> Any:
+    def squares(points: MixedPoints, target: Any, inside: Any) -> Any:
         _, wanted, counts, shares = target
-        found = inside.T @ points.chances / len(points.numbers)
-        parts, total = layout.split(points.chances), (((found - wanted) * counts) ** 2).sum()
+        found = inside.T @ points.probabilities / len(points.numbers)
+        parts, total = (
+            layout.slice_attributes(points.probabilities),
+            (((found - wanted) * counts) ** 2).sum(),
+        )
         for clique, share in zip(cliques, shares, strict=True):
-            total += ((gem.marginal(parts, clique) - share) ** 2).sum()
+            total += ((gem.compute_marginal(parts, clique) - share) ** 2).sum()
         return jnp.sqrt(total + 1e-12)
 
-    def margin(points: Points, planes: Any) -> Any:
+    def margin(points: MixedPoints, planes: Any) -> Any:
         return planes[:, -1] - points.numbers @ planes[:, :-1].T
 
-    def soft(points: Points, target: Any, steep: Any) -> Any:
+    def soft(points: MixedPoints, target: Any, steep: Any) -> Any:
         return squares(points, target, jax.nn.sigmoid(steep * margin(points, target[0])))
 
-    def error(points: Points, target: Any) -> Any:
+    def error(points: MixedPoints, target: Any) -> Any:
         hard = (margin(points, target[0]) >= 0).astype(jnp.float32)
         return squares(points, target, hard)
 
     def step(state: Any, target: Any, steep: Any, pace: Any) -> Any:
         points, moments, done = state
         slopes = jax.grad(soft)(points, target, steep)
-        moves, moments = _adam(slopes, moments, done + 1)
+        moves, moments = _step_adam(slopes, moments, done + 1)
         numbers = jnp.clip(points.numbers - pace[0] * moves.numbers, 0.0, 1.0)
-        chances = _on_simplex(points.chances - pace[1] * moves.chances, layout)
-        return Points(numbers, chances), moments, done + 1
+        chances = _project_to_simplex(points.probabilities - pace[1] * moves.probabilities, layout)
+        return MixedPoints(numbers, chances), moments, done + 1
 
     @jax.jit
     def stage(state: Any, *, steps: int, target: Any, steep: Any, pace: Any) -> Any:
@@ -225,7 +232,7 @@ def _stage(layout: Layout, cliques: tuple[tuple[int, ...], ...]) -> Any:
     return stage
 
 
-def _adam(slopes: Points, moments: Any, step: Any) -> tuple[Points, Any]:
+def _step_adam(slopes: MixedPoints, moments: Any, step: Any) -> tuple[MixedPoints, Any]:
     """Return how far Adam would go at a rate of one, and its moments."""
     import jax
     import jax.numpy as jnp
@@ -237,7 +244,7 @@ def _adam(slopes: Points, moments: Any, step: Any) -> tuple[Points, Any]:
     return moves, (first, second)
 
 
-def _on_simplex(together: Any, layout: Layout) -> Any:
+def _project_to_simplex(together: Any, layout: AttributeLayout) -> Any:
     """Return the nearest distributions: what is above a level, which is found from below."""
     import jax
     import jax.numpy as jnp
@@ -300,36 +307,43 @@ class RAPpp:
 
     def __post_init__(self) -> None:
         for name in ("degree", "projections", "top", "rounds", "points", "upsample"):
-            validation.whole(name, getattr(self, name), least=1)
+            validation.check_integer(name, getattr(self, name), least=1)
         for name in ("categorical_rate", "numerical_rate"):
-            validation.real(name, getattr(self, name), above=0)
-        validation.one_of("condition", self.condition, [LABEL, ANY])
+            validation.check_real(name, getattr(self, name), above=0)
+        validation.check_one_of("condition", self.condition, [LABEL, ANY])
 
-    def parts(self, attributes: int) -> tuple[Part, ...]:  # noqa: ARG002
+    def parts(self, attributes: int) -> tuple[BudgetShare, ...]:  # noqa: ARG002
         """Return nothing: the plan follows from the kinds of columns too."""
         return ()
 
-    def synthesise(self, desk: Desk, size: int) -> Rows:
+    def synthesise(self, session: BaselineSession, size: int) -> SyntheticRows:
         """Return `size` rows of points that were moved towards what was measured."""
-        kinds, loss = Kinds.of(desk.domain), desk.left / desk.domain.attributes
-        run = _Run(self, desk, kinds)
-        points = self._started(kinds, size, desk.rng)
-        wanted = Wanted.nothing(kinds.layout, len(kinds.numbers), self.top * self.rounds)
+        kinds, loss = (
+            AttributeKinds.from_domain(session.domain),
+            session.left / session.domain.attributes,
+        )
+        run = _ProjectionRun(self, session, kinds)
+        points = self._draw_points(kinds, size, session.rng)
+        wanted = ProjectionTargets.make_empty(
+            kinds.layout, len(kinds.numbers), self.top * self.rounds
+        )
         if kinds.lists:
-            points, wanted = run.with_marginals(points, wanted, loss * len(kinds.lists))
+            points, wanted = run.fit_marginals(points, wanted, loss * len(kinds.lists))
         if kinds.numbers:
-            points = run.with_halfspaces(points, wanted, loss * len(kinds.numbers))
-        return _rows(points, size, desk, kinds)
+            points = run.fit_halfspaces(points, wanted, loss * len(kinds.numbers))
+        return _draw_rows(points, size, session, kinds)
 
-    def _started(self, kinds: Kinds, size: int, rng: np.random.Generator) -> Points:
+    def _draw_points(
+        self, kinds: AttributeKinds, size: int, rng: np.random.Generator
+    ) -> MixedPoints:
         count = max(self.points, math.ceil(size / self.upsample))
         numbers = rng.random((count, len(kinds.numbers)), dtype=np.float32)
         chances = [rng.dirichlet(np.ones(values), count) for values in kinds.layout.sizes]
-        return Points(numbers, np.concatenate(chances, axis=1).astype(np.float32))
+        return MixedPoints(numbers, np.concatenate(chances, axis=1).astype(np.float32))
 
 
 @dataclass(frozen=True)
-class Kinds:
+class AttributeKinds:
     """Which attributes are lists of values, and which are numbers.
 
     Args:
@@ -340,77 +354,87 @@ class Kinds:
 
     lists: tuple[int, ...]
     numbers: tuple[int, ...]
-    layout: Layout
+    layout: AttributeLayout
 
     @staticmethod
-    def of(domain: Domain) -> Kinds:
+    def from_domain(domain: Domain) -> AttributeKinds:
         """Return the kinds of the attributes of a domain."""
         numbers = [j for j, axis in enumerate(domain.axes) if isinstance(axis, NumberAxis)]
         lists = [j for j in range(domain.attributes) if j not in numbers]
-        return Kinds(
-            tuple(lists), tuple(numbers), Layout((*(domain.axes[j].size for j in lists), 1))
+        return AttributeKinds(
+            tuple(lists),
+            tuple(numbers),
+            AttributeLayout((*(domain.axes[j].size for j in lists), 1)),
         )
 
-    def cliques(self, degree: int) -> list[Clique]:
+    def list_cliques(self, degree: int) -> list[Clique]:
         """Return the sets of so many lists, or of all if there are fewer."""
         places = range(len(self.lists))
         return list(itertools.combinations(places, min(degree, len(self.lists))))
 
-    def in_domain(self, clique: Clique) -> Clique:
+    def map_to_domain(self, clique: Clique) -> Clique:
         """Return where the lists of a clique are in the domain."""
         return tuple(self.lists[place] for place in clique)
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _ProjectionRun:
     """What all rounds share."""
 
     method: RAPpp
-    desk: Desk
-    kinds: Kinds
+    session: BaselineSession
+    kinds: AttributeKinds
 
-    def with_marginals(self, points: Points, wanted: Wanted, loss: float) -> tuple[Points, Wanted]:
+    def fit_marginals(
+        self, points: MixedPoints, targets: ProjectionTargets, loss: float
+    ) -> tuple[MixedPoints, ProjectionTargets]:
         """Return points that know marginals of categories, one a round, and these."""
-        method, desk = self.method, self.desk
-        rates = Rates(0.0, method.categorical_rate, method.categorical_halvings)
-        left = self.kinds.cliques(method.degree)
+        method, desk = self.method, self.session
+        rates = LearningRates(0.0, method.categorical_rate, method.categorical_halvings)
+        left = self.kinds.list_cliques(method.degree)
         rounds = min(len(self.kinds.lists), len(left))
-        sigma = sigma_for(loss / 2, rounds)
+        sigma = compute_sigma(loss / 2, rounds)
         for _ in range(rounds):
-            cliques = [self.kinds.in_domain(clique) for clique in left]
-            sizes = [float(desk.domain.cells(clique)) for clique in cliques]
-            guesses = self._guessed_marginals(points, left)
-            place = desk.choose(CHOICES, cliques, guesses, penalties=sizes, sigma=sigma)
+            cliques = [self.kinds.map_to_domain(clique) for clique in left]
+            sizes = [float(desk.domain.count_cells(clique)) for clique in cliques]
+            guesses = self._estimate_marginals(points, left)
+            place = desk.choose_marginal(CHOICES, cliques, guesses, penalties=sizes, sigma=sigma)
             (counts,) = desk.marginals(MARGINALS, [cliques[place]], sigma=sigma)
-            wanted = wanted.with_marginal(left.pop(place), self._shares(counts))
-            points = moved(points, wanted, rates)
-        return points, wanted
+            targets = targets.with_marginal(left.pop(place), self._compute_shares(counts))
+            points = move_points(points, targets, rates)
+        return points, targets
 
-    def with_halfspaces(self, points: Points, wanted: Wanted, loss: float) -> Points:
+    def fit_halfspaces(
+        self, points: MixedPoints, targets: ProjectionTargets, loss: float
+    ) -> MixedPoints:
         """Return points that also know halfspaces, several a round."""
-        method, desk = self.method, self.desk
-        rates = Rates(method.numerical_rate, method.numerical_rate, method.numerical_halvings)
-        asked, taken = self._halfspaces(), list[int]()
+        method, desk = self.method, self.session
+        rates = LearningRates(
+            method.numerical_rate, method.numerical_rate, method.numerical_halvings
+        )
+        asked, taken = self._draw_halfspaces(), list[int]()
         times = min(method.top * method.rounds, sum(len(some) for some in asked))
-        sigma = sigma_for(loss / 2, times)
+        sigma = compute_sigma(loss / 2, times)
         while len(taken) < times:
             guesses, most = (
-                self._guessed_insides(points, asked),
+                self._estimate_insides(points, asked),
                 min(method.top, times - len(taken)),
             )
-            chosen = desk.worst_halfspaces(
+            chosen = desk.choose_halfspaces(
                 HALFSPACE_CHOICES, asked, guesses, most=most, taken=taken, sigma=sigma
             )
-            counted = desk.rows_inside(HALFSPACES, asked, chosen, sigma=sigma)
+            counted = desk.measure_halfspaces(HALFSPACES, asked, chosen, sigma=sigma)
             for place, counts in zip(chosen, counted, strict=True):
-                wanted = self._joined(wanted, asked, place, len(taken), self._shares(counts))
+                targets = self._add_halfspace(
+                    targets, asked, place, len(taken), self._compute_shares(counts)
+                )
                 taken.append(place)
-            points = moved(points, wanted, rates)
+            points = move_points(points, targets, rates)
         return points
 
-    def _halfspaces(self) -> list[Halfspaces]:
+    def _draw_halfspaces(self) -> list[Halfspaces]:
         """Return random halfspaces, as many for each list whose values are counted apart."""
-        method, axes = self.method, self._conditions()
+        method, axes = self.method, self._list_conditions()
         size = math.ceil(method.projections / len(axes))
         cells = sum(size * (1 if axis is None else axis.size) for axis in axes)
         if 4 * cells > method.most_bytes:
@@ -418,67 +442,77 @@ class _Run:
                 f"RAP++: {method.projections:,} halfspaces have {cells:,} counts of 4 bytes, limit "
                 f"{method.most_bytes:,} bytes: take fewer projections, or a larger most_bytes."
             )
-        numbers, rng = len(self.kinds.numbers), self.desk.rng
-        return [Halfspaces.drawn(axis, size, numbers, rng) for axis in axes]
+        numbers, rng = len(self.kinds.numbers), self.session.rng
+        return [Halfspaces.draw_halfspaces(axis, size, numbers, rng) for axis in axes]
 
-    def _conditions(self) -> Sequence[ListAxis | None]:
+    def _list_conditions(self) -> Sequence[ListAxis | None]:
         """Return the axes whose values are counted apart."""
-        axes, label = self.desk.domain.axes, self.desk.domain.label
+        axes, label = self.session.domain.axes, self.session.domain.label
         lists = [axis for axis in axes if isinstance(axis, ListAxis)]
         if self.method.condition == LABEL and label is not None:
             lists = [axis for axis in lists if axis.name == axes[label].name] or lists
         return lists or [None]
 
-    def _joined(
+    def _add_halfspace(
         self,
-        wanted: Wanted,
-        asked: Sequence[Halfspaces],
+        targets: ProjectionTargets,
+        queries: Sequence[Halfspaces],
         place: int,
         room: int,
         shares: NDArray[np.float64],
-    ) -> Wanted:
-        which, inside = found(asked, place)
-        (plane,) = asked[which].take(np.array([inside])).planes
-        return wanted.with_halfspace(room, plane, self._attribute(asked[which]), shares)
+    ) -> ProjectionTargets:
+        which, inside = locate_halfspace(queries, place)
+        (plane,) = queries[which].take(np.array([inside])).planes
+        return targets.with_halfspace(room, plane, self._find_attribute(queries[which]), shares)
 
-    def _attribute(self, halfspaces: Halfspaces) -> int:
+    def _find_attribute(self, halfspaces: Halfspaces) -> int:
         """Return which attribute of the layout is counted apart."""
         if halfspaces.axis is None:
             return len(self.kinds.lists)
-        return self.kinds.lists.index(self.desk.domain.axes.index(halfspaces.axis))
+        return self.kinds.lists.index(self.session.domain.axes.index(halfspaces.axis))
 
-    def _guessed_marginals(
-        self, points: Points, cliques: Sequence[Clique]
+    def _estimate_marginals(
+        self, points: MixedPoints, cliques: Sequence[Clique]
     ) -> list[NDArray[np.float64]]:
         """Return the counts that points would have in marginals if they were as many rows."""
-        parts = self.kinds.layout.split(np.asarray(points.chances, dtype=np.float64))
-        shapes = [self.desk.domain.shape(self.kinds.in_domain(clique)) for clique in cliques]
+        parts = self.kinds.layout.slice_attributes(
+            np.asarray(points.probabilities, dtype=np.float64)
+        )
+        shapes = [
+            self.session.domain.get_shape(self.kinds.map_to_domain(clique)) for clique in cliques
+        ]
         return [
-            self.desk.rows * gem.marginal(parts, clique).reshape(shape)
+            self.session.rows * gem.compute_marginal(parts, clique).reshape(shape)
             for clique, shape in zip(cliques, shapes, strict=True)
         ]
 
-    def _guessed_insides(
-        self, points: Points, asked: Sequence[Halfspaces]
+    def _estimate_insides(
+        self, points: MixedPoints, queries: Sequence[Halfspaces]
     ) -> list[NDArray[np.float64]]:
         """Return the counts that points would have in halfspaces if they were as many rows."""
-        numbers, parts = np.asarray(points.numbers), self.kinds.layout.split(points.chances)
-        scale = self.desk.rows / len(numbers)
+        numbers, parts = (
+            np.asarray(points.numbers),
+            self.kinds.layout.slice_attributes(points.probabilities),
+        )
+        scale = self.session.rows / len(numbers)
         return [
-            scale * some.masses(numbers, np.asarray(parts[self._attribute(some)])) for some in asked
+            scale * some.sum_masses(numbers, np.asarray(parts[self._find_attribute(some)]))
+            for some in queries
         ]
 
-    def _shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.clip(counts / self.desk.rows, 0.0, 1.0)
+    def _compute_shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(counts / self.session.rows, 0.0, 1.0)
 
 
-def _rows(points: Points, size: int, desk: Desk, kinds: Kinds) -> Rows:
+def _draw_rows(
+    points: MixedPoints, size: int, session: BaselineSession, kinds: AttributeKinds
+) -> SyntheticRows:
     """Return rows drawn from points: numbers as they are, on their grid, and drawn categories."""
-    which = gem.in_turn(len(points.numbers), size, desk.rng)
-    parts = kinds.layout.split(np.asarray(points.chances))[:-1]
-    codes = np.zeros((size, desk.domain.attributes), dtype=np.int64)
-    codes[:, list(kinds.lists)] = gem.drawn(parts, which, desk.rng)
-    rows = desk.rows_of(codes)
+    which = gem.cycle_points(len(points.numbers), size, session.rng)
+    parts = kinds.layout.slice_attributes(np.asarray(points.probabilities))[:-1]
+    codes = np.zeros((size, session.domain.attributes), dtype=np.int64)
+    codes[:, list(kinds.lists)] = gem.draw_rows(parts, which, session.rng)
+    rows = session.rows_of(codes)
     numbers = np.asarray(points.numbers, dtype=np.float64)[which]
-    on_grid = desk.encoder.space.project(numbers)
-    return Rows(Records(on_grid, rows.records.codes), rows.classes)
+    on_grid = session.encoder.space.project(numbers)
+    return SyntheticRows(Records(on_grid, rows.records.codes), rows.classes)

@@ -13,17 +13,17 @@ import numpy as np
 
 from tabpe import measurement
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
-from tabpe.accounting.zcdp_filter import Filter
-from tabpe.backends import HeldTables
-from tabpe.baselines.domain import Clique, Codes, Domain, Floats, Rows, rows_of
+from tabpe.accounting.zcdp_filter import PrivacyFilter
+from tabpe.backends import CachedMarginalCounter
+from tabpe.baselines.domain import Clique, Codes, Domain, Floats, SyntheticRows, decode_rows
 from tabpe.encoding import Encoder
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.errors import BudgetError
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
+class BaselineSession:
     """What a method may ask.
 
     A method with a plan names the part that a question belongs to. An adaptive method also says
@@ -39,11 +39,11 @@ class Desk:
         rng: Randomness for all that is not noise.
     """
 
-    tables: HeldTables
+    tables: CachedMarginalCounter
     encoder: Encoder
     domain: Domain
     rows: float
-    terms: Terms
+    terms: MeasurementTerms
     rng: np.random.Generator
 
     @property
@@ -51,9 +51,9 @@ class Desk:
         """What is left of the loss, for an adaptive method."""
         return self._filter.left
 
-    def sigma_of(self, part: str) -> float:
+    def get_sigma(self, part: str) -> float:
         """Return the noise that the plan gives to a part."""
-        return next(item.sigma for item in self.terms.account.agreed if item.name == part)
+        return next(item.sigma for item in self.terms.account.authorized if item.name == part)
 
     def marginals(
         self, part: str, cliques: Sequence[Clique], *, sigma: float | None = None
@@ -62,11 +62,11 @@ class Desk:
 
         A row counts one in each of them. The noise on every cell is discrete Gaussian.
         """
-        self._allow(part, sigma, len(cliques), GAUSSIAN)
-        asked = [self.domain.marginal(clique) for clique in cliques]
-        return measurement.marginals(self.tables, asked, self.terms, part)
+        self._allow_spend(part, sigma, len(cliques), GAUSSIAN)
+        asked = [self.domain.make_marginal(clique) for clique in cliques]
+        return measurement.measure_marginals(self.tables, asked, self.terms, part)
 
-    def choose(
+    def choose_marginal(
         self,
         part: str,
         cliques: Sequence[Clique],
@@ -90,13 +90,13 @@ class Desk:
             penalties: In rows; None for none.
             sigma: 2 / range; None if the plan says it.
         """
-        self._allow(part, sigma, 1, EXPONENTIAL)
-        asked = [self.domain.marginal(clique) for clique in cliques]
-        return measurement.choose(
+        self._allow_spend(part, sigma, 1, EXPONENTIAL)
+        asked = [self.domain.make_marginal(clique) for clique in cliques]
+        return measurement.choose_marginal(
             self.tables, asked, estimates, self.terms, part, weights=weights, penalties=penalties
         )
 
-    def distances(
+    def measure_distances(
         self,
         part: str,
         cliques: Sequence[Clique],
@@ -109,14 +109,14 @@ class Desk:
         The distance is the sum of the sizes of all differences between exact and estimated counts,
         cut down to whole rows; one row more or less changes it by at most one.
         """
-        self._allow(part, sigma, len(cliques), GAUSSIAN)
-        asked = [self.domain.marginal(clique) for clique in cliques]
-        return measurement.distances(self.tables, asked, estimates, self.terms, part)
+        self._allow_spend(part, sigma, len(cliques), GAUSSIAN)
+        asked = [self.domain.make_marginal(clique) for clique in cliques]
+        return measurement.measure_distances(self.tables, asked, estimates, self.terms, part)
 
-    def worst_halfspaces(
+    def choose_halfspaces(
         self,
         part: str,
-        asked: Sequence[Halfspaces],
+        queries: Sequence[Halfspaces],
         estimates: Sequence[Floats],
         *,
         most: int,
@@ -128,36 +128,36 @@ class Desk:
         By the exponential mechanism, one after the other, each charged once. Places count through
         all that is asked; those of `taken` are no option.
         """
-        left = sum(len(halfspaces) for halfspaces in asked) - len(set(taken))
+        left = sum(len(halfspaces) for halfspaces in queries) - len(set(taken))
         times = min(most, left)
-        self._allow(part, sigma, times, EXPONENTIAL)
-        return measurement.worst_halfspaces(
-            self.tables, asked, estimates, self.terms, part, most=times, taken=taken
+        self._allow_spend(part, sigma, times, EXPONENTIAL)
+        return measurement.choose_halfspaces(
+            self.tables, queries, estimates, self.terms, part, most=times, taken=taken
         )
 
-    def rows_inside(
+    def measure_halfspaces(
         self,
         part: str,
-        asked: Sequence[Halfspaces],
+        queries: Sequence[Halfspaces],
         places: Sequence[int],
         *,
         sigma: float | None = None,
     ) -> list[Floats]:
         """Return the noisy number of rows of each cell in some halfspaces; each is charged once."""
-        self._allow(part, sigma, len(places), GAUSSIAN)
-        return measurement.rows_inside(self.tables, asked, places, self.terms, part)
+        self._allow_spend(part, sigma, len(places), GAUSSIAN)
+        return measurement.measure_halfspaces(self.tables, queries, places, self.terms, part)
 
-    def rows_of(self, codes: Codes) -> Rows:
+    def rows_of(self, codes: Codes) -> SyntheticRows:
         """Return rows with the given codes: numbers uniform inside their bins, on their grid."""
-        return rows_of(codes, self.domain, self.encoder, self.rng)
+        return decode_rows(codes, self.domain, self.encoder, self.rng)
 
-    def _allow(self, part: str, sigma: float | None, times: int, mechanism: str) -> None:
+    def _allow_spend(self, part: str, sigma: float | None, times: int, mechanism: str) -> None:
         if sigma is not None and times:
-            self._filter.allow(part, sigma=sigma, times=times, mechanism=mechanism)
+            self._filter.authorize_more(part, sigma=sigma, times=times, mechanism=mechanism)
 
     @property
-    def _filter(self) -> Filter:
+    def _filter(self) -> PrivacyFilter:
         account = self.terms.account
-        if not isinstance(account, Filter):
+        if not isinstance(account, PrivacyFilter):
             raise BudgetError("sigma: the noise of a method with a plan is in its plan.")
         return account

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from tabpe._utils import files as _atomic
-from tabpe._utils.progress import step_line
+from tabpe._utils.progress import show_step_line
 from tabpe.audit import AuditReport, audit_broken
 from tabpe.audit import audit as audit_shipped
-from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.console import check_free, print_line, report_errors
 
 REFUTED = 1
 
@@ -41,32 +41,34 @@ def audit(
     Shows how large epsilon must be, by each attack, beside what is claimed. Ends with code 1 if
     that refutes the promise; with --broken, if a broken system goes unnoticed.
     """
-    with reported():
+    with report_errors():
         files = [] if json_file is None else [json_file]
         check_free(*files, force=force)
-        passed, text, record = _tried(epsilon, delta, broken=broken, quiet=quiet)
+        passed, text, record = _run_attacks(epsilon, delta, broken=broken, quiet=quiet)
         for file in files:
             _atomic.write_text(file, record)
         if not quiet:
             typer.echo(text)
             for file in files:
-                say("wrote", str(file))
+                print_line("wrote", str(file))
         if not passed:
             raise typer.Exit(REFUTED)
 
 
-def _tried(epsilon: float, delta: float, *, broken: bool, quiet: bool) -> tuple[bool, str, str]:
+def _run_attacks(
+    epsilon: float, delta: float, *, broken: bool, quiet: bool
+) -> tuple[bool, str, str]:
     """Return whether all is as it should be, the same for people, and for machines."""
-    with step_line(visible=not quiet) as on_test:
+    with show_step_line(visible=not quiet) as on_test:
         if not broken:
             report = audit_shipped(epsilon, delta, on_test=on_test)
             return report.holds, str(report), report.to_json()
         reports = audit_broken(epsilon, delta, on_test=on_test)
     record = json.dumps([report.to_dict() for report in reports], indent=2) + "\n"
-    return not any(report.holds for report in reports), _caught(reports), record
+    return not any(report.holds for report in reports), _list_noticed(reports), record
 
 
-def _caught(reports: Sequence[AuditReport]) -> str:
+def _list_noticed(reports: Sequence[AuditReport]) -> str:
     """Say of each broken system which tests noticed it."""
     title = "broken on purpose"
     width = 3 + max(len(name) for name in (title, *(report.system for report in reports)))

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from tabpe._utils import files
-from tabpe._utils.files import check_apart, check_output
+from tabpe._utils.files import check_distinct_files, check_output
 from tabpe.errors import (
     NoBudgetWarning,
     NotPrivateWarning,
@@ -27,13 +27,13 @@ INTERRUPTED = 2
 
 
 @contextmanager
-def reported() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn errors into one line and an exit code, and warnings into one line each.
 
     The message of an unforeseen error may quote a cell of the table, so only its type and place
     are shown. Set TABPE_DEBUG=1 to see all of it.
     """
-    with warnings.catch_warnings(), files.watched() as written:
+    with warnings.catch_warnings(), files.track_written_files() as written:
         warnings.simplefilter("ignore")
         for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
             warnings.simplefilter("always", category)
@@ -41,19 +41,19 @@ def reported() -> Iterator[None]:
         try:
             yield
         except TabpeError as error:
-            raise _exit(str(error), error.exit_code) from None
+            raise _make_exit(str(error), error.exit_code) from None
         except KeyboardInterrupt:
-            raise _exit(f"interrupted; {_told(written)}.", INTERRUPTED) from None
+            raise _make_exit(f"interrupted; {_describe_written(written)}.", INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
             if os.environ.get("TABPE_DEBUG"):
                 raise
-            told = _unprinted if _is_of_printing(error) else _unforeseen
-            raise _exit(told(error, written), TabpeError.exit_code) from None
+            told = _describe_unprinted if _is_of_printing(error) else _describe_unforeseen
+            raise _make_exit(told(error, written), TabpeError.exit_code) from None
 
 
-def say(title: str, text: str) -> None:
+def print_line(title: str, text: str) -> None:
     """Print one line of a result."""
     typer.echo(f"{title:<9} {text}")
 
@@ -71,26 +71,26 @@ def check_free(*paths: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
             raise OutputError(f"{path}: exists already: pass --force to overwrite it.")
         if not os.access(path.parent, os.W_OK):
             raise OutputError(f"{path}: the folder {path.parent} can not be written to.")
-    check_apart(paths, inputs)
+    check_distinct_files(paths, inputs)
 
 
-def _exit(message: str, code: int) -> typer.Exit:
+def _make_exit(message: str, code: int) -> typer.Exit:
     typer.echo(f"error: {message}", err=True)
     return typer.Exit(code)
 
 
-def _unforeseen(error: Exception, written: list[Path]) -> str:
+def _describe_unforeseen(error: Exception, written: list[Path]) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"unforeseen {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
-        f"{_told(written)}. TABPE_DEBUG=1 shows the rest, which may quote private cells."
+        f"{_describe_written(written)}. TABPE_DEBUG=1 shows the rest, which may quote private cells."
     )
 
 
-def _unprinted(error: Exception, written: list[Path]) -> str:
+def _describe_unprinted(error: Exception, written: list[Path]) -> str:
     """Say that a result could not be printed. What it tells of was done before."""
     reason = getattr(error, "strerror", None) or type(error).__name__
-    return f"can not print ({reason})" + (f"; {_told(written)}." if written else ".")
+    return f"can not print ({reason})" + (f"; {_describe_written(written)}." if written else ".")
 
 
 def _is_of_printing(error: Exception) -> bool:
@@ -98,7 +98,7 @@ def _is_of_printing(error: Exception) -> bool:
     return isinstance(error, OSError) and any(frame.name == "echo" for frame in frames)
 
 
-def _told(written: list[Path]) -> str:
+def _describe_written(written: list[Path]) -> str:
     if not written:
         return "no output was written"
     return f"written before: {', '.join(str(path) for path in written)}"

@@ -10,13 +10,13 @@ import pyarrow as pa
 import typer
 
 from tabpe._utils import files
-from tabpe._utils.files import check_local
+from tabpe._utils.files import check_local_path
 from tabpe.accounting import Certificate
 from tabpe.cli import evaluate, synth
-from tabpe.cli.console import reported, say
+from tabpe.cli.console import print_line, report_errors
 from tabpe.errors import OutputError
-from tabpe.io import read_table, table_writer
-from tabpe.io.example import hospital_schema, hospital_table, pattern_holds
+from tabpe.io import make_table_writer, read_table
+from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
 
 ROWS, UNSEEN_ROWS = 20_000, 5_000
 
@@ -26,41 +26,45 @@ def demo(
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget.")] = 1.0,
 ) -> None:
     """Synthesise a made-up hospital table and look at what comes out."""
-    with reported():
+    with report_errors():
         private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
         output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
         real = hospital_table(ROWS)
-        _make(folder)
-        files.write(private, table_writer(real, private))
-        files.write(unseen, table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
+        _make_folder(folder)
+        files.write_file(private, make_table_writer(real, private))
+        files.write_file(unseen, make_table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
         hospital_schema().save(schema_file, comment="What is public about the made-up table.")
-        say("private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns")
-        say("public", f"{schema_file}: what everybody may know about them")
+        print_line(
+            "private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns"
+        )
+        print_line("public", f"{schema_file}: what everybody may know about them")
     saved, page = folder / "run.tabpe", folder / "report.html"
     made: dict[str, Any] = {"epsilon": epsilon, "seed": 0, "save": saved, "force": True}
     synth.synth(str(private), output, schema=schema_file, **made)
-    with reported():
-        _compare(real, output)
+    with report_errors():
+        _compare_pattern(real, output)
         readable = folder / "certificate.txt"
-        files.write_text(readable, f"{_certificate(output)}\n")
+        files.write_text(readable, f"{_read_certificate(output)}\n")
     evaluate.evaluate(str(private), str(output), page, test=str(unseen), run=saved, force=True)
-    say("next", f"open {page} in a browser")
-    say("", f"tabpe verify {synth.certificate_path(output)} {output}")
-    say("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
+    print_line("next", f"open {page} in a browser")
+    print_line("", f"tabpe verify {synth.certificate_path(output)} {output}")
+    print_line("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
 
 
-def _certificate(output: Path) -> Certificate:
+def _read_certificate(output: Path) -> Certificate:
     return Certificate.from_dict(json.loads(synth.certificate_path(output).read_text()))
 
 
-def _make(folder: Path) -> None:
-    check_local(folder, OutputError)
+def _make_folder(folder: Path) -> None:
+    check_local_path(folder, OutputError)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
 
 
-def _compare(real: pa.Table, output: Path) -> None:
-    here, there = pattern_holds(real), pattern_holds(read_table(output))
-    say("pattern", f"kidneys x drug x support: {here:.0%} real, {there:.0%} synthetic, 50% chance")
+def _compare_pattern(real: pa.Table, output: Path) -> None:
+    here, there = compute_pattern_share(real), compute_pattern_share(read_table(output))
+    print_line(
+        "pattern", f"kidneys x drug x support: {here:.0%} real, {there:.0%} synthetic, 50% chance"
+    )

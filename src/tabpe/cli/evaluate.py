@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabpe._utils import files
-from tabpe.cli.console import check_free, reported, say
-from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, data_of, files_behind
+from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, find_input_files, parse_data
 from tabpe.cli.synth import certificate_path
 from tabpe.errors import OutputError, ParameterError
 
@@ -144,18 +144,22 @@ def evaluate(
     from tabpe.evaluation.report import evaluate as evaluated
     from tabpe.evaluation.report import evaluate_public
 
-    with reported():
+    with report_errors():
         began = time.perf_counter()
         given = [certificate, schema, run, audit]
-        private = data_of(real, table, query, password_env)
-        inputs = [*_files(real, public=public), *files_behind(synthetic), *filter(None, given)]
+        private = parse_data(real, table, query, password_env)
+        inputs = [
+            *_list_files(real, public=public),
+            *find_input_files(synthetic),
+            *filter(None, given),
+        ]
         _check_suffix("--output", output, ".html")
         _check_suffix("--json", json_file, ".json")
         check_free(*filter(None, [output, json_file]), force=force, inputs=inputs)
         shared: dict[str, Any] = {
             "schema": schema,
             "label": label,
-            "certificate": certificate or _beside(synthetic),
+            "certificate": certificate or _find_certificate(synthetic),
             "run": run,
             "audit": audit,
             "random_state": seed,
@@ -163,7 +167,9 @@ def evaluate(
         }
         if public:
             other = categories if categories != CODES else None
-            _refuse("--public", {"--test": test, "--learner": learner, "--categories": other})
+            _refuse_together(
+                "--public", {"--test": test, "--learner": learner, "--categories": other}
+            )
             bought: dict[str, Any] = {
                 "epsilon": epsilon,
                 "delta": delta,
@@ -187,15 +193,15 @@ def evaluate(
                 jobs=jobs,
                 **shared,
             )
-        _write(report, output, json_file)
-        _warn(report)
+        _write_report(report, output, json_file)
+        _warn_of_doubts(report)
         if not quiet:
-            _tell(report, output, json_file, time.perf_counter() - began)
+            _print_findings(report, output, json_file, time.perf_counter() - began)
 
 
-def _files(real: str, *, public: bool) -> list[Path]:
+def _list_files(real: str, *, public: bool) -> list[Path]:
     if real != NONE:
-        return files_behind(real)
+        return find_input_files(real)
     if not public:
         raise ParameterError(f"REAL {NONE}: only with --public can there be no real table.")
     return []
@@ -206,13 +212,13 @@ def _check_suffix(option: str, path: Path | None, suffix: str) -> None:
         raise OutputError(f"{option} {path}: expected a file that ends in {suffix}.")
 
 
-def _beside(synthetic: str) -> Path | None:
+def _find_certificate(synthetic: str) -> Path | None:
     """Return the certificate that 'tabpe synth' writes beside a table, if it is there."""
     path = certificate_path(Path(synthetic))
     return path if path.is_file() else None
 
 
-def _refuse(option: str, others: dict[str, Any]) -> None:
+def _refuse_together(option: str, others: dict[str, Any]) -> None:
     for other, value in others.items():
         if value:
             raise ParameterError(f"{other}: not together with {option}.")
@@ -224,18 +230,18 @@ def _refuse_unless(option: str, **options: Any) -> None:
             raise ParameterError(f"--{name}: only with {option}, where measures are bought.")
 
 
-def _write(report: Report, output: Path, json_file: Path | None) -> None:
-    contents = {output: files.text_filler(report.to_html())}
+def _write_report(report: Report, output: Path, json_file: Path | None) -> None:
+    contents = {output: files.make_text_filler(report.to_html())}
     if json_file is not None:
-        contents[json_file] = files.text_filler(report.to_json())
-    files.write_together(contents)
+        contents[json_file] = files.make_text_filler(report.to_json())
+    files.write_files(contents)
 
 
-def _warn(report: Report) -> None:
+def _warn_of_doubts(report: Report) -> None:
     """Say aloud, whatever else is silent, that a certificate or a page is not to be relied on."""
-    from tabpe.evaluation.report.guarantee import doubts, failures
+    from tabpe.evaluation.report.guarantee import list_doubts, list_failures
 
-    failed, doubted = failures(report.contents), doubts(report.contents)
+    failed, doubted = list_failures(report.contents), list_doubts(report.contents)
     if failed:
         typer.echo(f"warning: the certificate does not hold: {'; '.join(failed)}", err=True)
     if report.contents.mode == "public" and doubted:
@@ -243,19 +249,19 @@ def _warn(report: Report) -> None:
         typer.echo(f"warning: the page does not say that it may be released: {told}", err=True)
 
 
-def _tell(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:
+def _print_findings(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:
     for card in report.cards:
         typer.echo(f"{card.grade:<9} {card.title}: {card.figure}")
-    _say_wrapped("verdict", report.verdict)
+    _print_wrapped("verdict", report.verdict)
     learned = report.contents.utility
     for note in (*report.contents.notes, *(() if learned is None else learned.notes)):
-        _say_wrapped("note", note)
+        _print_wrapped("note", note)
     for path in filter(None, [output, json_file]):
-        say("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
+        print_line("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
     if report.contents.mode == "custodian":
-        say("careful", "it holds statistics of the real rows that are not private")
+        print_line("careful", "it holds statistics of the real rows that are not private")
 
 
-def _say_wrapped(title: str, words: str) -> None:
+def _print_wrapped(title: str, words: str) -> None:
     below, width = " " * 10, min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
     typer.echo(textwrap.fill(words, width, initial_indent=f"{title:<9} ", subsequent_indent=below))

@@ -11,9 +11,9 @@ import typer
 
 from tabpe._utils import files
 from tabpe.accounting.certificate import round_up
-from tabpe.accounting.ledger import Entry, Ledger, Status
-from tabpe.accounting.ledger.events import digest_of
-from tabpe.cli.console import check_free, reported, say
+from tabpe.accounting.ledger import DatasetStatus, Ledger, RunEntry
+from tabpe.accounting.ledger.events import check_digest
+from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.errors import LedgerError
 
 app = typer.Typer(help="Keep count of what runs on a data set have spent.", no_args_is_help=True)
@@ -41,10 +41,10 @@ def set_budget(
     ledger: LedgerFile = None,
 ) -> None:
     """Set the total that all runs on a data set may come to, or change it."""
-    with reported():
+    with report_errors():
         opened = Ledger(ledger)
         opened.set_budget(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit)
-        say("ledger", str(opened.path))
+        print_line("ledger", str(opened.path))
         _show_total(opened.status(dataset))
 
 
@@ -57,17 +57,17 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what each data set may spend, has spent and has left, run by run."""
-    with reported():
-        opened = _existing(ledger)
+    with report_errors():
+        opened = _open_existing(ledger)
         found = opened.statuses() if dataset is None else (opened.status(dataset),)
         if as_json:
             plain = {"ledger": str(opened.path), "datasets": [status.to_dict() for status in found]}
             typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
             return
-        say("ledger", str(opened.path))
+        print_line("ledger", str(opened.path))
         for status in found:
             typer.echo()
-            _show(status)
+            _show_status(status)
 
 
 @app.command()
@@ -78,18 +78,18 @@ def verify(
     ] = None,
 ) -> None:
     """Check every event of a ledger; exit code 1 if one does not hold."""
-    with reported():
-        opened = _existing(ledger)
-        problems = opened.verify(None if head is None else digest_of("head", head.lower()))
+    with report_errors():
+        opened = _open_existing(ledger)
+        problems = opened.verify(None if head is None else check_digest("head", head.lower()))
         for problem in problems:
-            say("broken", problem)
+            print_line("broken", problem)
         if problems:
             raise typer.Exit(1)
         book = opened.book()
-        say("holds", f"{opened.path}: {len(book.digests):,} events")
-        say("head", book.head)
+        print_line("holds", f"{opened.path}: {len(book.digests):,} events")
+        print_line("head", book.head)
         if head is None:
-            say("", "Note the head elsewhere: without it, a cut-off end can not be seen.")
+            print_line("", "Note the head elsewhere: without it, a cut-off end can not be seen.")
 
 
 @app.command()
@@ -101,18 +101,18 @@ def export(
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
 ) -> None:
     """Write all events as JSON, with the head."""
-    with reported():
-        opened = _existing(ledger)
+    with report_errors():
+        opened = _open_existing(ledger)
         text = json.dumps(opened.export(), indent=2, ensure_ascii=False)
         if output is None:
             typer.echo(text)
             return
         check_free(output, force=force, inputs=[opened.path])
         files.write_text(output, text + "\n")
-        say("wrote", str(output))
+        print_line("wrote", str(output))
 
 
-def _existing(path: Path | None) -> Ledger:
+def _open_existing(path: Path | None) -> Ledger:
     """Return a ledger to read: one that is not there is a mistake."""
     opened = Ledger(path)
     if not opened.exists():
@@ -122,20 +122,20 @@ def _existing(path: Path | None) -> Ledger:
     return opened
 
 
-def _show(status: Status) -> None:
+def _show_status(status: DatasetStatus) -> None:
     """Print one data set: its total, and a line or more a run."""
     _show_total(status)
     for entry in status.entries:
         _show_entry(entry)
 
 
-def _show_total(status: Status) -> None:
+def _show_total(status: DatasetStatus) -> None:
     typer.echo(status.dataset)
-    for line in _totals(status):
+    for line in _list_totals(status):
         typer.echo(f"  {line}")
 
 
-def _totals(status: Status) -> list[str]:
+def _list_totals(status: DatasetStatus) -> list[str]:
     budget, spent = status.budget, status.spent
     if budget is None or spent is None:
         return ["no budget: runs are recorded, not limited"]
@@ -147,7 +147,7 @@ def _totals(status: Status) -> list[str]:
     ]
 
 
-def _show_entry(entry: Entry) -> None:
+def _show_entry(entry: RunEntry) -> None:
     time = (entry.closed_at or entry.reserved_at)[:16].replace("T", " ")
     certificate = "-" if entry.certificate_sha256 is None else entry.certificate_sha256[:8]
     head = f"  {time}  {entry.state:<8}  {certificate:<8}  "

@@ -14,11 +14,11 @@ from urllib.parse import unquote
 
 import typer
 
-from tabpe._utils.files import DATABASES, STORES, has_password, scheme_of, without_secrets
+from tabpe._utils.files import DATABASES, STORES, get_scheme, has_password, strip_secrets
 from tabpe.errors import ParameterError
 from tabpe.io import SqlTable
-from tabpe.io.files import files_of
-from tabpe.io.stores import local_path
+from tabpe.io.files import list_files
+from tabpe.io.stores import parse_local_path
 
 PROMISE, PUBLIC, CHARGED = "The promise", "What is public", "Ledger and crashes"
 SEARCH, MACHINE = "The search", "The machine"
@@ -272,7 +272,7 @@ PasswordEnv = Annotated[
 ]
 
 
-def data_of(
+def parse_data(
     data: str, table: str | None = None, query: str | None = None, password_env: str | None = None
 ) -> Any:
     """Return what `TabPE.fit` takes for the words of a command.
@@ -280,7 +280,7 @@ def data_of(
     Raises:
         ParameterError: If a password is among them: others see what a process was called with.
     """
-    scheme, place = scheme_of(data), without_secrets(data)
+    scheme, place = get_scheme(data), strip_secrets(data)
     if has_password(data):
         how = "pass --password-env NAME, set PGPASSWORD, or use ~/.pgpass"
         keys = how if scheme in DATABASES else "set it in the environment"
@@ -288,29 +288,29 @@ def data_of(
             f"{place}: a password in a command is seen by others: leave it out, and {keys}."
         )
     if scheme not in DATABASES:
-        _refuse(place, {"--table": table, "--query": query, "--password-env": password_env})
+        _refuse_options(place, {"--table": table, "--query": query, "--password-env": password_env})
         return data
     if (table is None) == (query is None):
         raise ParameterError(f"{place}: a database: name one of --table and --query.")
     return SqlTable(data, table, query=query, password_env=password_env)
 
 
-def _refuse(place: str, options: Mapping[str, str | None]) -> None:
+def _refuse_options(place: str, options: Mapping[str, str | None]) -> None:
     for option, given in options.items():
         if given is not None:
             raise ParameterError(f"{option}: only for a database: {place} is none.")
 
 
-def files_behind(data: str) -> list[Path]:
+def find_input_files(data: str) -> list[Path]:
     """Return the files of this machine that a table is read from, not to be overwritten.
 
     Example:
-        >>> files_behind("s3://ward/visits/"), files_behind("sqlite:///ward.db")
+        >>> find_input_files("s3://ward/visits/"), find_input_files("sqlite:///ward.db")
         ([], [PosixPath('ward.db')])
     """
-    scheme = scheme_of(data)
+    scheme = get_scheme(data)
     if scheme in {"sqlite", "duckdb"}:
         return [Path(unquote(data.partition(":///")[2]))]
     if scheme == "file":
-        return files_of(local_path(data))
-    return [] if scheme in DATABASES or scheme in STORES else files_of(data)
+        return list_files(parse_local_path(data))
+    return [] if scheme in DATABASES or scheme in STORES else list_files(data)

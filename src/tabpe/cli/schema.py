@@ -12,16 +12,16 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from tabpe._utils.files import without_secrets
-from tabpe.cli.console import check_free, reported, say
-from tabpe.cli.options import Data, PasswordEnv, Query, Table, data_of, files_behind
+from tabpe._utils.files import strip_secrets
+from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.cli.options import Data, PasswordEnv, Query, Table, find_input_files, parse_data
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import misfits_of
-from tabpe.io import draft_schema, opened_source
-from tabpe.schema import Boolean, Categorical, Column, Outline, Schema, Temporal
-from tabpe.schema.files import write
+from tabpe.encoding.cells import find_column_misfits
+from tabpe.io import draft_schema, use_source
+from tabpe.schema import Boolean, Categorical, Column, PartialSchema, Schema, Temporal
+from tabpe.schema.files import write_schema_file
 from tabpe.schema.importers import FORMATS, imported
-from tabpe.schema.json_schema import json_schema
+from tabpe.schema.json_schema import build_json_schema
 
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
 
@@ -51,17 +51,21 @@ def init(
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
 ) -> None:
     """Draft a schema from a table, for you to check and correct."""
-    with reported():
-        private = data_of(data, table, query, password_env)
-        check_free(output, force=force, inputs=files_behind(data))
+    with report_errors():
+        private = parse_data(data, table, query, password_env)
+        check_free(output, force=force, inputs=find_input_files(data))
         schema = draft_schema(private, label=label, drop=drop or ())
         schema.save(output, comment=COMMENT)
-        say("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
-        say("next", "put in what is publicly known, write 'source: public', then")
-        say("", f"tabpe schema check {output} {_again(data, table, query, password_env)}")
+        print_line("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
+        print_line("next", "put in what is publicly known, write 'source: public', then")
+        print_line(
+            "", f"tabpe schema check {output} {_repeat_arguments(data, table, query, password_env)}"
+        )
 
 
-def _again(data: str, table: str | None, query: str | None, password_env: str | None) -> str:
+def _repeat_arguments(
+    data: str, table: str | None, query: str | None, password_env: str | None
+) -> str:
     """Return the words that name a table, for another command."""
     options = {"--table": table, "--query": query, "--password-env": password_env}
     named = [f"{option} {shlex.quote(given)}" for option, given in options.items() if given]
@@ -80,18 +84,20 @@ def import_(
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
 ) -> None:
     """Make a schema from one of SDV, SmartNoise, dpsynth, mbi or Frictionless."""
-    with reported():
+    with report_errors():
         check_free(output, force=force, inputs=[foreign])
         found = imported(foreign, tool=tool, table=table)
-        write(output, found.plain, comment=f"From {foreign.name}.")
-        say("wrote", f"{output}: {len(found.columns)} columns")
+        write_schema_file(output, found.plain, comment=f"From {foreign.name}.")
+        print_line("wrote", f"{output}: {len(found.columns)} columns")
         for note in found.notes:
-            say("note", note)
-        missing = Outline.of(found.plain).missing
+            print_line("note", note)
+        missing = PartialSchema.from_schema(found.plain).missing
         if missing:
-            say("open", ", ".join(missing))
-            say("next", "declare what is publicly known (dates and times must be), or buy it:")
-            say("", f"tabpe synth DATA --schema {output} --private-schema")
+            print_line("open", ", ".join(missing))
+            print_line(
+                "next", "declare what is publicly known (dates and times must be), or buy it:"
+            )
+            print_line("", f"tabpe synth DATA --schema {output} --private-schema")
 
 
 @app.command()
@@ -100,11 +106,11 @@ def editor(
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the JSON Schema of schema files, by which editors complete and check them."""
-    with reported():
+    with report_errors():
         check_free(output, force=force, inputs=[])
-        write(output, json_schema())
-        say("wrote", f"{output}: begin a schema file with")
-        say("", f"# yaml-language-server: $schema={output}")
+        write_schema_file(output, build_json_schema())
+        print_line("wrote", f"{output}: begin a schema file with")
+        print_line("", f"# yaml-language-server: $schema={output}")
 
 
 @app.command()
@@ -119,23 +125,23 @@ def check(
     password_env: PasswordEnv = None,
 ) -> None:
     """Check a schema, and whether a table fits it."""
-    with reported():
+    with report_errors():
         schema = Schema.load(schema_file)
         label = "no label" if schema.label is None else f"label {schema.label!r}"
-        say("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
+        print_line("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
         _check_rules(schema)
         if data is not None:
-            _check_table(schema, data, data_of(data, table, query, password_env))
+            _check_table(schema, data, parse_data(data, table, query, password_env))
         _show_sources(schema)
 
 
 def _check_rules(schema: Schema) -> None:
     if not schema.rules:
         return
-    from tabpe.evolution.constraint_repair import Law
+    from tabpe.evolution.constraint_repair import ConstraintSet
 
-    Law.of(Encoder(schema))
-    say("rules", f"{len(schema.rules)}, which rows of every class can obey")
+    ConstraintSet.from_encoder(Encoder(schema))
+    print_line("rules", f"{len(schema.rules)}, which rows of every class can obey")
 
 
 def _check_table(schema: Schema, data: str, private: Any) -> None:
@@ -143,49 +149,49 @@ def _check_table(schema: Schema, data: str, private: Any) -> None:
     encoder = Encoder(schema)
     counts = {name: np.zeros(3, dtype=np.int64) for name in encoder.names}
     rows = 0
-    with opened_source(private) as source:
+    with use_source(private) as source:
         encoder.check_names(source.names)
         for batch in source.batches(encoder.names):
             rows += batch.table.num_rows
             for name in encoder.names:
-                counts[name] += _misfits(schema[name], batch.table[name])
+                counts[name] += _count_misfits(schema[name], batch.table[name])
         left_out = [name for name in source.names if name not in schema.names]
     wrong = {name: found for name, found in counts.items() if found.any()}
     how = (
         "fits" if not wrong else f"{len(wrong)} of {len(counts)} columns have cells that do not fit"
     )
     also = f"; left out: {', '.join(left_out)}" if left_out else ""
-    say("table", f"{without_secrets(data)}: {rows:,} rows: {how}{also}")
+    print_line("table", f"{strip_secrets(data)}: {rows:,} rows: {how}{also}")
     for name, found in wrong.items():
-        say("misfit", f"{name}: {_told(schema[name], found)}")
+        print_line("misfit", f"{name}: {_describe_misfits(schema[name], found)}")
     if wrong:
-        say("next", "correct the schema or the table, or leave it: no cell stops a release.")
-        say("caution", "these counts are exact and private: do not pass them on.")
+        print_line("next", "correct the schema or the table, or leave it: no cell stops a release.")
+        print_line("caution", "these counts are exact and private: do not pass them on.")
 
 
-def _misfits(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
+def _count_misfits(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return how many cells are missing where none may be, unreadable, and outside."""
-    found = misfits_of(column, cells)
+    found = find_column_misfits(column, cells)
     missing = 0 if column.nullable else int(found.missing.sum())
     return np.array([missing, int(found.unreadable.sum()), int(found.outside.sum())])
 
 
-def _told(column: Column, found: NDArray[np.int64]) -> str:
+def _describe_misfits(column: Column, found: NDArray[np.int64]) -> str:
     """Return what is wrong with the cells of a column, and what they count as."""
     listed = isinstance(column, (Categorical, Boolean))
     words = ("missing", "unreadable", "not listed" if listed else "out of bounds")
     counts = ", ".join(f"{n:,} {word}" for n, word in zip(found, words, strict=True) if n)
-    without = "null" if column.nullable else _shown_default(column)
+    without = "null" if column.nullable else _format_default(column)
     becomes = {
         "clamp": f"the nearest bound, or {without}",
         "null": "null" if column.nullable else without,
         "other": f"{getattr(column, 'other', None)!r}",
-        "default": _shown_default(column),
+        "default": _format_default(column),
     }
     return f"{counts}; counts as {becomes[column.on_invalid]}"
 
 
-def _shown_default(column: Column) -> str:
+def _format_default(column: Column) -> str:
     if isinstance(column, Temporal):
         return str(getattr(column, "min") if column.default is None else column.default)  # noqa: B009
     return repr(column.default_value)
@@ -194,8 +200,8 @@ def _shown_default(column: Column) -> str:
 def _show_sources(schema: Schema) -> None:
     fields = schema.fields_from_data
     if not fields:
-        say("public", "every field is declared public")
+        print_line("public", "every field is declared public")
         return
-    say("caution", f"{len(fields)} fields are from the data and not covered by a promise:")
+    print_line("caution", f"{len(fields)} fields are from the data and not covered by a promise:")
     for line in textwrap.wrap(", ".join(fields), 70):
-        say("", line)
+        print_line("", line)

@@ -14,7 +14,7 @@ from tabpe._utils import files, validation
 from tabpe._utils.files import open_regular
 from tabpe.accounting import Certificate, WrittenTable
 from tabpe.accounting.certificate import round_up
-from tabpe.cli.console import check_free, reported, say
+from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.cli.options import (
     Address,
     Adjacent,
@@ -54,12 +54,12 @@ from tabpe.cli.options import (
     Strict,
     Table,
     Unit,
-    data_of,
-    files_behind,
+    find_input_files,
+    parse_data,
 )
-from tabpe.encoding.cells import written_columns
+from tabpe.encoding.cells import format_temporal_columns
 from tabpe.errors import OutputError, ParameterError
-from tabpe.io.writers import check_suffix, table_writer
+from tabpe.io.writers import check_suffix, make_table_writer
 from tabpe.synthesizers.tabpe import TabPE
 
 
@@ -107,12 +107,12 @@ def synth(
 
     Writes OUT.csv or OUT.parquet, and OUT.certificate.json beside it.
     """
-    with reported():
+    with report_errors():
         beside = certificate_path(output)
         check_suffix(output)
         written = [output, beside, *filter(None, [save])]
-        private = data_of(data, table, query, password_env)
-        inputs = [*files_behind(data), *filter(None, [schema])]
+        private = parse_data(data, table, query, password_env)
+        inputs = [*find_input_files(data), *filter(None, [schema])]
         again = not force and run_dir is not None and beside.is_file()
         if again:  # perhaps by this run, before it was stopped; that shows when it is done
             check_free(output, beside, force=True, inputs=inputs)
@@ -120,10 +120,10 @@ def synth(
         else:
             check_free(*written, force=force, inputs=inputs)
         _check_schema(schema, private=private_schema)
-        validation.optional(validation.whole, "rows", rows, least=1)
+        validation.check_optional(validation.check_integer, "rows", rows, least=1)
         started = time.perf_counter()
         if not quiet:
-            _say_resumed(run_dir)
+            _print_resumed(run_dir)
         model = TabPE(
             epsilon=epsilon,
             delta=delta,
@@ -139,12 +139,12 @@ def synth(
             unit=unit,
             max_rows_per_user=max_rows_per_user,
             public_rows=public_rows,
-            public_shares=_shares(class_share),
+            public_shares=_parse_shares(class_share),
             noise=noise,
             engine=engine,
             address=address,
             memory_limit=memory_limit,
-            spill=_spill(spill_dir, without=no_spill),
+            spill=_parse_spill(spill_dir, without=no_spill),
             n_jobs=jobs,
             run_dir=run_dir,
             dataset=dataset,
@@ -155,20 +155,20 @@ def synth(
         ).fit(private, schema)
         made = model.sample(rows)
         if output.suffix.lower() == ".csv":
-            made = written_columns(made, model.schema_.columns)
+            made = format_temporal_columns(made, model.schema_.columns)
         if again:
             _check_own(output, beside, model.certificate)
-        _write(made, output, model.certificate, escape_formulas=escape_formulas)
+        _write_outputs(made, output, model.certificate, escape_formulas=escape_formulas)
         if save is not None:
             model.save(save)
         if not quiet:
-            _report(model.certificate, made, output, time.perf_counter() - started)
+            _print_summary(model.certificate, made, output, time.perf_counter() - started)
 
 
-def _say_resumed(run_dir: Path | None) -> None:
+def _print_resumed(run_dir: Path | None) -> None:
     made = 0 if run_dir is None else len(list(run_dir.glob("*.measured")))
     if made:
-        say(
+        print_line(
             "resumes", f"{run_dir}: {made} measurements were made before, and are not charged again"
         )
 
@@ -206,7 +206,7 @@ def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
             raise OutputError(f"{output}: exists already: pass --force to overwrite it.")
 
 
-def _write(
+def _write_outputs(
     table: pa.Table, output: Path, certificate: Certificate, *, escape_formulas: bool
 ) -> None:
     """Write the table, and a certificate that names the very bytes of it."""
@@ -218,26 +218,30 @@ def _write(
     def certify(file: BinaryIO) -> None:
         file.write(certificate.for_file(told[0]).to_json().encode())
 
-    fill = table_writer(table, output, escape_formulas=escape_formulas)
-    files.write_together({output: files.measured(fill, tell), certificate_path(output): certify})
+    fill = make_table_writer(table, output, escape_formulas=escape_formulas)
+    files.write_files(
+        {output: files.make_hashing_filler(fill, tell), certificate_path(output): certify}
+    )
 
 
-def _report(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
+def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
     """Say in three lines what happened."""
     rounds = certificate.configuration["rounds"]
     epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 2)
-    say("wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s")
-    say("promised", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
-    say("details", f"{certificate_path(output)}: the bill, item by item")
+    print_line(
+        "wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s"
+    )
+    print_line("promised", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
+    print_line("details", f"{certificate_path(output)}: the bill, item by item")
 
 
-def _spill(folder: Path | None, *, without: bool) -> Path | Literal[False] | None:
+def _parse_spill(folder: Path | None, *, without: bool) -> Path | Literal[False] | None:
     if without and folder is not None:
         raise ParameterError(f"--spill-dir {folder}: not together with --no-spill.")
     return False if without else folder
 
 
-def _shares(given: list[str] | None) -> dict[str, float] | None:
+def _parse_shares(given: list[str] | None) -> dict[str, float] | None:
     if not given:
         return None
     shares = {}

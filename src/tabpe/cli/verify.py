@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabpe.cli.console import reported
+from tabpe.cli.console import report_errors
 from tabpe.verification import Verification
 from tabpe.verification import verify as verified
 
@@ -34,33 +34,33 @@ def verify(
     Counts epsilon anew from the bill, by another way than the one that certified it. Exit codes: 0
     all of it holds, 1 something does not, 2 a file can not be read.
     """
-    with reported():
+    with report_errors():
         found = verified(certificate, rows, ledger)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         else:
-            _show(found)
+            _print_verification(found)
         raise typer.Exit(0 if found.holds else 1)
 
 
-def _show(found: Verification) -> None:
+def _print_verification(found: Verification) -> None:
     for check in found.checks:
-        _say(f"{check.outcome:<7} {check.name:<8} ", check.words)
+        _print_wrapped(f"{check.outcome:<7} {check.name:<8} ", check.words)
     if not found.holds or found.guarantee is None:
         typer.echo("\nDoes not hold: do not rely on this certificate.")
         return
-    _list("Promised", found.guarantee.promised)
-    _list("Not promised", found.guarantee.not_promised)
-    _list("Not checked", found.not_checked)
+    _print_list("Promised", found.guarantee.promised)
+    _print_list("Not promised", found.guarantee.not_promised)
+    _print_list("Not checked", found.not_checked)
 
 
-def _list(title: str, entries: Iterable[str]) -> None:
+def _print_list(title: str, entries: Iterable[str]) -> None:
     typer.echo(f"\n{title}:")
     for entry in entries:
-        _say("- ", entry)
+        _print_wrapped("- ", entry)
 
 
-def _say(head: str, words: str) -> None:
+def _print_wrapped(head: str, words: str) -> None:
     """Print words behind a head, and go on below them."""
     below = " " * len(head)
     typer.echo(textwrap.fill(words, _WIDTH, initial_indent=head, subsequent_indent=below))

@@ -46,14 +46,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._utils.arrays import is_text
-from tabpe.encoding.scales import scale_of
+from tabpe.encoding.scales import build_scale
 from tabpe.errors import CellError, missing_value
 from tabpe.io.canonical import DAY as _DAY
 from tabpe.io.canonical import (
     NOT_LISTED,
     find_missing,
     find_values,
-    flat,
+    flatten_column,
     read_booleans,
     read_instants,
     read_integers,
@@ -75,7 +75,7 @@ from tabpe.schema import (
     Time,
 )
 from tabpe.schema.columns import EXACT_INTEGERS
-from tabpe.schema.schema import Listed, combinations_of
+from tabpe.schema.schema import ListedColumn, list_combinations
 
 Mask = NDArray[np.bool_]
 
@@ -100,36 +100,36 @@ class Misfits:
         return np.asarray(self.missing | self.unreadable)
 
 
-def plain_numbers(
+def encode_plain_numbers(
     column: Integer | Float, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return the cells as numbers within the bounds of the column; NaN for null."""
-    array = flat(cells, column.name)
+    array = flatten_column(cells, column.name)
     bounds = float(column.min), float(column.max)
     default = float(column.default_value)
     values = read_numbers(array)
-    return fitted(column, array, values, bounds=bounds, default=default, strict=strict)
+    return apply_invalid_rule(column, array, values, bounds=bounds, default=default, strict=strict)
 
 
-def codes_of(
+def encode_codes(
     column: Categorical | Boolean, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.int64]:
     """Return the index of each cell in the values of the column; null comes after them."""
-    array = flat(cells, column.name)
-    found = _indices(column, array)
+    array = flatten_column(cells, column.name)
+    found = _find_codes(column, array)
     unlisted = found == NOT_LISTED
     if not unlisted.any():
         return found
-    missing = _missing_in(column, array) & unlisted
+    missing = _find_missing_cells(column, array) & unlisted
     if strict:
         _refuse_codes(column, missing, unlisted & ~missing)
-    found[unlisted] = _code_of_invalid(column)
+    found[unlisted] = _get_invalid_code(column)
     if column.nullable:
         found[missing] = column.size
     return found
 
 
-def fitted(
+def apply_invalid_rule(
     column: Column,
     array: pa.Array,
     values: NDArray[np.float64],
@@ -171,10 +171,10 @@ def find_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
         >>> misfits.unreadable.sum(), misfits.outside.sum(), misfits.missing.sum()
         (np.int64(1), np.int64(1), np.int64(1))
     """
-    array = flat(cells, column.name)
+    array = flatten_column(cells, column.name)
     if isinstance(column, (Categorical, Boolean)):
-        unlisted = _indices(column, array) == NOT_LISTED
-        missing = _missing_in(column, array) & unlisted
+        unlisted = _find_codes(column, array) == NOT_LISTED
+        missing = _find_missing_cells(column, array) & unlisted
         nowhere = np.zeros(len(array), dtype=bool)
         return Misfits(missing, nowhere, unlisted & ~missing)
     values, missing = read_numbers(array), find_missing(array)
@@ -182,14 +182,12 @@ def find_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
     return Misfits(missing, np.isnan(values) & ~missing, (values < low) | (values > high))
 
 
-def cells_of_plain_numbers(column: Integer | Float, scaled: NDArray[Any]) -> pa.Array:
+def decode_plain_numbers(column: Integer | Float, scaled: NDArray[Any]) -> pa.Array:
     """Return scaled numbers as the numbers that the column holds."""
-    return cells_of_values(
-        column, column.min + scaled.astype(np.float64) * (column.max - column.min)
-    )
+    return decode_values(column, column.min + scaled.astype(np.float64) * (column.max - column.min))
 
 
-def cells_of_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.Array:
+def decode_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.Array:
     """Return numbers as the column holds them: on its grid, and within its bounds."""
     missing = np.isnan(values)
     values = np.where(missing, column.min, values)
@@ -201,31 +199,31 @@ def cells_of_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.
     return pa.array(np.clip(values, column.min, column.max), mask=missing)
 
 
-def on_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_to_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers with the digits after the point that the column has."""
     return values if column.decimals is None else np.round(values, column.decimals)
 
 
-def cells_of_codes(column: Categorical | Boolean, codes: NDArray[Any]) -> pa.Array:
+def decode_codes(column: Categorical | Boolean, codes: NDArray[Any]) -> pa.Array:
     """Return codes as the values that they stand for."""
     indices = codes.astype(np.int64)
     return pc.take(pa.array(column.values), pa.array(indices, mask=indices == column.size))
 
 
-def _indices(column: Categorical | Boolean, array: pa.Array) -> NDArray[np.int64]:
+def _find_codes(column: Categorical | Boolean, array: pa.Array) -> NDArray[np.int64]:
     if isinstance(column, Boolean):
         return read_booleans(array).astype(np.int64)
     return find_values(array, column.values)
 
 
-def _missing_in(column: Categorical | Boolean, array: pa.Array) -> Mask:
+def _find_missing_cells(column: Categorical | Boolean, array: pa.Array) -> Mask:
     """Return which cells have no value; blank text is one if the column lists such a value."""
     if isinstance(column, Categorical) and not all(str(one).strip() for one in column.values):
         return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     return find_missing(array)
 
 
-def _code_of_invalid(column: Categorical | Boolean) -> int:
+def _get_invalid_code(column: Categorical | Boolean) -> int:
     """Return the code of a cell that is not listed."""
     if column.on_invalid == "null":
         return column.size
@@ -238,8 +236,8 @@ def _refuse_numbers(column: Column, missing: Mask, unreadable: Mask) -> None:
     if column.invalid is not None or column.default is not None:
         return
     if not column.nullable:
-        refuse(column.name, missing, None)
-    refuse(column.name, unreadable, f"expected {_EXPECTED.get(column.type_name, 'a number')}")
+        refuse_cells(column.name, missing, None)
+    refuse_cells(column.name, unreadable, f"expected {_EXPECTED.get(column.type_name, 'a number')}")
 
 
 def _refuse_codes(column: Categorical | Boolean, missing: Mask, unlisted: Mask) -> None:
@@ -247,10 +245,10 @@ def _refuse_codes(column: Categorical | Boolean, missing: Mask, unlisted: Mask) 
     if stated or getattr(column, "other", None) is not None:
         return
     if not column.nullable:
-        refuse(column.name, missing, None)
+        refuse_cells(column.name, missing, None)
     listed = isinstance(column, Categorical)
     hint = "declare it in values, or declare an other" if listed else _EXPECTED["boolean"]
-    refuse(column.name, unlisted, hint)
+    refuse_cells(column.name, unlisted, hint)
 
 
 _EXPECTED = {
@@ -261,7 +259,7 @@ _EXPECTED = {
 }
 
 
-def refuse(name: str, bad: Mask, hint: str | None) -> None:
+def refuse_cells(name: str, bad: Mask, hint: str | None) -> None:
     """Refuse a column of which a cell is bad, with what was expected; None if it is missing."""
     if not bad.any():
         return
@@ -285,7 +283,7 @@ def is_large(column: Column) -> bool:
     return isinstance(column, Integer) and max(-column.min, column.max) > EXACT_INTEGERS
 
 
-def large_steps(
+def encode_large_integers(
     column: Integer, found: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return how far each cell is from the smallest value, within the bounds; NaN for null.
@@ -294,12 +292,12 @@ def large_steps(
         >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
         array([1., 0.])
     """
-    array = flat(found, column.name)
-    whole, (low, high) = read_integers(array), _scalars(column)
+    array = flatten_column(found, column.name)
+    whole, (low, high) = read_integers(array), _make_bounds(column)
     # A step beyond each bound is enough to know that a cell is outside.
     near = pc.min_element_wise(
-        pc.max_element_wise(whole, _moved(low, -1), skip_nulls=False),
-        _moved(high, 1),
+        pc.max_element_wise(whole, _shift_bound(low, -1), skip_nulls=False),
+        _shift_bound(high, 1),
         skip_nulls=False,
     )
     since = pc.subtract(near, low).cast(pa.int64())
@@ -309,18 +307,18 @@ def large_steps(
     steps[pc.is_null(whole).to_numpy(zero_copy_only=False)] = np.nan
     default = float(column.default_value - column.min)
     bounds = 0.0, float(column.steps)
-    return fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
+    return apply_invalid_rule(column, array, steps, bounds=bounds, default=default, strict=strict)
 
 
-def fitting_large(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
+def find_valid_large_integers(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return where cells are whole numbers within the bounds, or null if they may be."""
-    whole, (low, high) = read_integers(flat(found, column.name)), _scalars(column)
+    whole, (low, high) = read_integers(flatten_column(found, column.name)), _make_bounds(column)
     inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
     known = pc.fill_null(inside, True)  # noqa: FBT003
     return np.asarray(known.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def cells_of_large_steps(column: Integer, steps: pa.Array) -> pa.Array:
+def decode_large_integers(column: Integer, steps: pa.Array) -> pa.Array:
     """Return steps as the whole numbers that they stand for.
 
     Example:
@@ -334,11 +332,11 @@ def cells_of_large_steps(column: Integer, steps: pa.Array) -> pa.Array:
     return pa.array(since.astype(kind) + kind(column.min), mask=missing)
 
 
-def _scalars(column: Integer) -> tuple[pa.Scalar, pa.Scalar]:
+def _make_bounds(column: Integer) -> tuple[pa.Scalar, pa.Scalar]:
     return pa.scalar(Decimal(column.min), _DIGITS), pa.scalar(Decimal(column.max), _DIGITS)
 
 
-def _moved(bound: pa.Scalar, by: int) -> pa.Scalar:
+def _shift_bound(bound: pa.Scalar, by: int) -> pa.Scalar:
     return pa.scalar(bound.as_py() + by, _DIGITS)
 
 
@@ -348,7 +346,7 @@ _FIRST, _LAST = -719_161 * _DAY, 2_932_895 * _DAY
 _FEW_DAYS = 5
 
 
-def temporal_steps(
+def encode_temporal(
     column: Temporal, found: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return how many steps of its grid each cell is after the first value of the column.
@@ -356,18 +354,18 @@ def temporal_steps(
     A cell between two values counts as the earlier; one outside the bounds or without a value by
     the rule of the column. A null is NaN.
     """
-    array = flat(found, column.name)
-    ticks = microseconds(column, array)
+    array = flatten_column(found, column.name)
+    ticks = read_microseconds(column, array)
     # Whole numbers with nulls among them would become floats, which are too short for these.
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False) - column.first
     steps: NDArray[np.float64] = (since // column.tick).astype(np.float64)
     steps[pc.is_null(ticks).to_numpy(zero_copy_only=False)] = np.nan
     bounds = (0.0, float(column.steps))
     default = float(column.default_value)
-    return fitted(column, array, steps, bounds=bounds, default=default, strict=strict)
+    return apply_invalid_rule(column, array, steps, bounds=bounds, default=default, strict=strict)
 
 
-def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
+def read_microseconds(column: Temporal, array: pa.Array) -> pa.Array:
     """Return cells as whole numbers: microseconds since 1970 or midnight; null if they are not.
 
     Each cell by itself, whatever the others are and however they are stored.
@@ -378,15 +376,15 @@ def microseconds(column: Temporal, array: pa.Array) -> pa.Array:
     """
     pattern = getattr(column, "format", None)
     if pattern is None or pa.types.is_temporal(array.type):
-        return _of_iso(column, array)
+        return _parse_iso(column, array)
     encoded = read_raw_texts(array).dictionary_encode()
     texts = encoded.dictionary
     # Dates beside text of another kind are text of ISO 8601.
-    found = pc.coalesce(_of_format(column, texts, pattern), _of_iso(column, texts))
+    found = pc.coalesce(_parse_format(column, texts, pattern), _parse_iso(column, texts))
     return pc.take(found, encoded.indices)
 
 
-def cells_of_temporal_steps(column: Temporal, steps: pa.Array) -> pa.Array:
+def decode_temporal(column: Temporal, steps: pa.Array) -> pa.Array:
     """Return steps on the grid of a column as the dates or times that they stand for.
 
     Example:
@@ -404,105 +402,107 @@ def cells_of_temporal_steps(column: Temporal, steps: pa.Array) -> pa.Array:
     return whole.cast(pa.timestamp("us", zone))
 
 
-def written(column: Temporal, moments: pa.Array) -> pa.Array:
+def format_temporal(column: Temporal, moments: pa.Array) -> pa.Array:
     """Return dates or times as text, in the format of the column.
 
     Example:
         >>> date = Date("seen", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
-        >>> written(date, cells_of_steps(date, pa.array([30]))).to_pylist()
+        >>> format_temporal(date, cells_of_steps(date, pa.array([30]))).to_pylist()
         ['31.01.2024']
     """
     pattern = getattr(column, "format", None)
     if isinstance(column, Time):
-        clock = _cut(column, moments.cast(pa.int64()).cast(_MICROSECONDS))
-        return pc.strftime(clock, format=pattern or _clock(column))
+        clock = _truncate_seconds(column, moments.cast(pa.int64()).cast(_MICROSECONDS))
+        return pc.strftime(clock, format=pattern or _choose_clock_format(column))
     if pattern is None:
-        return moments.cast(pa.string()) if isinstance(column, Date) else _iso(column, moments)
-    return pc.strftime(_cut(column, moments), format=pattern)
+        return (
+            moments.cast(pa.string()) if isinstance(column, Date) else _format_iso(column, moments)
+        )
+    return pc.strftime(_truncate_seconds(column, moments), format=pattern)
 
 
-def written_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+def format_temporal_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
     """Return a table with the dates and times of some columns as text.
 
     Example:
         >>> seen = Date("seen", "2024-01-01", "2024-12-31")
         >>> table = pa.table({"seen": cells_of_steps(seen, pa.array([1]))})
-        >>> written_columns(table, [seen]).to_pylist()
+        >>> format_temporal_columns(table, [seen]).to_pylist()
         [{'seen': '2024-01-02'}]
     """
     for column in columns:
         if isinstance(column, Temporal) and not is_text(table[column.name].type):
-            cells = written(column, table[column.name].combine_chunks())
+            cells = format_temporal(column, table[column.name].combine_chunks())
             place = table.schema.get_field_index(column.name)
             table = table.set_column(place, column.name, cells)
     return table
 
 
-def marked(column: Temporal, steps: pa.Array) -> list[str]:
+def format_axis_labels(column: Temporal, steps: pa.Array) -> list[str]:
     """Return steps in few letters, for the axis of a chart: days, or hours if it is about few days.
 
     Example:
-        >>> marked(Datetime("seen", "2024-01-01", "2025-01-01"), pa.array([0, 86_400]))
+        >>> format_axis_labels(Datetime("seen", "2024-01-01", "2025-01-01"), pa.array([0, 86_400]))
         ['2024-01-01', '2024-01-02']
     """
-    moments = cells_of_temporal_steps(column, steps)
+    moments = decode_temporal(column, steps)
     if isinstance(column, Datetime):
         days = (column.last - column.first) > _FEW_DAYS * _DAY
         moments = pc.strftime(moments, format="%Y-%m-%d" if days else "%m-%d %H:%M")
         return list(moments.to_pylist())
-    return list(written(column, moments).to_pylist())
+    return list(format_temporal(column, moments).to_pylist())
 
 
-def _clock(column: Temporal) -> str:
+def _choose_clock_format(column: Temporal) -> str:
     return "%H:%M" if column.tick >= 60 * 10**6 else "%H:%M:%S"
 
 
-def _cut(column: Temporal, moments: pa.Array) -> pa.Array:
+def _truncate_seconds(column: Temporal, moments: pa.Array) -> pa.Array:
     """Return moments in whole seconds where the grid has nothing finer."""
     if pa.types.is_timestamp(moments.type) and column.tick % 10**6 == 0:
         return moments.cast(pa.timestamp("s", moments.type.tz), safe=False)
     return moments
 
 
-def _iso(column: Temporal, moments: pa.Array) -> pa.Array:
+def _format_iso(column: Temporal, moments: pa.Array) -> pa.Array:
     if column.tick == _DAY and moments.type.tz is None:
         return moments.cast(pa.date32()).cast(pa.string())
-    cut = _cut(column, moments)
+    cut = _truncate_seconds(column, moments)
     if cut.type.tz is None:
         return pc.strftime(cut, format="%Y-%m-%dT%H:%M:%S")
     text = pc.strftime(cut, format="%Y-%m-%dT%H:%M:%S%z")
     return pc.replace_substring_regex(text, r"(\d{2})(\d{2})$", r"\1:\2")
 
 
-def _of_iso(column: Temporal, array: pa.Array) -> pa.Array:
+def _parse_iso(column: Temporal, array: pa.Array) -> pa.Array:
     if isinstance(column, Time):
         return read_times(array)
     zone = getattr(column, "timezone", None)
-    local = _inside(read_instants(array, zoned=False))
+    local = _clamp_to_calendar(read_instants(array, zoned=False))
     if zone is not None:
-        local = _instants(local, zone)
-    return pc.coalesce(local, _inside(read_instants(array, zoned=True)))
+        local = _localize_ticks(local, zone)
+    return pc.coalesce(local, _clamp_to_calendar(read_instants(array, zoned=True)))
 
 
-def _of_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
+def _parse_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(texts)
     found = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
-    ticks = _inside(found.cast(pa.int64()))
+    ticks = _clamp_to_calendar(found.cast(pa.int64()))
     zone = getattr(column, "timezone", None)
     if isinstance(column, Time):
         days = pc.cast(pc.floor(pc.divide(ticks.cast(pa.float64()), float(_DAY))), pa.int64())
         return pc.subtract(ticks, pc.multiply(days, _DAY))
-    return ticks if zone is None or "%z" in pattern else _instants(ticks, zone)
+    return ticks if zone is None or "%z" in pattern else _localize_ticks(ticks, zone)
 
 
-def _instants(ticks: pa.Array, zone: str) -> pa.Array:
+def _localize_ticks(ticks: pa.Array, zone: str) -> pa.Array:
     """Return what clocks of a zone show, in microseconds since 1970."""
     moments = ticks.cast(_MICROSECONDS)
     there = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
     return there.cast(pa.int64())
 
 
-def _inside(ticks: pa.Array) -> pa.Array:
+def _clamp_to_calendar(ticks: pa.Array) -> pa.Array:
     """Return instants within the years that a calendar has: what is beyond counts as its end."""
     return pc.min_element_wise(
         pc.max_element_wise(ticks, _FIRST, skip_nulls=False), _LAST, skip_nulls=False
@@ -527,16 +527,16 @@ class JointClasses:
         (array([2, 0, 1, 2]), array([0, 0, 0, 1]))
     """
 
-    columns: tuple[Listed, ...]
+    columns: tuple[ListedColumn, ...]
     rare: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema) -> JointClasses | None:
+    def from_schema(cls, schema: Schema) -> JointClasses | None:
         """Return the classes of several labels; None if a schema has not as many."""
         if not schema.joint_labels:
             return None
         merged = set(schema.label_rare)
-        every = combinations_of(schema.joint_labels)
+        every = list_combinations(schema.joint_labels)
         rare = tuple(number for number, one in enumerate(every) if one in merged)
         return cls(schema.joint_labels, rare)
 
@@ -568,12 +568,16 @@ class JointClasses:
         found[list(self.rare)] = np.arange(len(self.rare))
         return found
 
-    def numbers(self, table: pa.Table, *, strict: bool = False) -> Whole:
+    def encode_combinations(self, table: pa.Table, *, strict: bool = False) -> Whole:
         """Return the number of the combination that each row of a table has."""
-        places = [codes_of(column, table[column.name], strict=strict) for column in self.columns]
+        places = [
+            encode_codes(column, table[column.name], strict=strict) for column in self.columns
+        ]
         return np.ravel_multi_index(places, self.shape).astype(np.int64)
 
-    def combinations(self, classes: Whole, codes: Sequence[int] | NDArray[np.integer]) -> Whole:
+    def find_combinations(
+        self, classes: Whole, codes: Sequence[int] | NDArray[np.integer]
+    ) -> Whole:
         """Return the number of the combination of rows, by their classes and rare codes."""
         if not self.rare:
             return self._kept[classes]
@@ -581,11 +585,11 @@ class JointClasses:
         among = np.array(self.rare)[np.asarray(codes, dtype=np.int64)]
         return np.where(classes == len(self._kept), among, kept)
 
-    def decoded(self, numbers: Whole) -> dict[str, pa.Array]:
+    def decode_labels(self, numbers: Whole) -> dict[str, pa.Array]:
         """Return the values of all labels, by the number of their combination."""
         places = np.unravel_index(numbers, self.shape)
         return {
-            column.name: cells_of_codes(column, np.asarray(place))
+            column.name: decode_codes(column, np.asarray(place))
             for column, place in zip(self.columns, places, strict=True)
         }
 
@@ -593,7 +597,7 @@ class JointClasses:
 Number = Integer | Float
 
 
-def number_of(column: Column, label: str | None) -> Number | None:
+def make_plain_column(column: Column, label: str | None) -> Number | None:
     """Return the number that a column is encoded as; None if it is none.
 
     Args:
@@ -602,14 +606,14 @@ def number_of(column: Column, label: str | None) -> Number | None:
 
     Example:
         >>> from tabpe.schema import Date
-        >>> days = number_of(Date("seen", "2024-01-01", "2024-01-31"), None)
+        >>> days = make_plain_column(Date("seen", "2024-01-01", "2024-01-31"), None)
         >>> days.type_name, days.min, days.max
         ('integer', 0, 30)
     """
     if is_large(column) and isinstance(column, Integer):
         return Integer(column.name, 0, column.steps, nullable=column.nullable)
     if isinstance(column, (Integer, Float)):
-        if scale_of(column) is None:
+        if build_scale(column) is None:
             return column
         return Float(column.name, 0.0, 1.0, nullable=column.nullable)
     if isinstance(column, Temporal):
@@ -619,40 +623,44 @@ def number_of(column: Column, label: str | None) -> Number | None:
     return None
 
 
-def plain_schema(schema: Schema) -> Schema:
+def build_plain_schema(schema: Schema) -> Schema:
     """Return a schema of numbers, lists and truths alone, as rows are encoded by.
 
     Example:
         >>> from tabpe.schema import Date
-        >>> plain_schema(Schema((Id("no"), Date("seen", "2024-01-01", "2024-01-31")))).names
+        >>> build_plain_schema(Schema((Id("no"), Date("seen", "2024-01-01", "2024-01-31")))).names
         ('seen',)
     """
     columns = (
-        number_of(column, column.name if column.name in schema.labels else None) or column
+        make_plain_column(column, column.name if column.name in schema.labels else None) or column
         for column in schema.columns
         if not isinstance(column, Id)
     )
     return dataclasses.replace(
-        schema, columns=tuple(columns), label_cuts=_places_of_cuts(schema), rules=()
+        schema, columns=tuple(columns), label_cuts=_encode_label_cuts(schema), rules=()
     )
 
 
-def _places_of_cuts(schema: Schema) -> tuple[float, ...] | None:
+def _encode_label_cuts(schema: Schema) -> tuple[float, ...] | None:
     """Return where the classes of a numeric label begin, as its values are encoded."""
     if schema.label_cuts is None or not isinstance(schema.label, str):
         return None
     label = schema[schema.label]
-    cuts = tuple(cut - origin_of(label) for cut in schema.label_cuts)
-    scale = scale_of(label)
-    return cuts if scale is None else tuple(scale.of(np.array(cuts, dtype=np.float64)).tolist())
+    cuts = tuple(cut - get_origin(label) for cut in schema.label_cuts)
+    scale = build_scale(label)
+    return (
+        cuts
+        if scale is None
+        else tuple(scale.transform_values(np.array(cuts, dtype=np.float64)).tolist())
+    )
 
 
-def origin_of(column: Column) -> int:
+def get_origin(column: Column) -> int:
     """Return the value from which the numbers of a column are counted: 0 for most."""
     return column.min if isinstance(column, Integer) and is_large(column) else 0
 
 
-def numbers_of(
+def encode_numbers(
     column: Column, found: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return the cells of a column that is encoded as a number, within its bounds; NaN for null.
@@ -660,34 +668,34 @@ def numbers_of(
     Numbers are as they are, whatever their scale; those beyond 2^53 are counted from the smallest.
     """
     if is_large(column) and isinstance(column, Integer):
-        return large_steps(column, found, strict=strict)
+        return encode_large_integers(column, found, strict=strict)
     if isinstance(column, (Integer, Float)):
-        return plain_numbers(column, found, strict=strict)
+        return encode_plain_numbers(column, found, strict=strict)
     if isinstance(column, Temporal):
-        return temporal_steps(column, found, strict=strict)
+        return encode_temporal(column, found, strict=strict)
     if not isinstance(column, Categorical):
         raise TypeError(type(column).__name__)
-    places = codes_of(column, found, strict=strict).astype(np.float64)
+    places = encode_codes(column, found, strict=strict).astype(np.float64)
     return np.where(places == column.size, np.nan, places)
 
 
-def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
+def find_valid_cells(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return where cells are values of a column to the letter: within bounds, and on its grid.
 
     A null is one, if the column is nullable.
 
     Example:
-        >>> fitting(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
+        >>> find_valid_cells(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
         array([ True, False, False])
     """
-    array = flat(found, column.name)
+    array = flatten_column(found, column.name)
     missing = find_missing(array)
     if isinstance(column, Temporal):
-        ticks = microseconds(column, array)
+        ticks = read_microseconds(column, array)
         since = pc.fill_null(ticks, column.first - 1).to_numpy(zero_copy_only=False) - column.first
         inside = (since >= 0) & (since <= column.last - column.first) & (since % column.tick == 0)
     elif is_large(column) and isinstance(column, Integer):
-        inside = fitting_large(column, found)
+        inside = find_valid_large_integers(column, found)
     else:
         values = read_numbers(array)
         inside = (values >= column.min) & (values <= column.max)
@@ -696,52 +704,52 @@ def fitting(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.boo
     return np.asarray(np.where(missing, column.nullable, inside))
 
 
-def misfits_of(column: Column, found: pa.ChunkedArray) -> Misfits:
+def find_column_misfits(column: Column, found: pa.ChunkedArray) -> Misfits:
     """Return which cells do not fit a column of any type, for those who may see the table.
 
     Example:
         >>> from tabpe.schema import Date
         >>> seen = Date("seen", "2024-01-01", "2024-12-31")
-        >>> misfits_of(seen, pa.chunked_array([["31.12.2024", "2025-01-01"]])).unreadable
+        >>> find_column_misfits(seen, pa.chunked_array([["31.12.2024", "2025-01-01"]])).unreadable
         array([ True, False])
     """
     if not isinstance(column, Temporal):
         return find_misfits(column, found)
-    array = flat(found, column.name)
-    missing, ticks = find_missing(array), microseconds(column, array)
+    array = flatten_column(found, column.name)
+    missing, ticks = find_missing(array), read_microseconds(column, array)
     unread = pc.is_null(ticks).to_numpy(zero_copy_only=False) & ~missing
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False)
     return Misfits(missing, unread, (since < column.first) | (since > column.last))
 
 
-def places_of(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply_scale(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers as they are encoded: as they are, or where they lie on a bent scale."""
-    scale = scale_of(column)
+    scale = build_scale(column)
     if scale is None or not isinstance(column, (Integer, Float)):
         return values
-    return scale.of(on_grid(column, values))
+    return scale.transform_values(round_to_grid(column, values))
 
 
-def cells_of_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
+def decode_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
     """Return scaled numbers as the cells that the column holds."""
-    scale = scale_of(column)
+    scale = build_scale(column)
     if scale is not None and isinstance(column, (Integer, Float)):
-        return cells_of_values(column, scale.back(scaled.astype(np.float64)))
-    numbers = cells_of_plain_numbers(plain, scaled)
+        return decode_values(column, scale.inverse_transform(scaled.astype(np.float64)))
+    numbers = decode_plain_numbers(plain, scaled)
     if is_large(column) and isinstance(column, Integer):
-        return cells_of_large_steps(column, numbers)
+        return decode_large_integers(column, numbers)
     if isinstance(column, Temporal):
-        return cells_of_temporal_steps(column, numbers)
+        return decode_temporal(column, numbers)
     if isinstance(column, Categorical):
         return pc.take(pa.array(column.values), numbers)
     return numbers
 
 
-def ids_of(column: Id, rows: int) -> pa.Array:
+def make_ids(column: Id, rows: int) -> pa.Array:
     """Return as many ids, each of them once.
 
     Example:
-        >>> ids_of(Id("patient", prefix="P", first=9), 2).to_pylist()
+        >>> make_ids(Id("patient", prefix="P", first=9), 2).to_pylist()
         ['P9', 'P10']
     """
     numbers = pa.array(np.arange(column.first, column.first + rows, dtype=np.int64))

@@ -1,4 +1,5 @@
-"""`Face`: what a column of records shows in a table, as numbers, and how to put such numbers back.
+"""`ColumnCodec`: what a column of records shows in a table, as numbers, and how to put such numbers
+back.
 
 A column has positions: places in a list, steps on a grid, or scaled numbers where there is no grid.
 A position is NaN where a cell is empty. Rules are about values: the numbers, places in a list, and
@@ -22,16 +23,16 @@ from tabpe.encoding import cells as forms
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.encoder import Encoder
 from tabpe.encoding.records import Records
-from tabpe.encoding.scales import Scale, scale_of
+from tabpe.encoding.scales import ColumnScale, build_scale
 from tabpe.schema import Boolean, Categorical, Column, Float, Temporal
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 # How far numbers without a grid may lie from each other and be the same, as a part of their range.
-SAME = 1e-9
+SAME_TOLERANCE = 1e-9
 
 
-class Part(enum.Enum):
+class RowPart(enum.Enum):
     """Which part of a row holds a column."""
 
     NUMBERS = "numbers"
@@ -40,13 +41,13 @@ class Part(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Face:
+class ColumnCodec:
     """What a column of records shows.
 
     Args:
         column: The column of the schema.
         part: Which part of a row holds it.
-        place: Its place there.
+        index: Its place there.
         steps: The last position, from 0; on a grid or in a list, all whole numbers up to it are
             positions.
         grid: Whether there is a grid or a list.
@@ -54,24 +55,24 @@ class Face:
         unit: The distance of the values of two steps, or of the ends of the range.
         scale: Where values lie among scaled numbers; None if evenly.
         joint: The classes of several labels, if the column is one of them.
-        held: Whether it is a numeric label that may be null, which says the class of a row.
+        fixes_class: Whether it is a numeric label that may be null, which says the class of a row.
     """
 
     column: Column
-    part: Part
-    place: int
+    part: RowPart
+    index: int
     steps: float
     grid: bool
     first: float = 0.0
     unit: float = 1.0
-    scale: Scale | None = None
+    scale: ColumnScale | None = None
     joint: JointClasses | None = None
-    held: bool = False
+    fixes_class: bool = False
 
     @property
-    def moves(self) -> bool:
+    def is_movable(self) -> bool:
         """Whether a row may have another position and be of the same class."""
-        return self.part is not Part.CLASSES and not self.held
+        return self.part is not RowPart.CLASSES and not self.fixes_class
 
     @property
     def nullable(self) -> bool:
@@ -86,30 +87,30 @@ class Face:
             return np.array(column.values, dtype=np.float64)
         return None
 
-    def positions(self, rows: Records, classes: Whole) -> Floats:
+    def compute_positions(self, rows: Records, classes: Whole) -> Floats:
         """Return the position of each row; NaN where the cell is empty."""
-        if self.part is Part.NUMBERS:
-            return self.at(rows.numbers[:, self.place].astype(np.float64))
-        found = self._codes(rows, classes).astype(np.float64)
+        if self.part is RowPart.NUMBERS:
+            return self.round_to_positions(rows.numbers[:, self.index].astype(np.float64))
+        found = self._get_codes(rows, classes).astype(np.float64)
         found[found > self.steps] = np.nan
         return found
 
-    def at(self, scaled: Floats) -> Floats:
+    def round_to_positions(self, scaled: Floats) -> Floats:
         """Return the positions of scaled numbers."""
         if self.scale is not None:
-            scaled = (self.scale.back(scaled) - self.first) / (self.unit * self.steps)
+            scaled = (self.scale.inverse_transform(scaled) - self.first) / (self.unit * self.steps)
         return np.rint(scaled * self.steps) if self.grid else scaled
 
-    def _codes(self, rows: Records, classes: Whole) -> NDArray[Any]:
-        if self.part is not Part.CLASSES:
-            return rows.codes[:, self.place]
+    def _get_codes(self, rows: Records, classes: Whole) -> NDArray[Any]:
+        if self.part is not RowPart.CLASSES:
+            return rows.codes[:, self.index]
         if self.joint is None:
             return classes
         rare = rows.codes[:, -1] if self.joint.rare else classes
-        numbers = self.joint.combinations(classes, rare)
-        return np.asarray(np.unravel_index(numbers, self.joint.shape)[self.place])
+        numbers = self.joint.find_combinations(classes, rare)
+        return np.asarray(np.unravel_index(numbers, self.joint.shape)[self.index])
 
-    def values(self, positions: Floats) -> Floats:
+    def compute_values(self, positions: Floats) -> Floats:
         """Return the value at each position."""
         if self.listed is not None:
             empty = np.isnan(positions)
@@ -122,7 +123,7 @@ class Face:
             values = np.clip(values, self.column.min, self.column.max)
         return values
 
-    def position_of(self, value: float) -> float:
+    def find_position(self, value: float) -> float:
         """Return the position of a value; NaN if the column can not have it."""
         if self.listed is not None:
             found = np.flatnonzero(self.listed == value)
@@ -131,79 +132,87 @@ class Face:
         if self.grid:
             position = float(np.rint(position))
         inside = 0 <= position <= self.steps
-        there = float(self.values(np.array([position]))[0]) if inside else np.nan
-        return position if abs(there - value) <= SAME * max(self.unit, abs(value)) else np.nan
+        there = float(self.compute_values(np.array([position]))[0]) if inside else np.nan
+        return (
+            position
+            if abs(there - value) <= SAME_TOLERANCE * max(self.unit, abs(value))
+            else np.nan
+        )
 
-    def stored(self, positions: Floats) -> NDArray[Any]:
+    def encode_positions(self, positions: Floats) -> NDArray[Any]:
         """Return positions as the numbers or codes that a row holds."""
         if self.scale is not None:
-            return self.scale.of(self.values(positions))
-        if self.part is Part.NUMBERS:
+            return self.scale.transform_values(self.compute_values(positions))
+        if self.part is RowPart.NUMBERS:
             return positions / self.steps if self.grid and self.steps else positions
         return np.where(np.isnan(positions), self.steps + 1, positions).astype(np.int64)
 
 
-def faces_of(encoder: Encoder, names: Iterable[str]) -> dict[str, Face]:
+def build_codecs(encoder: Encoder, names: Iterable[str]) -> dict[str, ColumnCodec]:
     """Return what columns show, by name.
 
     Example:
         >>> from tabpe.schema import Date, Schema
         >>> encoder = Encoder(Schema((Date("seen", "1970-01-02", "1970-01-31"),)))
-        >>> face = faces_of(encoder, ["seen"])["seen"]
+        >>> face = build_codecs(encoder, ["seen"])["seen"]
         >>> rows = Records(np.array([[0.0], [1.0]]), np.empty((2, 0), np.uint8))
-        >>> face.values(face.positions(rows, np.zeros(2, np.int64))) / 86_400e6
+        >>> face.values(face.compute_positions(rows, np.zeros(2, np.int64))) / 86_400e6
         array([ 1., 30.])
     """
-    return {name: _face(encoder, name) for name in names}
+    return {name: _build_codec(encoder, name) for name in names}
 
 
-def positions_of(encoder: Encoder, name: str, found: pa.ChunkedArray) -> Floats:
+def find_cell_positions(encoder: Encoder, name: str, found: pa.ChunkedArray) -> Floats:
     """Return the positions of cells of a table.
 
     Example:
         >>> from tabpe.schema import Integer, Schema
         >>> encoder = Encoder(Schema((Integer("age", 10, 20),)))
-        >>> positions_of(encoder, "age", pa.chunked_array([[10, 13, 99]]))
+        >>> find_cell_positions(encoder, "age", pa.chunked_array([[10, 13, 99]]))
         array([ 0.,  3., 10.])
     """
-    column, face = encoder.schema[name], _face(encoder, name)
-    if face.part is not Part.NUMBERS and isinstance(column, (Categorical, Boolean)):
-        codes = cells.codes_of(column, found).astype(np.float64)
+    column, face = encoder.schema[name], _build_codec(encoder, name)
+    if face.part is not RowPart.NUMBERS and isinstance(column, (Categorical, Boolean)):
+        codes = cells.encode_codes(column, found).astype(np.float64)
         return np.where(codes > face.steps, np.nan, codes)
-    plain: Any = encoder.numeric[face.place] if face.scale is None else column
+    plain: Any = encoder.numeric[face.index] if face.scale is None else column
     width = (plain.max - plain.min) or 1
-    scaled: Floats = (forms.numbers_of(column, found) - plain.min) / width
+    scaled: Floats = (forms.encode_numbers(column, found) - plain.min) / width
     return np.rint(scaled * face.steps) if face.grid else scaled
 
 
-def _face(encoder: Encoder, name: str) -> Face:
+def _build_codec(encoder: Encoder, name: str) -> ColumnCodec:
     column = encoder.schema[name]
     for place, plain in enumerate(encoder.numeric):
         if plain.name == name:
             held = column.nullable and name == encoder.schema.label
-            return replace(_of_number(column, place, plain), held=held)
+            return replace(_build_number_codec(column, place, plain), fixes_class=held)
     for place, listed in enumerate(encoder.categorical):
         if listed.name == name:
-            return Face(column, Part.CODES, place, listed.size - 1, grid=True)
+            return ColumnCodec(column, RowPart.CODES, place, listed.size - 1, grid=True)
     size = column.size if isinstance(column, (Categorical, Boolean)) else 1
     place = encoder.schema.labels.index(name)
-    return Face(column, Part.CLASSES, place, size - 1, grid=True, joint=encoder.joint)
+    return ColumnCodec(column, RowPart.CLASSES, place, size - 1, grid=True, joint=encoder.joint)
 
 
-def _of_number(column: Column, place: int, plain: Any) -> Face:
-    scale = scale_of(column)
+def _build_number_codec(column: Column, index: int, plain: Any) -> ColumnCodec:
+    scale = build_scale(column)
     if scale is not None:
-        return replace(_even(column, place, column), scale=scale)
-    return _even(column, place, plain)
+        return replace(_build_linear_codec(column, index, column), scale=scale)
+    return _build_linear_codec(column, index, plain)
 
 
-def _even(column: Column, place: int, plain: Any) -> Face:
+def _build_linear_codec(column: Column, index: int, plain: Any) -> ColumnCodec:
     width, steps = float(plain.max - plain.min), plain.steps
     if steps or width == 0:
         unit = width / steps if steps else 1.0
-        face = Face(column, Part.NUMBERS, place, steps, grid=True, first=plain.min, unit=unit)
+        face = ColumnCodec(
+            column, RowPart.NUMBERS, index, steps, grid=True, first=plain.min, unit=unit
+        )
     else:
-        face = Face(column, Part.NUMBERS, place, 1.0, grid=False, first=plain.min, unit=width)
+        face = ColumnCodec(
+            column, RowPart.NUMBERS, index, 1.0, grid=False, first=plain.min, unit=width
+        )
     if isinstance(column, Temporal):
         return replace(face, first=float(column.first), unit=float(column.tick))
     return face

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from tabpe.encoding.encoder import Encoder
 from tabpe.encoding.records import Records
-from tabpe.encoding.voting_space import Sight
+from tabpe.encoding.voting_space import VotingSpace
 from tabpe.errors import CellError, DataError, column_hint, missing_value
-from tabpe.io import Batch, Source
-from tabpe.io.canonical import find_missing, flat, hash_rows, mix_bits
+from tabpe.io import Batch, TableSource
+from tabpe.io.canonical import find_missing, flatten_column, hash_rows, mix_bits
 
 
-class Tally:
+class ClassSizeGuard:
     """How many rows of each class a table has, which must stay so during a run. Private."""
 
     def __init__(self) -> None:
         self.sizes: NDArray[np.int64] | None = None
 
-    def check(self, sizes: NDArray[np.int64]) -> None:
+    def check_sizes(self, sizes: NDArray[np.int64]) -> None:
         """Refuse a table that is not as large as it was: the accounting is about one table."""
         if self.sizes is not None and not np.array_equal(sizes, self.sizes):
             raise DataError("the table changed while it was read: keep it as it is during a run.")
@@ -41,7 +41,7 @@ class EncodedRows:
         source: The table.
         encoder: How rows are encoded.
         kept: For each row of the source whether it counts; None if all do.
-        sight: How each row is seen, by itself; None for as it is.
+        voting_space: How each row is seen, by itself; None for as it is.
         tally: Knows how many rows there were the last time.
 
     Example:
@@ -54,11 +54,11 @@ class EncodedRows:
         [[0.25, 0.5]]
     """
 
-    source: Source
+    source: TableSource
     encoder: Encoder
     kept: NDArray[np.bool_] | None = None
-    sight: Sight | None = None
-    tally: Tally = field(default_factory=Tally)
+    voting_space: VotingSpace | None = None
+    tally: ClassSizeGuard = field(default_factory=ClassSizeGuard)
 
     def __post_init__(self) -> None:
         self.encoder.check_names(self.source.names)
@@ -72,24 +72,27 @@ class EncodedRows:
     def __iter__(self) -> Iterator[tuple[Records, NDArray[np.int64]]]:
         first, sizes = 0, np.zeros(self.encoder.class_count, dtype=np.int64)
         for batch in self.source.batches(self.encoder.names):
-            rows, labels = self._encoded(batch)
+            rows, labels = self._encode_batch(batch)
             if self.kept is not None:
-                counts = batch.counting(self.kept, first)
+                counts = batch.slice_mask(self.kept, first)
                 rows, labels = rows.take(counts), labels[counts]
             first += batch.table.num_rows
             sizes += np.bincount(labels, minlength=len(sizes))
-            yield rows if self.sight is None else self.sight.of(rows), labels
-        self.tally.check(sizes)
+            yield (
+                rows if self.voting_space is None else self.voting_space.transform_rows(rows),
+                labels,
+            )
+        self.tally.check_sizes(sizes)
 
-    def _encoded(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
+    def _encode_batch(self, batch: Batch) -> tuple[Records, NDArray[np.int64]]:
         try:
             return self.encoder.encode(batch.table)
         except CellError as error:
-            found = batch.located(error)
+            found = batch.locate_error(error)
         raise found
 
 
-def check_unit_column(source: Source, column: str, declared: Iterable[str] = ()) -> None:
+def check_unit_column(source: TableSource, column: str, declared: Iterable[str] = ()) -> None:
     """Refuse a table without the column of user ids, or with lists and the like in it.
 
     Args:
@@ -104,7 +107,7 @@ def check_unit_column(source: Source, column: str, declared: Iterable[str] = ())
         raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")
 
 
-def check_plain_columns(source: Source, names: Sequence[str]) -> None:
+def check_plain_columns(source: TableSource, names: Sequence[str]) -> None:
     """Refuse columns whose type is one of lists and the like, before a row is read."""
     for name in names:
         if name in source.nested:
@@ -114,8 +117,8 @@ def check_plain_columns(source: Source, names: Sequence[str]) -> None:
             )
 
 
-def user_rows(
-    source: Source, column: str, names: Sequence[str], *, strict: bool = False
+def read_user_rows(
+    source: TableSource, column: str, names: Sequence[str], *, strict: bool = False
 ) -> Iterator[pa.Table]:
     """Yield rows with the user id and the columns `names`, batch by batch.
 
@@ -127,13 +130,13 @@ def user_rows(
     """
     check_unit_column(source, column)
     for batch in source.batches(list(dict.fromkeys([column, *names]))):
-        missing = find_missing(flat(batch.table[column]))
+        missing = find_missing(flatten_column(batch.table[column]))
         if strict and missing.any():
-            raise batch.located(missing_value(column, int(np.argmax(missing)) + 1))
+            raise batch.locate_error(missing_value(column, int(np.argmax(missing)) + 1))
         yield batch.table
 
 
-def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+def sum_row_hashes(source: TableSource, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
     """Return sums over all rows that tell tables apart, in whatever order the rows stand.
 
     Sums of parts of a table add up to that of the table. They are private.
@@ -145,7 +148,7 @@ def contents(source: Source, names: Sequence[str], key: bytes) -> NDArray[np.uin
     return total
 
 
-def fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
+def compute_fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
     """Return a digest of a table that tells nothing to those who do not have the key.
 
     Args:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from tabpe.encoding import cells
 from tabpe.encoding import cells as forms
 from tabpe.encoding.cells import JointClasses
-from tabpe.encoding.records import Records, Space
-from tabpe.encoding.scales import class_ends, scale_of
+from tabpe.encoding.records import Records, RecordSpace
+from tabpe.encoding.scales import build_scale, compute_class_ends
 from tabpe.errors import DataError, column_hint
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
 
 # How often a number is null in a row of which nothing is known: rare enough that most numbers say
 # something, and common enough that there are nulls to vote for.
-NULL_CHANCE = 0.25
+NULL_PROBABILITY = 0.25
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Encoder:
     @cached_property
     def plain(self) -> Schema:
         """The schema in numbers, listed values and truths alone, which records are made of."""
-        return forms.plain_schema(self.schema)
+        return forms.build_plain_schema(self.schema)
 
     @cached_property
     def names(self) -> list[str]:
@@ -71,7 +71,7 @@ class Encoder:
     @cached_property
     def joint(self) -> JointClasses | None:
         """The classes of several labels, if there are several."""
-        return JointClasses.of(self.schema)
+        return JointClasses.from_schema(self.schema)
 
     @cached_property
     def code_sizes(self) -> tuple[int, ...]:
@@ -105,30 +105,30 @@ class Encoder:
         return np.dtype(np.float32).itemsize * len(self.numeric) + codes
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> RecordSpace:
         """Where rows of any class may lie."""
-        return Space(
+        return RecordSpace(
             low=np.zeros(len(self.numeric)),
             high=np.array([float(c.max > c.min) for c in self.numeric]),
             steps=np.array([float(c.steps) for c in self.numeric]),
             sizes=np.array(self.code_sizes, dtype=np.int64),
-            missing=np.array([NULL_CHANCE * c.nullable for c in self.numeric]),
+            missing=np.array([NULL_PROBABILITY * c.nullable for c in self.numeric]),
         )
 
     @cached_property
-    def spaces(self) -> list[Space]:
+    def spaces(self) -> list[RecordSpace]:
         """Where the candidates of each class may lie."""
         if self._has_rare:
             return [*[self.space.without_last_code] * (self.class_count - 1), self.space]
-        label = self._numeric_label()
+        label = self._find_numeric_label()
         if label is None or self.class_count == 1:
             return [self.space] * self.class_count
         place, column = label
-        origin = forms.origin_of(self.schema[column.name])
+        origin = forms.get_origin(self.schema[column.name])
         bounds = ((low - origin, high - origin) for low, high in self.schema.class_bounds)
-        ends = (self._class_ends(column, low, high) for low, high in bounds)
-        spaces = [self.space.narrowed(place, *each) for each in ends]
-        return [*spaces, self.space.without(place)] if column.nullable else spaces
+        ends = (self._compute_class_ends(column, low, high) for low, high in bounds)
+        spaces = [self.space.narrow_column(place, *each) for each in ends]
+        return [*spaces, self.space.nullify_column(place)] if column.nullable else spaces
 
     def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
         """Return the rows of `table` as records, and the class of each."""
@@ -136,13 +136,13 @@ class Encoder:
         # Column by column, then turned at once: to write every n-th number of a row is slow.
         numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
         for place, column in enumerate(self.numeric):
-            numbers[place] = _scaled(column, self._numbers(column.name, table))
+            numbers[place] = _scale_values(column, self._encode_numbers(column.name, table))
         codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
         for place, listed in enumerate(self.categorical):
-            codes[place] = cells.codes_of(listed, table[listed.name], strict=self.strict)
-        classes = self._classes(table)
+            codes[place] = cells.encode_codes(listed, table[listed.name], strict=self.strict)
+        classes = self._encode_classes(table)
         if self.joint is not None:
-            combinations = self.joint.numbers(table, strict=self.strict)
+            combinations = self.joint.encode_combinations(table, strict=self.strict)
             classes = self.joint.classes[combinations]
             codes[len(self.categorical) :] = self.joint.codes[combinations]
         rows = Records(np.ascontiguousarray(numbers.T), np.ascontiguousarray(codes.T))
@@ -151,26 +151,24 @@ class Encoder:
     def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
         """Return records with their classes as a table."""
         numbers = {
-            plain.name: forms.cells_of_numbers(
-                self.schema[plain.name], plain, rows.numbers[:, place]
-            )
+            plain.name: forms.decode_numbers(self.schema[plain.name], plain, rows.numbers[:, place])
             for place, plain in enumerate(self.numeric)
         }
         listed = {
-            column.name: cells.cells_of_codes(column, rows.codes[:, place])
+            column.name: cells.decode_codes(column, rows.codes[:, place])
             for place, column in enumerate(self.categorical)
         }
         ids = {
-            column.name: forms.ids_of(column, len(rows))
+            column.name: forms.make_ids(column, len(rows))
             for column in self.schema.columns
             if isinstance(column, Id)
         }
         columns = numbers | listed | ids
         if self._class_column is not None:
-            columns[self._class_column.name] = cells.cells_of_codes(self._class_column, classes)
+            columns[self._class_column.name] = cells.decode_codes(self._class_column, classes)
         if self.joint is not None:
             rare = rows.codes[:, -1] if self._has_rare else classes
-            columns |= self.joint.decoded(self.joint.combinations(classes, rare))
+            columns |= self.joint.decode_labels(self.joint.find_combinations(classes, rare))
         return pa.table({name: columns[name] for name in self.schema.names})
 
     def check_names(self, given: list[str]) -> None:
@@ -182,37 +180,39 @@ class Encoder:
                     hint = "the cells seem to be separated by ';': expected ','"
                 raise DataError(f"the table has no column {name!r}: {hint}")
 
-    def _classes(self, table: pa.Table) -> NDArray[np.int64]:
+    def _encode_classes(self, table: pa.Table) -> NDArray[np.int64]:
         if self._class_column is not None:
             name = self._class_column.name
-            return cells.codes_of(self._class_column, table[name], strict=self.strict)
-        label = self._numeric_label()
+            return cells.encode_codes(self._class_column, table[name], strict=self.strict)
+        label = self._find_numeric_label()
         if label is None:
             return np.zeros(table.num_rows, dtype=np.int64)
         _, column = label
-        values = cells.on_grid(column, self._numbers(column.name, table))
+        values = cells.round_to_grid(column, self._encode_numbers(column.name, table))
         classes = np.searchsorted(np.asarray(self.plain.label_cuts), values, side="right")
         return np.where(np.isnan(values), self.class_count - 1, classes)
 
-    def _numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
+    def _encode_numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
         column = self.schema[name]
-        numbers = forms.numbers_of(column, table[name], strict=self.strict)
-        return forms.places_of(column, numbers)
+        numbers = forms.encode_numbers(column, table[name], strict=self.strict)
+        return forms.apply_scale(column, numbers)
 
-    def _numeric_label(self) -> tuple[int, Integer | Float] | None:
+    def _find_numeric_label(self) -> tuple[int, Integer | Float] | None:
         for place, column in enumerate(self.numeric):
             if column.name == self.schema.label:
                 return place, column
         return None
 
-    def _class_ends(self, plain: Integer | Float, low: float, high: float) -> tuple[float, float]:
+    def _compute_class_ends(
+        self, plain: Integer | Float, low: float, high: float
+    ) -> tuple[float, float]:
         column = self.schema[plain.name]
-        scale = scale_of(column)
+        scale = build_scale(column)
         if scale is None or not isinstance(column, (Integer, Float)):
-            return self._scaled_bounds(plain, low, high)
-        return class_ends(column, scale, low, high)
+            return self._compute_scaled_bounds(plain, low, high)
+        return compute_class_ends(column, scale, low, high)
 
-    def _scaled_bounds(
+    def _compute_scaled_bounds(
         self, column: Integer | Float, low: float, high: float
     ) -> tuple[float, float]:
         """Return the bounds of a class, its upper one just below where the next begins."""
@@ -228,12 +228,12 @@ class Encoder:
         return bottom, top
 
 
-def _scaled(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale_values(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values scaled to [0, 1], in the place of the given ones."""
     if column.max == column.min:
         return np.where(np.isnan(values), np.nan, 0.0)
-    scaled = cells.on_grid(column, values)
+    scaled = cells.round_to_grid(column, values)
     scaled -= column.min
     scaled /= column.max - column.min
-    # The same arithmetic as `Space.project`, so that equal values get equal bits.
+    # The same arithmetic as `RecordSpace.project`, so that equal values get equal bits.
     return np.rint(scaled * column.steps) / column.steps if column.steps else scaled

@@ -23,10 +23,10 @@ from tabpe.errors import TabpeError
 
 Floats = NDArray[np.floating[Any]]
 
-HEAVIEST = 127
+MAX_WEIGHT = 127
 _EXACT = 2**23  # of the weighted sum, and of the limit: so the difference is at most 2^24
 _FINEST = 4095
-_SPREAD = HEAVIEST / 4  # weights beyond four standard deviations are cut
+_SPREAD = MAX_WEIGHT / 4  # weights beyond four standard deviations are cut
 _PLANES, _POINTS = 128, 1024  # a block of comparisons stays in the cache
 
 
@@ -43,7 +43,7 @@ class Halfspaces:
 
     Example:
         >>> young = Halfspaces(None, np.array([[1]], np.int8), np.array([2000], np.int32))
-        >>> young.masses(np.array([[0.1], [0.4], [0.9]]), np.ones((3, 1)))
+        >>> young.sum_masses(np.array([[0.1], [0.4], [0.9]]), np.ones((3, 1)))
         array([[2.]])
     """
 
@@ -52,7 +52,7 @@ class Halfspaces:
     limits: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        if self.weights.dtype != np.int8 or (self.weights < -HEAVIEST).any():
+        if self.weights.dtype != np.int8 or (self.weights < -MAX_WEIGHT).any():
             raise TabpeError("weights: expected whole numbers from -127 to 127, as int8.")
         if self.limits.shape != (len(self.weights),) or (np.abs(self.limits) > _EXACT).any():
             raise TabpeError("limits: expected one for each halfspace, of at most 2^23.")
@@ -61,7 +61,7 @@ class Halfspaces:
         return len(self.weights)
 
     @staticmethod
-    def drawn(
+    def draw_halfspaces(
         axis: ListAxis | None, size: int, numbers: int, rng: np.random.Generator
     ) -> Halfspaces:
         """Return random halfspaces: weights and limits are normal, the latter for their number.
@@ -73,8 +73,8 @@ class Halfspaces:
             rng: Source of randomness.
         """
         weights = np.rint(rng.standard_normal((size, numbers), dtype=np.float32) * _SPREAD)
-        weights = np.clip(weights, -HEAVIEST, HEAVIEST).astype(np.int8)
-        spread = _SPREAD * np.sqrt(numbers) * _steps(numbers)
+        weights = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT).astype(np.int8)
+        spread = _SPREAD * np.sqrt(numbers) * _count_grid_steps(numbers)
         limits = np.rint(np.clip(rng.normal(0.0, spread, size), -_EXACT, _EXACT))
         return Halfspaces(axis, weights, limits.astype(np.int32))
 
@@ -86,7 +86,7 @@ class Halfspaces:
     @property
     def steps(self) -> int:
         """How many steps of the grid a number may take, from 0 to 1."""
-        return _steps(self.weights.shape[1])
+        return _count_grid_steps(self.weights.shape[1])
 
     @property
     def planes(self) -> NDArray[np.float32]:
@@ -100,7 +100,7 @@ class Halfspaces:
         """Return the halfspaces at some places."""
         return Halfspaces(self.axis, self.weights[places], self.limits[places])
 
-    def masses(self, numbers: Floats, masses: Floats) -> NDArray[np.float64]:
+    def sum_masses(self, numbers: Floats, masses: Floats) -> NDArray[np.float64]:
         """Return how much mass of each cell the points inside each halfspace have.
 
         Which points are inside is exact, and so are sums of whole masses.
@@ -111,20 +111,20 @@ class Halfspaces:
         """
         from threadpoolctl import threadpool_limits
 
-        points = _blocks(self._with_one(numbers), np.asarray(masses, dtype=np.float32))
+        points = _make_blocks(self._append_one(numbers), np.asarray(masses, dtype=np.float32))
         starts = range(0, len(self), _PLANES)
         # Many small products: threads that each do some of them, not many threads for each.
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = list(pool.map(lambda start: self._block(start, points), starts))
+            found = list(pool.map(lambda start: self._sum_block(start, points), starts))
         return np.concatenate([*found, np.zeros((0, masses.shape[1]))])
 
-    def _with_one(self, numbers: Floats) -> NDArray[np.float32]:
+    def _append_one(self, numbers: Floats) -> NDArray[np.float32]:
         """Return numbers on the grid, and a one that brings the limit in."""
         scaled = np.clip(np.asarray(numbers, dtype=np.float64), 0.0, 1.0)
         on_grid = np.rint(scaled * self.steps)
         return np.column_stack([on_grid, np.ones(len(numbers))]).astype(np.float32)
 
-    def _block(
+    def _sum_block(
         self, start: int, points: list[tuple[NDArray[np.float32], NDArray[np.float32]]]
     ) -> NDArray[np.float64]:
         here = slice(start, start + _PLANES)
@@ -137,24 +137,24 @@ class Halfspaces:
         return total
 
 
-def found(asked: Sequence[Halfspaces], place: int) -> tuple[int, int]:
+def locate_halfspace(asked: Sequence[Halfspaces], index: int) -> tuple[int, int]:
     """Return which of some halfspaces a place is in, and where there; places count through all.
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> found([Halfspaces.drawn(None, size, 1, rng) for size in (3, 5)], 4)
+        >>> locate_halfspace([Halfspaces.draw_halfspaces(None, size, 1, rng) for size in (3, 5)], 4)
         (1, 1)
     """
     ends = np.cumsum([len(halfspaces) for halfspaces in asked])
-    which = int(np.searchsorted(ends, place, side="right"))
-    return which, int(place - (ends[which] - len(asked[which])))
+    which = int(np.searchsorted(ends, index, side="right"))
+    return which, int(index - (ends[which] - len(asked[which])))
 
 
-def _steps(numbers: int) -> int:
-    return min(_FINEST, _EXACT // (HEAVIEST * numbers))
+def _count_grid_steps(numbers: int) -> int:
+    return min(_FINEST, _EXACT // (MAX_WEIGHT * numbers))
 
 
-def _blocks(
+def _make_blocks(
     numbers: NDArray[np.float32], masses: NDArray[np.float32]
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """Return columns of points and their masses, block by block; one of none for no points."""

@@ -16,18 +16,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding.cells import origin_of
+from tabpe.encoding.cells import get_origin
 from tabpe.encoding.encoder import Encoder
 from tabpe.encoding.records import Records
-from tabpe.encoding.scales import bins_of, scale_of
+from tabpe.encoding.scales import build_scale, compute_bins
 from tabpe.errors import TabpeError
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer
-from tabpe.schema.schema import BETWEEN
+from tabpe.schema.schema import LABEL_SEPARATOR
 
 Whole = NDArray[np.int64]
 
 
-class Axis(Protocol):
+class MarginalAxis(Protocol):
     """One side of a marginal.
 
     Guarantee expected of an implementation: the cell of a row is the same whatever other rows are
@@ -44,7 +44,7 @@ class Axis(Protocol):
         """The number of cells."""
         ...
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:
         """Return the cell of each row, from 0 to below `size`."""
         ...
 
@@ -55,14 +55,14 @@ class NumberAxis:
 
     Args:
         name: Name of the column.
-        place: Its place among the numbers of a record.
+        index: Its place among the numbers of a record.
         cuts: Where a new bin begins, as scaled numbers; one less than there are bins.
         edges: The ends of the bins as numbers of the column; one more than there are bins.
         nullable: Whether there is a cell for nulls, the last one.
     """
 
     name: str
-    place: int
+    index: int
     cuts: tuple[float, ...]
     edges: tuple[float, ...]
     nullable: bool = False
@@ -77,9 +77,9 @@ class NumberAxis:
         """The number of cells: bins, and one for nulls if there may be any."""
         return self.bins + self.nullable
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
         """Return the cell of each row."""
-        numbers = rows.numbers[:, self.place].astype(np.float64)
+        numbers = rows.numbers[:, self.index].astype(np.float64)
         cells = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
         return np.where(np.isnan(numbers), self.bins, cells)
 
@@ -90,12 +90,12 @@ class ListAxis:
 
     Args:
         name: Name of the column.
-        place: Its place among the codes of a record; None for the class of a row.
+        index: Its place among the codes of a record; None for the class of a row.
         groups: The cell of each value, in the order of the schema.
     """
 
     name: str
-    place: int | None
+    index: int | None
     groups: tuple[int, ...]
 
     @cached_property
@@ -103,9 +103,9 @@ class ListAxis:
         """The number of cells."""
         return max(self.groups) + 1
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:
         """Return the cell of the value of each row."""
-        codes = classes if self.place is None else rows.codes[:, self.place]
+        codes = classes if self.index is None else rows.codes[:, self.index]
         cells: Whole = np.array(self.groups, dtype=np.int64)[codes]
         return cells
 
@@ -124,13 +124,13 @@ class PredictedAxis:
     predict: Callable[[Records], Whole]
     name: str = "predicted"
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
         """Return the predicted class of each row."""
         return self.predict(rows)
 
 
 @dataclass(frozen=True, eq=False)
-class RightAxis:
+class CorrectnessAxis:
     """Whether the class that a public function predicts for a row is its own: 1, or else 0.
 
     Args:
@@ -142,7 +142,7 @@ class RightAxis:
     name: str = "right"
     size: int = 2
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:
         """Return whether the prediction for each row is right."""
         return np.equal(self.predict(rows), classes).astype(np.int64)
 
@@ -158,13 +158,13 @@ class Marginal:
         >>> import pyarrow as pa
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
-        >>> by_age = Marginal((axis_of(encoder, "ill"), axis_of(encoder, "age", most=2)))
+        >>> by_age = Marginal((build_axis(encoder, "ill"), build_axis(encoder, "age", most=2)))
         >>> rows = encoder.encode(pa.table({"age": [20, 70], "ill": [True, True]}))
-        >>> by_age.shape, by_age.cells(*rows)
+        >>> by_age.shape, by_age.find_cells(*rows)
         ((2, 2), array([2, 3]))
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[MarginalAxis, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -181,88 +181,95 @@ class Marginal:
         """The number of cells."""
         return math.prod(self.shape)
 
-    def cells(self, rows: Records, classes: Whole) -> Whole:
+    def find_cells(self, rows: Records, classes: Whole) -> Whole:
         """Return the cell of each row, counted through the last side first."""
         found = np.zeros(len(rows), dtype=np.int64)
         for axis in self.axes:
-            found = found * axis.size + _checked(axis, axis.cells(rows, classes), len(rows))
+            found = found * axis.size + _check_cells(
+                axis, axis.find_cells(rows, classes), len(rows)
+            )
         return found
 
 
-def axis_of(
-    encoder: Encoder, name: str, *, most: int = 24, groups: tuple[int, ...] | None = None
+def build_axis(
+    encoder: Encoder, name: str, *, max_bins: int = 24, groups: tuple[int, ...] | None = None
 ) -> NumberAxis | ListAxis:
     """Return a column as a side of a marginal, by its schema alone.
 
     Args:
         encoder: Encodes the rows.
         name: Name of the column.
-        most: The most bins of a column of numbers.
+        max_bins: The most bins of a column of numbers.
         groups: The cell of each listed value; None for one each.
 
     Example:
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Integer("children", 0, 3))))
-        >>> axis_of(encoder, "age", most=4).edges
+        >>> build_axis(encoder, "age", most=4).edges
         (0.0, 25.0, 50.0, 75.0, 100.0)
-        >>> axis_of(encoder, "children").edges
+        >>> build_axis(encoder, "children").edges
         (-0.5, 0.5, 1.5, 2.5, 3.5)
     """
     column = encoder.plain[name]
     if isinstance(column, (Integer, Float)):
         place = encoder.numeric.index(column)
-        bent = _bent_axis(encoder.schema[name], place, most)
-        return bent or _from(encoder.schema[name], _number_axis(column, place, most))
+        bent = _build_scaled_axis(encoder.schema[name], place, max_bins)
+        return bent or _shift_edges(
+            encoder.schema[name], _build_number_axis(column, place, max_bins)
+        )
     if not isinstance(column, (Categorical, Boolean)):
         raise TabpeError(f"column {name!r} is of a type that is not counted.")
     listed = None if name == encoder.schema.label else encoder.categorical.index(column)
     return ListAxis(name, listed, tuple(range(column.states)) if groups is None else groups)
 
 
-def class_axis(encoder: Encoder) -> ListAxis:
+def build_class_axis(encoder: Encoder) -> ListAxis:
     """Return the class of a row as a side of a marginal."""
-    name = BETWEEN.join(encoder.schema.labels) or "all"
+    name = LABEL_SEPARATOR.join(encoder.schema.labels) or "all"
     return ListAxis(name, None, tuple(range(encoder.class_count)))
 
 
-def _from(column: Column, axis: NumberAxis) -> NumberAxis:
+def _shift_edges(column: Column, axis: NumberAxis) -> NumberAxis:
     """Return an axis with edges as numbers of the column, wherever these are counted from."""
-    origin = origin_of(column)
+    origin = get_origin(column)
     return replace(axis, edges=tuple(origin + e for e in axis.edges)) if origin else axis
 
 
-def _bent_axis(column: Column, place: int, most: int) -> NumberAxis | None:
+def _build_scaled_axis(column: Column, index: int, max_bins: int) -> NumberAxis | None:
     """Cut a range into bins of equal width on its scale; None if the scale is even."""
-    scale = scale_of(column)
+    scale = build_scale(column)
     if scale is None or not isinstance(column, (Integer, Float)):
         return None
-    cuts, edges = bins_of(column, scale, most)
+    cuts, edges = compute_bins(column, scale, max_bins)
     ends = tuple(cuts.tolist()), tuple(edges.tolist())
-    return NumberAxis(column.name, place, *ends, column.nullable)
+    return NumberAxis(column.name, index, *ends, column.nullable)
 
 
-def _number_axis(column: Integer | Float, place: int, most: int) -> NumberAxis:
+def _build_number_axis(column: Integer | Float, index: int, max_bins: int) -> NumberAxis:
     """Cut a range into bins of equal width; on a grid, of whole steps or one value each."""
     if column.max == column.min:
         only = float(column.min), float(column.max)
-        return NumberAxis(column.name, place, (), only, column.nullable)
+        return NumberAxis(column.name, index, (), only, column.nullable)
     cuts: NDArray[np.floating]
     edges: NDArray[np.floating]
     width = column.max - column.min
     if not column.steps:
-        cuts, edges = np.arange(1, most) / most, np.linspace(column.min, column.max, most + 1)
-    elif column.steps < most:
+        cuts, edges = (
+            np.arange(1, max_bins) / max_bins,
+            np.linspace(column.min, column.max, max_bins + 1),
+        )
+    elif column.steps < max_bins:
         steps = np.arange(column.steps + 2) - 0.5
         cuts, edges = steps[1:-1] / column.steps, column.min + steps * (width / column.steps)
     else:
-        steps = np.arange(0, column.steps, math.ceil(column.steps / most), dtype=np.float64)
+        steps = np.arange(0, column.steps, math.ceil(column.steps / max_bins), dtype=np.float64)
         cuts = (steps[1:] - 0.5) / column.steps
         edges = np.append(column.min + steps * (width / column.steps), column.max)
     ends = tuple(cuts.tolist()), tuple(edges.tolist())
-    return NumberAxis(column.name, place, *ends, column.nullable)
+    return NumberAxis(column.name, index, *ends, column.nullable)
 
 
-def _checked(axis: Axis, cells: Whole, rows: int) -> Whole:
+def _check_cells(axis: MarginalAxis, cells: Whole, rows: int) -> Whole:
     """Refuse cells that are not one for each row: a row must count once, and only once."""
     whole = cells.shape == (rows,) and np.issubdtype(cells.dtype, np.integer)
     if not whole or (rows and not 0 <= int(cells.min()) <= int(cells.max()) < axis.size):

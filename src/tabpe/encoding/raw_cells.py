@@ -23,7 +23,7 @@ KINDS = MORE_DIGITS + 1
 
 
 @dataclass(frozen=True)
-class Bins:
+class EqualWidthBins:
     """Equal bins, in which a number outside of all counts nowhere.
 
     Args:
@@ -32,7 +32,7 @@ class Bins:
         count: How many there are.
 
     Example:
-        >>> Bins(0.0, 10.0, 5).cells(np.array([-1.0, 0.0, 49.0, 50.0, 51.0]))
+        >>> EqualWidthBins(0.0, 10.0, 5).find_cells(np.array([-1.0, 0.0, 49.0, 50.0, 51.0]))
         array([-1,  0,  4,  4, -1])
     """
 
@@ -40,7 +40,7 @@ class Bins:
     width: float
     count: int
 
-    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    def find_cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the bin of each number; -1 for none."""
         places = np.floor((values - self.low) / self.width)
         last = np.where(values == self.low + self.width * self.count, self.count - 1, places)
@@ -49,14 +49,14 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class ClampedBins:
     """Pieces of a range; what is outside counts in the nearer end, as it will on the bound.
 
     Args:
         cuts: Where a new piece begins; one less than there are pieces.
 
     Example:
-        >>> Pieces((1.0, 10.0)).cells(np.array([-5.0, 1.0, 20.0]))
+        >>> ClampedBins((1.0, 10.0)).find_cells(np.array([-5.0, 1.0, 20.0]))
         array([0, 1, 2])
     """
 
@@ -67,16 +67,16 @@ class Pieces:
         """How many there are."""
         return len(self.cuts) + 1
 
-    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    def find_cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the piece of each number."""
         return np.searchsorted(np.array(self.cuts), values, side="right").astype(np.int64)
 
 
-def magnitude_cells(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def find_magnitude_cells(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the cell of each number, by its sign and power of two; the cells rise with numbers.
 
     Example:
-        >>> magnitude_cells(np.array([-4.0, 0.0, 4.0, 7.9, 8.0])) - ZERO
+        >>> find_magnitude_cells(np.array([-4.0, 0.0, 4.0, 7.9, 8.0])) - ZERO
         array([-35,   0,  35,  35,  36])
     """
     sizes = np.minimum(np.abs(values), 2.0 ** (HIGHEST - 1))

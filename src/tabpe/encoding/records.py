@@ -57,7 +57,7 @@ class Records:
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class RecordSpace:
     """The box of scaled numbers and the lists of categories in which candidates live.
 
     Args:
@@ -88,7 +88,7 @@ class Space:
         return self.sizes if self.drawn is None else self.drawn
 
     @property
-    def without_last_code(self) -> Space:
+    def without_last_code(self) -> RecordSpace:
         """The space in which the last categorical column is always its first value."""
         drawn = self.drawn_sizes.copy()
         drawn[-1] = 1
@@ -104,7 +104,7 @@ class Space:
 
         Example:
             >>> one = np.ones(1)
-            >>> space = Space(0 * one, one, 4 * one, np.array([], dtype=np.int64))
+            >>> space = RecordSpace(0 * one, one, 4 * one, np.array([], dtype=np.int64))
             >>> space.project(np.array([[0.3], [1.7]])).ravel()
             array([0.25, 1.  ])
         """
@@ -116,17 +116,17 @@ class Space:
             projected[:, on_grid] = np.clip(snapped, self.low[on_grid], self.high[on_grid])
         return projected
 
-    def narrowed(self, column: int, low: float, high: float) -> Space:
+    def narrow_column(self, column: int, low: float, high: float) -> RecordSpace:
         """Return the space with one numeric column bound to [low, high]."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[column], highs[column] = low, high
-        return replace(self, low=lows, high=highs, missing=self._with_missing(column, 0.0))
+        return replace(self, low=lows, high=highs, missing=self._set_missing(column, 0.0))
 
-    def without(self, column: int) -> Space:
+    def nullify_column(self, column: int) -> RecordSpace:
         """Return the space with one numeric column always null."""
-        return replace(self, missing=self._with_missing(column, 1.0))
+        return replace(self, missing=self._set_missing(column, 1.0))
 
-    def _with_missing(self, column: int, chance: float) -> NDArray[np.float64]:
+    def _set_missing(self, column: int, probability: float) -> NDArray[np.float64]:
         missing = np.array(np.broadcast_to(self.missing, self.low.shape))
-        missing[column] = chance
+        missing[column] = probability
         return missing

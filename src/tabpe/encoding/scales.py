@@ -27,20 +27,20 @@ Floats = NDArray[np.float64]
 _UNITS = 1000
 
 
-class Scale(Protocol):
+class ColumnScale(Protocol):
     """A rising map of the numbers of a column onto [0, 1], and back."""
 
-    def of(self, values: Floats) -> Floats:
+    def transform_values(self, values: Floats) -> Floats:
         """Return where numbers within the bounds lie."""
         ...
 
-    def back(self, places: Floats) -> Floats:
+    def inverse_transform(self, positions: Floats) -> Floats:
         """Return the numbers that lie there, not yet on the grid of the column."""
         ...
 
 
 @dataclass(frozen=True)
-class Ratios:
+class LogScale:
     """The scale `log` of numbers on one side of zero.
 
     Args:
@@ -48,21 +48,21 @@ class Ratios:
         high: The other one.
 
     Example:
-        >>> Ratios(1.0, 100.0).of(np.array([1.0, 10.0, 100.0]))
+        >>> LogScale(1.0, 100.0).transform_values(np.array([1.0, 10.0, 100.0]))
         array([0. , 0.5, 1. ])
     """
 
     low: float
     high: float
 
-    def of(self, values: Floats) -> Floats:
+    def transform_values(self, values: Floats) -> Floats:
         """Return where numbers within the bounds lie."""
         places = np.log1p((values - self.low) / self.low) / self._length
         return np.clip(places if self.low > 0 else 1 - places, 0.0, 1.0)
 
-    def back(self, places: Floats) -> Floats:
+    def inverse_transform(self, positions: Floats) -> Floats:
         """Return the numbers that lie there."""
-        shares = places if self.low > 0 else 1 - places
+        shares = positions if self.low > 0 else 1 - positions
         values: Floats = self.low + self.low * np.expm1(shares * self._length)
         return values
 
@@ -72,7 +72,7 @@ class Ratios:
 
 
 @dataclass(frozen=True)
-class AroundZero:
+class SymmetricLogScale:
     """The scale `log` of numbers that reach zero.
 
     Args:
@@ -81,7 +81,7 @@ class AroundZero:
         unit: Up to where the scale is about even.
 
     Example:
-        >>> AroundZero(-99.0, 99.0, 1.0).of(np.array([-9.0, 0.0, 9.0]))
+        >>> SymmetricLogScale(-99.0, 99.0, 1.0).transform_values(np.array([-9.0, 0.0, 9.0]))
         array([0.25, 0.5 , 0.75])
     """
 
@@ -89,63 +89,63 @@ class AroundZero:
     high: float
     unit: float
 
-    def of(self, values: Floats) -> Floats:
+    def transform_values(self, values: Floats) -> Floats:
         """Return where numbers within the bounds lie."""
         first, last = self._ends
-        return np.clip((self._bent(values) - first) / (last - first), 0.0, 1.0)
+        return np.clip((self._apply_log(values) - first) / (last - first), 0.0, 1.0)
 
-    def back(self, places: Floats) -> Floats:
+    def inverse_transform(self, positions: Floats) -> Floats:
         """Return the numbers that lie there."""
         first, last = self._ends
-        bent = first + places * (last - first)
+        bent = first + positions * (last - first)
         values: Floats = np.sign(bent) * np.expm1(np.abs(bent)) * self.unit
         return values
 
     @property
     def _ends(self) -> tuple[float, float]:
-        first, last = self._bent(np.array([self.low, self.high])).tolist()
+        first, last = self._apply_log(np.array([self.low, self.high])).tolist()
         return first, last
 
-    def _bent(self, values: Floats) -> Floats:
+    def _apply_log(self, values: Floats) -> Floats:
         bent: Floats = np.sign(values) * np.log1p(np.abs(values) / self.unit)
         return bent
 
 
 @dataclass(frozen=True)
-class Pieces:
+class QuantileScale:
     """The scale `quantile`.
 
     Args:
         quantiles: Where pieces of equal length end; they rise.
 
     Example:
-        >>> Pieces((0.0, 10.0, 100.0)).of(np.array([5.0, 10.0, 55.0]))
+        >>> QuantileScale((0.0, 10.0, 100.0)).transform_values(np.array([5.0, 10.0, 55.0]))
         array([0.25, 0.5 , 0.75])
     """
 
     quantiles: tuple[float, ...]
 
-    def of(self, values: Floats) -> Floats:
+    def transform_values(self, values: Floats) -> Floats:
         """Return where numbers within the bounds lie."""
         return np.interp(values, self.quantiles, self._ends)
 
-    def back(self, places: Floats) -> Floats:
+    def inverse_transform(self, positions: Floats) -> Floats:
         """Return the numbers that lie there."""
-        return np.interp(places, self._ends, self.quantiles)
+        return np.interp(positions, self._ends, self.quantiles)
 
     @property
     def _ends(self) -> Floats:
         return np.linspace(0.0, 1.0, len(self.quantiles))
 
 
-def scale_of(column: Column) -> Scale | None:
+def build_scale(column: Column) -> ColumnScale | None:
     """Return the scale of a column; None if it is even, as most are.
 
     Example:
-        >>> scale_of(Integer("age", 0, 120)) is None
+        >>> build_scale(Integer("age", 0, 120)) is None
         True
-        >>> scale_of(Integer("pay", 1, 100, scale="log"))
-        Ratios(low=1.0, high=100.0)
+        >>> build_scale(Integer("pay", 1, 100, scale="log"))
+        LogScale(low=1.0, high=100.0)
     """
     if not isinstance(column, (Integer, Float)) or column.scale == LINEAR:
         return None
@@ -153,17 +153,17 @@ def scale_of(column: Column) -> Scale | None:
     if low == high:
         return None
     if column.scale != LOG:
-        return Pieces(tuple(map(float, column.quantiles or ())))
+        return QuantileScale(tuple(map(float, column.quantiles or ())))
     if low > 0:
-        return Ratios(low, high)
+        return LogScale(low, high)
     if high < 0:
-        return Ratios(high, low)
+        return LogScale(high, low)
     unit = 1.0 if isinstance(column, Integer) else min(1.0, max(-low, high) / _UNITS)
-    return AroundZero(low, high, unit)
+    return SymmetricLogScale(low, high, unit)
 
 
-def class_ends(
-    column: Integer | Float, scale: Scale, low: float, high: float
+def compute_class_ends(
+    column: Integer | Float, scale: ColumnScale, low: float, high: float
 ) -> tuple[float, float]:
     """Return the first and the last place of a class of a numeric label.
 
@@ -172,17 +172,19 @@ def class_ends(
     """
     if column.steps:
         step = (column.max - column.min) / column.steps
-        ends = scale.of(np.array([low, high - step * (high < column.max)]))
+        ends = scale.transform_values(np.array([low, high - step * (high < column.max)]))
         return float(ends[0]), float(ends[1])
-    bottom, top = scale.of(np.array([low, high])).tolist()
+    bottom, top = scale.transform_values(np.array([low, high])).tolist()
     if high < column.max:
         top = float(np.nextafter(np.float32(top), np.float32(0)))
-    while scale.back(np.array([bottom]))[0] < low:
+    while scale.inverse_transform(np.array([bottom]))[0] < low:
         bottom = float(np.nextafter(bottom, 1.0))
     return bottom, top
 
 
-def bins_of(column: Integer | Float, scale: Scale, most: int) -> tuple[Floats, Floats]:
+def compute_bins(
+    column: Integer | Float, scale: ColumnScale, max_bins: int
+) -> tuple[Floats, Floats]:
     """Return where bins of equal width on the scale begin, and their edges as numbers.
 
     On a grid a bin begins half a step before its first value, so that what lies in a bin is decoded
@@ -191,25 +193,25 @@ def bins_of(column: Integer | Float, scale: Scale, most: int) -> tuple[Floats, F
     Args:
         column: The column.
         scale: Its scale.
-        most: The most bins.
+        max_bins: The most bins.
 
     Returns:
         The places of all beginnings but the first, and one more edge than there are bins.
 
     Example:
         >>> pay = Integer("pay", 0, 99, scale="log")
-        >>> bins_of(pay, scale_of(pay), most=4)[1]
+        >>> compute_bins(pay, build_scale(pay), most=4)[1]
         array([ 0.,  2.,  9., 31., 99.])
     """
-    if 0 < column.steps < most:
+    if 0 < column.steps < max_bins:
         step = (column.max - column.min) / column.steps
         edges: Floats = column.min + (np.arange(column.steps + 2, dtype=np.float64) - 0.5) * step
-        return scale.of(edges[1:-1]), edges
-    begins = scale.back(np.arange(1, most) / most)
+        return scale.transform_values(edges[1:-1]), edges
+    begins = scale.inverse_transform(np.arange(1, max_bins) / max_bins)
     if not column.steps:
-        cuts = np.arange(1, most) / most
+        cuts = np.arange(1, max_bins) / max_bins
         return cuts, np.array([column.min, *begins, column.max])
     begins = np.unique(np.round(begins, column.decimals or 0))
     begins = begins[(begins > column.min) & (begins <= column.max)]
     half = (column.max - column.min) / column.steps / 2
-    return scale.of(begins - half), np.array([column.min, *begins, column.max])
+    return scale.transform_values(begins - half), np.array([column.min, *begins, column.max])

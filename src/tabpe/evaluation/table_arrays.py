@@ -1,12 +1,12 @@
 """Tables as arrays that metrics read.
 
-`View`: a table as arrays that metrics read, column by column, by a schema.
+`TableArrays`: a table as arrays that metrics read, column by column, by a schema.
 
 Unlike what the synthesizer makes of private rows, nothing is clamped, refused or filled in: a null
 is a null, a number beyond its bounds stays where it is, and a category that is not declared gets a
 name of its own. What is wrong with a table is what a metric is there to show.
 
-`Digits`: a column as small whole numbers, and several of them as one number a row.
+`IntegerCodes`: a column as small whole numbers, and several of them as one number a row.
 
 Columns of two tables as axes of one space, and the distance of rows in it.
 
@@ -37,7 +37,7 @@ though some have a digit in common. The number of places is as large as `WIDTH` 
 
 Features as arrays of numbers: by codes, for trees, or by places, for distances.
 
-`Examples`: rows whose label is known, as predictors are trained and tested on them.
+`LabeledExamples`: rows whose label is known, as predictors are trained and tested on them.
 
 Into which bins the numbers of a column are put, so that people see something.
 
@@ -61,13 +61,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe.encoding.cells import microseconds
+from tabpe.encoding.cells import read_microseconds
 from tabpe.errors import DataError, SchemaError, column_hint
 from tabpe.io.canonical import (
     NOT_LISTED,
     find_missing,
     find_values,
-    flat,
+    flatten_column,
     is_nested,
     read_booleans,
     read_numbers,
@@ -81,7 +81,7 @@ FAR = 1e6  # declared ranges
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericCells:
     """A column of numbers.
 
     Args:
@@ -121,13 +121,13 @@ class Numbers:
             places = (self.values - self.column.min) / (width or 1.0)
         return np.clip(places, -FAR, FAR)
 
-    def take(self, which: NDArray[Any]) -> Numbers:
+    def take(self, which: NDArray[Any]) -> NumericCells:
         """Return the cells at the given places, or where a mask is true."""
-        return Numbers(self.column, self.values[which], self.moments)
+        return NumericCells(self.column, self.values[which], self.moments)
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class CategoricalCells:
     """A column of categories.
 
     Args:
@@ -157,16 +157,16 @@ class Labels:
         """The codes of the cells that are not null."""
         return self.codes[~self.missing]
 
-    def take(self, which: NDArray[Any]) -> Labels:
+    def take(self, which: NDArray[Any]) -> CategoricalCells:
         """Return the cells at the given places, or where a mask is true."""
-        return Labels(self.column, self.names, self.codes[which])
+        return CategoricalCells(self.column, self.names, self.codes[which])
 
 
-Cells = Numbers | Labels
+Cells = NumericCells | CategoricalCells
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TableArrays:
     """A table as arrays.
 
     Args:
@@ -176,7 +176,7 @@ class View:
     Example:
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> table = pa.table({"age": [25, None], "ill": [True, False]})
-        >>> view, = views(schema, [table])
+        >>> view, = build_table_arrays(schema, [table])
         >>> view["age"].scaled, view["ill"].codes
         (array([0.25,  nan]), array([1, 0]))
     """
@@ -203,18 +203,18 @@ class View:
         """All columns but the label."""
         return tuple(cells for cells in self.columns if cells.name != self.schema.target)
 
-    def take(self, which: NDArray[Any]) -> View:
+    def take(self, which: NDArray[Any]) -> TableArrays:
         """Return the rows at the given places, or where a mask is true."""
-        return View(self.schema, tuple(cells.take(which) for cells in self.columns))
+        return TableArrays(self.schema, tuple(cells.take(which) for cells in self.columns))
 
-    def sampled(self, rows: int, rng: np.random.Generator) -> View:
+    def sample_rows(self, rows: int, rng: np.random.Generator) -> TableArrays:
         """Return at most `rows` of the rows, drawn without replacement, in their order."""
         if len(self) <= rows:
             return self
         return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
 
 
-def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
+def build_table_arrays(schema: Schema, tables: Sequence[pa.Table]) -> list[TableArrays]:
     """Return the tables as arrays in which the same code means the same category; without ids.
 
     Raises:
@@ -223,15 +223,15 @@ def views(schema: Schema, tables: Sequence[pa.Table]) -> list[View]:
 
     Example:
         >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
-        >>> one, two = views(schema, [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})])
+        >>> one, two = build_table_arrays(schema, [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})])
         >>> one["ward"].codes, two["ward"].codes, one["ward"].names
         (array([1]), array([2]), ('heart', 'eye', 'skin'))
     """
     schema = replace(schema, columns=tuple(c for c in schema.columns if not isinstance(c, Id)))
     for table in tables:
         _check_names(schema, table)
-    columns = [_column(schema, name, tables) for name in schema.names]
-    return [View(schema, tuple(cells)) for cells in zip(*columns, strict=True)]
+    columns = [_read_column(schema, name, tables) for name in schema.names]
+    return [TableArrays(schema, tuple(cells)) for cells in zip(*columns, strict=True)]
 
 
 def _check_names(schema: Schema, table: pa.Table) -> None:
@@ -243,28 +243,28 @@ def _check_names(schema: Schema, table: pa.Table) -> None:
             raise DataError(f"the table has more than one column {name!r}: rename the others.")
 
 
-def _column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
-    column, arrays = schema[name], [_flat(name, table[name]) for table in tables]
+def _read_column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Sequence[Cells]:
+    column, arrays = schema[name], [_flatten_cells(name, table[name]) for table in tables]
     if isinstance(column, (Integer, Float)):
-        return [Numbers(column, _numbers(name, array)) for array in arrays]
+        return [NumericCells(column, _parse_numbers(name, array)) for array in arrays]
     if isinstance(column, Temporal):
         steps = Integer(name, 0, column.steps)
-        return [Numbers(steps, _steps(column, array), column) for array in arrays]
+        return [NumericCells(steps, _count_steps(column, array), column) for array in arrays]
     if not isinstance(column, (Categorical, Boolean)):
         raise SchemaError(f"column {name!r} is of a type that is not measured.")
-    texts = [_texts(column, array) for array in arrays]
-    names = _names(column, texts)
+    texts = [_name_cells(column, array) for array in arrays]
+    names = _list_names(column, texts)
     known = pa.array(names, pa.string())
-    return [Labels(column, names, _codes(text, known)) for text in texts]
+    return [CategoricalCells(column, names, _encode_texts(text, known)) for text in texts]
 
 
-def _flat(name: str, cells: pa.ChunkedArray) -> pa.Array:
+def _flatten_cells(name: str, cells: pa.ChunkedArray) -> pa.Array:
     if is_nested(cells.type):
         raise DataError(f"column {name!r} holds lists or the like: expected plain values.")
-    return flat(cells, name)
+    return flatten_column(cells, name)
 
 
-def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
+def _parse_numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
     numbers = read_numbers(array)
     if (np.isnan(numbers) & ~find_missing(array)).any():
         raise DataError(f"column {name!r} is declared a number and holds something else.")
@@ -273,9 +273,9 @@ def _numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
     return numbers
 
 
-def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
+def _count_steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
     """Return dates or times as steps after the first declared one, wherever they lie."""
-    found = microseconds(column, array)
+    found = read_microseconds(column, array)
     if found.null_count > find_missing(array).sum():
         raise DataError(
             f"column {column.name!r} is declared a {column.type_name} and holds something else."
@@ -285,7 +285,7 @@ def _steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
     return steps
 
 
-def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
+def _name_cells(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     """Return cells as the names of their categories; null for a null."""
     if isinstance(column, Boolean):
         places = read_booleans(array).astype(np.int64)
@@ -298,13 +298,13 @@ def _texts(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     return pc.coalesce(by_name, others)
 
 
-def _names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tuple[str, ...]:
+def _list_names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tuple[str, ...]:
     declared = [str(value) for value in column.values]
     found = {value for text in texts for value in pc.unique(text).to_pylist() if value is not None}
     return (*declared, *sorted(found.difference(declared)))
 
 
-def _codes(text: pa.Array, known: pa.Array) -> NDArray[np.int64]:
+def _encode_texts(text: pa.Array, known: pa.Array) -> NDArray[np.int64]:
     places = pc.fill_null(pc.index_in(text, value_set=known), NULL)
     codes: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
@@ -314,7 +314,7 @@ _LARGEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Digits:
+class IntegerCodes:
     """A whole number for each row.
 
     Args:
@@ -326,38 +326,38 @@ class Digits:
     base: int
 
     @classmethod
-    def of_distinct(cls, cells: NDArray[np.generic]) -> Digits:
+    def from_distinct(cls, cells: NDArray[np.generic]) -> IntegerCodes:
         """Number what a row may hold, in its order; all NaN are one.
 
         Example:
-            >>> Digits.of_distinct(np.array([7.5, 2.5, 7.5, np.nan])).values
+            >>> IntegerCodes.from_distinct(np.array([7.5, 2.5, 7.5, np.nan])).values
             array([1, 0, 1, 2])
         """
         distinct, places = np.unique(cells, return_inverse=True)
         return cls(places.astype(np.int64), len(distinct))
 
-    def take(self, which: NDArray[np.generic]) -> Digits:
+    def take(self, which: NDArray[np.generic]) -> IntegerCodes:
         """Return the numbers of some rows."""
-        return Digits(self.values[which], self.base)
+        return IntegerCodes(self.values[which], self.base)
 
 
-def joint(columns: Sequence[Digits]) -> Digits:
+def combine_codes(columns: Sequence[IntegerCodes]) -> IntegerCodes:
     """Return one number a row: rows get the same one if they agree in all columns.
 
     Columns are digits of it. Where more of them come than a machine word holds, what is there so
     far is numbered anew.
 
     Example:
-        >>> ward, sex = Digits(np.array([2, 0, 2]), 3), Digits(np.array([1, 0, 1]), 2)
-        >>> joint([ward, sex]).values, joint([ward, sex]).base
+        >>> ward, sex = IntegerCodes(np.array([2, 0, 2]), 3), IntegerCodes(np.array([1, 0, 1]), 2)
+        >>> combine_codes([ward, sex]).values, combine_codes([ward, sex]).base
         (array([5, 0, 5]), 6)
     """
     first, *others = columns
     whole = first
     for column in others:
         if whole.base * column.base > _LARGEST:
-            whole = Digits.of_distinct(whole.values)
-        whole = Digits(whole.values * column.base + column.values, whole.base * column.base)
+            whole = IntegerCodes.from_distinct(whole.values)
+        whole = IntegerCodes(whole.values * column.base + column.values, whole.base * column.base)
     return whole
 
 
@@ -365,7 +365,7 @@ _FURTHEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class DistanceAxis:
     """A column of two tables, one after the other.
 
     Args:
@@ -377,7 +377,7 @@ class Axis:
     """
 
     positions: NDArray[np.float64]
-    digits: Digits
+    digits: IntegerCodes
     nominal: bool = False
     bent: bool = False
 
@@ -387,36 +387,40 @@ class Axis:
         return not (self.nominal or self.bent)
 
 
-def axes_of(real: View, synthetic: View, categories: str) -> tuple[Axis, ...]:
+def build_axes(
+    real: TableArrays, synthetic: TableArrays, categories: str
+) -> tuple[DistanceAxis, ...]:
     """Return the columns of two tables as axes, for `codes` or `mismatch`."""
-    make = _by_code if categories == "codes" else _by_mismatch
+    make = _make_code_axis if categories == "codes" else _make_mismatch_axis
     return tuple(make(one, two) for one, two in zip(real, synthetic, strict=True))
 
 
-def distances(
-    axes: Sequence[Axis], some: NDArray[np.int64], others: NDArray[np.int64]
+def compute_distances(
+    axes: Sequence[DistanceAxis], some: NDArray[np.int64], others: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the distance of each of some rows from each of others."""
     from scipy.spatial.distance import cdist
 
     straight = [axis for axis in axes if axis.straight]
     if len(straight) == len(axes):
-        return np.asarray(cdist(_points(axes, some), _points(axes, others)))
+        return np.asarray(cdist(_stack_positions(axes, some), _stack_positions(axes, others)))
     squared = np.zeros((len(some), len(others)))
     if straight:
-        squared += cdist(_points(straight, some), _points(straight, others), "sqeuclidean")
+        squared += cdist(
+            _stack_positions(straight, some), _stack_positions(straight, others), "sqeuclidean"
+        )
     for axis in axes:
         if not axis.straight:
-            squared += _apart(axis, some, others)
+            squared += _square_gaps(axis, some, others)
     return np.sqrt(squared, out=squared)
 
 
-def _points(axes: Sequence[Axis], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _stack_positions(axes: Sequence[DistanceAxis], rows: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.stack([axis.positions[rows] for axis in axes], axis=1)
 
 
-def _apart(
-    axis: Axis, some: NDArray[np.int64], others: NDArray[np.int64]
+def _square_gaps(
+    axis: DistanceAxis, some: NDArray[np.int64], others: NDArray[np.int64]
 ) -> NDArray[np.float64] | NDArray[np.bool_]:
     if axis.nominal:
         differ: NDArray[np.bool_] = np.not_equal.outer(
@@ -431,30 +435,32 @@ def _apart(
     return np.square(gap)
 
 
-def _by_code(real: Cells, synthetic: Cells) -> Axis:
-    positions = np.concatenate([_on_line(real), _on_line(synthetic)])
-    return Axis(positions, Digits.of_distinct(positions))
+def _make_code_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
+    positions = np.concatenate([_scale_cells(real), _scale_cells(synthetic)])
+    return DistanceAxis(positions, IntegerCodes.from_distinct(positions))
 
 
-def _on_line(cells: Cells) -> NDArray[np.float64]:
-    if isinstance(cells, Numbers):
+def _scale_cells(cells: Cells) -> NDArray[np.float64]:
+    if isinstance(cells, NumericCells):
         return cells.scaled
     last = max(1, len(cells.names) - 1)
     return np.where(cells.missing, np.nan, cells.codes / last)
 
 
-def _by_mismatch(real: Cells, synthetic: Cells) -> Axis:
-    if isinstance(real, Labels) and isinstance(synthetic, Labels):
+def _make_mismatch_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
+    if isinstance(real, CategoricalCells) and isinstance(synthetic, CategoricalCells):
         codes = np.concatenate([real.codes, synthetic.codes])
-        return Axis(codes.astype(np.float64), Digits.of_distinct(codes), nominal=True)
-    line = _by_code(real, synthetic)
+        return DistanceAxis(
+            codes.astype(np.float64), IntegerCodes.from_distinct(codes), nominal=True
+        )
+    line = _make_code_axis(real, synthetic)
     highest = line.positions.max(initial=0.0)
     lowest = line.positions.min(initial=0.0)
     # With a null the comparison is false. To call a straight axis bent costs time, no more.
-    return Axis(line.positions, line.digits, bent=not highest - lowest <= _FURTHEST)
+    return DistanceAxis(line.positions, line.digits, bent=not highest - lowest <= _FURTHEST)
 
 
-def refuse_empty(tables: Sequence[View]) -> None:
+def refuse_empty(tables: Sequence[TableArrays]) -> None:
     """Refuse tables without rows, of which nothing can be said.
 
     Raises:
@@ -464,7 +470,7 @@ def refuse_empty(tables: Sequence[View]) -> None:
         raise DataError("a table has no rows: there is nothing to compare; give at least one row.")
 
 
-def row_ids(tables: Sequence[View]) -> list[NDArray[np.int64]]:
+def assign_row_ids(tables: Sequence[TableArrays]) -> list[NDArray[np.int64]]:
     """Return a whole number for each row of each table, the same where rows are equal.
 
     Two cells are equal if both are null, or both hold the same number or category. The numbers
@@ -472,16 +478,16 @@ def row_ids(tables: Sequence[View]) -> list[NDArray[np.int64]]:
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Integer, Schema
         >>> tables = [pa.table({"age": [3, None, 3]}), pa.table({"age": [None, 4]})]
-        >>> one, two = row_ids(views(Schema((Integer("age", 0, 9),)), tables))
+        >>> one, two = assign_row_ids(build_table_arrays(Schema((Integer("age", 0, 9),)), tables))
         >>> one[0] == one[2] != one[1] == two[0]
         np.True_
     """
     lengths = [len(table) for table in tables]
     columns = [
-        np.concatenate([_bits(cells) for cells in same]) for same in zip(*tables, strict=True)
+        np.concatenate([_get_bits(cells) for cells in same]) for same in zip(*tables, strict=True)
     ]
     rows = np.ascontiguousarray(np.column_stack(columns))
     whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
@@ -489,9 +495,9 @@ def row_ids(tables: Sequence[View]) -> list[NDArray[np.int64]]:
     return np.split(ids.astype(np.int64), np.cumsum(lengths)[:-1])
 
 
-def _bits(cells: Cells) -> NDArray[np.int64]:
+def _get_bits(cells: Cells) -> NDArray[np.int64]:
     """Return whole numbers that are equal where cells are."""
-    if not isinstance(cells, Numbers):
+    if not isinstance(cells, NumericCells):
         return cells.codes
     one_zero = cells.values + 0.0  # -0.0 + 0.0 is 0.0
     return np.where(cells.missing, np.nan, one_zero).view(np.int64)
@@ -504,7 +510,7 @@ _LEAST_DEVIATION = 1e-3  # of the declared range: what differs less is rounding,
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class RowFeatures:
     """Rows as arrays.
 
     Args:
@@ -518,13 +524,13 @@ class Features:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, which: NDArray[np.int64]) -> Features:
+    def take(self, which: NDArray[np.int64]) -> RowFeatures:
         """Return the rows at the given places."""
-        return Features(self.numbers[which], self.digits[which])
+        return RowFeatures(self.numbers[which], self.digits[which])
 
 
 @dataclass(frozen=True, eq=False)
-class Coding:
+class RowVectorizer:
     """How rows become vectors: a row by itself, whatever other rows there are.
 
     Args:
@@ -537,12 +543,12 @@ class Coding:
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> view, = views(schema, [pa.table({"age": [20, 40], "ill": [True, None]})])
-        >>> coding = learned([view])
-        >>> coding.dense(coding(view))
+        >>> view, = build_table_arrays(schema, [pa.table({"age": [20, 40], "ill": [True, None]})])
+        >>> coding = fit_vectorizer([view])
+        >>> coding.to_dense(coding(view))
         array([[-1.,  0.,  0.,  1.],
                [ 1.,  1.,  0.,  0.]], dtype=float32)
     """
@@ -565,19 +571,21 @@ class Coding:
         """How many numbers a row becomes."""
         return len(self.means) + sum(self.lengths) * self.places
 
-    def __call__(self, view: View) -> Features:
+    def __call__(self, view: TableArrays) -> RowFeatures:
         """Return rows as arrays."""
         cells = [view[name] for name in self.columns]
-        numbers = [_clipped(column) for column in cells if isinstance(column, Numbers)]
-        scaled = (_side_by_side(numbers, len(view)) - self.means) / self.deviations
+        numbers = [_clip_scaled(column) for column in cells if isinstance(column, NumericCells)]
+        scaled = (_stack_columns(numbers, len(view)) - self.means) / self.deviations
         scaled = np.nan_to_num(np.clip(scaled, -FURTHEST, FURTHEST), nan=0.0)
-        codes = zip(_coded(cells, self.marked), self.lengths, strict=True)
-        digits = [digit for (code, _), length in codes for digit in self._digits(code, length)]
-        return Features(
-            scaled.astype(np.float32), _side_by_side(digits, len(view)).astype(np.int64)
+        codes = zip(_iterate_codes(cells, self.marked), self.lengths, strict=True)
+        digits = [
+            digit for (code, _), length in codes for digit in self._split_digits(code, length)
+        ]
+        return RowFeatures(
+            scaled.astype(np.float32), _stack_columns(digits, len(view)).astype(np.int64)
         )
 
-    def dense(self, features: Features) -> NDArray[np.float32]:
+    def to_dense(self, features: RowFeatures) -> NDArray[np.float32]:
         """Return rows as vectors, in which two categories that differ are sqrt(2) apart."""
         rows, count = len(features), features.digits.shape[1]
         hot = np.zeros((rows, count, self.places), np.float32)
@@ -585,12 +593,14 @@ class Coding:
         hot *= np.sqrt(self.weights)[:, None]
         return np.hstack([features.numbers, hot.reshape(rows, -1)])
 
-    def _digits(self, code: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
+    def _split_digits(self, code: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
         for power in range(length):
             yield code // self.places**power % self.places
 
 
-def learned(tables: Sequence[View], *, columns: Sequence[str] | None = None) -> Coding:
+def fit_vectorizer(
+    tables: Sequence[TableArrays], *, columns: Sequence[str] | None = None
+) -> RowVectorizer:
     """Return how rows of the tables become vectors, by the mean and spread of the first table.
 
     Of the others it matters only which numbers have a null in them.
@@ -603,56 +613,56 @@ def learned(tables: Sequence[View], *, columns: Sequence[str] | None = None) -> 
     names = tuple(first.schema.names if columns is None else columns)
     cells = [first[name] for name in names]
     marked = frozenset(name for table in tables for name in names if table[name].missing.any()) & {
-        column.name for column in cells if isinstance(column, Numbers)
+        column.name for column in cells if isinstance(column, NumericCells)
     }
-    sizes = [size for _, size in _coded(cells, marked)]
-    places = _places(sizes)
-    spread = [_mean_and_deviation(column) for column in cells if isinstance(column, Numbers)]
+    sizes = [size for _, size in _iterate_codes(cells, marked)]
+    places = _choose_places(sizes)
+    spread = [_mean_and_deviation(column) for column in cells if isinstance(column, NumericCells)]
     means, deviations = np.array(spread).reshape(-1, 2).T
-    lengths = tuple(_length(size, places) for size in sizes)
-    return Coding(names, means, deviations, marked, lengths, places)
+    lengths = tuple(_count_digits(size, places) for size in sizes)
+    return RowVectorizer(names, means, deviations, marked, lengths, places)
 
 
-def _mean_and_deviation(cells: Numbers) -> tuple[float, float]:
-    clipped = _clipped(cells)
+def _mean_and_deviation(cells: NumericCells) -> tuple[float, float]:
+    clipped = _clip_scaled(cells)
     present = clipped[~cells.missing]
     if not present.size or np.ptp(present) == 0:
         return (float(present[0]) if present.size else 0.5), 1.0
     return float(present.mean()), max(float(present.std()), _LEAST_DEVIATION)
 
 
-def _clipped(cells: Numbers) -> NDArray[np.float64]:
+def _clip_scaled(cells: NumericCells) -> NDArray[np.float64]:
     return np.clip(cells.scaled, -1.0, 2.0)
 
 
-def _coded(
+def _iterate_codes(
     cells: Sequence[Cells], marked: frozenset[str]
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Yield the codes of each category, 0 for null, and how many there may be; then the marks."""
     for column in cells:
-        if isinstance(column, Labels):
+        if isinstance(column, CategoricalCells):
             yield column.codes + 1, len(column.names) + 1
     for column in cells:
         if column.name in marked:
             yield column.missing.astype(np.int64), 2
 
 
-def _places(sizes: Sequence[int]) -> int:
+def _choose_places(sizes: Sequence[int]) -> int:
     """Return the largest number of places for which all digits fit into `WIDTH`; at least 2."""
     places = max(2, min(_MOST_PLACES, max(sizes, default=2)))
-    while places > 2 and places * sum(_length(size, places) for size in sizes) > WIDTH:  # noqa: PLR2004
+    while places > 2 and places * sum(_count_digits(size, places) for size in sizes) > WIDTH:  # noqa: PLR2004
         places = max(2, places // 2)
     return places
 
 
-def _length(size: int, places: int) -> int:
+def _count_digits(size: int, places: int) -> int:
     length = 1
     while places**length < size:
         length += 1
     return length
 
 
-def _side_by_side(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+def _stack_columns(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
     return np.column_stack(columns) if columns else np.empty((rows, 0))
 
 
@@ -664,30 +674,30 @@ BELOW = -1.0
 
 def is_listed(cells: Cells) -> bool:
     """Whether gradient boosting can split a column by sets of its values."""
-    return isinstance(cells, Labels) and len(cells.names) <= MOST_LISTED
+    return isinstance(cells, CategoricalCells) and len(cells.names) <= MOST_LISTED
 
 
-def coded(features: Sequence[Cells]) -> NDArray[np.float64]:
+def encode_features(features: Sequence[Cells]) -> NDArray[np.float64]:
     """Return one number a feature; NaN for a null.
 
     Example:
         >>> from tabpe import Boolean, Integer
-        >>> age = Numbers(Integer("age", 0, 100), np.array([25.0, np.nan]))
-        >>> ill = Labels(Boolean("ill"), ("False", "True"), np.array([1, -1]))
-        >>> coded([age, ill])
+        >>> age = NumericCells(Integer("age", 0, 100), np.array([25.0, np.nan]))
+        >>> ill = CategoricalCells(Boolean("ill"), ("False", "True"), np.array([1, -1]))
+        >>> encode_features([age, ill])
         array([[0.25, 1.  ],
                [ nan,  nan]])
     """
-    return np.column_stack([_code(cells) for cells in features])
+    return np.column_stack([_encode_cells(cells) for cells in features])
 
 
-def filled(features: Sequence[Cells]) -> NDArray[np.float64]:
+def encode_filled_features(features: Sequence[Cells]) -> NDArray[np.float64]:
     """Return one number a feature; for a null one that is below all that are declared."""
-    codes = coded(features)
+    codes = encode_features(features)
     return np.where(np.isnan(codes), BELOW, codes)
 
 
-def placed(features: Sequence[Cells]) -> NDArray[np.float32]:
+def encode_for_distances(features: Sequence[Cells]) -> NDArray[np.float32]:
     """Return places in a space in which the squared distance of rows counts what differs.
 
     A number adds the square of its difference over its range, another category adds 1, as does a
@@ -695,35 +705,35 @@ def placed(features: Sequence[Cells]) -> NDArray[np.float32]:
 
     Example:
         >>> from tabpe import Boolean
-        >>> ill = Labels(Boolean("ill"), ("False", "True"), np.array([0, 1, -1]))
-        >>> one, two, null = placed([ill])
+        >>> ill = CategoricalCells(Boolean("ill"), ("False", "True"), np.array([0, 1, -1]))
+        >>> one, two, null = encode_for_distances([ill])
         >>> round(float(((one - two) ** 2).sum()), 6), round(float(((one - null) ** 2).sum()), 6)
         (1.0, 1.0)
     """
-    lists = sum(isinstance(cells, Labels) for cells in features)
+    lists = sum(isinstance(cells, CategoricalCells) for cells in features)
     most = max(2, min(MOST_LISTED, MOST_PLACES // max(1, lists)))
-    return np.column_stack([_place(cells, most) for cells in features])
+    return np.column_stack([_place_cells(cells, most) for cells in features])
 
 
-def _code(cells: Cells) -> NDArray[np.float64]:
-    if isinstance(cells, Labels):
+def _encode_cells(cells: Cells) -> NDArray[np.float64]:
+    if isinstance(cells, CategoricalCells):
         return np.where(cells.missing, np.nan, cells.codes)
-    return _within(cells)
+    return _clip_numbers(cells)
 
 
-def _within(cells: Numbers) -> NDArray[np.float64]:
+def _clip_numbers(cells: NumericCells) -> NDArray[np.float64]:
     """Return scaled numbers, none so far out that it is all that counts."""
     return np.clip(cells.scaled, -FARTHEST, FARTHEST)
 
 
-def _place(cells: Cells, most: int) -> NDArray[np.float32]:
-    if isinstance(cells, Labels):
-        return _one_hot(cells.codes, min(most, len(cells.names)))
-    middle = np.where(cells.missing, 0.5, _within(cells))
+def _place_cells(cells: Cells, most: int) -> NDArray[np.float32]:
+    if isinstance(cells, CategoricalCells):
+        return _encode_one_hot(cells.codes, min(most, len(cells.names)))
+    middle = np.where(cells.missing, 0.5, _clip_numbers(cells))
     return np.column_stack([middle, cells.missing]).astype(np.float32)
 
 
-def _one_hot(codes: NDArray[np.int64], places: int) -> NDArray[np.float32]:
+def _encode_one_hot(codes: NDArray[np.int64], places: int) -> NDArray[np.float32]:
     """Return codes as corners of a simplex with edges of length 1; the last is for nulls."""
     corner = np.where(codes < 0, places, codes % places)
     hot = np.zeros((len(codes), places + 1), dtype=np.float32)
@@ -735,7 +745,7 @@ HELD_OUT = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
+class LabeledExamples:
     """Rows with features and what is to be predicted from them.
 
     Args:
@@ -756,59 +766,59 @@ class Examples:
         """The classes that occur, in rising order."""
         return np.unique(self.target)
 
-    def take(self, which: NDArray[Any]) -> Examples:
+    def take(self, which: NDArray[Any]) -> LabeledExamples:
         """Return the rows at the given places, or where a mask is true."""
         features = tuple(cells.take(which) for cells in self.features)
-        return Examples(features, self.target[which], self.classes)
+        return LabeledExamples(features, self.target[which], self.classes)
 
-    def only(self, keep: Sequence[bool]) -> Examples:
+    def select_features(self, keep: Sequence[bool]) -> LabeledExamples:
         """Return the same rows with some of the features."""
         features = (cells for cells, kept in zip(self.features, keep, strict=True) if kept)
-        return Examples(tuple(features), self.target, self.classes)
+        return LabeledExamples(tuple(features), self.target, self.classes)
 
-    def sampled(self, rows: int | None, rng: np.random.Generator) -> Examples:
+    def sample_rows(self, rows: int | None, rng: np.random.Generator) -> LabeledExamples:
         """Return at most `rows` of the rows, drawn without replacement, in their order."""
         if rows is None or len(self) <= rows:
             return self
         return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
 
-    def parted(self, rng: np.random.Generator) -> tuple[Examples, Examples]:
+    def split_train_test(self, rng: np.random.Generator) -> tuple[LabeledExamples, LabeledExamples]:
         """Return rows to train on, and rows that are held out to test."""
         shuffled = rng.permutation(len(self))
         held_out = max(1, round(HELD_OUT * len(self)))
         return self.take(np.sort(shuffled[held_out:])), self.take(np.sort(shuffled[:held_out]))
 
 
-def examples(view: View, label: str) -> Examples:
+def build_examples(view: TableArrays, label: str) -> LabeledExamples:
     """Return the rows of a table whose label is not null.
 
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Integer, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> view, = views(schema, [pa.table({"age": [25, 50], "ill": [True, None]})])
-        >>> examples(view, "ill").target, examples(view, "age").target
+        >>> view, = build_table_arrays(schema, [pa.table({"age": [25, 50], "ill": [True, None]})])
+        >>> build_examples(view, "ill").target, build_examples(view, "age").target
         (array([1]), array([0.25, 0.5 ]))
     """
     cells = view[label]
     features = tuple(other for other in view if other.name != label)
     known = ~cells.missing
-    if isinstance(cells, Labels):
-        return Examples(features, cells.codes, len(cells.names)).take(known)
-    return Examples(features, cells.scaled, None).take(known)
+    if isinstance(cells, CategoricalCells):
+        return LabeledExamples(features, cells.codes, len(cells.names)).take(known)
+    return LabeledExamples(features, cells.scaled, None).take(known)
 
 
-def class_examples(view: View, label: str) -> Examples | None:
+def build_class_examples(view: TableArrays, label: str) -> LabeledExamples | None:
     """Return the same with classes to predict, a number by its cuts; None for one without."""
     cells, cuts = view[label], view.schema.label_cuts
-    rows = examples(view, label)
-    if isinstance(cells, Labels):
+    rows = build_examples(view, label)
+    if isinstance(cells, CategoricalCells):
         return rows
     if label != view.schema.target or not cuts:
         return None
     codes = np.searchsorted(np.asarray(cuts), cells.present, side="right")
-    return Examples(rows.features, codes.astype(np.int64), len(cuts) + 1)
+    return LabeledExamples(rows.features, codes.astype(np.int64), len(cuts) + 1)
 
 
 # The middle of a table that must be seen well, and the share of the range that is a sliver.
@@ -820,7 +830,7 @@ _FAR = 2.0**1000
 Values = NDArray[np.float64]
 
 
-def edges_for(column: Integer | Float, tables: Sequence[Values], bins: int) -> Values:
+def choose_edges(column: Integer | Float, tables: Sequence[Values], bins: int) -> Values:
     """Return the edges of at most `bins` bins of equal width.
 
     Args:
@@ -829,30 +839,30 @@ def edges_for(column: Integer | Float, tables: Sequence[Values], bins: int) -> V
         bins: At most so many.
 
     Example:
-        >>> edges_for(Integer("children", 0, 3), [], 24)
+        >>> choose_edges(Integer("children", 0, 3), [], 24)
         array([-0.5,  0.5,  1.5,  2.5,  3.5])
-        >>> edges_for(Integer("income", 0, 10**9), [np.arange(0.0, 1001, 100)], 5)
+        >>> choose_edges(Integer("income", 0, 10**9), [np.arange(0.0, 1001, 100)], 5)
         array([   0.,  201.,  402.,  603.,  804., 1005.])
     """
-    low, high = _window(column, [cells for cells in tables if len(cells)])
+    low, high = _choose_window(column, [cells for cells in tables if len(cells)])
     if column.decimals is not None and max(-low, high) * 10.0**column.decimals < EXACT_INTEGERS:
-        return _on_grid(low, high, column.decimals, bins)
+        return _make_grid_edges(low, high, column.decimals, bins)
     edges = np.linspace(low, high, bins + 1)
-    return edges if (np.diff(edges) > 0).all() else _around(low)
+    return edges if (np.diff(edges) > 0).all() else _make_single_bin(low)
 
 
-def bin_of(values: Values, edges: Values) -> NDArray[np.int64]:
+def find_bins(values: Values, edges: Values) -> NDArray[np.int64]:
     """Return the bin of each number; the end bins hold what lies beyond the edges too.
 
     Example:
-        >>> placed(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
+        >>> encode_for_distances(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
         array([0, 0, 1, 1, 1])
     """
     places: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
     return places
 
 
-def _window(column: Integer | Float, tables: Sequence[Values]) -> tuple[float, float]:
+def _choose_window(column: Integer | Float, tables: Sequence[Values]) -> tuple[float, float]:
     """Return what the bins divide: the whole range, or the middle of the tables."""
     least = min((float(cells.min()) for cells in tables), default=column.min)
     most = max((float(cells.max()) for cells in tables), default=column.max)
@@ -868,7 +878,7 @@ def _window(column: Integer | Float, tables: Sequence[Values]) -> tuple[float, f
     return max(least, first - margin), min(most, last + margin)
 
 
-def _on_grid(low: float, high: float, decimals: int, bins: int) -> Values:
+def _make_grid_edges(low: float, high: float, decimals: int, bins: int) -> Values:
     """Return edges between which lie equally many values that have so many decimals."""
     step = 10.0**-decimals
     start, stop = math.floor(round(low / step, 3)), math.ceil(round(high / step, 3))
@@ -879,7 +889,7 @@ def _on_grid(low: float, high: float, decimals: int, bins: int) -> Values:
     return np.round((start + each * np.arange(-(-values // each) + 1.0)) * step, decimals)
 
 
-def _around(value: float) -> Values:
+def _make_single_bin(value: float) -> Values:
     """Return one bin, for numbers that do not vary, or too little to divide."""
     margin = max(0.5, abs(value) / 1e6)
     return np.array([value - margin, value + margin])

@@ -8,12 +8,13 @@
 Where the schema has rules, every row obeys them:
 
 - `truth`: where they hold; `mend`: rows moved so that they do
-- `law`: `Law`, all rules together; `lawful`: a terrain that keeps them; `keys`: unique columns
+- `law`: `ConstraintSet`, all rules together; `constrain_proposal`: a terrain that keeps them;
+  `keys`: unique columns
 
 The strategy of the paper:
 
 - `schedule`: what each round does, and how strongly it mutates
-- `random`, `variation`, `select`: the three operators
+- `draw_initial`, `variation`, `select`: the three operators
 - `loop`: the rounds
 
 The strategy that forgets no measurement:
@@ -26,28 +27,28 @@ The strategy that forgets no measurement:
 
 from tabpe.evolution.config import (
     PRESETS,
-    Asked,
     Evolution,
     Posterior,
+    QueryPlan,
     Strategy,
-    plain,
-    strategy_from,
-    strategy_of,
+    parse_strategy,
+    resolve_strategy,
+    serialize_strategy,
 )
 from tabpe.evolution.posterior import apportion, fit_posterior
-from tabpe.evolution.private_evolution import Evolved, evolve
+from tabpe.evolution.private_evolution import EvolutionResult, evolve
 
 __all__ = [
     "PRESETS",
-    "Asked",
     "Evolution",
-    "Evolved",
+    "EvolutionResult",
     "Posterior",
+    "QueryPlan",
     "Strategy",
     "apportion",
     "evolve",
     "fit_posterior",
-    "plain",
-    "strategy_from",
-    "strategy_of",
+    "parse_strategy",
+    "resolve_strategy",
+    "serialize_strategy",
 ]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tabpe._utils import validation
-from tabpe.accounting.calibration import Part, scaled
+from tabpe.accounting.calibration import BudgetShare, scale_shares
 from tabpe.errors import ParameterError
 from tabpe.measurement.histograms import VOTES
 
@@ -21,7 +21,7 @@ MOST_TILTED = 200
 COLUMNS = "tables of columns"
 PAIRS = "tables of pairs"
 # The setting that says which part of the budget each takes.
-FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
+SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
 VOTES_OR_TABLES = "votes, or tables of columns"
 # In so many columns all rows are about equally far from each other, and votes may say nothing:
 # after a trial of some rounds the rest of the budget can go to tables of columns.
@@ -29,7 +29,7 @@ WIDE, TRIAL = 40, 2
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryPlan:
     """What a strategy asks of the private rows, beside their number and that of each class.
 
     A histogram in which a row has several votes counts as that many.
@@ -42,8 +42,8 @@ class Asked:
         trial: After how many rounds that is decided; 0 for never.
     """
 
-    first: tuple[Part, ...]
-    rest: tuple[Part, ...]
+    first: tuple[BudgetShare, ...]
+    rest: tuple[BudgetShare, ...]
     repeats: int = 1
     trial: int = 0
 
@@ -52,7 +52,7 @@ class Asked:
         """How many histograms that is, in each of which a row counts once."""
         return sum(part.times for part in (*self.first, *self.rest))
 
-    def votes_of(self, index: int) -> str:
+    def get_votes_name(self, index: int) -> str:
         """Return what the votes of a round are called on the bill."""
         return self.rest[min(index, len(self.rest) - 1)].name
 
@@ -72,7 +72,8 @@ class Evolution:
         horizon: The round at which the final rate would be reached; None for `rounds`.
         category_weight: What one differing category adds to a squared distance, lambda.
         step: Numbers move by a `gaussian` step, or by a `uniform` one up to the rate.
-        operator: `random-walk`, or `genetic`: crossover of one attribute and mutation of all.
+        operator: `random-walk`, or `cross_and_mutate`: crossover of one attribute and mutation of
+            all.
         selection: `two-stage`: sampling, then ranking; or one of the two in every round.
         sample_while_growing: Whether the round that first keeps parents still samples, as in
             the paper, or already ranks.
@@ -108,34 +109,34 @@ class Evolution:
     by_rank: float = 0.0
 
     def __post_init__(self) -> None:
-        validation.whole("rounds", self.rounds, least=1)
-        validation.whole("sampling_rounds", self.sampling_rounds, least=0)
-        validation.whole("variations", self.variations, least=1)
-        validation.fraction("mutation_init", self.mutation_init)
-        validation.fraction("mutation_final", self.mutation_final)
-        validation.real("gamma", self.gamma, above=0)
-        validation.one_of("schedule", self.schedule, SCHEDULES)
+        validation.check_integer("rounds", self.rounds, least=1)
+        validation.check_integer("sampling_rounds", self.sampling_rounds, least=0)
+        validation.check_integer("variations", self.variations, least=1)
+        validation.check_fraction("mutation_init", self.mutation_init)
+        validation.check_fraction("mutation_final", self.mutation_final)
+        validation.check_real("gamma", self.gamma, above=0)
+        validation.check_one_of("schedule", self.schedule, SCHEDULES)
         if self.horizon is not None:
-            validation.whole("horizon", self.horizon, least=self.rounds)
-        validation.real("category_weight", self.category_weight, above=0)
-        validation.one_of("step", self.step, STEPS)
-        validation.one_of("operator", self.operator, OPERATORS)
-        validation.one_of("selection", self.selection, SELECTIONS)
+            validation.check_integer("horizon", self.horizon, least=self.rounds)
+        validation.check_real("category_weight", self.category_weight, above=0)
+        validation.check_one_of("step", self.step, STEPS)
+        validation.check_one_of("operator", self.operator, OPERATORS)
+        validation.check_one_of("selection", self.selection, SELECTIONS)
         _check_votes(self.votes)
-        validation.real("tilt", self.tilt, above=-10, below=10)
+        validation.check_real("tilt", self.tilt, above=-10, below=10)
         if self.tilt and self.rounds > MOST_TILTED:
             raise ParameterError(
                 f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt, which puts "
                 f"each on the bill with its own noise. Leave out tilt, or take fewer rounds."
             )
-        _check_help(self.tables, self.by_rank)
+        _check_tables(self.tables, self.by_rank)
         if self.tables and self.operator == "genetic":
             raise ParameterError(
                 f"tables={self.tables:g}: for the operator 'random-walk'; 'genetic' draws values "
                 f"uniformly. Give tables no part of the budget, or take the other operator."
             )
 
-    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:  # noqa: ARG002
+    def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:  # noqa: ARG002
         """Return what it asks of a table with so many columns beside the label.
 
         Args:
@@ -143,17 +144,17 @@ class Evolution:
             classes: The number of classes.
             listed: How many of the columns have listed values; whatever it is.
         """
-        tables = tables_asked(self.tables, columns, classes)
+        tables = plan_one_way_marginals(self.tables, columns, classes)
         if not self.tilt:
-            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+            return QueryPlan(tables, (BudgetShare(VOTES, 1.0, self.rounds * self.votes),))
         last = max(1, self.rounds - 1)
         weights = [math.exp(self.tilt * index / last) for index in range(self.rounds)]
         shares = [weight / sum(weights) for weight in weights]
         votes = (
-            Part(f"{VOTES}, round {index + 1}", share, self.votes)
+            BudgetShare(f"{VOTES}, round {index + 1}", share, self.votes)
             for index, share in enumerate(shares)
         )
-        return Asked(tables, tuple(votes))
+        return QueryPlan(tables, tuple(votes))
 
     @property
     def needs_rows(self) -> bool:
@@ -190,7 +191,7 @@ class Posterior:
             end, after votes, against the blur that noise puts on labels; 0 for not at all.
 
     Example:
-        >>> PRESETS["best"].asked(columns=3, classes=2).histograms
+        >>> PRESETS["best"].plan_queries(columns=3, classes=2).histograms
         38
     """
 
@@ -211,28 +212,30 @@ class Posterior:
     sharpness: float = 1.0
 
     def __post_init__(self) -> None:
-        validation.whole("rounds", self.rounds, least=0)
+        validation.check_integer("rounds", self.rounds, least=0)
         _check_votes(self.votes)
-        validation.real("tables", self.tables, above=0, below=1)
-        validation.real("pairs", self.pairs, above=0, below=1, least=True)
+        validation.check_real("tables", self.tables, above=0, below=1)
+        validation.check_real("pairs", self.pairs, above=0, below=1, least=True)
         if self.rounds and self.tables + self.pairs >= 1:
             raise ParameterError(
                 f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
                 f"for the votes. Make one of them smaller, or ask for no votes by rounds=0."
             )
-        _check_help(self.tables, self.by_rank)
+        _check_tables(self.tables, self.by_rank)
         for name in ("candidates", "pool"):
-            validation.optional(validation.whole, name, getattr(self, name), least=1)
+            validation.check_optional(validation.check_integer, name, getattr(self, name), least=1)
         for name in ("mutation_init", "mutation_final"):
-            validation.fraction(name, validation.real(name, getattr(self, name), above=0))
-        validation.fraction("kept", self.kept)
-        validation.real("category_weight", self.category_weight, above=0)
-        validation.optional(validation.real, "spread", self.spread, above=0)
-        validation.whole("sweeps", self.sweeps, least=1)
-        validation.whole("last_sweeps", self.last_sweeps, least=1)
-        validation.real("sharpness", self.sharpness, above=0, least=True)
+            validation.check_fraction(
+                name, validation.check_real(name, getattr(self, name), above=0)
+            )
+        validation.check_fraction("kept", self.kept)
+        validation.check_real("category_weight", self.category_weight, above=0)
+        validation.check_optional(validation.check_real, "spread", self.spread, above=0)
+        validation.check_integer("sweeps", self.sweeps, least=1)
+        validation.check_integer("last_sweeps", self.last_sweeps, least=1)
+        validation.check_real("sharpness", self.sharpness, above=0, least=True)
 
-    def asked(self, columns: int, classes: int, listed: int = 0) -> Asked:
+    def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:
         """Return what it asks of a table with so many columns beside the label.
 
         Args:
@@ -243,18 +246,18 @@ class Posterior:
         if not self.rounds and not columns:
             raise ParameterError("rounds=0: a label alone has no tables of columns. Ask for votes.")
         share = self.pairs if 2 * listed >= columns and columns < WIDE else 0.0
-        pairs = pairs_asked(share, columns)
+        pairs = plan_two_way_marginals(share, columns)
         if not self.rounds:
             whole = self.tables + sum(part.share for part in pairs)
-            singles = tables_asked(self.tables, columns, classes)
-            return Asked((), scaled((*singles, *pairs), 1 / whole))
-        tables = (*tables_asked(self.tables, columns, classes), *pairs)
+            singles = plan_one_way_marginals(self.tables, columns, classes)
+            return QueryPlan((), scale_shares((*singles, *pairs), 1 / whole))
+        tables = (*plan_one_way_marginals(self.tables, columns, classes), *pairs)
         later = (self.rounds - TRIAL) * self.votes
         if columns < WIDE or later < 1:
-            return Asked(tables, (Part(VOTES, 1.0, self.rounds * self.votes),))
+            return QueryPlan(tables, (BudgetShare(VOTES, 1.0, self.rounds * self.votes),))
         repeats = math.ceil(tables[0].times / later)
         times = self.rounds * self.votes * repeats
-        return Asked(tables, (Part(VOTES_OR_TABLES, 1.0, times),), repeats, TRIAL)
+        return QueryPlan(tables, (BudgetShare(VOTES_OR_TABLES, 1.0, times),), repeats, TRIAL)
 
     @property
     def needs_rows(self) -> bool:
@@ -266,59 +269,59 @@ Strategy = Evolution | Posterior
 _KINDS: dict[str, type[Evolution | Posterior]] = {"evolution": Evolution, "posterior": Posterior}
 
 
-def strategy_of(preset: Any) -> Strategy:
+def resolve_strategy(preset: Any) -> Strategy:
     """Return the settings of a preset by its name; settings stay as they are.
 
     Example:
-        >>> strategy_of("paper").rounds
+        >>> resolve_strategy("paper").rounds
         15
     """
     if isinstance(preset, (Evolution, Posterior)):
         return preset
     if not isinstance(preset, str):
         raise ParameterError(f"preset={preset!r}: expected a name, an Evolution or a Posterior.")
-    return PRESETS[validation.one_of("preset", preset, list(PRESETS))]
+    return PRESETS[validation.check_one_of("preset", preset, list(PRESETS))]
 
 
-def plain(strategy: Strategy) -> dict[str, Any]:
+def serialize_strategy(strategy: Strategy) -> dict[str, Any]:
     """Return a strategy as a file holds it.
 
     Example:
-        >>> strategy_from(plain(PRESETS["best"])) == PRESETS["best"]
+        >>> parse_strategy(serialize_strategy(PRESETS["best"])) == PRESETS["best"]
         True
     """
     return {"strategy": type(strategy).__name__.lower(), **asdict(strategy)}
 
 
-def strategy_from(given: Mapping[str, Any]) -> Strategy:
+def parse_strategy(given: Mapping[str, Any]) -> Strategy:
     """Return a strategy from a file."""
     fields = dict(given)
-    name = validation.one_of("strategy", fields.pop("strategy", None), list(_KINDS))
+    name = validation.check_one_of("strategy", fields.pop("strategy", None), list(_KINDS))
     return _KINDS[name](**fields)
 
 
-def tables_asked(share: float, columns: int, classes: int) -> tuple[Part, ...]:
+def plan_one_way_marginals(share: float, columns: int, classes: int) -> tuple[BudgetShare, ...]:
     """Return the tables of single columns: one of all rows each, and one by class."""
     if not share or not columns:
         return ()
-    return (Part(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
+    return (BudgetShare(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
 
 
-def pairs_asked(share: float, columns: int) -> tuple[Part, ...]:
+def plan_two_way_marginals(share: float, columns: int) -> tuple[BudgetShare, ...]:
     """Return the tables of two columns each, of all pairs of them."""
     pairs = math.comb(columns, 2)
-    return (Part(PAIRS, share, pairs),) if share and pairs else ()
+    return (BudgetShare(PAIRS, share, pairs),) if share and pairs else ()
 
 
 def _check_votes(votes: int) -> None:
-    validation.whole("votes", votes, least=1)
+    validation.check_integer("votes", votes, least=1)
     if votes > MOST_VOTES:
         raise ParameterError(f"votes={votes}: expected at most {MOST_VOTES}.")
 
 
-def _check_help(tables: float, by_rank: float) -> None:
-    validation.real("tables", tables, above=0, below=1, least=True)
-    validation.fraction("by_rank", by_rank)
+def _check_tables(tables: float, by_rank: float) -> None:
+    validation.check_real("tables", tables, above=0, below=1, least=True)
+    validation.check_fraction("by_rank", by_rank)
     if by_rank and not tables:
         raise ParameterError(
             f"by_rank={by_rank:g}: ranks come from tables of columns: give tables a part of the "

@@ -56,7 +56,7 @@ from numpy.typing import NDArray
 from tabpe.backends import native
 from tabpe.backends.nearest import LAYOUT, build_index
 from tabpe.encoding import Records
-from tabpe.evolution.marginal_prior import Table
+from tabpe.evolution.marginal_prior import NoisyMarginal
 
 LONGEST_STEP = 1.0
 
@@ -65,7 +65,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CellCounts:
     """Noisy counts, and which of them each row of a pool adds to.
 
     Args:
@@ -80,8 +80,8 @@ class Counted:
     precisions: Numbers
 
 
-def fitted(
-    measured: Sequence[Counted], rows: int, *, even: float | Numbers, pull: float, sweeps: int
+def fit_weights(
+    measured: Sequence[CellCounts], rows: int, *, even: float | Numbers, pull: float, sweeps: int
 ) -> Numbers:
     """Return the weights of rows after some sweeps through noisy counts, beginning with even ones.
 
@@ -93,23 +93,25 @@ def fitted(
         sweeps: How many sweeps to make.
 
     Example:
-        >>> one = Counted(np.array([[0, 0, 1]], np.int32), np.array([30.0, 10.0]), np.ones(2))
-        >>> other = Counted(np.array([[0, 1, 1]], np.int32), np.array([20.0, 20.0]), np.ones(2))
-        >>> fitted([one, other], 3, even=2.5, pull=1e-6, sweeps=50).round(3)
+        >>> one = CellCounts(np.array([[0, 0, 1]], np.int32), np.array([30.0, 10.0]), np.ones(2))
+        >>> other = CellCounts(np.array([[0, 1, 1]], np.int32), np.array([20.0, 20.0]), np.ones(2))
+        >>> fit_weights([one, other], 3, even=2.5, pull=1e-6, sweeps=50).round(3)
         array([20., 10., 10.])
     """
     weights = np.full(rows, np.exp(even))
     multipliers = [np.zeros(len(each.targets)) for each in measured]
     for _ in range(sweeps):
         for place, each in enumerate(measured):
-            predicted = scatter(each.cells, weights, len(each.targets))
-            step = _step(each, predicted, multipliers[place], pull)
+            predicted = sum_by_cell(each.cells, weights, len(each.targets))
+            step = _compute_step(each, predicted, multipliers[place], pull)
             multipliers[place] += step
-            weights = scale(each.cells, weights, np.exp(step))
+            weights = scale_weights(each.cells, weights, np.exp(step))
     return weights
 
 
-def _step(each: Counted, predicted: Numbers, multiplier: Numbers, pull: float) -> Numbers:
+def _compute_step(
+    each: CellCounts, predicted: Numbers, multiplier: Numbers, pull: float
+) -> Numbers:
     width = max(len(each.cells), 1)
     wanted = each.precisions * (each.targets - predicted) - pull * multiplier
     step = wanted / (pull + width * each.precisions * predicted)
@@ -117,42 +119,42 @@ def _step(each: Counted, predicted: Numbers, multiplier: Numbers, pull: float) -
     return np.clip(step, -limit, limit)
 
 
-def scatter(cells: Cells, weights: Numbers, size: int) -> Numbers:
+def sum_by_cell(cells: Cells, weights: Numbers, size: int) -> Numbers:
     """Return the sum of the weights in each of `size` cells, added line by line, left to right.
 
     Example:
-        >>> scatter(np.array([[0, 2], [2, 2]], dtype=np.int32), np.array([1.0, 5.0]), 3)
+        >>> sum_by_cell(np.array([[0, 2], [2, 2]], dtype=np.int32), np.array([1.0, 5.0]), 3)
         array([ 1.,  0., 11.])
     """
     cells = np.require(cells, np.int32, LAYOUT)
     if native.search is not None:
         sums: Numbers = native.search.scatter(cells, weights, size)
         return sums
-    _check(cells, weights, size)
+    _check_cells(cells, weights, size)
     each = np.tile(weights, len(cells))
     return np.bincount(cells.ravel(), weights=each, minlength=size).astype(np.float64, copy=False)
 
 
-def scale(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
+def scale_weights(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
     """Return the weight of each row times the factors of its cells, one after the other.
 
     Example:
         >>> cells = np.array([[0, 2], [2, 2]], dtype=np.int32)
-        >>> scale(cells, np.array([1.0, 5.0]), np.array([2.0, 1.0, 3.0]))
+        >>> scale_weights(cells, np.array([1.0, 5.0]), np.array([2.0, 1.0, 3.0]))
         array([ 6., 45.])
     """
     cells = np.require(cells, np.int32, LAYOUT)
     if native.search is not None:
         found: Numbers = native.search.scale(cells, weights, factors)
         return found
-    _check(cells, weights, len(factors))
+    _check_cells(cells, weights, len(factors))
     scaled = weights.copy()
     for line in cells:
         scaled *= factors[line]
     return scaled
 
 
-def _check(cells: Cells, weights: Numbers, size: int) -> None:
+def _check_cells(cells: Cells, weights: Numbers, size: int) -> None:
     if weights.shape != cells.shape[1:]:
         raise ValueError("weights: expected one for each row of cells.")
     if cells.size and not 0 <= cells.min() <= cells.max() < size:
@@ -164,25 +166,27 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PoolRows:
     """Rows that were made up, class by class.
 
     Args:
         plain: The rows.
-        seen: The same with their numbers where distances are measured, in float32.
+        in_voting_space: The same with their numbers where distances are measured, in float32.
         classes: The class of each, ascending.
     """
 
     plain: Records
-    seen: Records
+    in_voting_space: Records
     classes: Whole
 
     def __len__(self) -> int:
         return len(self.classes)
 
-    def take(self, which: NDArray[np.int64]) -> Rows:
+    def take(self, which: NDArray[np.int64]) -> PoolRows:
         """Return the rows at the given places, which ascend."""
-        return Rows(self.plain.take(which), self.seen.take(which), self.classes[which])
+        return PoolRows(
+            self.plain.take(which), self.in_voting_space.take(which), self.classes[which]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,28 +202,28 @@ class Measurement:
 
     counts: Floats
     precisions: Floats
-    cells: Callable[[Rows], Cells]
+    cells: Callable[[PoolRows], Cells]
 
-    def of(self, cells: Cells) -> Counted:
+    def with_cells(self, cells: Cells) -> CellCounts:
         """Return the counts with the cells of some rows."""
-        return Counted(cells, self.counts, self.precisions)
+        return CellCounts(cells, self.counts, self.precisions)
 
 
-def of_table(table: Table) -> Measurement:
+def build_table_evidence(table: NoisyMarginal) -> Measurement:
     """Return a table of columns as evidence; a row falls into one of its cells."""
     return Measurement(
         np.append(table.counts.ravel(), 0.0),
-        _precisions(table.counts.size, table.sigma),
-        lambda rows: table.marginal.cells(rows.plain, rows.classes)[None].astype(np.int32),
+        _compute_precisions(table.counts.size, table.sigma),
+        lambda rows: table.marginal.find_cells(rows.plain, rows.classes)[None].astype(np.int32),
     )
 
 
-def of_votes(
+def build_vote_evidence(
     candidates: Sequence[Records],
     votes: Floats,
     sigma: float,
     *,
-    each: int,
+    votes_per_row: int,
     category_weight: float,
     jobs: int = 1,
 ) -> Measurement:
@@ -229,7 +233,7 @@ def of_votes(
         candidates: The candidates of each class, all different, where distances are measured.
         votes: The noisy votes for all of them.
         sigma: The noise on each, in rows.
-        each: For how many a row votes; for all of its class if there are fewer.
+        votes_per_row: For how many a row votes; for all of its class if there are fewer.
         category_weight: What one differing category adds to a squared distance.
         jobs: Threads that look for the nearest.
     """
@@ -238,18 +242,18 @@ def of_votes(
         build_index(part, category_weight, jobs=jobs) if len(part) else None for part in candidates
     ]
 
-    def cells(rows: Rows) -> Cells:
-        voted = np.full((each, len(rows)), ends[-1], dtype=np.int32)
+    def cells(rows: PoolRows) -> Cells:
+        voted = np.full((votes_per_row, len(rows)), ends[-1], dtype=np.int32)
         places = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
         for label, one in enumerate(found):
             mine = slice(places[label], places[label + 1])
-            k = min(each, len(candidates[label]))
+            k = min(votes_per_row, len(candidates[label]))
             if one is not None and mine.start < mine.stop:
-                seen = Records(rows.seen.numbers[mine], rows.seen.codes[mine])
-                voted[:k, mine] = ends[label] + one.nearest(seen, k).T
+                seen = Records(rows.in_voting_space.numbers[mine], rows.in_voting_space.codes[mine])
+                voted[:k, mine] = ends[label] + one.find_nearest(seen, k).T
         return voted
 
-    return Measurement(np.append(votes, 0.0), _precisions(len(votes), sigma), cells)
+    return Measurement(np.append(votes, 0.0), _compute_precisions(len(votes), sigma), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,16 +269,18 @@ class Evidence:
     cells: tuple[Cells, ...]
 
     @staticmethod
-    def about(rows: Rows, measurements: Sequence[Measurement]) -> Evidence:
+    def from_rows(rows: PoolRows, measurements: Sequence[Measurement]) -> Evidence:
         """Return measurements with the cells of some rows."""
         return Evidence(tuple(measurements), tuple(one.cells(rows) for one in measurements))
 
     @property
-    def counted(self) -> list[Counted]:
+    def counted(self) -> list[CellCounts]:
         """All counts with the cells of the rows."""
-        return [one.of(cells) for one, cells in zip(self.measurements, self.cells, strict=True)]
+        return [
+            one.with_cells(cells) for one, cells in zip(self.measurements, self.cells, strict=True)
+        ]
 
-    def moved(self, rows: Rows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
+    def update_cells(self, rows: PoolRows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
         """Return the same about other rows.
 
         Args:
@@ -291,11 +297,11 @@ class Evidence:
             moved.append(cells)
         return Evidence(self.measurements, tuple(moved))
 
-    def with_more(self, measurement: Measurement, rows: Rows) -> Evidence:
+    def add_measurement(self, measurement: Measurement, rows: PoolRows) -> Evidence:
         """Return all of it and one more measurement."""
         more = measurement.cells(rows)
         return Evidence((*self.measurements, measurement), (*self.cells, more))
 
 
-def _precisions(cells: int, sigma: float) -> Floats:
+def _compute_precisions(cells: int, sigma: float) -> Floats:
     return np.append(np.full(cells, sigma**-2.0), 0.0)

@@ -2,7 +2,7 @@
 
 The cells in which columns are counted: as many as the noise lets one tell apart.
 
-`Guide`: what noisy tables of single columns say about where rows lie.
+`MarginalPrior`: what noisy tables of single columns say about where rows lie.
 
 The tables count the cells of each column, over all rows and by class. They are noisy already, so
 everything here is post-processing. A guide says how many rows each class has, draws rows whose
@@ -20,10 +20,10 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding import Encoder, Records, Space
-from tabpe.encoding.marginals import ListAxis, Marginal, NumberAxis, axis_of, class_axis
+from tabpe.encoding import Encoder, Records, RecordSpace
+from tabpe.encoding.marginals import ListAxis, Marginal, NumberAxis, build_axis, build_class_axis
 from tabpe.encoding.records import Codes
-from tabpe.encoding.voting_space import Warp
+from tabpe.encoding.voting_space import RankTransform
 from tabpe.schema.schema import RARE
 
 MOST_BINS = 32
@@ -39,7 +39,7 @@ _FEWEST, _FEWEST_BY_CLASS = 4, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class MarginalBins:
     """How single columns are counted.
 
     Args:
@@ -67,7 +67,7 @@ class Bins:
         return [Marginal((self.classes, axis)) for axis in self.coarse]
 
 
-def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> Bins:
+def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> MarginalBins:
     """Return cells that hold more rows than noise, by public and noisy facts alone.
 
     Args:
@@ -79,25 +79,25 @@ def bins_of(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> B
     Example:
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
-        >>> bins = bins_of(encoder, rows=1000, sigma=50, by_class=True)
+        >>> bins = choose_bins(encoder, rows=1000, sigma=50, by_class=True)
         >>> bins.fine[0].size, bins.coarse[0].size
         (10, 5)
     """
     above_noise = rows / (ABOVE_NOISE * sigma)
-    most = _held(above_noise, _FEWEST)
-    most_by_class = _held(above_noise / encoder.class_count, _FEWEST_BY_CLASS)
+    most = _limit_cells(above_noise, _FEWEST)
+    most_by_class = _limit_cells(above_noise / encoder.class_count, _FEWEST_BY_CLASS)
     names = [column.name for column in (*encoder.numeric, *encoder.categorical)]
-    fine = tuple(axis_of(encoder, name, most=most) for name in names)
-    groups = tuple(_groups(axis, most_by_class) for axis in fine)
-    return Bins(
+    fine = tuple(build_axis(encoder, name, max_bins=most) for name in names)
+    groups = tuple(_group_cells(axis, most_by_class) for axis in fine)
+    return MarginalBins(
         fine,
-        tuple(map(_coarser, fine, groups)),
+        tuple(map(_coarsen_axis, fine, groups)),
         groups,
-        class_axis(encoder) if by_class else None,
+        build_class_axis(encoder) if by_class else None,
     )
 
 
-def pairs_of(bins: Bins, rows: float, sigma: float) -> list[Marginal]:
+def choose_pairs(bins: MarginalBins, rows: float, sigma: float) -> list[Marginal]:
     """Return a table of each pair of columns, in cells that hold more rows than noise.
 
     Listed values stay apart, unless there are very many; bins of numbers join where there would be
@@ -112,20 +112,20 @@ def pairs_of(bins: Bins, rows: float, sigma: float) -> list[Marginal]:
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> columns = Integer("age", 0, 99), Integer("weight", 0, 200), Boolean("ill")
         >>> encoder = Encoder(Schema(columns, label="ill"))
-        >>> bins = bins_of(encoder, rows=10_000, sigma=50, by_class=True)
-        >>> pairs_of(bins, rows=10_000, sigma=50)[0].shape
+        >>> bins = choose_bins(encoder, rows=10_000, sigma=50, by_class=True)
+        >>> choose_pairs(bins, rows=10_000, sigma=50)[0].shape
         (2, 10, 10)
     """
     most = int(min(max(rows / (ABOVE_NOISE * sigma), FEWEST_OF_PAIR), MOST_OF_PAIR))
-    return [_pair(*pair, bins.classes, most) for pair in combinations(bins.fine, 2)]
+    return [_make_pair(*pair, bins.classes, most) for pair in combinations(bins.fine, 2)]
 
 
-def _pair(
+def _make_pair(
     one: NumberAxis | ListAxis, other: NumberAxis | ListAxis, classes: ListAxis | None, most: int
 ) -> Marginal:
     if one.size * other.size > most:
         even = isqrt(most)
-        sides = _joined(one, other, even, most), _joined(other, one, even, most)
+        sides = _coarsen_side(one, other, even, most), _coarsen_side(other, one, even, most)
     else:
         sides = one, other
     pair = Marginal(sides)
@@ -134,42 +134,42 @@ def _pair(
     return Marginal((classes, *sides))
 
 
-def _joined(
+def _coarsen_side(
     axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
 ) -> NumberAxis | ListAxis:
     """Return an axis with fewer bins: what listed values leave it, or else an even part."""
     if isinstance(axis, ListAxis):
-        return _coarser(axis, _joined_values(axis, MOST_LISTED))
+        return _coarsen_axis(axis, _group_values(axis, MOST_LISTED))
     left = most // other.size if isinstance(other, ListAxis) else even
-    return _coarser(axis, _groups(axis, max(left, _FEWEST)))
+    return _coarsen_axis(axis, _group_cells(axis, max(left, _FEWEST)))
 
 
-def _held(cells: float, fewest: int) -> int:
+def _limit_cells(cells: float, fewest: int) -> int:
     return int(min(MOST_BINS, max(fewest, cells)))
 
 
-def _groups(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
+def _group_cells(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
     """Return the coarse cell of each cell: neighbouring bins join, as do very many values."""
     if isinstance(axis, ListAxis):
-        return _joined_values(axis, MOST_LISTED_BY_CLASS)
+        return _group_values(axis, MOST_LISTED_BY_CLASS)
     coarse = min(axis.bins, most)
     joined = np.arange(axis.bins) * coarse // axis.bins
     return np.append(joined, coarse) if axis.nullable else joined
 
 
-def _joined_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
+def _group_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
     """Return a cell for each value of a list: its own, or that of its neighbours too."""
     return np.arange(axis.size) * min(axis.size, most) // axis.size
 
 
-def _coarser(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
+def _coarsen_axis(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
     if isinstance(axis, ListAxis):
         return replace(axis, groups=tuple(groups.tolist()))
     begins = np.flatnonzero(np.diff(groups[: axis.bins])) + 1
     cuts, edges = np.array(axis.cuts), np.array(axis.edges)
     return NumberAxis(
         axis.name,
-        axis.place,
+        axis.index,
         tuple(cuts[begins - 1].tolist()),
         (axis.edges[0], *edges[begins].tolist(), axis.edges[-1]),
         axis.nullable,
@@ -186,7 +186,7 @@ _COMMON = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class NoisyMarginal:
     """Noisy counts of the cells of a marginal.
 
     Args:
@@ -201,22 +201,22 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ColumnPrior:
     """A column as its tables show it.
 
     Args:
         axis: Its cells.
         overall: The chance of each cell over all rows.
-        chances: The chance of each cell in each class: classes x cells.
+        probabilities: The chance of each cell in each class: classes x cells.
     """
 
     axis: NumberAxis | ListAxis
     overall: Floats
-    chances: Floats
+    probabilities: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
+class MarginalPrior:
     """Where rows lie, by noisy tables of single columns.
 
     Args:
@@ -229,9 +229,9 @@ class Guide:
     """
 
     sizes: Floats
-    columns: tuple[Column, ...]
-    spaces: tuple[Space, ...]
-    tables: tuple[Table, ...]
+    columns: tuple[ColumnPrior, ...]
+    spaces: tuple[RecordSpace, ...]
+    tables: tuple[NoisyMarginal, ...]
     lifted: Floats | None = None
 
     @cached_property
@@ -250,16 +250,16 @@ class Guide:
         return float(self.sizes.sum())
 
     @cached_property
-    def numbers(self) -> tuple[Column, ...]:
+    def numbers(self) -> tuple[ColumnPrior, ...]:
         """The columns of numbers."""
         return self.columns[: len(self.spaces[0].low)]
 
     @cached_property
-    def codes(self) -> tuple[Column, ...]:
+    def codes(self) -> tuple[ColumnPrior, ...]:
         """The columns of listed values."""
         return self.columns[len(self.spaces[0].low) :]
 
-    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
+    def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
         """Return a row for each class given; its columns are independent of each other."""
         return Records(self.draw_numbers(classes, rng), self.draw_codes(classes, rng))
 
@@ -267,21 +267,21 @@ class Guide:
         """Return numbers for each class given; NaN for a null."""
         numbers = np.empty((len(classes), len(self.numbers)))
         for place, column in enumerate(self.numbers):
-            ends = _ends(column.axis, self.spaces[0].steps[place])
-            cells = _cells(column, classes, rng)
+            ends = _find_cell_ends(column.axis, self.spaces[0].steps[place])
+            cells = _draw_cells(column, classes, rng)
             bins = np.minimum(cells, len(ends) - 2)
             drawn = ends[bins] + rng.random(len(cells)) * np.diff(ends)[bins]
             numbers[:, place] = np.where(cells == bins, drawn, np.nan)
-        return self.projected(numbers, classes)
+        return self.project_numbers(numbers, classes)
 
     def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
         """Return listed values for each class given."""
         codes = np.empty((len(classes), len(self.codes)), dtype=self.spaces[0].code_type)
         for place, column in enumerate(self.codes):
-            codes[:, place] = _cells(column, classes, rng)
+            codes[:, place] = _draw_cells(column, classes, rng)
         return codes
 
-    def projected(self, numbers: Floats, classes: Whole) -> Floats:
+    def project_numbers(self, numbers: Floats, classes: Whole) -> Floats:
         """Return numbers moved to where rows of their class may lie."""
         moved = np.empty_like(numbers)
         for label, space in enumerate(self.spaces):
@@ -289,27 +289,28 @@ class Guide:
             moved[mine] = space.project(numbers[mine])
         return moved
 
-    def warp(self, by_rank: float) -> Warp:
+    def build_rank_transform(self, by_rank: float) -> RankTransform:
         """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
-        edges = tuple(np.array([0.0, *_cuts(c.axis), 1.0]) for c in self.numbers)
+        edges = tuple(np.array([0.0, *_get_cuts(c.axis), 1.0]) for c in self.numbers)
         ranks = (
-            _ranks(c.overall[: len(ends) - 1]) for c, ends in zip(self.numbers, edges, strict=True)
+            _compute_ranks(c.overall[: len(ends) - 1])
+            for c, ends in zip(self.numbers, edges, strict=True)
         )
         places = (
             by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
         )
-        return Warp(edges, tuple(places))
+        return RankTransform(edges, tuple(places))
 
 
-def guide_of(
+def build_marginal_prior(
     encoder: Encoder,
-    bins: Bins,
-    tables: Sequence[Table],
+    bins: MarginalBins,
+    tables: Sequence[NoisyMarginal],
     sizes: Floats,
     sigma: float,
     *,
     rare: Sequence[float] = (),
-) -> Guide:
+) -> MarginalPrior:
     """Return what tables of columns say.
 
     Args:
@@ -323,27 +324,29 @@ def guide_of(
     width = len(bins.fine)
     overall, by_class = tables[:width], tables[width:]
     if sigma > 0:
-        sizes = _refined(sizes, sigma, by_class)
+        sizes = _refine_sizes(sizes, sigma, by_class)
     columns = []
     for place, fine in enumerate(bins.fine):
-        shares = _shares(overall[place].counts, sizes.sum())
+        shares = _compute_shares(overall[place].counts, sizes.sum())
         chances = np.tile(shares, (len(sizes), 1))
         if by_class:
-            chances = _by_class(shares, by_class[place].counts, sizes, bins.groups[place])
+            chances = _compute_class_shares(
+                shares, by_class[place].counts, sizes, bins.groups[place]
+            )
         if isinstance(fine, NumberAxis):
             inside = zip(chances, encoder.spaces, strict=True)
-            chances = np.stack([_within(row, fine, space) for row, space in inside])
-        columns.append(Column(fine, shares, chances))
+            chances = np.stack([_restrict_to_space(row, fine, space) for row, space in inside])
+        columns.append(ColumnPrior(fine, shares, chances))
     if rare:
-        columns.append(_of_rare(np.array(rare), len(encoder.categorical), sizes))
-    return Guide(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
+        columns.append(_make_rare_column(np.array(rare), len(encoder.categorical), sizes))
+    return MarginalPrior(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
 
 
-def projected(counts: Floats, total: float) -> Floats:
+def project_counts(counts: Floats, total: float) -> Floats:
     """Return the nearest counts without negative ones that add up to `total`.
 
     Example:
-        >>> projected(np.array([6.0, 3.0, -2.0]), 7.0)
+        >>> project_counts(np.array([6.0, 3.0, -2.0]), 7.0)
         array([5., 2., 0.])
     """
     falling = np.sort(counts)[::-1]
@@ -353,24 +356,24 @@ def projected(counts: Floats, total: float) -> Floats:
     return nearest
 
 
-def _refined(sizes: Floats, sigma: float, by_class: Sequence[Table]) -> Floats:
+def _refine_sizes(sizes: Floats, sigma: float, by_class: Sequence[NoisyMarginal]) -> Floats:
     """Return the mean of all that says how many rows a class has, by its precision."""
     weights = [1 / sigma**2, *(1 / (t.counts.shape[1] * t.sigma**2) for t in by_class)]
     found = [sizes, *(table.counts.sum(axis=1) for table in by_class)]
     mean = np.average(np.stack(found), axis=0, weights=weights)
-    return projected(mean, max(float(mean.sum()), 1.0))
+    return project_counts(mean, max(float(mean.sum()), 1.0))
 
 
-def _shares(counts: Floats, total: float) -> Floats:
-    likely: Floats = projected(counts, total) + _EVEN * total / len(counts)
+def _compute_shares(counts: Floats, total: float) -> Floats:
+    likely: Floats = project_counts(counts, total) + _EVEN * total / len(counts)
     return likely / float(likely.sum())
 
 
-def _by_class(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
+def _compute_class_shares(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
     """Return the chances in each class: its own for groups of cells, those of all within them."""
     coarse = np.bincount(groups, shares)
     own = np.stack(
-        [projected(row, max(size, 1.0)) for row, size in zip(counts, sizes, strict=True)]
+        [project_counts(row, max(size, 1.0)) for row, size in zip(counts, sizes, strict=True)]
     )
     own = (1 - _COMMON) * own / own.sum(axis=1, keepdims=True) + _COMMON * coarse
     fine: Floats = own[:, groups] * (shares / coarse[groups])
@@ -378,50 +381,50 @@ def _by_class(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> F
     return fine
 
 
-def _within(chances: Floats, axis: NumberAxis, space: Space) -> Floats:
+def _restrict_to_space(probabilities: Floats, axis: NumberAxis, space: RecordSpace) -> Floats:
     """Return the chances of cells that a class can reach: a numeric label has bounds in each."""
-    reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.place]) & (
-        np.array([0.0, *axis.cuts]) <= space.high[axis.place]
+    reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.index]) & (
+        np.array([0.0, *axis.cuts]) <= space.high[axis.index]
     )
     if axis.nullable:
-        missing = space.missing[axis.place]
+        missing = space.missing[axis.index]
         reached = np.append(reached & (missing < 1), missing > 0)
-    inside = np.where(reached, chances, 0.0)
-    return inside / inside.sum() if inside.sum() > 0 else chances
+    inside = np.where(reached, probabilities, 0.0)
+    return inside / inside.sum() if inside.sum() > 0 else probabilities
 
 
-def _of_rare(counts: Floats, place: int, sizes: Floats) -> Column:
+def _make_rare_column(counts: Floats, place: int, sizes: Floats) -> ColumnPrior:
     """Return the code that tells rare classes apart; in a class of its own a row has the first."""
     axis = ListAxis(RARE, place, tuple(range(len(counts))))
     chances = np.zeros((len(sizes), len(counts)))
     chances[:-1, 0] = 1.0
-    chances[-1] = _shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
-    return Column(axis, sizes @ chances / sizes.sum(), chances)
+    chances[-1] = _compute_shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
+    return ColumnPrior(axis, sizes @ chances / sizes.sum(), chances)
 
 
-def _ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
+def _find_cell_ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
     """Return where cells begin and end. On a grid every value has a whole step around it."""
     half = 0.5 / steps if steps else 0.0
-    return np.array([-half, *_cuts(axis), 1 + half])
+    return np.array([-half, *_get_cuts(axis), 1 + half])
 
 
-def _ranks(shares: Floats) -> Floats:
+def _compute_ranks(shares: Floats) -> Floats:
     """Return which part of all numbers lies below each end of a bin."""
     below = np.cumsum(shares / max(shares.sum(), np.finfo(np.float64).tiny))
     return np.array([0.0, *np.minimum(below[:-1], 1.0), 1.0])
 
 
-def _cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:
+def _get_cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:
     return axis.cuts if isinstance(axis, NumberAxis) else ()
 
 
-def _cells(column: Column, classes: Whole, rng: np.random.Generator) -> Whole:
+def _draw_cells(column: ColumnPrior, classes: Whole, rng: np.random.Generator) -> Whole:
     """Draw a cell for each class given."""
     lots = rng.random(len(classes))
     cells = np.empty(len(classes), dtype=np.int64)
-    for label, chances in enumerate(column.chances):
+    for label, chances in enumerate(column.probabilities):
         mine = np.flatnonzero(classes == label)
         ends = np.cumsum(chances)
         cells[mine] = np.searchsorted(ends, lots[mine] * ends[-1], side="right")
-    last = column.chances.shape[1] - 1
+    last = column.probabilities.shape[1] - 1
     return cells.clip(max=last)

@@ -39,14 +39,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.backends.nearest import build_index, first_equals
+from tabpe.backends.nearest import build_index, find_first_equals
 from tabpe.encoding import Records
 from tabpe.evolution.config import Posterior
-from tabpe.evolution.evidence import Counted, Evidence, Rows, fitted, of_table, of_votes, scatter
-from tabpe.evolution.marginal_prior import Guide
-from tabpe.evolution.private_evolution import Evolved, Vote, systematic
-from tabpe.evolution.proposals import Guided
-from tabpe.measurement import Measured
+from tabpe.evolution.evidence import (
+    CellCounts,
+    Evidence,
+    PoolRows,
+    build_table_evidence,
+    build_vote_evidence,
+    fit_weights,
+    sum_by_cell,
+)
+from tabpe.evolution.marginal_prior import MarginalPrior
+from tabpe.evolution.private_evolution import EvolutionResult, VoteQuery, draw_systematic
+from tabpe.evolution.proposals import MarginalProposal
+from tabpe.measurement import NoisyCounts
 
 
 def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> list[int]:
@@ -71,7 +79,7 @@ def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> lis
 
 
 @dataclass(frozen=True)
-class Extent:
+class PopulationSizes:
     """How many rows there are of each kind.
 
     Args:
@@ -98,9 +106,9 @@ POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
 MOST_CELLS = 12_000_000
 
 
-def extent_of(
+def choose_population_sizes(
     config: Posterior, *, rows: float, sigma: float, classes: int, tables: int, size: int
-) -> Extent:
+) -> PopulationSizes:
     """Return how many candidates and rows of the pool a table needs.
 
     Args:
@@ -112,8 +120,8 @@ def extent_of(
         size: How many rows come out.
 
     Example:
-        >>> extent_of(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
-        Extent(candidates=1818, pool=32000, rows=7000)
+        >>> choose_population_sizes(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
+        PopulationSizes(candidates=1818, pool=32000, rows=7000)
     """
     likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
     most = min(max(MOST_CANDIDATES, MOST_BY_CLASS * classes), MOST_EVER)
@@ -122,10 +130,10 @@ def extent_of(
     usual = min(candidates, MOST_CANDIDATES)
     pool = max(FEWEST_IN_POOL, POOL_BY_CANDIDATE * (usual + candidates) // 2)
     width = tables + config.rounds * config.votes
-    return Extent(candidates, config.pool or min(pool, MOST_CELLS // width), size)
+    return PopulationSizes(candidates, config.pool or min(pool, MOST_CELLS // width), size)
 
 
-def spread_of(config: Posterior, classes: int) -> float:
+def compute_weight_spread(config: Posterior, classes: int) -> float:
     """Return by how much the logarithm of a weight may well differ from that of an even share.
 
     The more classes there are, the smaller the part of all possible rows in which one of them lies,
@@ -133,7 +141,7 @@ def spread_of(config: Posterior, classes: int) -> float:
     what Artificial Characters and made-up tables of 2 and of 20 classes had in common.
 
     Example:
-        >>> spread_of(Posterior(), classes=2), spread_of(Posterior(), classes=18)
+        >>> compute_weight_spread(Posterior(), classes=2), compute_weight_spread(Posterior(), classes=18)
         (1.0, 3.0)
     """
     return config.spread or max(1.0, math.sqrt(classes / 2))
@@ -145,18 +153,18 @@ POOL_BY_ROW = 8
 Floats = NDArray[np.float64]
 
 
-def with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> list[int]:
+def apportion_with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> list[int]:
     """Split `total` in proportion to `weights`, with at least `floor` for each weight above 0.
 
     What the floor takes is taken from all others, in proportion. If no weight is above 0 all are
     equal. If there is not enough for the floor, all that have one get as much.
 
     Example:
-        >>> with_floor(100, [900, 80, 20, 0], floor=10)
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=10)
         [80, 10, 10, 0]
-        >>> with_floor(100, [900, 80, 20, 0], floor=20)
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=20)
         [60, 20, 20, 0]
-        >>> with_floor(100, [900, 80, 20, 0], floor=0)
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=0)
         [90, 8, 2, 0]
     """
     positive = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
@@ -174,25 +182,25 @@ def with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> lis
         low |= below
 
 
-def lifted(guide: Guide, pool: int, floor: int) -> Guide:
+def lift_small_classes(prior: MarginalPrior, pool: int, floor: int) -> MarginalPrior:
     """Return a guide by which small classes have more rows of a pool, to choose from.
 
     Args:
-        guide: Says how many private rows each class has.
+        prior: Says how many private rows each class has.
         pool: How many rows the pool has.
         floor: The fewest rows of a class that come out; 0 for no floor.
 
     Example:
-        >>> guide = Guide(np.array([990.0, 10.0]), (), (), ())
-        >>> lifted(guide, pool=1000, floor=5).lift.round(2)
+        >>> guide = MarginalPrior(np.array([990.0, 10.0]), (), (), ())
+        >>> lift_small_classes(guide, pool=1000, floor=5).lift.round(2)
         array([0.97, 4.  ])
     """
     if not floor:
-        return guide
-    rows = np.array(with_floor(pool, guide.sizes, POOL_BY_ROW * floor))
-    shares = pool * guide.sizes / guide.rows
+        return prior
+    rows = np.array(apportion_with_floor(pool, prior.sizes, POOL_BY_ROW * floor))
+    shares = pool * prior.sizes / prior.rows
     lift = np.divide(rows, shares, out=np.ones(len(rows)), where=(rows > 0) & (shares > 0))
-    return replace(guide, lifted=lift)
+    return replace(prior, lifted=lift)
 
 
 # More of them made no difference.
@@ -206,18 +214,18 @@ _BEFORE = 0.5
 Whole = NDArray[np.int64]
 
 
-def draws_of(candidates: int) -> int:
+def compute_draw_count(candidates: int) -> int:
     """Return how many draws stand for the rows around.
 
     Example:
-        >>> draws_of(1000), draws_of(12_000)
+        >>> compute_draw_count(1000), compute_draw_count(12_000)
         (8000, 24000)
     """
     return max(FEWEST_DRAWS, DRAWS_BY_CANDIDATE * candidates)
 
 
-def agreement(
-    rows: Rows, drawn: Whole, category_weight: float, *, around: int = AROUND, jobs: int = 1
+def compute_agreement(
+    rows: PoolRows, drawn: Whole, category_weight: float, *, around: int = AROUND, jobs: int = 1
 ) -> Floats:
     """Return, for each row, which part of the drawn rows around it are of its class.
 
@@ -234,13 +242,13 @@ def agreement(
         >>> from tabpe.encoding import Records
         >>> places = np.array([[0.1], [0.2], [0.3], [0.79], [0.8], [0.9]], dtype=np.float32)
         >>> records = Records(places, np.empty((6, 0), dtype=np.uint8))
-        >>> rows = Rows(records, records, np.array([0, 0, 0, 0, 1, 1]))
-        >>> agreement(rows, np.arange(6), category_weight=1 / 3, around=1)
+        >>> rows = PoolRows(records, records, np.array([0, 0, 0, 0, 1, 1]))
+        >>> compute_agreement(rows, np.arange(6), category_weight=1 / 3, around=1)
         array([0.75, 0.75, 0.75, 0.25, 0.25, 0.75])
     """
     others, times = np.unique(drawn, return_counts=True)
-    found = build_index(rows.seen.take(others), category_weight, jobs=jobs)
-    near = found.nearest(rows.seen, min(around + 1, len(others)))
+    found = build_index(rows.in_voting_space.take(others), category_weight, jobs=jobs)
+    near = found.find_nearest(rows.in_voting_space, min(around + 1, len(others)))
     counted = times[near] * (others[near] != np.arange(len(rows))[:, None])
     alike = rows.classes[others][near] == rows.classes[:, None]
     share: Floats = (np.sum(counted * alike, axis=1) + _BEFORE) / (counted.sum(axis=1) + 1.0)
@@ -249,13 +257,13 @@ def agreement(
 
 # Votes whose squared distance from what was foretold is more than this many variances of their
 # noise do not lie there by chance.
-SURPRISING = 3.0
+HIGH_RESIDUAL = 3.0
 # Votes that a fit to earlier ones foretells have at most this part of the first surprise.
-LESS_SURPRISING = 0.8
+RESIDUAL_DROP = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class WeightedPool:
     """Rows that stand for the table, each with a weight.
 
     Args:
@@ -264,28 +272,28 @@ class Pool:
         evidence: What was measured, and where the rows fall in it.
     """
 
-    rows: Rows
+    rows: PoolRows
     weights: Floats
     evidence: Evidence
 
 
 def fit_posterior(
-    terrain: Guided,
+    proposal: MarginalProposal,
     config: Posterior,
-    vote: Vote,
+    vote: VoteQuery,
     *,
-    extent: Extent,
+    extent: PopulationSizes,
     normalised: bool,
     seed: int,
     trial: int = 0,
     floor: int = 0,
     jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
-) -> Evolved:
+) -> EvolutionResult:
     """Fit a pool of rows to noisy votes and tables, and draw rows from it.
 
     Args:
-        terrain: Where rows are made up.
+        proposal: Where rows are made up.
         config: The settings.
         vote: Returns the noisy votes for the candidates of each class; called once a round, with
             its number.
@@ -298,32 +306,36 @@ def fit_posterior(
         jobs: Threads that look for the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
     """
-    terrain = replace(terrain, guide=lifted(terrain.guide, extent.pool, floor))
-    pool = _first_pool(terrain, config, extent, _generator(seed, 0))
+    proposal = replace(proposal, prior=lift_small_classes(proposal.prior, extent.pool, floor))
+    pool = _make_first_pool(proposal, config, extent, _make_generator(seed, 0))
     history = []
     for index in range(config.rounds):
         on_round(index)
-        rng = _generator(seed, index + 1)
-        candidates = _candidates(pool, extent.candidates, config.votes, terrain, rng)
+        rng = _make_generator(seed, index + 1)
+        candidates = _draw_candidates(pool, extent.candidates, config.votes, proposal, rng)
         measured = vote(candidates, index)
-        votes = _votes(candidates, measured, terrain.guide, config, normalised=normalised)
-        found = of_votes(
+        votes = _scale_votes(candidates, measured, proposal.prior, config, normalised=normalised)
+        found = build_vote_evidence(
             candidates,
             *votes,
-            each=config.votes,
+            votes_per_row=config.votes,
             category_weight=config.category_weight,
             jobs=jobs,
         )
-        pool = _resampled(pool, terrain, config, index, rng)
-        pool = Pool(pool.rows, pool.weights, pool.evidence.with_more(found, pool.rows))
-        history.append(_record(index, config, candidates, measured, _surprise(pool)))
+        pool = _resample_pool(pool, proposal, config, index, rng)
+        pool = WeightedPool(
+            pool.rows, pool.weights, pool.evidence.add_measurement(found, pool.rows)
+        )
+        history.append(_make_record(index, config, candidates, measured, _compute_residual(pool)))
         if index + 1 == trial and not votes_help(history):
-            return Evolved([], history, votes_help=False)
-        pool = _fitted(pool, terrain.guide, config, extent, last=index + 1 == config.rounds)
-    rng = _generator(seed, config.rounds + 1)
-    pool = _sharpened(pool, terrain.guide, config, extent, rng, jobs=jobs)
-    chosen = _drawn(pool, terrain.guide, extent.rows, floor, rng)
-    return Evolved(_by_class(pool.rows.take(chosen), len(terrain.guide.sizes)), history)
+            return EvolutionResult([], history, votes_help=False)
+        pool = _fit_pool(pool, proposal.prior, config, extent, last=index + 1 == config.rounds)
+    rng = _make_generator(seed, config.rounds + 1)
+    pool = _sharpen_labels(pool, proposal.prior, config, extent, rng, jobs=jobs)
+    chosen = _draw_output(pool, proposal.prior, extent.rows, floor, rng)
+    return EvolutionResult(
+        _group_by_class(pool.rows.take(chosen), len(proposal.prior.sizes)), history
+    )
 
 
 def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
@@ -340,69 +352,73 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
         False
     """
     first, last = history[0]["surprise"], history[-1]["surprise"]
-    return bool(last < LESS_SURPRISING * first or last < SURPRISING)
+    return bool(last < RESIDUAL_DROP * first or last < HIGH_RESIDUAL)
 
 
-def mutation_rate(config: Posterior, index: int) -> float:
+def compute_mutation_rate(config: Posterior, index: int) -> float:
     """Return how far rows move in a round: from the first rate to the last by equal factors.
 
     Example:
         >>> config = Posterior(rounds=3, mutation_init=0.16, mutation_final=0.04)
-        >>> [round(mutation_rate(config, index), 2) for index in range(3)]
+        >>> [round(compute_mutation_rate(config, index), 2) for index in range(3)]
         [0.16, 0.08, 0.04]
     """
     progress = index / max(config.rounds - 1, 1)
     return float(config.mutation_init * (config.mutation_final / config.mutation_init) ** progress)
 
 
-def _first_pool(
-    terrain: Guided, config: Posterior, extent: Extent, rng: np.random.Generator
-) -> Pool:
-    guide = terrain.guide
-    classes = systematic(guide.sizes * guide.lift, extent.pool, rng)
-    rows = _rows(terrain, terrain.drawn(classes, rng), classes)
-    evidence = Evidence.about(rows, [of_table(table) for table in guide.tables])
-    pool = Pool(rows, _even(rows, guide), evidence)
-    return _fitted(pool, guide, config, extent, last=not config.rounds)
+def _make_first_pool(
+    proposal: MarginalProposal, config: Posterior, extent: PopulationSizes, rng: np.random.Generator
+) -> WeightedPool:
+    guide = proposal.prior
+    classes = draw_systematic(guide.sizes * guide.lift, extent.pool, rng)
+    rows = _make_pool_rows(proposal, proposal.draw_rows(classes, rng), classes)
+    evidence = Evidence.from_rows(rows, [build_table_evidence(table) for table in guide.tables])
+    pool = WeightedPool(rows, _compute_even_weights(rows, guide), evidence)
+    return _fit_pool(pool, guide, config, extent, last=not config.rounds)
 
 
-def _even(rows: Rows, guide: Guide) -> Floats:
+def _compute_even_weights(rows: PoolRows, prior: MarginalPrior) -> Floats:
     """Return the weights of an even pool: the more rows a class has in it, the less each weighs."""
-    by_class: Floats = guide.rows / len(rows) * (guide.mean_lift / guide.lift)
+    by_class: Floats = prior.rows / len(rows) * (prior.mean_lift / prior.lift)
     return by_class[rows.classes]
 
 
-def _drawn(pool: Pool, guide: Guide, size: int, floor: int, rng: np.random.Generator) -> Whole:
+def _draw_output(
+    pool: WeightedPool, prior: MarginalPrior, size: int, floor: int, rng: np.random.Generator
+) -> Whole:
     """Return the places of the rows that come out, by weight; class by class if with a floor."""
     if not floor:
-        return systematic(pool.weights, size, rng)
-    ends = np.searchsorted(pool.rows.classes, np.arange(len(guide.sizes) + 1))
-    sizes = with_floor(size, np.where(np.diff(ends) > 0, guide.sizes, 0.0), floor)
+        return draw_systematic(pool.weights, size, rng)
+    ends = np.searchsorted(pool.rows.classes, np.arange(len(prior.sizes) + 1))
+    sizes = apportion_with_floor(size, np.where(np.diff(ends) > 0, prior.sizes, 0.0), floor)
     parts = [(*span, rows) for span, rows in zip(pairwise(ends), sizes, strict=True) if rows]
-    return np.concatenate([a + systematic(pool.weights[a:b], rows, rng) for a, b, rows in parts])
+    return np.concatenate(
+        [a + draw_systematic(pool.weights[a:b], rows, rng) for a, b, rows in parts]
+    )
 
 
-def _candidates(
-    pool: Pool, size: int, votes: int, terrain: Guided, rng: np.random.Generator
+def _draw_candidates(
+    pool: WeightedPool, size: int, votes: int, proposal: MarginalProposal, rng: np.random.Generator
 ) -> list[Records]:
     """Draw different candidates by weight; small classes get more, for a row has several votes."""
-    chosen = np.unique(systematic(pool.weights, size, rng))
+    chosen = np.unique(draw_systematic(pool.weights, size, rng))
     candidates = []
-    for label in range(len(terrain.guide.sizes)):
+    for label in range(len(proposal.prior.sizes)):
         mine = np.flatnonzero(pool.rows.classes == label)
         drawn = chosen[pool.rows.classes[chosen] == label]
         if len(drawn) < votes:
             drawn = np.union1d(drawn, rng.permutation(mine)[:votes])
-        seen = pool.rows.seen.take(drawn)
-        first = first_equals(seen)
+        seen = pool.rows.in_voting_space.take(drawn)
+        first = find_first_equals(seen)
         candidates.append(seen.take(np.flatnonzero(first == np.arange(len(seen)))))
     return candidates
 
 
-def _votes(
+def _scale_votes(
     candidates: Sequence[Records],
-    measured: Measured,
-    guide: Guide,
+    measured: NoisyCounts,
+    prior: MarginalPrior,
     config: Posterior,
     *,
     normalised: bool,
@@ -412,142 +428,163 @@ def _votes(
     if not normalised:
         return votes, measured.sigma
     most = [min(config.votes, len(part)) for part in candidates]
-    unit = float(guide.sizes @ most) / max(float(votes.sum()), 1.0)
+    unit = float(prior.sizes @ most) / max(float(votes.sum()), 1.0)
     return unit * votes, unit * measured.sigma
 
 
-def _resampled(
-    pool: Pool, terrain: Guided, config: Posterior, index: int, rng: np.random.Generator
-) -> Pool:
+def _resample_pool(
+    pool: WeightedPool,
+    proposal: MarginalProposal,
+    config: Posterior,
+    index: int,
+    rng: np.random.Generator,
+) -> WeightedPool:
     """Draw a pool of even weights from the pool, and move copies and a part of the others."""
-    lift = terrain.guide.lift[pool.rows.classes]
-    origins = systematic(pool.weights * lift, len(pool.rows), rng)
+    lift = proposal.prior.lift[pool.rows.classes]
+    origins = draw_systematic(pool.weights * lift, len(pool.rows), rng)
     moves = rng.random(len(origins)) >= config.kept
     moves[1:] |= origins[1:] == origins[:-1]
-    rows = _moved(pool.rows.take(origins), moves, mutation_rate(config, index), terrain, rng)
-    return Pool(rows, _even(rows, terrain.guide), pool.evidence.moved(rows, origins, moves))
+    rows = _mutate_rows(
+        pool.rows.take(origins), moves, compute_mutation_rate(config, index), proposal, rng
+    )
+    return WeightedPool(
+        rows,
+        _compute_even_weights(rows, proposal.prior),
+        pool.evidence.update_cells(rows, origins, moves),
+    )
 
 
-def _fitted(pool: Pool, guide: Guide, config: Posterior, extent: Extent, *, last: bool) -> Pool:
-    return _reweighed(
+def _fit_pool(
+    pool: WeightedPool,
+    prior: MarginalPrior,
+    config: Posterior,
+    extent: PopulationSizes,
+    *,
+    last: bool,
+) -> WeightedPool:
+    return _reweigh_pool(
         pool,
-        _even(pool.rows, guide),
+        _compute_even_weights(pool.rows, prior),
         pool.evidence.counted,
-        guide,
-        pull=_pull(guide, config, extent),
+        prior,
+        pull=_compute_pull(prior, config, extent),
         sweeps=config.last_sweeps if last else config.sweeps,
     )
 
 
-def _sharpened(
-    pool: Pool,
-    guide: Guide,
+def _sharpen_labels(
+    pool: WeightedPool,
+    prior: MarginalPrior,
     config: Posterior,
-    extent: Extent,
+    extent: PopulationSizes,
     rng: np.random.Generator,
     *,
     jobs: int,
-) -> Pool:
+) -> WeightedPool:
     """Give less weight to rows among those of other classes, as far as the tables allow it."""
-    if not (config.sharpness and config.rounds and len(guide.sizes) > 1):
+    if not (config.sharpness and config.rounds and len(prior.sizes) > 1):
         return pool
-    drawn = systematic(pool.weights, draws_of(extent.candidates), rng)
-    share = agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
-    sharper = _of_size(pool.weights * share**config.sharpness, pool.rows.classes, guide.sizes)
-    tables = pool.evidence.counted[: len(guide.tables)]
-    pull = _pull(guide, config, extent)
-    return _reweighed(pool, sharper, tables, guide, pull=pull, sweeps=config.sweeps)
+    drawn = draw_systematic(pool.weights, compute_draw_count(extent.candidates), rng)
+    share = compute_agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
+    sharper = _scale_to_sizes(
+        pool.weights * share**config.sharpness, pool.rows.classes, prior.sizes
+    )
+    tables = pool.evidence.counted[: len(prior.tables)]
+    pull = _compute_pull(prior, config, extent)
+    return _reweigh_pool(pool, sharper, tables, prior, pull=pull, sweeps=config.sweeps)
 
 
-def _reweighed(
-    pool: Pool,
+def _reweigh_pool(
+    pool: WeightedPool,
     weights: Floats,
-    measured: Sequence[Counted],
-    guide: Guide,
+    measured: Sequence[CellCounts],
+    prior: MarginalPrior,
     *,
     pull: float,
     sweeps: int,
-) -> Pool:
+) -> WeightedPool:
     """Return the pool with weights that are fitted to measurements, and near to those given."""
     even = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
-    found = fitted(measured, len(pool.rows), even=even, pull=pull, sweeps=sweeps)
-    return Pool(pool.rows, _of_size(found, pool.rows.classes, guide.sizes), pool.evidence)
+    found = fit_weights(measured, len(pool.rows), even=even, pull=pull, sweeps=sweeps)
+    return WeightedPool(
+        pool.rows, _scale_to_sizes(found, pool.rows.classes, prior.sizes), pool.evidence
+    )
 
 
-def _pull(guide: Guide, config: Posterior, extent: Extent) -> float:
+def _compute_pull(prior: MarginalPrior, config: Posterior, extent: PopulationSizes) -> float:
     """Return how strongly weights are held to what they were.
 
     The weight of a row may well differ from that by a factor of e^spread. It is held to it as if by
     one cell of a histogram of votes, which is where it is least certain.
     """
-    return extent.candidates / (guide.rows * spread_of(config, len(guide.sizes)) ** 2)
+    return extent.candidates / (prior.rows * compute_weight_spread(config, len(prior.sizes)) ** 2)
 
 
-def _of_size(weights: Floats, classes: Whole, sizes: Floats) -> Floats:
+def _scale_to_sizes(weights: Floats, classes: Whole, sizes: Floats) -> Floats:
     """Return weights of which each class adds up to its declared or estimated size."""
     totals = np.bincount(classes, weights, minlength=len(sizes))
     grown: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[classes]
     return grown
 
 
-def _surprise(pool: Pool) -> float:
+def _compute_residual(pool: WeightedPool) -> float:
     """Return how far the last votes are from what the pool predicted, in variances of the noise.
 
     About 1 if the pool is right. It is free: both are known already.
     """
     last = pool.evidence.counted[-1]
-    predicted = scatter(last.cells, pool.weights, len(last.targets))
+    predicted = sum_by_cell(last.cells, pool.weights, len(last.targets))
     return float(((last.targets - predicted) ** 2 * last.precisions)[:-1].mean())
 
 
-def _record(
+def _make_record(
     index: int,
     config: Posterior,
     candidates: Sequence[Records],
-    measured: Measured,
-    surprise: float,
+    measured: NoisyCounts,
+    residual: float,
 ) -> dict[str, Any]:
     noisy = np.concatenate(measured.values)
     return {
         "round": index + 1,
         "selection": "posterior",
-        "mutation_rate": mutation_rate(config, index),
+        "mutation_rate": compute_mutation_rate(config, index),
         "sigma": measured.sigma,
         "population": sum(map(len, candidates)),
         "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
         "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
-        "surprise": surprise,
+        "surprise": residual,
     }
 
 
-def _rows(terrain: Guided, plain: Records, classes: Whole) -> Rows:
-    return Rows(plain, terrain.seen(plain), classes)
+def _make_pool_rows(proposal: MarginalProposal, plain: Records, classes: Whole) -> PoolRows:
+    return PoolRows(plain, proposal.to_voting_space(plain), classes)
 
 
-def _moved(
-    rows: Rows,
+def _mutate_rows(
+    rows: PoolRows,
     moves: NDArray[np.bool_],
     rate: float,
-    terrain: Guided,
+    proposal: MarginalProposal,
     rng: np.random.Generator,
-) -> Rows:
+) -> PoolRows:
     where = np.flatnonzero(moves)
     classes = rows.classes[where]
-    fresh = terrain.stepped(rows.plain.take(where), classes, rate, rng)
-    seen = _replaced(rows.seen, where, terrain.seen(fresh))
-    return Rows(_replaced(rows.plain, where, fresh), seen, rows.classes)
+    fresh = proposal.mutate_rows(rows.plain.take(where), classes, rate, rng)
+    seen = _replace_rows(rows.in_voting_space, where, proposal.to_voting_space(fresh))
+    return PoolRows(_replace_rows(rows.plain, where, fresh), seen, rows.classes)
 
 
-def _replaced(rows: Records, where: Whole, others: Records) -> Records:
+def _replace_rows(rows: Records, where: Whole, others: Records) -> Records:
     numbers, codes = rows.numbers.copy(), rows.codes.copy()
     numbers[where], codes[where] = others.numbers, others.codes
     return Records(numbers, codes)
 
 
-def _by_class(rows: Rows, classes: int) -> list[Records]:
+def _group_by_class(rows: PoolRows, classes: int) -> list[Records]:
     return [rows.plain.take(rows.classes == label) for label in range(classes)]
 
 
-def _generator(seed: int, step: int) -> np.random.Generator:
+def _make_generator(seed: int, step: int) -> np.random.Generator:
     """Return the random numbers of one round, whatever else was drawn before."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))

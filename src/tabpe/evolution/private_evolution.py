@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Records
 from tabpe.evolution.config import Evolution
-from tabpe.evolution.proposals import Terrain
-from tabpe.measurement import Measured
+from tabpe.evolution.proposals import Proposal
+from tabpe.measurement import NoisyCounts
 
 
 @dataclass(frozen=True)
-class Round:
+class EvolutionRound:
     """One round: a histogram, a selection and, but for the last, variations.
 
     Args:
@@ -45,21 +45,21 @@ class Round:
     mutation_rate: float
 
 
-def plan(config: Evolution) -> tuple[Round, ...]:
+def plan_rounds(config: Evolution) -> tuple[EvolutionRound, ...]:
     """Return the rounds of an evolution.
 
     Example:
-        >>> [(r.samples, r.variations) for r in plan(Evolution(rounds=4, sampling_rounds=1))]
+        >>> [(r.samples, r.variations) for r in plan_rounds(Evolution(rounds=4, sampling_rounds=1))]
         [(True, 1), (True, 3), (False, 3), (False, 3)]
     """
-    return tuple(_round(config, index) for index in range(config.rounds))
+    return tuple(_plan_round(config, index) for index in range(config.rounds))
 
 
-def mutation_rate(config: Evolution, index: int) -> float:
+def compute_mutation_rate(config: Evolution, index: int) -> float:
     """Return how strongly round `index` mutates.
 
     Example:
-        >>> mutation_rate(Evolution(), 0)
+        >>> compute_mutation_rate(Evolution(), 0)
         0.5
     """
     gamma = 1.0 if config.schedule == "linear" else config.gamma
@@ -67,34 +67,34 @@ def mutation_rate(config: Evolution, index: int) -> float:
     return config.mutation_init - (config.mutation_init - config.mutation_final) * progress
 
 
-def _round(config: Evolution, index: int) -> Round:
+def _plan_round(config: Evolution, index: int) -> EvolutionRound:
     grows = index >= config.sampling_rounds
     samples = index < config.sampling_rounds + int(config.sample_while_growing)
     if config.selection != "two-stage":
         samples = config.selection == "sampling"
         grows = not samples
-    return Round(
+    return EvolutionRound(
         index=index,
         samples=samples,
         variations=config.variations if grows else 1,
         keeps_parents=grows,
-        mutation_rate=mutation_rate(config, index),
+        mutation_rate=compute_mutation_rate(config, index),
     )
 
 
 Votes = NDArray[np.int64]
 
 
-def select(votes: Votes, size: int, rng: np.random.Generator, *, samples: bool) -> Votes:
+def select_candidates(votes: Votes, size: int, rng: np.random.Generator, *, samples: bool) -> Votes:
     """Return the places of `size` candidates, drawn in proportion to the votes or the top ones."""
-    return sample(votes, size, rng) if samples else rank(votes, size)
+    return sample_by_votes(votes, size, rng) if samples else rank_by_votes(votes, size)
 
 
-def sample(votes: Votes, size: int, rng: np.random.Generator) -> Votes:
+def sample_by_votes(votes: Votes, size: int, rng: np.random.Generator) -> Votes:
     """Draw with replacement, in proportion to the positive votes; evenly if there are none.
 
     Example:
-        >>> sample(np.array([-3, 5, 0]), 4, np.random.default_rng(0))
+        >>> sample_by_votes(np.array([-3, 5, 0]), 4, np.random.default_rng(0))
         array([1, 1, 1, 1])
     """
     if size == 0:
@@ -105,23 +105,23 @@ def sample(votes: Votes, size: int, rng: np.random.Generator) -> Votes:
     return rng.choice(len(votes), size=size, p=weights)
 
 
-def rank(votes: Votes, size: int) -> Votes:
+def rank_by_votes(votes: Votes, size: int) -> Votes:
     """Take the candidates with the most votes; of equal ones the lowest index.
 
     Example:
-        >>> rank(np.array([2, 9, 2, 4]), 3)
+        >>> rank_by_votes(np.array([2, 9, 2, 4]), 3)
         array([1, 3, 0])
     """
     return np.argsort(-votes, kind="stable")[:size]
 
 
-def systematic(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> Votes:
+def draw_systematic(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> Votes:
     """Return the places of `size` draws by weight, ascending and as even as they can be.
 
     How often a place comes up differs from its share of the draws by less than one.
 
     Example:
-        >>> systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
+        >>> draw_systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
         array([0, 0, 1, 1, 1, 1, 2, 2])
     """
     ends = np.cumsum(weights)
@@ -130,11 +130,11 @@ def systematic(weights: NDArray[np.float64], size: int, rng: np.random.Generator
     return places
 
 
-Vote = Callable[[Sequence[Records], int], Measured]
+VoteQuery = Callable[[Sequence[Records], int], NoisyCounts]
 
 
 @dataclass(frozen=True, eq=False)
-class Evolved:
+class EvolutionResult:
     """What an evolution gives.
 
     Args:
@@ -149,18 +149,18 @@ class Evolved:
 
 
 def evolve(
-    terrain: Terrain,
+    proposal: Proposal,
     sizes: Sequence[int],
     config: Evolution,
-    vote: Vote,
+    vote: VoteQuery,
     *,
     seed: int,
     on_round: Callable[[int], None] = lambda _: None,
-) -> Evolved:
+) -> EvolutionResult:
     """Evolve `sizes[c]` rows for every class c.
 
     Args:
-        terrain: Where rows are made up and moved.
+        proposal: Where rows are made up and moved.
         sizes: How many rows each class gets.
         config: The settings.
         vote: Returns the noisy votes for the candidates of each class; called once a round, with
@@ -172,36 +172,41 @@ def evolve(
         The selected rows of the last round.
     """
     population = [
-        terrain.random(label, size, _generator(seed, 0, label)) for label, size in enumerate(sizes)
+        proposal.draw_initial(label, size, _make_generator(seed, 0, label))
+        for label, size in enumerate(sizes)
     ]
     parents: list[Records] = []
     history = []
-    for step in plan(config):
+    for step in plan_rounds(config):
         on_round(step.index)
-        measured = vote([terrain.seen(rows) for rows in population], step.index)
-        history.append(_record(step, population, measured))
-        rngs = [_generator(seed, step.index + 1, label) for label in range(len(sizes))]
+        measured = vote([proposal.to_voting_space(rows) for rows in population], step.index)
+        history.append(_make_record(step, population, measured))
+        rngs = [_make_generator(seed, step.index + 1, label) for label in range(len(sizes))]
         parents = [
-            candidates.take(select(counts, size, rng, samples=step.samples))
+            candidates.take(select_candidates(counts, size, rng, samples=step.samples))
             for candidates, counts, size, rng in zip(
                 population, measured.values, sizes, rngs, strict=True
             )
         ]
         if step.index + 1 < config.rounds:
-            vary = partial(terrain.varied, rate=step.mutation_rate, config=config)
+            vary = partial(proposal.vary_rows, rate=step.mutation_rate, config=config)
             population = [
-                _offspring(rows, step, partial(vary, label=label, rng=rng))
+                _make_offspring(rows, step, partial(vary, label=label, rng=rng))
                 for label, (rows, rng) in enumerate(zip(parents, rngs, strict=True))
             ]
-    return Evolved(parents, history)
+    return EvolutionResult(parents, history)
 
 
-def _offspring(parents: Records, step: Round, vary: Callable[[Records], Records]) -> Records:
+def _make_offspring(
+    parents: Records, step: EvolutionRound, vary: Callable[[Records], Records]
+) -> Records:
     children = vary(parents.repeat(step.variations))
     return Records.concat([children, parents]) if step.keeps_parents else children
 
 
-def _record(step: Round, population: Sequence[Records], measured: Measured) -> dict[str, Any]:
+def _make_record(
+    step: EvolutionRound, population: Sequence[Records], measured: NoisyCounts
+) -> dict[str, Any]:
     noisy = np.concatenate([*measured.values, np.empty(0, dtype=np.int64)])
     return {
         "round": step.index + 1,
@@ -214,6 +219,6 @@ def _record(step: Round, population: Sequence[Records], measured: Measured) -> d
     }
 
 
-def _generator(seed: int, step: int, label: int) -> np.random.Generator:
+def _make_generator(seed: int, step: int, label: int) -> np.random.Generator:
     """Return the random numbers of one class in one round, whatever else was drawn before."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, label)))

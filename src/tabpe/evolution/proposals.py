@@ -1,6 +1,6 @@
 """Proposal distributions: where candidates are drawn and moved.
 
-`Terrain`: where rows are made up and moved, with or without a guide.
+`Proposal`: where rows are made up and moved, with or without a guide.
 
 Without one all values are alike: rows are uniform, and a step is a part of a column's range. With
 tables of columns, rows begin where rows are, categories are redrawn from what is common, and
@@ -20,101 +20,101 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding import Records, Sight, Space
-from tabpe.encoding.voting_space import Warp
+from tabpe.encoding import Records, RecordSpace, VotingSpace
+from tabpe.encoding.voting_space import RankTransform
 from tabpe.evolution.config import Evolution
-from tabpe.evolution.constraint_repair import Law
-from tabpe.evolution.marginal_prior import Guide
-from tabpe.evolution.variation import random_records, steps, vary, with_nulls_redrawn
+from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.marginal_prior import MarginalPrior
+from tabpe.evolution.variation import draw_steps, draw_uniform_records, redraw_nulls, vary_rows
 
 Whole = NDArray[np.int64]
 
 
-def can_miss(spaces: Sequence[Space]) -> NDArray[np.bool_]:
+def find_nullable(spaces: Sequence[RecordSpace]) -> NDArray[np.bool_]:
     """Return which numbers may be null in some class."""
     return np.asarray(np.any([space.can_miss for space in spaces], axis=0))
 
 
-class Terrain(Protocol):
+class Proposal(Protocol):
     """Makes up rows of a class."""
 
-    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+    def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
         ...
 
-    def varied(
+    def vary_rows(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
     ) -> Records:
         """Return one variation of each row."""
         ...
 
-    def seen(self, rows: Records) -> Records:
+    def to_voting_space(self, rows: Records) -> Records:
         """Return rows as they are voted on: with numbers where distances are measured."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class UniformProposal:
     """All values are alike, as in the paper.
 
     Args:
         spaces: Where the rows of each class may lie.
     """
 
-    spaces: Sequence[Space]
+    spaces: Sequence[RecordSpace]
 
     @cached_property
-    def sight(self) -> Sight:
+    def voting_space(self) -> VotingSpace:
         """How rows are seen when they are voted on."""
-        return Sight(can_miss(self.spaces))
+        return VotingSpace(find_nullable(self.spaces))
 
-    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+    def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
-        return random_records(self.spaces[label], size, rng)
+        return draw_uniform_records(self.spaces[label], size, rng)
 
-    def varied(
+    def vary_rows(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
     ) -> Records:
         """Return one variation of each row."""
-        return vary(rows, self.spaces[label], rate, config, rng)
+        return vary_rows(rows, self.spaces[label], rate, config, rng)
 
-    def seen(self, rows: Records) -> Records:
+    def to_voting_space(self, rows: Records) -> Records:
         """Return rows as they are voted on."""
-        return self.sight.of(rows)
+        return self.voting_space.transform_rows(rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Guided:
+class MarginalProposal:
     """Some values are more common than others.
 
     Args:
-        guide: What tables of columns say.
-        warp: Where numbers lie for distances and steps.
+        prior: What tables of columns say.
+        rank_transform: Where numbers lie for distances and steps.
     """
 
-    guide: Guide
-    warp: Warp
+    prior: MarginalPrior
+    rank_transform: RankTransform
 
     @cached_property
-    def sight(self) -> Sight:
+    def voting_space(self) -> VotingSpace:
         """How rows are seen when they are voted on."""
-        return Sight(can_miss(self.guide.spaces), self.warp)
+        return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform)
 
-    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+    def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
-        return self.drawn(np.full(size, label), rng)
+        return self.draw_rows(np.full(size, label), rng)
 
-    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
+    def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
         """Return a row to begin with for each class given."""
-        return self.guide.drawn(classes, rng)
+        return self.prior.draw_rows(classes, rng)
 
-    def varied(
+    def vary_rows(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
     ) -> Records:
         """Return one variation of each row."""
-        return self.stepped(rows, np.full(len(rows), label), rate, rng, step=config.step)
+        return self.mutate_rows(rows, np.full(len(rows), label), rate, rng, step=config.step)
 
-    def stepped(
+    def mutate_rows(
         self,
         rows: Records,
         classes: Whole,
@@ -124,65 +124,71 @@ class Guided:
         step: str = "gaussian",
     ) -> Records:
         """Move each number by a step of `rate`, and redraw each category with that chance."""
-        spread = self.warp.of(rows).numbers
-        moved = self.warp.back(spread + rate * steps(spread.shape, step, rng))
+        spread = self.rank_transform.transform_rows(rows).numbers
+        moved = self.rank_transform.inverse_transform(
+            spread + rate * draw_steps(spread.shape, step, rng)
+        )
         redrawn = rng.random(rows.codes.shape) < rate
-        codes = np.where(redrawn, self.guide.draw_codes(classes, rng), rows.codes)
-        numbers = self.guide.projected(moved, classes)
-        if self.sight.can_miss.any():
-            fresh = self.guide.draw_numbers(classes, rng)
-            numbers = with_nulls_redrawn(numbers, fresh, rate, rng)
+        codes = np.where(redrawn, self.prior.draw_codes(classes, rng), rows.codes)
+        numbers = self.prior.project_numbers(moved, classes)
+        if self.voting_space.can_miss.any():
+            fresh = self.prior.draw_numbers(classes, rng)
+            numbers = redraw_nulls(numbers, fresh, rate, rng)
         return Records(numbers, codes)
 
-    def seen(self, rows: Records) -> Records:
+    def to_voting_space(self, rows: Records) -> Records:
         """Return rows as they are voted on, in float32 all the way like private rows."""
-        return self.sight.of(Records(rows.numbers.astype(np.float32), rows.codes))
+        return self.voting_space.transform_rows(
+            Records(rows.numbers.astype(np.float32), rows.codes)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class LawfulLevel(Level):
+class ConstrainedUniformProposal(UniformProposal):
     """A level terrain with rules.
 
     Args:
         spaces: Where the rows of each class may lie.
-        law: What rows obey.
+        constraints: What rows obey.
     """
 
-    law: Law
+    constraints: ConstraintSet
 
-    def random(self, label: int, size: int, rng: np.random.Generator) -> Records:
+    def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return rows to begin with."""
 
         def draw(classes: Whole) -> Records:
-            return Level.random(self, label, len(classes), rng)
+            return UniformProposal.draw_initial(self, label, len(classes), rng)
 
-        return self.law.drawn(np.full(size, label), draw, rng)
+        return self.constraints.draw_rows(np.full(size, label), draw, rng)
 
-    def varied(
+    def vary_rows(
         self, rows: Records, label: int, rate: float, config: Evolution, rng: np.random.Generator
     ) -> Records:
         """Return one variation of each row."""
-        moved = super().varied(rows, label, rate, config, rng)
-        return self.law.kept(moved, rows, np.full(len(rows), label), rng)
+        moved = super().vary_rows(rows, label, rate, config, rng)
+        return self.constraints.repair_or_revert(moved, rows, np.full(len(rows), label), rng)
 
 
 @dataclass(frozen=True, eq=False)
-class LawfulGuided(Guided):
+class ConstrainedMarginalProposal(MarginalProposal):
     """A guided terrain with rules.
 
     Args:
-        guide: What tables of columns say.
+        prior: What tables of columns say.
         warp: Where numbers lie for distances and steps.
-        law: What rows obey.
+        constraints: What rows obey.
     """
 
-    law: Law
+    constraints: ConstraintSet
 
-    def drawn(self, classes: Whole, rng: np.random.Generator) -> Records:
+    def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
         """Return a row to begin with for each class given."""
-        return self.law.drawn(classes, lambda wanted: self.guide.drawn(wanted, rng), rng)
+        return self.constraints.draw_rows(
+            classes, lambda wanted: self.prior.draw_rows(wanted, rng), rng
+        )
 
-    def stepped(
+    def mutate_rows(
         self,
         rows: Records,
         classes: Whole,
@@ -192,19 +198,25 @@ class LawfulGuided(Guided):
         step: str = "gaussian",
     ) -> Records:
         """Move each number by a step of `rate`, and redraw each category with that chance."""
-        moved = super().stepped(rows, classes, rate, rng, step=step)
-        return self.law.kept(moved, rows, classes, rng)
+        moved = super().mutate_rows(rows, classes, rate, rng, step=step)
+        return self.constraints.repair_or_revert(moved, rows, classes, rng)
 
 
 @overload
-def lawful(terrain: Level, law: Law) -> Level: ...
+def constrain_proposal(
+    proposal: UniformProposal, constraints: ConstraintSet
+) -> UniformProposal: ...
 
 
 @overload
-def lawful(terrain: Guided, law: Law) -> Guided: ...
+def constrain_proposal(
+    proposal: MarginalProposal, constraints: ConstraintSet
+) -> MarginalProposal: ...
 
 
-def lawful(terrain: Level | Guided, law: Law) -> Level | Guided:
+def constrain_proposal(
+    proposal: UniformProposal | MarginalProposal, constraints: ConstraintSet
+) -> UniformProposal | MarginalProposal:
     """Return a terrain that keeps a law; the same one if there are no rules.
 
     Example:
@@ -212,14 +224,14 @@ def lawful(terrain: Level | Guided, law: Law) -> Level | Guided:
         >>> from tabpe.schema import Integer, Schema
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
         >>> encoder = Encoder(Schema(columns, rules=("low < high",)))
-        >>> terrain = lawful(Level(encoder.spaces), Law.of(encoder))
+        >>> terrain = constrain_proposal(UniformProposal(encoder.spaces), ConstraintSet.of(encoder))
         >>> rows = terrain.random(0, 100, np.random.default_rng(0))
         >>> bool((rows.numbers[:, 0] < rows.numbers[:, 1]).all())
         True
     """
-    if not law.rules:
-        return terrain
-    if isinstance(terrain, Level):
-        return LawfulLevel(terrain.spaces, law)
-    guide = replace(terrain.guide, sizes=law.without_excluded(terrain.guide.sizes))
-    return LawfulGuided(guide, terrain.warp, law)
+    if not constraints.rules:
+        return proposal
+    if isinstance(proposal, UniformProposal):
+        return ConstrainedUniformProposal(proposal.spaces, constraints)
+    prior = replace(proposal.prior, sizes=constraints.exclude_classes(proposal.prior.sizes))
+    return ConstrainedMarginalProposal(prior, proposal.rank_transform, constraints)

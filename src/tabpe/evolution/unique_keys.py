@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encoding import Records
-from tabpe.encoding.column_codec import Part
+from tabpe.encoding.column_codec import RowPart
 from tabpe.errors import ParameterError, shown
-from tabpe.evolution.constraint_repair import Board, Law, replaced
-from tabpe.schema.constraints import Rule
+from tabpe.evolution.constraint_repair import ConstraintSet, RowPositions, replace_rows
+from tabpe.schema.constraints import Constraint
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -30,8 +30,8 @@ MOST_LISTED = 2**18
 _NEAR = 1e-4
 
 
-def distinct(
-    law: Law,
+def enforce_unique_keys(
+    constraints: ConstraintSet,
     rows: Records,
     classes: Whole,
     rng: np.random.Generator,
@@ -41,7 +41,7 @@ def distinct(
     """Return rows in which every key is unique, and which obey the rules as they did.
 
     Args:
-        law: What rows obey.
+        constraints: What rows obey.
         rows: Rows that obey the rules, keys aside.
         classes: The class of each, which stays.
         rng: Where rows move.
@@ -53,25 +53,25 @@ def distinct(
     Example:
         >>> from tabpe.encoding import Encoder
         >>> from tabpe.schema import Integer, Schema
-        >>> law = Law.of(Encoder(Schema((Integer("bed", 1, 9),), rules=("unique(bed)",))))
+        >>> law = ConstraintSet.of(Encoder(Schema((Integer("bed", 1, 9),), rules=("unique(bed)",))))
         >>> rows = Records(np.full((9, 1), 0.5), np.empty((9, 0), np.uint8))
-        >>> found = distinct(law, rows, np.zeros(9, int), np.random.default_rng(0))
+        >>> found = enforce_unique_keys(law, rows, np.zeros(9, int), np.random.default_rng(0))
         >>> sorted((1 + 8 * found.numbers.ravel()).tolist())
         [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     """
-    desk = _Desk(law, classes, rng, fixed)
-    for key in law.keys:
-        possible = desk.possible(key, rows)
+    desk = _KeyAssigner(constraints, classes, rng, fixed)
+    for key in constraints.keys:
+        possible = desk.count_possible(key, rows)
         if possible < len(rows):
-            raise _too_many(len(rows), possible, key)
-    rows, repeated = desk.spread_out(rows)
+            raise _make_too_many_error(len(rows), possible, key)
+    rows, repeated = desk.reassign_keys(rows)
     if repeated.any():
-        raise _too_many(len(rows), len(rows) - int(repeated.sum()), law.keys[0])
+        raise _make_too_many_error(len(rows), len(rows) - int(repeated.sum()), constraints.keys[0])
     return rows
 
 
-def spread_out(
-    law: Law,
+def reassign_keys(
+    constraints: ConstraintSet,
     rows: Records,
     classes: Whole,
     rng: np.random.Generator,
@@ -79,85 +79,89 @@ def spread_out(
     fixed: frozenset[str] = NOTHING,
 ) -> tuple[Records, NDArray[np.bool_]]:
     """Return rows with as many unique keys as were found, and which of them repeat one still."""
-    return _Desk(law, classes, rng, fixed).spread_out(rows)
+    return _KeyAssigner(constraints, classes, rng, fixed).reassign_keys(rows)
 
 
 @dataclass(frozen=True, eq=False)
-class _Desk:
+class _KeyAssigner:
     """Hands out keys to rows whose classes and some of whose columns stay."""
 
-    law: Law
+    constraints: ConstraintSet
     classes: Whole
     rng: np.random.Generator
     fixed: frozenset[str]
 
-    def spread_out(self, rows: Records) -> tuple[Records, NDArray[np.bool_]]:
-        late = self.repeats(rows, np.arange(len(rows)))
+    def reassign_keys(self, rows: Records) -> tuple[Records, NDArray[np.bool_]]:
+        late = self.find_repeats(rows, np.arange(len(rows)))
         for turn in range(TURNS):
             if not late.any():
                 break
             where = np.flatnonzero(late)
-            rows, late = self._settled(rows, where, self._strayed(rows, where, 2.0**turn))
+            rows, late = self._apply_moves(rows, where, self._move_randomly(rows, where, 2.0**turn))
         for _ in range(HANDED_OUT):
-            for key in self.law.keys:
+            for key in self.constraints.keys:
                 if late.any():
-                    rows, late = self._handed_out(key, rows, late)
+                    rows, late = self._hand_out_keys(key, rows, late)
         return rows, late
 
-    def repeats(self, rows: Records, order: Whole) -> NDArray[np.bool_]:
+    def find_repeats(self, rows: Records, order: Whole) -> NDArray[np.bool_]:
         """Return which rows have a key of one before them in an order; empty cells repeat none."""
         late = np.zeros(len(rows), dtype=bool)
-        board = Board.of(self.law.faces, rows, self.classes)
-        for key in self.law.keys:
-            cells = _stacked(board, sorted(key.columns))[order]
+        board = RowPositions.from_rows(self.constraints.codecs, rows, self.classes)
+        for key in self.constraints.keys:
+            cells = _stack_positions(board, sorted(key.columns))[order]
             whole = ~np.isnan(cells).any(axis=1)
             _, first = np.unique(cells[whole], axis=0, return_index=True)
             late[np.delete(order[whole], first)] = True
         return late
 
-    def possible(self, key: Rule, rows: Records) -> int:
+    def count_possible(self, key: Constraint, rows: Records) -> int:
         """Return how many of the rows can have a key of their own, the other rules aside."""
-        board = Board.of(self.law.faces, rows, self.classes)
-        empty = np.isnan(_stacked(board, sorted(key.columns))).any(axis=1)
+        board = RowPositions.from_rows(self.constraints.codecs, rows, self.classes)
+        empty = np.isnan(_stack_positions(board, sorted(key.columns))).any(axis=1)
         whole = np.flatnonzero(~empty)
         return int(empty.sum()) + sum(
-            int(min(np.isin(where, whole).sum(), self._size(key, self.classes[where[0]])))
-            for where in self._groups(key, rows)
+            int(min(np.isin(where, whole).sum(), self._count_keys(key, self.classes[where[0]])))
+            for where in self._group_rows(key, rows)
         )
 
-    def _settled(
+    def _apply_moves(
         self, rows: Records, where: Whole, moved: Records
     ) -> tuple[Records, NDArray[np.bool_]]:
         """Return rows with those moved that obey the rules, and which repeat a key still."""
-        valid = ~self.law.broken(moved, self.classes[where])
-        rows = replaced(rows, where[valid], moved.take(valid))
+        valid = ~self.constraints.find_broken(moved, self.classes[where])
+        rows = replace_rows(rows, where[valid], moved.take(valid))
         stays = np.setdiff1d(np.arange(len(rows)), where)
-        return rows, self.repeats(rows, np.concatenate([stays, where]))
+        return rows, self.find_repeats(rows, np.concatenate([stays, where]))
 
-    def _movable(self, key: Rule) -> list[str]:
-        faces = self.law.faces
+    def _list_movable(self, key: Constraint) -> list[str]:
+        faces = self.constraints.codecs
         return [
-            name for name in sorted(key.columns) if name not in self.fixed and faces[name].moves
+            name
+            for name in sorted(key.columns)
+            if name not in self.fixed and faces[name].is_movable
         ]
 
-    def _strayed(self, rows: Records, where: Whole, reach: float) -> Records:
+    def _move_randomly(self, rows: Records, where: Whole, reach: float) -> Records:
         """Return some rows with one column of each key moved."""
         classes, some = self.classes[where], rows.take(where)
-        board = Board.of(self.law.faces, some, classes)
-        for key in self.law.keys:
-            names = self._movable(key)
+        board = RowPositions.from_rows(self.constraints.codecs, some, classes)
+        for key in self.constraints.keys:
+            names = self._list_movable(key)
             chosen = self.rng.integers(0, max(len(names), 1), len(where))
             for place, name in enumerate(names):
                 mine = np.flatnonzero(chosen == place)
-                board.put(name, mine, self._near(board, name, mine, reach))
-        return self.law.mended(board.rows(some), classes, self.rng, fixed=self.fixed)
+                board.set_positions(name, mine, self._draw_nearby(board, name, mine, reach))
+        return self.constraints.repair_rows(
+            board.to_records(some), classes, self.rng, fixed=self.fixed
+        )
 
-    def _near(self, board: Board, name: str, where: Whole, reach: float) -> Floats:
+    def _draw_nearby(self, board: RowPositions, name: str, where: Whole, reach: float) -> Floats:
         """Return other positions: of numbers near by, of listed values anywhere."""
-        face, size = self.law.faces[name], len(where)
-        if face.part is Part.CODES:
+        face, size = self.constraints.codecs[name], len(where)
+        if face.part is RowPart.CODES:
             return np.floor(self.rng.random(size) * (face.steps + 1))
-        low, high = (ends[board.classes[where]] for ends in self.law.bounds[name])
+        low, high = (ends[board.classes[where]] for ends in self.constraints.bounds[name])
         now = board.positions[name][where]
         now = np.where(np.isnan(now), low, now)
         if not face.grid:
@@ -166,12 +170,12 @@ class _Desk:
         steps = np.ceil(self.rng.random(size) * min(reach, float(face.steps)))
         return np.asarray(np.clip(now + steps * self.rng.choice([-1.0, 1.0], size), low, high))
 
-    def _groups(self, key: Rule, rows: Records) -> list[Whole]:
+    def _group_rows(self, key: Constraint, rows: Records) -> list[Whole]:
         """Return rows by what of a key can not move: in each group there are as many keys."""
-        board = Board.of(self.law.faces, rows, self.classes)
-        movable = self._movable(key)
+        board = RowPositions.from_rows(self.constraints.codecs, rows, self.classes)
+        movable = self._list_movable(key)
         still = [board.positions[name] for name in key.columns if name not in movable]
-        if any(len(set(self.law.bounds[name][0])) > 1 for name in movable):
+        if any(len(set(self.constraints.bounds[name][0])) > 1 for name in movable):
             still.append(self.classes.astype(np.float64))
         if not still:
             return [np.arange(len(rows))]
@@ -179,59 +183,64 @@ class _Desk:
         order = np.argsort(group.ravel(), kind="stable")
         return np.split(order, np.cumsum(np.bincount(group.ravel()))[:-1])
 
-    def _size(self, key: Rule, label: int) -> float:
+    def _count_keys(self, key: Constraint, label: int) -> float:
         sizes = [
-            self.law.bounds[name][1][label] - self.law.bounds[name][0][label] + 1
-            if self.law.faces[name].grid
+            self.constraints.bounds[name][1][label] - self.constraints.bounds[name][0][label] + 1
+            if self.constraints.codecs[name].grid
             else math.inf
-            for name in self._movable(key)
+            for name in self._list_movable(key)
         ]
         return math.prod(sizes)
 
-    def _handed_out(
-        self, key: Rule, rows: Records, late: NDArray[np.bool_]
+    def _hand_out_keys(
+        self, key: Constraint, rows: Records, late: NDArray[np.bool_]
     ) -> tuple[Records, NDArray[np.bool_]]:
         """Give rows that repeat a key one of those that are free."""
-        names, parts, places = self._movable(key), [], []
-        for where in self._groups(key, rows):
+        names, parts, places = self._list_movable(key), [], []
+        for where in self._group_rows(key, rows):
             mine, label = where[late[where]], int(self.classes[where[0]])
-            if len(mine) and names and self._size(key, label) <= MOST_LISTED:
-                free = self._free(names, label, rows, where[~late[where]])
+            if len(mine) and names and self._count_keys(key, label) <= MOST_LISTED:
+                free = self._list_free_keys(names, label, rows, where[~late[where]])
                 given = free[self.rng.permutation(len(free))[: len(mine)]]
                 places.append(mine[: len(given)])
-                parts.append(self._given(names, given, rows, places[-1]))
+                parts.append(self._set_keys(names, given, rows, places[-1]))
         if not places:
             return rows, late
         where = np.concatenate(places)
         still = np.setdiff1d(np.flatnonzero(late), where)
         moved = Records.concat([*parts, rows.take(still)])
-        return self._settled(rows, np.concatenate([where, still]), moved)
+        return self._apply_moves(rows, np.concatenate([where, still]), moved)
 
-    def _given(self, names: list[str], given: Floats, rows: Records, where: Whole) -> Records:
+    def _set_keys(self, names: list[str], given: Floats, rows: Records, where: Whole) -> Records:
         some, classes = rows.take(where), self.classes[where]
-        board = Board.of(self.law.faces, some, classes)
+        board = RowPositions.from_rows(self.constraints.codecs, some, classes)
         for place, name in enumerate(names):
-            board.put(name, np.arange(len(where)), given[:, place])
+            board.set_positions(name, np.arange(len(where)), given[:, place])
         fixed = self.fixed | frozenset(names)
-        return self.law.mended(board.rows(some), classes, self.rng, fixed=fixed)
+        return self.constraints.repair_rows(board.to_records(some), classes, self.rng, fixed=fixed)
 
-    def _free(self, names: list[str], label: int, rows: Records, settled: Whole) -> Floats:
+    def _list_free_keys(
+        self, names: list[str], label: int, rows: Records, settled: Whole
+    ) -> Floats:
         """Return all keys of a group of rows that none of its settled rows has."""
         ends = [
-            (low[label], high[label]) for low, high in (self.law.bounds[name] for name in names)
+            (low[label], high[label])
+            for low, high in (self.constraints.bounds[name] for name in names)
         ]
         every = np.array(list(itertools.product(*(np.arange(a, b + 1) for a, b in ends))))
-        board = Board.of(self.law.faces, rows.take(settled), self.classes[settled])
-        both = np.concatenate([every, _stacked(board, names)])
+        board = RowPositions.from_rows(
+            self.constraints.codecs, rows.take(settled), self.classes[settled]
+        )
+        both = np.concatenate([every, _stack_positions(board, names)])
         _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
         return np.asarray(every[first[(counts == 1) & (first < len(every))]])
 
 
-def _stacked(board: Board, names: list[str]) -> Floats:
+def _stack_positions(board: RowPositions, names: list[str]) -> Floats:
     return np.stack([board.positions[name] for name in names], axis=1)
 
 
-def _too_many(size: int, possible: int, key: Rule) -> ParameterError:
+def _make_too_many_error(size: int, possible: int, key: Constraint) -> ParameterError:
     return ParameterError(
         f"n={size}: rule {shown(key.text)} lets at most {possible:,} of these rows differ: ask for "
         f"fewer, or leave the rule out."

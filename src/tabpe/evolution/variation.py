@@ -12,19 +12,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding import Records, Space
+from tabpe.encoding import Records, RecordSpace
 from tabpe.encoding.records import Codes, Floats
 from tabpe.evolution.config import Evolution
 
 
-def random_records(space: Space, size: int, rng: np.random.Generator) -> Records:
+def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:
     """Return `size` rows, uniform over the space; numbers with a grid are uniform on it.
 
     A number that may be null is so with the chance that the space says.
 
     Example:
-        >>> space = Space(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
-        >>> rows = random_records(space, 100, np.random.default_rng(0))
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
+        >>> rows = draw_uniform_records(space, 100, np.random.default_rng(0))
         >>> sorted(set(rows.numbers.ravel().tolist())), int(rows.codes.max())
         ([0.0, 0.5, 1.0], 2)
     """
@@ -40,39 +40,44 @@ def random_records(space: Space, size: int, rng: np.random.Generator) -> Records
     return Records(numbers, codes.astype(space.code_type))
 
 
-def vary(
-    rows: Records, space: Space, rate: float, config: Evolution, rng: np.random.Generator
+def vary_rows(
+    rows: Records, space: RecordSpace, rate: float, config: Evolution, rng: np.random.Generator
 ) -> Records:
     """Return one variation of each row, by the operator of the settings."""
     if config.operator == "genetic":
-        return genetic(rows, space, rate, rng)
+        return cross_and_mutate(rows, space, rate, rng)
     return random_walk(rows, space, rate, rng, step=config.step)
 
 
 def random_walk(
-    rows: Records, space: Space, rate: float, rng: np.random.Generator, *, step: str = "gaussian"
+    rows: Records,
+    space: RecordSpace,
+    rate: float,
+    rng: np.random.Generator,
+    *,
+    step: str = "gaussian",
 ) -> Records:
     """Redraw each category with probability `rate`, and move each number by `rate` of its range.
 
     Whether a number is null is redrawn with that probability too.
 
     Example:
-        >>> space = Space(np.zeros(1), np.ones(1), np.zeros(1), np.array([3]))
-        >>> rows = random_records(space, 4, np.random.default_rng(0))
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.zeros(1), np.array([3]))
+        >>> rows = draw_uniform_records(space, 4, np.random.default_rng(0))
         >>> same = random_walk(rows, space, 0.0, np.random.default_rng(0))
         >>> bool((same.numbers == rows.numbers).all() and (same.codes == rows.codes).all())
         True
     """
-    moves = steps(rows.numbers.shape, step, rng)
+    moves = draw_steps(rows.numbers.shape, step, rng)
     moved = space.project(rows.numbers + moves * (rate * (space.high - space.low)))
-    codes = _redrawn(rows, space, rate, rng)
+    codes = _redraw_codes(rows, space, rate, rng)
     if space.can_miss.any():
-        fresh = random_records(space, len(rows), rng).numbers
-        moved = with_nulls_redrawn(moved, fresh, rate, rng)
+        fresh = draw_uniform_records(space, len(rows), rng).numbers
+        moved = redraw_nulls(moved, fresh, rate, rng)
     return Records(moved, codes)
 
 
-def with_nulls_redrawn(
+def redraw_nulls(
     numbers: NDArray[np.float64], fresh: Floats, rate: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return numbers of which each became null, or ceased to be, with probability `rate`.
@@ -85,17 +90,17 @@ def with_nulls_redrawn(
 
     Example:
         >>> before, fresh = np.array([[np.nan, 0.5, 0.1]]), np.array([[0.2, 0.3, np.nan]])
-        >>> with_nulls_redrawn(before, fresh, 1.0, np.random.default_rng(0))
+        >>> redraw_nulls(before, fresh, 1.0, np.random.default_rng(0))
         array([[0.2, 0.5, nan]])
     """
     redrawn = rng.random(numbers.shape) < rate
     return np.where(redrawn & (np.isnan(numbers) | np.isnan(fresh)), fresh, numbers)
 
 
-def smoothed(
+def smooth_numbers(
     rows: Records,
     classes: NDArray[np.int64],
-    spaces: Sequence[Space],
+    spaces: Sequence[RecordSpace],
     rate: float,
     rng: np.random.Generator,
     *,
@@ -115,23 +120,25 @@ def smoothed(
         among: All numbers, column by column, whose ranks are meant; NaN for null.
 
     Example:
-        >>> space = Space(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
         >>> rows = Records(np.array([[0.0], [0.5]]), np.empty((2, 0), dtype=np.uint8))
         >>> among = np.append(np.zeros(900), np.linspace(0.45, 0.55, 100))[:, None]
         >>> all_of_one, rng = np.zeros(2, int), np.random.default_rng(1)
-        >>> smoothed(rows, all_of_one, [space], 0.01, rng, among=among).ravel().round(2)
+        >>> smooth_numbers(rows, all_of_one, [space], 0.01, rng, among=among).ravel().round(2)
         array([0.  , 0.49])
     """
     moved = np.array(rows.numbers, dtype=np.float64)
     for place, column in enumerate(among.T):
-        moved[:, place] = _past(moved[:, place], np.sort(column[~np.isnan(column)]), rate, rng)
+        moved[:, place] = _move_past_ranks(
+            moved[:, place], np.sort(column[~np.isnan(column)]), rate, rng
+        )
     for label, space in enumerate(spaces):
         mine = classes == label
         moved[mine] = space.project(moved[mine])
     return moved
 
 
-def _past(
+def _move_past_ranks(
     numbers: NDArray[np.float64], rising: Floats, rate: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return numbers moved past `rate` of those that rise; what is null stays so."""
@@ -146,12 +153,14 @@ def _past(
     return np.where(np.isnan(numbers), np.nan, np.interp(ranks, middles, rising))
 
 
-def steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return steps of length one: normal, or uniform up to one."""
     return rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
 
 
-def genetic(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Records:
+def cross_and_mutate(
+    rows: Records, space: RecordSpace, rate: float, rng: np.random.Generator
+) -> Records:
     """Take one attribute from a random mate, then redraw each attribute with probability `rate`.
 
     The operators of PrivGSD at the level of rows, as the paper adapts them: every row takes part
@@ -161,13 +170,13 @@ def genetic(rows: Records, space: Space, rate: float, rng: np.random.Generator) 
     crossed = rng.integers(0, max(1, width + rows.codes.shape[1]), len(rows))
     taken = crossed[:, None] == np.arange(width + rows.codes.shape[1])
     mates = rows.take(rng.integers(0, max(1, len(rows)), len(rows)))
-    fresh = random_records(space, len(rows), rng)
+    fresh = draw_uniform_records(space, len(rows), rng)
     mutated = rng.random(taken.shape) < rate
-    child = _mixed(rows, mates, taken)
-    return _mixed(child, fresh, mutated)
+    child = _mix_rows(rows, mates, taken)
+    return _mix_rows(child, fresh, mutated)
 
 
-def _mixed(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
+def _mix_rows(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
     width = rows.numbers.shape[1]
     return Records(
         np.where(taken[:, :width], others.numbers, rows.numbers),
@@ -175,7 +184,9 @@ def _mixed(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
     )
 
 
-def _redrawn(rows: Records, space: Space, rate: float, rng: np.random.Generator) -> Codes:
+def _redraw_codes(
+    rows: Records, space: RecordSpace, rate: float, rng: np.random.Generator
+) -> Codes:
     codes = rows.codes.copy()
     row, column = np.nonzero(rng.random(codes.shape) < rate)
     codes[row, column] = rng.integers(0, space.drawn_sizes[column])

@@ -20,19 +20,19 @@
 
 from tabpe.io.batches import Batch, Limits
 from tabpe.io.draft import draft_schema
-from tabpe.io.source import Source, open_source, open_table, opened_source, read_table
+from tabpe.io.source import TableSource, open_source, open_table, read_table, use_source
 from tabpe.io.sql.table import SqlTable
-from tabpe.io.writers import table_writer
+from tabpe.io.writers import make_table_writer
 
 __all__ = [
     "Batch",
     "Limits",
-    "Source",
     "SqlTable",
+    "TableSource",
     "draft_schema",
+    "make_table_writer",
     "open_source",
     "open_table",
-    "opened_source",
     "read_table",
-    "table_writer",
+    "use_source",
 ]

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from tabpe._utils import validation
 from tabpe._utils.arrays import is_text
 from tabpe.errors import HEADER, CellError, DataError
-from tabpe.io.canonical import canonical_table
+from tabpe.io.canonical import canonicalize_table
 
 ROWS_A_BATCH = 2**18
 BYTES_A_BATCH = 2**28
@@ -46,23 +46,25 @@ class Batch:
         table: The rows, however they are stored: their cells are brought to one form here.
         file: The file that they are from, or None if the table is not a file.
         first_row: How many rows of that file, or of the table, come before them.
-        places: How many rows come before each of them from there on, if some are left out.
+        row_offsets: How many rows come before each of them from there on, if some are left out.
     """
 
     table: pa.Table
     file: str | None
     first_row: int
-    places: NDArray[np.int64] | None = None
+    row_offsets: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "table", canonical_table(self.table))
+        object.__setattr__(self, "table", canonicalize_table(self.table))
 
-    def located(self, error: CellError) -> CellError:
+    def locate_error(self, error: CellError) -> CellError:
         """Return an error about a row of the batch as one about a row of the file."""
-        before = 0 if self.places is None else int(self.places[error.row - 1]) + 1 - error.row
+        before = (
+            0 if self.row_offsets is None else int(self.row_offsets[error.row - 1]) + 1 - error.row
+        )
         return error.at(self.file, self.first_row + before)
 
-    def counting(self, kept: NDArray[np.bool_], before: int) -> NDArray[np.bool_]:
+    def slice_mask(self, kept: NDArray[np.bool_], before: int) -> NDArray[np.bool_]:
         """Return which rows count, of those of the whole table, after `before` others of it.
 
         Raises:
@@ -74,11 +76,11 @@ class Batch:
         return found
 
 
-def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def regroup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield neighbouring batches as one table, as long as they are small, also when unfolded."""
     kept: list[pa.RecordBatch] = []
     rows = size = 0
-    for piece, unfolded in _sliced(batches):
+    for piece, unfolded in _slice_batches(batches):
         rows, size = rows + piece.num_rows, size + unfolded
         differs = bool(kept) and piece.schema != kept[0].schema
         if kept and (differs or rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
@@ -89,11 +91,11 @@ def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(kept)
 
 
-def longest_text(column: Any) -> int:
+def find_longest_text(column: Any) -> int:
     """Return the bytes of the longest text; anything else has the length of its type.
 
     Example:
-        >>> longest_text(pa.array(["a", "bcd", None])), longest_text(pa.array([5]))
+        >>> find_longest_text(pa.array(["a", "bcd", None])), find_longest_text(pa.array([5]))
         (3, 0)
     """
     if pa.types.is_dictionary(column.type):
@@ -105,11 +107,11 @@ def longest_text(column: Any) -> int:
     return int(pc.max(pc.binary_length(column)).as_py() or 0)
 
 
-def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, int]]:
+def _slice_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield slices, each with how many bytes it takes at most if its dictionaries are unfolded."""
     for batch in batches:
         folded = [column for column in batch.columns if pa.types.is_dictionary(column.type)]
-        each_row = sum(map(longest_text, folded))
+        each_row = sum(map(find_longest_text, folded))
         step = max(1, min(ROWS_A_BATCH, BYTES_A_BATCH // max(each_row, 1)))
         for start in range(0, batch.num_rows, step):
             piece = batch.slice(start, step)
@@ -137,7 +139,7 @@ class Limits:
     Example:
         >>> Limits().columns
         10000
-        >>> Limits.of({"TABPE_MAX_ROWS": "1000000"}).rows
+        >>> Limits.from_environment({"TABPE_MAX_ROWS": "1000000"}).rows
         1000000
     """
 
@@ -151,22 +153,22 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in dataclasses.asdict(self).items():
-            validation.whole(name, value, least=1)
+            validation.check_integer(name, value, least=1)
 
     @classmethod
-    def of(cls, environment: Mapping[str, str] | None = None) -> Limits:
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:
         """Return the limits that the environment sets, and the usual ones for all others."""
         given = os.environ if environment is None else environment
-        names = {field.name: _variable(field.name) for field in dataclasses.fields(cls)}
+        names = {field.name: _get_variable_name(field.name) for field in dataclasses.fields(cls)}
         return cls(
-            **{name: _count(key, given[key]) for name, key in names.items() if given.get(key)}
+            **{name: _parse_count(key, given[key]) for name, key in names.items() if given.get(key)}
         )
 
-    def check(self, name: str, found: int, *, where: str) -> None:
+    def check_limit(self, name: str, found: int, *, where: str) -> None:
         """Refuse what is above the limit of that name.
 
         Example:
-            >>> Limits(columns=2).check("columns", 3, where="visits.csv")
+            >>> Limits(columns=2).check_limit("columns", 3, where="visits.csv")
             Traceback (most recent call last):
             tabpe.errors.DataError: visits.csv: more than 2 columns; TABPE_MAX_COLUMNS allows more.
         """
@@ -175,41 +177,41 @@ class Limits:
             does, what = ("unfolds to ", "bytes") if "bytes" in name else ("", name)
             what += " at once" if name == "page_bytes" else ""
             raise DataError(
-                f"{where}: {does}more than {most:,} {what}; {_variable(name)} allows more."
+                f"{where}: {does}more than {most:,} {what}; {_get_variable_name(name)} allows more."
             )
 
-    def held(self, batches: Iterator[Batch], *, where: str) -> Iterator[Batch]:
+    def check_batches(self, batches: Iterator[Batch], *, where: str) -> Iterator[Batch]:
         """Yield batches of one table as long as they are within the limits together."""
         rows = size = 0
         for batch in batches:
             rows, size = rows + batch.table.num_rows, size + batch.table.nbytes
-            self.check("rows", rows, where=batch.file or where)
-            self.check("bytes", size, where=batch.file or where)
+            self.check_limit("rows", rows, where=batch.file or where)
+            self.check_limit("bytes", size, where=batch.file or where)
             yield batch
 
     def check_cells(self, batch: pa.RecordBatch, *, where: str) -> None:
         """Refuse a cell that is too long, by its column."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if longest_text(column) > self.cell_bytes:
+            if find_longest_text(column) > self.cell_bytes:
                 raise DataError(
                     f"{where}: column {name!r} holds a cell of more than {self.cell_bytes:,} "
-                    f"bytes: shorten it or drop the column; {_variable('cell_bytes')} allows more."
+                    f"bytes: shorten it or drop the column; {_get_variable_name('cell_bytes')} allows more."
                 )
 
 
-def _variable(name: str) -> str:
+def _get_variable_name(name: str) -> str:
     return f"{_PREFIX}{name.upper()}"
 
 
-def _count(variable: str, text: str) -> int:
-    return validation.whole(variable, int(text) if text.isdecimal() else text, least=1)
+def _parse_count(variable: str, text: str) -> int:
+    return validation.check_integer(variable, int(text) if text.isdecimal() else text, least=1)
 
 
 T = TypeVar("T")
 UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
 
 
-def tried(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
+def read_safely(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
     """Return what `call` reads from `path`.
 
     Args:
@@ -232,9 +234,9 @@ def tried(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
     raise DataError(f"{path}: {problem or fault()}")
 
 
-def each(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T]:
+def iterate_safely(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T]:
     """Yield what `items` reads from `path`, each under `tried`."""
-    while (item := tried(path, lambda: next(items, None), fault)) is not None:
+    while (item := read_safely(path, lambda: next(items, None), fault)) is not None:
         yield item
 
 
@@ -253,7 +255,7 @@ def check_names(names: list[str], *, where: str) -> None:
         seen[name] = place
 
 
-def dealt(pieces: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
+def group_evenly(pieces: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
     """Return neighbouring pieces in at most so many groups, about even in size.
 
     Args:
@@ -262,7 +264,7 @@ def dealt(pieces: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]
         most: How many groups to make at most; none is empty.
 
     Example:
-        >>> dealt("abcd", [1, 1, 1, 4], 2)
+        >>> group_evenly("abcd", [1, 1, 1, 4], 2)
         [['a', 'b', 'c'], ['d']]
     """
     ends = np.cumsum([0, *(size + 1 for size in sizes)])  # What is empty takes its place too.

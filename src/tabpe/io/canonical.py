@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._utils.arrays import attempt, is_text
+from tabpe._utils.arrays import is_text, try_call
 from tabpe.errors import DataError
 
 Keys = NDArray[np.uint64]
@@ -71,16 +71,16 @@ _UNITS = {"s": 10**6, "ms": 10**3, "us": 1}
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
-def canonical_table(table: pa.Table) -> pa.Table:
+def canonicalize_table(table: pa.Table) -> pa.Table:
     """Return a table with every column in a canonical type; the same table if it is so already.
 
     Example:
         >>> from decimal import Decimal
-        >>> canonical_table(pa.table({"dose": [Decimal("0.50"), None]}))["dose"].to_pylist()
+        >>> canonicalize_table(pa.table({"dose": [Decimal("0.50"), None]}))["dose"].to_pylist()
         ['0.5', None]
     """
     columns = [
-        canonical(cells, name)
+        canonicalize_column(cells, name)
         for name, cells in zip(table.schema.names, table.columns, strict=True)
     ]
     if all(new is old for new, old in zip(columns, table.columns, strict=True)):
@@ -88,7 +88,7 @@ def canonical_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.schema.names)
 
 
-def canonical(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def canonicalize_column(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column as booleans, int64, uint64, float64, text, dates, microseconds or times.
 
     A dictionary stays one, of canonical values.
@@ -99,12 +99,12 @@ def canonical(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = cells.type
     if pa.types.is_dictionary(kind):
         return pa.chunked_array(
-            [_canonical_dictionary(one, name) for one in cells.chunks]
+            [_canonicalize_dictionary(one, name) for one in cells.chunks]
             or [pa.array([], pa.string())]
         )
     if _is_canonical(kind) and not is_text(kind):
         return cells
-    chunks = [_canonical(one, name) for one in cells.chunks]
+    chunks = [_canonicalize_array(one, name) for one in cells.chunks]
     if all(new is old for new, old in zip(chunks, cells.chunks, strict=True)):
         return cells
     return pa.chunked_array(chunks) if chunks else pa.chunked_array([[]], pa.string())
@@ -122,16 +122,16 @@ def is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind))
 
 
-def nested_in(schema: pa.Schema) -> frozenset[str]:
+def find_nested_columns(schema: pa.Schema) -> frozenset[str]:
     """Return the names of columns whose cells are lists, structs or the like."""
     return frozenset(field.name for field in schema if is_nested(field.type))
 
 
-def joined(tables: Sequence[pa.Table]) -> pa.Table:
+def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """Return canonical tables with the same columns as one; a column of several types as text.
 
     Example:
-        >>> joined([pa.table({"n": [1]}), pa.table({"n": ["x"]})])["n"].to_pylist()
+        >>> concatenate_tables([pa.table({"n": [1]}), pa.table({"n": ["x"]})])["n"].to_pylist()
         ['1', 'x']
     """
     names = tables[0].schema.names
@@ -139,18 +139,18 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     for place, _ in enumerate(names):
         parts = [table.column(place) for table in tables]
         if len({part.type for part in parts}) > 1:
-            parts = [pa.chunked_array([read_texts(flat(part))]) for part in parts]
+            parts = [pa.chunked_array([read_texts(flatten_column(part))]) for part in parts]
         columns.append(
             pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
         )
     return pa.table(columns, names=names)
 
 
-def flat(cells: pa.ChunkedArray | pa.Array, name: str = "") -> pa.Array:
+def flatten_column(cells: pa.ChunkedArray | pa.Array, name: str = "") -> pa.Array:
     """Return the cells of a column in one canonical array."""
     if isinstance(cells, pa.Array):
         cells = pa.chunked_array([cells])
-    cells = canonical(cells, name)
+    cells = canonicalize_column(cells, name)
     if cells.num_chunks == 1:
         return cells.chunk(0)
     if pa.types.is_dictionary(cells.type):
@@ -166,7 +166,7 @@ def find_missing(array: pa.Array) -> NDArray[np.bool_]:
         array([False,  True,  True])
     """
     if pa.types.is_dictionary(array.type):
-        return _each(array, find_missing, fill=True)
+        return _apply_to_distinct(array, find_missing, fill=True)
     if is_text(array.type):
         blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(array), ""), True)  # noqa: FBT003
         return np.asarray(blank.to_numpy(zero_copy_only=False), dtype=bool)
@@ -182,16 +182,16 @@ def read_numbers(array: pa.Array) -> Floats:
         array([1.5, nan, nan, 2. ])
     """
     if pa.types.is_dictionary(array.type):
-        return _each(array, read_numbers, fill=np.nan)
+        return _apply_to_distinct(array, read_numbers, fill=np.nan)
     kind = array.type
     if is_text(kind):
         text = pc.utf8_trim_whitespace(array)
-        cast = attempt(lambda: pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64()))
+        cast = try_call(lambda: pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64()))
         if cast is None:
-            return _each(array, _parsed_numbers, fill=np.nan)
-        return _as_floats(cast)
+            return _apply_to_distinct(array, _parse_numbers, fill=np.nan)
+        return _convert_to_floats(cast)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return _as_floats(array.cast(pa.float64(), safe=False))
+        return _convert_to_floats(array.cast(pa.float64(), safe=False))
     return np.full(len(array), np.nan)
 
 
@@ -206,8 +206,8 @@ def read_integers(array: pa.Array) -> pa.Array:
     if pa.types.is_integer(array.type):
         return array.cast(kind)
     if is_text(array.type) or pa.types.is_dictionary(array.type):
-        encoded = _encoded(array)
-        whole = [_whole_number(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
+        encoded = _encode_dictionary(array)
+        whole = [_parse_integer(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
         return pc.take(pa.array(whole, kind), encoded.indices)
     values = np.clip(np.rint(read_numbers(array)), -1e36, 1e36)
     return pa.array(values, mask=np.isnan(values)).cast(kind)
@@ -221,7 +221,7 @@ def read_booleans(array: pa.Array) -> NDArray[np.int8]:
         array([ 1,  0,  1, -1, -1], dtype=int8)
     """
     if pa.types.is_dictionary(array.type) or is_text(array.type):
-        return _each(array, _parsed_booleans, fill=-1)
+        return _apply_to_distinct(array, _parse_booleans, fill=-1)
     values = read_numbers(array)
     return np.select([values == 1, values == 0], [1, 0], -1).astype(np.int8)
 
@@ -241,8 +241,8 @@ def read_texts(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return array.cast(pa.string())
-    encoded = _encoded(array)
-    texts = [_text_of(value) for value in _values(encoded.dictionary)]
+    encoded = _encode_dictionary(array)
+    texts = [_format_value(value) for value in _list_values(encoded.dictionary)]
     return pc.take(pa.array(texts, pa.string()), encoded.indices)
 
 
@@ -271,11 +271,11 @@ def read_instants(array: pa.Array, *, zoned: bool) -> pa.Array:
     """
     kind = array.type
     if is_text(kind) or pa.types.is_dictionary(kind):
-        at_once = _parsed_at_once(array) if is_text(kind) else None
+        at_once = _parse_local_instants(array) if is_text(kind) else None
         if at_once is not None:
             return pa.nulls(len(array), pa.int64()) if zoned else at_once
-        encoded = _encoded(array)
-        ticks = [_parsed_instant(text) for text in _values(encoded.dictionary)]
+        encoded = _encode_dictionary(array)
+        ticks = [_parse_instant(text) for text in _list_values(encoded.dictionary)]
         wanted = [tick[0] if tick is not None and tick[1] is zoned else None for tick in ticks]
         return pc.take(pa.array(wanted, pa.int64()), encoded.indices)
     if pa.types.is_date(kind) and not zoned:
@@ -293,8 +293,8 @@ def read_times(array: pa.Array) -> pa.Array:
         [60000000, None, None]
     """
     if is_text(array.type) or pa.types.is_dictionary(array.type):
-        encoded = _encoded(array)
-        ticks = [_parsed_time(text) for text in _values(encoded.dictionary)]
+        encoded = _encode_dictionary(array)
+        ticks = [_parse_time(text) for text in _list_values(encoded.dictionary)]
         return pc.take(pa.array(ticks, pa.int64()), encoded.indices)
     if pa.types.is_time(array.type):
         return array.cast(pa.int64())
@@ -313,34 +313,36 @@ def find_values(array: pa.Array, values: Sequence[str | int | float]) -> NDArray
         >>> find_values(pa.array([True, False]), ["no", "1"])
         array([ 1, -1])
     """
-    listed = flat(pa.array(list(values)))
+    listed = flatten_column(pa.array(list(values)))
     if is_text(array.type) or pa.types.is_dictionary(array.type):
-        return _each(array, lambda some: _find_values(some, listed), fill=NOT_LISTED)
+        return _apply_to_distinct(array, lambda some: _find_values(some, listed), fill=NOT_LISTED)
     return _find_values(array, listed)
 
 
 def _find_values(array: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
     keys = hash_cells(listed, b"")
-    first = _first_of_each(keys)
-    found = _index_in(hash_cells(array, b""), keys[first])
+    first = _find_first_occurrences(keys)
+    found = _lookup_indices(hash_cells(array, b""), keys[first])
     found = np.where(found == NOT_LISTED, NOT_LISTED, first[found])
     found[find_missing(array)] = NOT_LISTED
     if len(first) == len(listed) and not find_missing(listed).any():
         return found
     # Two listed values mean the same, or one is blank: their text decides.
     texts = array if is_text(array.type) else read_texts(array)
-    exact = _index_in(texts.cast(pa.string()), listed.cast(pa.string()))
+    exact = _lookup_indices(texts.cast(pa.string()), listed.cast(pa.string()))
     return np.where(exact == NOT_LISTED, found, exact)
 
 
-def are_told_by_text(values: Sequence[str | int | float]) -> bool:
+def differ_only_by_text(values: Sequence[str | int | float]) -> bool:
     """Whether listed values mean the same to `find_values` but for their text.
 
     Example:
-        >>> are_told_by_text(["1.1", "1.10"]), are_told_by_text(["1.1", "1.2"])
+        >>> differ_only_by_text(["1.1", "1.10"]), differ_only_by_text(["1.1", "1.2"])
         (True, False)
     """
-    return len(_first_of_each(hash_cells(flat(pa.array(list(values))), b""))) < len(values)
+    return len(
+        _find_first_occurrences(hash_cells(flatten_column(pa.array(list(values))), b""))
+    ) < len(values)
 
 
 def hash_rows(table: pa.Table, key: bytes) -> Keys:
@@ -356,10 +358,10 @@ def hash_rows(table: pa.Table, key: bytes) -> Keys:
         >>> bool((hash_rows(whole, b"key") == hash_rows(floats, b"key")).all())
         True
     """
-    seeds = _seeds(key, table.num_columns)
+    seeds = _derive_seeds(key, table.num_columns)
     hashes = np.full(table.num_rows, seeds[0])
     for cells, seed in zip(table.columns, seeds[1:], strict=True):
-        hashes = mix_bits(hashes ^ mix_bits(hash_cells(flat(cells), key) + seed))
+        hashes = mix_bits(hashes ^ mix_bits(hash_cells(flatten_column(cells), key) + seed))
     return hashes
 
 
@@ -376,48 +378,52 @@ def hash_cells(array: pa.Array, key: bytes) -> Keys:
     """Return 64 bits for each cell, the same for equal cells; True and 1 have the same."""
     kind = array.type
     if is_text(kind) or pa.types.is_dictionary(kind):
-        return _each(array, lambda some: _hashed_texts(some, key), fill=_MISSING)
+        return _apply_to_distinct(array, lambda some: _hash_texts(some, key), fill=_MISSING)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        bits = _hashed_numbers(array, key)
+        bits = _hash_numbers(array, key)
     elif pa.types.is_time(kind):
-        bits = _hashed_ticks(read_times(array), _CLOCK)
+        bits = _hash_ticks(read_times(array), _CLOCK)
     else:
         zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-        bits = _hashed_ticks(read_instants(array, zoned=zoned), _INSTANT)
+        bits = _hash_ticks(read_instants(array, zoned=zoned), _INSTANT)
     return np.where(find_missing(array), _MISSING, bits)
 
 
-def text_of(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
+def format_cell(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
     """Return the text of a Python object that means the same cell; None if it is missing.
 
     What is no plain value, such as a list, becomes text that reads as nothing.
 
     Example:
-        >>> text_of(True), text_of(Decimal("1.50")), text_of(dt.date(2024, 2, 29)), text_of(1e-7)
+        >>> format_cell(True), format_cell(Decimal("1.50")), format_cell(dt.date(2024, 2, 29)), format_cell(1e-7)
         ('true', '1.5', '2024-02-29T00:00:00', '1e-07')
     """
     if isinstance(value, str):
-        return _whole_letters(value)
+        return _replace_surrogates(value)
     if isinstance(value, np.generic):
-        value = _plain_of_numpy(value)
+        value = _convert_numpy_scalar(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return None if value != value else _text_of_number(value)  # noqa: PLR0124 (NaN)
-    if value is None or _is_no_time(value):
+        return None if value != value else _format_number(value)  # noqa: PLR0124 (NaN)
+    if value is None or _is_pandas_missing(value):
         return None
     if isinstance(value, Decimal):
-        return None if value.is_nan() else _text_of_text(str(value).lower().replace("inity", ""))
+        return (
+            None
+            if value.is_nan()
+            else _normalize_cell_text(str(value).lower().replace("inity", ""))
+        )
     if isinstance(value, (dt.date, dt.time)):
         # A date as the instant that begins it, which no format of dates takes for text of its own.
         is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
         return value.isoformat() + ("T00:00:00" if is_day else "")
     if isinstance(value, dt.timedelta):
-        return _text_of_number(value.total_seconds())
+        return _format_number(value.total_seconds())
     if isinstance(value, (bytes, bytearray)):
-        return _text_of_bytes(bytes(value))
+        return _decode_bytes(bytes(value))
     return _UNREADABLE if hasattr(value, "__len__") or hasattr(value, "__dict__") else str(value)
 
 
@@ -426,10 +432,10 @@ def _is_canonical(kind: pa.DataType) -> bool:
     return kind in known or (pa.types.is_timestamp(kind) and kind.unit == "us") or is_text(kind)
 
 
-def _canonical(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a type)
+def _canonicalize_array(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a type)
     kind = array.type
     if is_text(kind):
-        return _normalised(
+        return _normalize_text(
             array.cast(pa.large_string()) if pa.types.is_string_view(kind) else array
         )
     if _is_canonical(kind):
@@ -437,7 +443,7 @@ def _canonical(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a 
     if is_nested(kind):
         raise DataError(f"column {name!r} is of type {kind}: expected plain values.")
     if isinstance(array, pa.ExtensionArray):
-        return _canonical(array.storage, name)
+        return _canonicalize_array(array.storage, name)
     if pa.types.is_integer(kind):
         return array.cast(pa.int64())
     if pa.types.is_floating(kind):
@@ -445,22 +451,24 @@ def _canonical(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR0911 (one a 
     if pa.types.is_decimal(kind):
         return read_texts(pc.utf8_lower(array.cast(pa.string())))  # whatever digits others have
     if pa.types.is_timestamp(kind):
-        ticks = _ticks(array.cast(pa.int64()), kind.unit)
+        ticks = _convert_to_microseconds(array.cast(pa.int64()), kind.unit)
         return ticks.cast(pa.timestamp("us", kind.tz))
     if pa.types.is_date64(kind):
         return array.cast(pa.date32(), safe=False)
     if pa.types.is_time(kind):
         whole = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())  # noqa: PLR2004
-        return _ticks(whole.cast(pa.int64()), kind.unit).cast(pa.time64("us"))
+        return _convert_to_microseconds(whole.cast(pa.int64()), kind.unit).cast(pa.time64("us"))
     if pa.types.is_duration(kind):
-        return pc.divide(_ticks(array.cast(pa.int64()), kind.unit).cast(pa.float64()), 1e6)
+        return pc.divide(
+            _convert_to_microseconds(array.cast(pa.int64()), kind.unit).cast(pa.float64()), 1e6
+        )
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
-    return pa.array([text_of(value) for value in array.to_pylist()], pa.string())
+    return pa.array([format_cell(value) for value in array.to_pylist()], pa.string())
 
 
-def _canonical_dictionary(array: pa.DictionaryArray, name: str) -> pa.Array:
-    values = _canonical(array.dictionary, name)
+def _canonicalize_dictionary(array: pa.DictionaryArray, name: str) -> pa.Array:
+    values = _canonicalize_array(array.dictionary, name)
     if not is_text(values.type):
         return pc.take(values, array.indices)
     if values is array.dictionary and array.type.index_type == pa.int32():
@@ -468,14 +476,14 @@ def _canonical_dictionary(array: pa.DictionaryArray, name: str) -> pa.Array:
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), values)
 
 
-def _normalised(text: pa.Array) -> pa.Array:
+def _normalize_text(text: pa.Array) -> pa.Array:
     """Return text in normal form C; itself if it is ASCII, as most is."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return text
     return pc.utf8_normalize(text, form="NFC")
 
 
-def _ticks(array: pa.Array, unit: str) -> pa.Array:
+def _convert_to_microseconds(array: pa.Array, unit: str) -> pa.Array:
     """Return whole numbers of a unit as microseconds: rounded down, and cut where int64 ends."""
     values = array.fill_null(0).to_numpy(zero_copy_only=False)
     if unit == "ns":
@@ -486,13 +494,15 @@ def _ticks(array: pa.Array, unit: str) -> pa.Array:
     return pa.array(ticks, mask=pc.is_null(array).to_numpy(zero_copy_only=False))
 
 
-def _encoded(array: pa.Array) -> pa.DictionaryArray:
+def _encode_dictionary(array: pa.Array) -> pa.DictionaryArray:
     return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
 
 
-def _each(array: pa.Array, read: Callable[[pa.Array], NDArray[Any]], *, fill: Any) -> NDArray[Any]:
+def _apply_to_distinct(
+    array: pa.Array, read: Callable[[pa.Array], NDArray[Any]], *, fill: Any
+) -> NDArray[Any]:
     """Return what `read` says of cells, of which each different one is looked at once."""
-    encoded = _encoded(array)
+    encoded = _encode_dictionary(array)
     found = read(encoded.dictionary)
     if not len(found):
         return np.full(len(array), fill, dtype=found.dtype)
@@ -502,34 +512,34 @@ def _each(array: pa.Array, read: Callable[[pa.Array], NDArray[Any]], *, fill: An
     return taken
 
 
-def _values(array: pa.Array) -> list[Any]:
+def _list_values(array: pa.Array) -> list[Any]:
     """Return cells as Python objects; instants with a zone as those of UTC."""
     if pa.types.is_timestamp(array.type):
         zone = None if array.type.tz is None else dt.UTC
         ticks = array.cast(pa.int64()).to_pylist()
-        return [None if tick is None else _moment(tick, zone) for tick in ticks]
+        return [None if tick is None else _make_datetime(tick, zone) for tick in ticks]
     return list(array.to_pylist())
 
 
-def _moment(tick: int, zone: dt.tzinfo | None) -> dt.datetime | None:
+def _make_datetime(tick: int, zone: dt.tzinfo | None) -> dt.datetime | None:
     try:
         return (_EPOCH + tick * _MICROSECOND).replace(tzinfo=zone)
     except OverflowError:
         return None
 
 
-def _text_of(value: Any) -> str | None:
+def _format_value(value: Any) -> str | None:
     """Return the one text of all cells that mean the same."""
     if isinstance(value, str):
-        return _text_of_text(value)
+        return _normalize_cell_text(value)
     if isinstance(value, float):
-        return None if value != value else _text_of_number(value)  # noqa: PLR0124 (NaN)
+        return None if value != value else _format_number(value)  # noqa: PLR0124 (NaN)
     if isinstance(value, dt.datetime):
-        return _text_of_moment(value)
+        return _format_datetime(value)
     return None if value is None else str(value.isoformat())
 
 
-def _text_of_text(text: str) -> str | None:
+def _normalize_cell_text(text: str) -> str | None:
     if not text.strip():
         return None
     found = _TYPED.fullmatch(text)
@@ -539,38 +549,38 @@ def _text_of_text(text: str) -> str | None:
         return found["word"].lower()
     if found["number"]:
         whole = _INTEGER.fullmatch(text)
-        return str(int(whole["digits"])) if whole else _text_of_number(_number_of(text))
-    instant, time = _parsed_instant(text), _parsed_time(text)
+        return str(int(whole["digits"])) if whole else _format_number(_parse_number(text))
+    instant, time = _parse_instant(text), _parse_time(text)
     if instant is not None:
-        moment = _moment(instant[0], dt.UTC if instant[1] else None)
-        return text if moment is None else _text_of_moment(moment)
+        moment = _make_datetime(instant[0], dt.UTC if instant[1] else None)
+        return text if moment is None else _format_datetime(moment)
     return text if time is None else str((_EPOCH + time * _MICROSECOND).time().isoformat())
 
 
-def _text_of_number(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _text_of_moment(value: dt.datetime) -> str:
+def _format_datetime(value: dt.datetime) -> str:
     midnight = value.tzinfo is None and value.time() == dt.time()
     return value.date().isoformat() if midnight else value.isoformat()
 
 
-def _text_of_bytes(value: bytes) -> str:
+def _decode_bytes(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
         return value.hex()
 
 
-def _whole_letters(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return text without half letters of UTF-16, which no column of text holds."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _plain_of_numpy(value: np.generic) -> Any:
+def _convert_numpy_scalar(value: np.generic) -> Any:
     """Return a scalar of numpy as the Python object that it is; times in microseconds."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]").item()
@@ -581,21 +591,21 @@ def _plain_of_numpy(value: np.generic) -> Any:
     )
 
 
-def _is_no_time(value: Any) -> bool:
+def _is_pandas_missing(value: Any) -> bool:
     """Whether something is pandas' NaT or NA, without loading pandas."""
     return type(value).__name__ in {"NaTType", "NAType"}
 
 
-def _as_floats(array: pa.Array) -> Floats:
+def _convert_to_floats(array: pa.Array) -> Floats:
     values: Floats = array.to_numpy(zero_copy_only=False)
     return values
 
 
-def _parsed_numbers(texts: pa.Array) -> Floats:
-    return np.array([_number_of(text) for text in texts.to_pylist()], dtype=np.float64)
+def _parse_numbers(texts: pa.Array) -> Floats:
+    return np.array([_parse_number(text) for text in texts.to_pylist()], dtype=np.float64)
 
 
-def _number_of(text: str | None) -> float:
+def _parse_number(text: str | None) -> float:
     if text is None:
         return np.nan
     if _ANY_NUMBER.fullmatch(text):
@@ -603,18 +613,18 @@ def _number_of(text: str | None) -> float:
     return {"true": 1.0, "false": 0.0}.get(text.strip().lower(), np.nan)
 
 
-def _parsed_booleans(texts: pa.Array) -> NDArray[np.int8]:
+def _parse_booleans(texts: pa.Array) -> NDArray[np.int8]:
     words = dict.fromkeys(TRUE_WORDS, 1) | dict.fromkeys(FALSE_WORDS, 0)
 
     def read(text: str | None) -> int:
         known = words.get("" if text is None else text.strip().lower())
-        return {1.0: 1, 0.0: 0}.get(_number_of(text), -1) if known is None else known
+        return {1.0: 1, 0.0: 0}.get(_parse_number(text), -1) if known is None else known
 
     return np.array([read(text) for text in texts.to_pylist()], dtype=np.int8)
 
 
-def _whole_number(text: str | None) -> Decimal | None:
-    value = _number_of(text)
+def _parse_integer(text: str | None) -> Decimal | None:
+    value = _parse_number(text)
     if text is None or value != value:  # noqa: PLR0124 (NaN)
         return None
     whole = _INTEGER.fullmatch(text)
@@ -623,25 +633,25 @@ def _whole_number(text: str | None) -> Decimal | None:
     return Decimal(round(min(max(value, -1e37), 1e37)))
 
 
-def _parsed_at_once(texts: pa.Array) -> pa.Array | None:
+def _parse_local_instants(texts: pa.Array) -> pa.Array | None:
     """Return instants without a zone, if all cells are such; None if they must be read one by one.
 
     Arrow reads more kinds of text than are instants here, so their form is looked at first.
     """
     if not pc.all(pc.match_substring_regex(texts, f"^{_LOCAL}$")).as_py():
         return None
-    cast = attempt(lambda: texts.cast(pa.timestamp("us")).cast(pa.int64()))
+    cast = try_call(lambda: texts.cast(pa.timestamp("us")).cast(pa.int64()))
     before = cast is None or pc.any(pc.less(cast, _FIRST_TICK)).as_py()  # Python has no year 0
     return None if before else cast
 
 
-def _parsed_instant(text: str | None) -> tuple[int, bool] | None:
+def _parse_instant(text: str | None) -> tuple[int, bool] | None:
     """Return the microseconds since 1970 that ISO text stands for, and whether it names a zone."""
     found = None if text is None else _TYPED.fullmatch(text)
     if found is None or not found["instant"]:
         return None
     try:
-        moment = dt.datetime.fromisoformat(_six_digits(found["instant"]))
+        moment = dt.datetime.fromisoformat(_truncate_fraction(found["instant"]))
         zoned = moment.tzinfo is not None
         since = (moment.astimezone(dt.UTC).replace(tzinfo=None) if zoned else moment) - _EPOCH
     except (ValueError, OverflowError):
@@ -649,39 +659,39 @@ def _parsed_instant(text: str | None) -> tuple[int, bool] | None:
     return since // _MICROSECOND, zoned
 
 
-def _parsed_time(text: str | None) -> int | None:
+def _parse_time(text: str | None) -> int | None:
     found = None if text is None else _TYPED.fullmatch(text)
     if found is None or not found["time"]:
         return None
     try:
-        clock = dt.time.fromisoformat(_six_digits(found["time"]))
+        clock = dt.time.fromisoformat(_truncate_fraction(found["time"]))
     except ValueError:
         return None
     return (dt.datetime.combine(_EPOCH, clock) - _EPOCH) // _MICROSECOND
 
 
-def _six_digits(text: str) -> str:
+def _truncate_fraction(text: str) -> str:
     """Return ISO text without what is finer than a microsecond: times are rounded down."""
     return re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text)
 
 
-def _first_of_each(keys: Keys) -> NDArray[np.int64]:
+def _find_first_occurrences(keys: Keys) -> NDArray[np.int64]:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-def _index_in(cells: Any, listed: Any) -> NDArray[np.int64]:
+def _lookup_indices(cells: Any, listed: Any) -> NDArray[np.int64]:
     found = pc.index_in(pa.array(cells), value_set=pa.array(listed))
     places = pc.fill_null(found, NOT_LISTED).to_numpy(zero_copy_only=False)
     return np.asarray(places, dtype=np.int64)
 
 
-def _seeds(key: bytes, columns: int) -> Keys:
+def _derive_seeds(key: bytes, columns: int) -> Keys:
     start = hashlib.blake2b(key, digest_size=8).digest()
     first = np.frombuffer(start, dtype=np.uint64)[0]
     return mix_bits(first + np.arange(columns + 1, dtype=np.uint64))
 
 
-def _hashed_numbers(array: pa.Array, key: bytes) -> Keys:
+def _hash_numbers(array: pa.Array, key: bytes) -> Keys:
     """Return the bits of doubles; integers from 2^53 on, which these round, by their digits."""
     values = read_numbers(array)
     bits = (np.where(np.isnan(values), 0.0, values) + 0.0).view(np.uint64)  # -0.0 is 0.0
@@ -690,67 +700,67 @@ def _hashed_numbers(array: pa.Array, key: bytes) -> Keys:
         return bits
     bits = bits.copy()
     integers = array.filter(pa.array(far)).to_pylist()
-    bits[far] = _digests([str(int(value)) for value in integers], key)
+    bits[far] = _digest_texts([str(int(value)) for value in integers], key)
     return bits
 
 
-def _hashed_ticks(ticks: pa.Array, mark: np.uint64) -> Keys:
+def _hash_ticks(ticks: pa.Array, mark: np.uint64) -> Keys:
     values: NDArray[np.int64] = ticks.fill_null(0).to_numpy(zero_copy_only=False)
     return mix_bits(values.view(np.uint64) ^ mark)
 
 
-def _hashed_texts(texts: pa.Array, key: bytes) -> Keys:
+def _hash_texts(texts: pa.Array, key: bytes) -> Keys:
     """Return bits of text: those of the number, boolean, instant or time that it reads as."""
     cells = texts.to_pylist()
     bits = np.full(len(cells), _MISSING)
     kinds: dict[str, list[int]] = {}
     for place, text in enumerate(cells):
         if text is not None and text.strip():
-            kinds.setdefault(_kind_of_text(text), []).append(place)
+            kinds.setdefault(_classify_text(text), []).append(place)
     for kind, places in kinds.items():
         some = [cells[place] for place in places]
-        bits[places] = _HASHES.get(kind, _digests)(some, key)
+        bits[places] = _TEXT_HASHERS.get(kind, _digest_texts)(some, key)
     return bits
 
 
-def _kind_of_text(text: str) -> str:
+def _classify_text(text: str) -> str:
     found = _TYPED.fullmatch(text)
     if found is None:
         return "text"
-    if found["number"] and _is_far(_INTEGER.fullmatch(text)):
+    if found["number"] and _is_beyond_exact(_INTEGER.fullmatch(text)):
         return "integer"
-    if found["instant"] and _parsed_instant(text) is None:
+    if found["instant"] and _parse_instant(text) is None:
         return "text"
-    if found["time"] and _parsed_time(text) is None:
+    if found["time"] and _parse_time(text) is None:
         return "text"
     return str(found.lastgroup)
 
 
-def _is_far(whole: re.Match[str] | None) -> bool:
+def _is_beyond_exact(whole: re.Match[str] | None) -> bool:
     """Whether text is an integer from 2^53 on, which goes by its digits."""
     return whole is not None and abs(int(whole["digits"])) >= EXACT_INTEGERS
 
 
-def _hashed_integers(texts: list[str], key: bytes) -> Keys:
-    return _digests([str(_whole_number(text)) for text in texts], key)
+def _hash_integers(texts: list[str], key: bytes) -> Keys:
+    return _digest_texts([str(_parse_integer(text)) for text in texts], key)
 
 
-_HASHES: dict[str, Callable[[list[str], bytes], Keys]] = {
-    "integer": _hashed_integers,
+_TEXT_HASHERS: dict[str, Callable[[list[str], bytes], Keys]] = {
+    "integer": _hash_integers,
     "word": lambda texts, key: hash_cells(
         pa.array([text.strip().lower() == "true" for text in texts]), key
     ),
-    "number": lambda texts, key: hash_cells(pa.array(list(map(_number_of, texts))), key),
-    "instant": lambda texts, _: _hashed_ticks(
-        pa.array([(_parsed_instant(text) or (0,))[0] for text in texts]), _INSTANT
+    "number": lambda texts, key: hash_cells(pa.array(list(map(_parse_number, texts))), key),
+    "instant": lambda texts, _: _hash_ticks(
+        pa.array([(_parse_instant(text) or (0,))[0] for text in texts]), _INSTANT
     ),
-    "time": lambda texts, _: _hashed_ticks(
-        pa.array([_parsed_time(text) for text in texts], pa.int64()), _CLOCK
+    "time": lambda texts, _: _hash_ticks(
+        pa.array([_parse_time(text) for text in texts], pa.int64()), _CLOCK
     ),
 }
 
 
-def _digests(texts: Sequence[str], key: bytes) -> Keys:
+def _digest_texts(texts: Sequence[str], key: bytes) -> Keys:
     short = hashlib.blake2b(key, digest_size=32).digest()
     digests = [hashlib.blake2b(one.encode(), key=short, digest_size=8).digest() for one in texts]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)

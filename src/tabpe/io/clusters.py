@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from tabpe._utils.arrays import attempt
+from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError, ParameterError, TabpeError
-from tabpe.io.batches import Batch, Limits, check_names, dealt, regrouped
-from tabpe.io.canonical import nested_in
+from tabpe.io.batches import Batch, Limits, check_names, group_evenly, regroup_batches
+from tabpe.io.canonical import find_nested_columns
 from tabpe.io.frames import ARROW, SPARK
 
 
@@ -50,13 +50,13 @@ class RaySource:
     lives_on = "ray"
 
     @classmethod
-    def of(cls, dataset: Any, limits: Limits) -> RaySource:
+    def from_dataset(cls, dataset: Any, limits: Limits) -> RaySource:
         """Look at the columns of a dataset."""
         found = dataset.schema()
         if found is None:
             raise DataError("data: the dataset has no columns.")
         check_names(list(found.names), where="data")
-        limits.check("columns", len(found.names), where="data")
+        limits.check_limit("columns", len(found.names), where="data")
         return cls(pa.schema(zip(found.names, found.types, strict=True)), limits, dataset)
 
     @property
@@ -67,7 +67,7 @@ class RaySource:
     @property
     def nested(self) -> frozenset[str]:
         """The columns of lists and the like."""
-        return nested_in(self.schema)
+        return find_nested_columns(self.schema)
 
     @property
     def names(self) -> list[str]:
@@ -82,54 +82,54 @@ class RaySource:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read block after block."""
         wanted = self.names if names is None else list(names)
-        return self.limits.held(self._batches(wanted), where="data")
+        return self.limits.check_batches(self._iterate_batches(wanted), where="data")
 
-    def parts(self, most: int) -> list[RaySource]:
+    def divide_into(self, most: int) -> list[RaySource]:
         """Return neighbouring blocks together."""
         import ray
 
-        blocks = self._blocks()
-        rows = ray.remote(num_cpus=0)(_rows)
+        blocks = self._get_blocks()
+        rows = ray.remote(num_cpus=0)(_count_rows)
         sizes = ray.get([rows.remote(block) for block in blocks])
         before = list(itertools.accumulate(sizes, initial=0))
         placed = list(zip(blocks, before, strict=False))
         return [
             replace(self, dataset=None, blocks=part, _made=[])
-            for part in dealt(placed, sizes, most)
+            for part in group_evenly(placed, sizes, most)
         ]
 
-    def _batches(self, wanted: list[str]) -> Iterator[Batch]:
+    def _iterate_batches(self, wanted: list[str]) -> Iterator[Batch]:
         import ray
 
         known = self.blocks is not None
         rows = 0
-        for block, before in self.blocks or [(block, 0) for block in self._blocks()]:
+        for block, before in self.blocks or [(block, 0) for block in self._get_blocks()]:
             first = before if known else rows
-            for table in regrouped(self._read(ray.get(block), wanted)):
+            for table in regroup_batches(self._read_block(ray.get(block), wanted)):
                 yield Batch(table, None, first)
                 first += table.num_rows
                 rows += table.num_rows
 
-    def _read(self, block: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        table = attempt(lambda: block.select(wanted), KeyError)
+    def _read_block(self, block: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        table = try_call(lambda: block.select(wanted), KeyError)
         if table is None:
             raise DataError("data: the blocks hold different columns.")
         for batch in table.to_batches():
             self.limits.check_cells(batch, where="data")
             yield batch
 
-    def _blocks(self) -> list[Any]:
+    def _get_blocks(self) -> list[Any]:
         """Return the blocks, which are made once."""
         if not self._made:
-            self._made.extend(_quietly(self.dataset.to_arrow_refs))
+            self._made.extend(_run_quietly(self.dataset.to_arrow_refs))
         return self._made
 
 
-def _rows(block: pa.Table) -> int:
+def _count_rows(block: pa.Table) -> int:
     return int(block.num_rows)
 
 
-def _quietly(call: Any) -> Any:
+def _run_quietly(call: Any) -> Any:
     """Have Ray Data do something without bars and words in the terminal."""
     from ray.data import DataContext
 
@@ -191,10 +191,10 @@ class SparkSource:
                 "use a classic session (spark-submit, or a master such as spark://host:7077)."
             )
         check_names(self.names, where="data")
-        self.limits.check("columns", len(self.names), where="data")
-        self.schema()
+        self.limits.check_limit("columns", len(self.names), where="data")
+        self.build_schema()
 
-    def schema(self) -> pa.Schema:
+    def build_schema(self) -> pa.Schema:
         """Return names and types of its columns, as Arrow has them.
 
         Raises:
@@ -202,7 +202,9 @@ class SparkSource:
         """
         zone = self.frame.sparkSession.conf.get("spark.sql.session.timeZone")
         kinds = {one.name: one.dataType.simpleString() for one in self.frame.schema}
-        return pa.schema([(name, _arrow_type(name, kind, zone)) for name, kind in kinds.items()])
+        return pa.schema(
+            [(name, _get_arrow_type(name, kind, zone)) for name, kind in kinds.items()]
+        )
 
     @property
     def library(self) -> str:
@@ -212,7 +214,7 @@ class SparkSource:
     @property
     def nested(self) -> frozenset[str]:
         """None: such columns are refused when the frame is opened."""
-        return nested_in(self.schema())
+        return find_nested_columns(self.build_schema())
 
     @property
     def names(self) -> list[str]:
@@ -228,41 +230,41 @@ class SparkSource:
         """Bring the rows into this process, a partition at a time."""
         wanted = self.names if names is None else list(names)
         first = 0
-        for carried in self._collected(wanted):
-            for table in regrouped(unfolded(carried)):
+        for carried in self._collect_streams(wanted):
+            for table in regroup_batches(read_arrow_stream(carried)):
                 yield Batch(table.rename_columns(wanted), None, first)
                 first += table.num_rows
 
-    def carried(self, names: Sequence[str] | None = None) -> Any:
+    def serialize_rows(self, names: Sequence[str] | None = None) -> Any:
         """Return an RDD of its rows, in the partitions of the frame: streams of Arrow as bytes.
 
         Their columns are those of `names` in order, and have no names of their own. There is at
         least one partition.
         """
-        rows = without_spark_words(lambda: self._carried(names))
+        rows = run_spark_safely(lambda: self._serialize_rows(names))
         return rows if rows.getNumPartitions() else rows.context.parallelize([], 1)
 
-    def _carried(self, names: Sequence[str] | None) -> Any:
+    def _serialize_rows(self, names: Sequence[str] | None) -> Any:
         # By their places: Spark takes a dot in a name for a way into a column.
         places = [self.names.index(name) for name in names or self.names]
         frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, places))
-        with hushed():
-            return frame.mapInArrow(_folded, "rows binary").rdd.map(_first)
+        with suppress_spark_warnings():
+            return frame.mapInArrow(_serialize_batches, "rows binary").rdd.map(_get_row_bytes)
 
-    def _collected(self, names: Sequence[str]) -> Iterator[bytes]:
-        rows: Iterator[bytes] = self.carried(names).toLocalIterator()
+    def _collect_streams(self, names: Sequence[str]) -> Iterator[bytes]:
+        rows: Iterator[bytes] = self.serialize_rows(names).toLocalIterator()
         while True:
-            carried = without_spark_words(lambda: next(rows, None))
+            carried = run_spark_safely(lambda: next(rows, None))
             if carried is None:
                 return
             yield carried
 
 
-def without_spark_words(call: Callable[[], T]) -> T:
+def run_spark_safely(call: Callable[[], T]) -> T:
     """Return what a call returns; an error of Spark loses its words, which may quote a cell.
 
     Example:
-        >>> without_spark_words(lambda: 1)
+        >>> run_spark_safely(lambda: 1)
         1
     """
     try:
@@ -270,7 +272,7 @@ def without_spark_words(call: Callable[[], T]) -> T:
     except Exception as error:
         if not type(error).__module__.startswith(("py4j", "pyspark")):
             raise
-        problem = _condition(error)
+        problem = _get_error_condition(error)
     # Outside of the block, so that the error does not remember the other one.
     raise TabpeError(
         f"spark: a job failed ({problem}): what happened is in the logs of its workers. Do they "
@@ -278,47 +280,47 @@ def without_spark_words(call: Callable[[], T]) -> T:
     )
 
 
-def unfolded(carried: bytes) -> Iterator[pa.RecordBatch]:
+def read_arrow_stream(stream: bytes) -> Iterator[pa.RecordBatch]:
     """Return the batches of a stream of Arrow; nothing is copied."""
-    with pa.ipc.open_stream(pa.py_buffer(carried)) as reader:
+    with pa.ipc.open_stream(pa.py_buffer(stream)) as reader:
         yield from reader
 
 
-def spark_frame(table: pa.Table) -> Any:
+def make_spark_frame(table: pa.Table) -> Any:
     """Return rows as a data frame of the session that is active.
 
     Raises:
         TabpeError: If there is none.
     """
-    session = imported("pyspark.sql").SparkSession.getActiveSession()
+    session = import_spark_module("pyspark.sql").SparkSession.getActiveSession()
     if session is None:
         raise TabpeError(
             "spark: the table that was fitted is a data frame of Spark, and there is no active "
             "session to make another in: start one (SparkSession.builder.getOrCreate())."
         )
-    with hushed():
-        return session.createDataFrame(table, _spark_schema(table.schema))
+    with suppress_spark_warnings():
+        return session.createDataFrame(table, _build_spark_schema(table.schema))
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
+def suppress_spark_warnings() -> Iterator[None]:
     """Keep from the user what Spark warns of pandas, wherever it happens to: we use none of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
 
 
-def imported(name: str) -> Any:
+def import_spark_module(name: str) -> Any:
     """Return a module of Spark."""
     try:
-        with hushed():
+        with suppress_spark_warnings():
             return importlib.import_module(name)
     except ImportError:
         pass
     raise ParameterError("engine='spark': Spark is not installed: pip install 'tabpe[spark]'.")
 
 
-def _arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
+def _get_arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
     decimal = _DECIMAL.fullmatch(kind)
     if decimal:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
@@ -333,17 +335,17 @@ def _arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
     return found
 
 
-def _spark_schema(schema: pa.Schema) -> Any:
+def _build_spark_schema(schema: pa.Schema) -> Any:
     """Return names and types as Spark has them: it would take a moment without a zone for one."""
-    kinds = imported("pyspark.sql.pandas.types").from_arrow_schema(schema)
-    without = imported("pyspark.sql.types").TimestampNTZType()
+    kinds = import_spark_module("pyspark.sql.pandas.types").from_arrow_schema(schema)
+    without = import_spark_module("pyspark.sql.types").TimestampNTZType()
     for ours, theirs in zip(schema, kinds, strict=True):
         if pa.types.is_timestamp(ours.type) and ours.type.tz is None:
             theirs.dataType = without
     return kinds
 
 
-def _folded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _serialize_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn each batch into a single cell: on the way to Python rows are no objects."""
     for batch in batches:
         sink = pa.BufferOutputStream()
@@ -353,11 +355,11 @@ def _folded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([cell], ["rows"])
 
 
-def _first(row: Any) -> bytes:
+def _get_row_bytes(row: Any) -> bytes:
     return bytes(row[0])
 
 
-def _condition(error: Any) -> str:
+def _get_error_condition(error: Any) -> str:
     """Return the name that Spark has for a kind of error, or that of its class."""
     get = getattr(error, "getCondition", None)
     return str((get() if get else None) or type(error).__name__)

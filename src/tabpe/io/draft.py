@@ -26,13 +26,13 @@ from tabpe.io.canonical import (
     DAY,
     EXACT_INTEGERS,
     find_missing,
-    flat,
+    flatten_column,
     read_instants,
     read_numbers,
     read_texts,
     read_times,
 )
-from tabpe.io.source import gathered, opened_source, title_of
+from tabpe.io.source import collect_table, get_title, use_source
 from tabpe.schema import (
     Boolean,
     Categorical,
@@ -51,7 +51,7 @@ from tabpe.schema.temporal import RESOLUTIONS
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
 
 
-def drafted_moments(name: str, array: pa.Array) -> Temporal | None:
+def draft_temporal(name: str, array: pa.Array) -> Temporal | None:
     """Return the column of cells that are all dates, instants or times; None if they are not.
 
     Args:
@@ -59,39 +59,39 @@ def drafted_moments(name: str, array: pa.Array) -> Temporal | None:
         array: Its cells; none is missing.
 
     Example:
-        >>> drafted_moments("seen", pa.array(["2024-03-31", "2024-01-01"])).min
+        >>> draft_temporal("seen", pa.array(["2024-03-31", "2024-01-01"])).min
         datetime.date(2024, 1, 1)
-        >>> drafted_moments("ward", pa.array(["eye"])) is None
+        >>> draft_temporal("ward", pa.array(["eye"])) is None
         True
     """
     for zone, read in ((None, False), ("UTC", True)):
         ticks = read_instants(array, zoned=read)
         if not ticks.null_count:
-            return _instants(name, ticks.to_numpy(), zone)
+            return _draft_instants(name, ticks.to_numpy(), zone)
     clock = read_times(array)
     if clock.null_count:
         return None
-    low, high = (_moment(tick).time() for tick in _ends(clock.to_numpy()))
-    return Time(name, low, high, _resolution(clock.to_numpy(), "hour"), source=Source.DATA)
+    low, high = (_make_datetime(tick).time() for tick in _find_ends(clock.to_numpy()))
+    return Time(name, low, high, _find_resolution(clock.to_numpy(), "hour"), source=Source.DATA)
 
 
-def _instants(name: str, ticks: NDArray[np.int64], zone: str | None) -> Date | Datetime:
-    low, high = map(_moment, _ends(ticks))
+def _draft_instants(name: str, ticks: NDArray[np.int64], zone: str | None) -> Date | Datetime:
+    low, high = map(_make_datetime, _find_ends(ticks))
     if zone is None and not np.any(ticks % DAY):
         return Date(name, low.date(), high.date(), source=Source.DATA)
-    resolution = _resolution(ticks, "day")
+    resolution = _find_resolution(ticks, "day")
     return Datetime(name, low, high, resolution, zone, source=Source.DATA)
 
 
-def _ends(ticks: NDArray[np.int64]) -> tuple[int, int]:
+def _find_ends(ticks: NDArray[np.int64]) -> tuple[int, int]:
     return int(ticks.min()), int(ticks.max())
 
 
-def _moment(tick: int) -> dt.datetime:
+def _make_datetime(tick: int) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=tick)
 
 
-def _resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
+def _find_resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
     """Return the coarsest resolution of which all cells are whole numbers."""
     names = list(RESOLUTIONS)
     known = names[: names.index(coarsest) + 1]
@@ -119,47 +119,47 @@ def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = (
         >>> draft_schema(pa.table({"age": [31, 58], "sex": ["f", "m"]})).fields_from_data
         ('age.min', 'age.max', 'sex.values')
     """
-    with opened_source(data) as source:
+    with use_source(data) as source:
         names = [name for name in source.names if name not in drop]
         for role, name in [*(("drop", name) for name in drop), ("label", label)]:
             if name is not None and name not in (source.names if role == "drop" else names):
                 hint = column_hint(name, names, [*drop, label or ""])
                 raise SchemaError(f"{role}={name!r} is not a column: {hint}")
-        table = gathered(source, names, where=title_of(data))
-    columns = [_column(name, table.column(name), is_label=name == label) for name in names]
-    cuts = _cuts(table.column(label), columns[names.index(label)]) if label else None
+        table = collect_table(source, names, where=get_title(data))
+    columns = [_draft_column(name, table.column(name), is_label=name == label) for name in names]
+    cuts = _choose_cuts(table.column(label), columns[names.index(label)]) if label else None
     return Schema(tuple(columns), label=label, label_cuts=cuts)
 
 
-def _column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
-    cells = flat(column)
-    array = _known(name, cells)
-    found = _drafted(name, array, is_label=is_label)
+def _draft_column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Column:
+    cells = flatten_column(column)
+    array = _drop_missing(name, cells)
+    found = _draft_type(name, array, is_label=is_label)
     return dataclasses.replace(found, nullable=len(array) < len(cells))
 
 
-def _drafted(name: str, array: pa.Array, *, is_label: bool) -> Column:
-    moments = drafted_moments(name, array)
+def _draft_type(name: str, array: pa.Array, *, is_label: bool) -> Column:
+    moments = draft_temporal(name, array)
     if moments is not None:
         return moments
     if _are_booleans(array):
         return Boolean(name, source=Source.DATA)
     if not _are_numbers(array):
-        return _listed(name, array)
+        return _draft_categorical(name, array)
     values = read_numbers(array)
     distinct = np.unique(values)
     if is_label and len(distinct) <= LABEL_CLASSES:
         whole = np.array_equal(np.rint(distinct), distinct)
         listed = distinct.astype(np.int64) if whole else distinct
         return Categorical(name, tuple(listed.tolist()), source=Source.DATA)
-    return _number(name, values)
+    return _draft_number(name, values)
 
 
-def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
+def _choose_cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
     """Return the quartiles at which the classes of a numeric label begin."""
     if not isinstance(column, (Integer, Float)):
         return None
-    values = read_numbers(_known(column.name, flat(cells)))
+    values = read_numbers(_drop_missing(column.name, flatten_column(cells)))
     quartiles = np.quantile(values, [0.25, 0.5, 0.75], method="higher")
     inside = sorted({float(cut) for cut in quartiles if column.min < cut < column.max})
     if not inside:
@@ -168,13 +168,13 @@ def _cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
     return tuple(int(cut) if isinstance(column, Integer) else cut for cut in inside)
 
 
-def _known(name: str, cells: pa.Array) -> pa.Array:
+def _drop_missing(name: str, cells: pa.Array) -> pa.Array:
     """Return all cells that are not missing."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     array = cells.filter(pa.array(~find_missing(cells)))
     if not len(array):
-        raise _no_value(name)
+        raise _make_empty_error(name)
     return array
 
 
@@ -194,11 +194,11 @@ def _are_numbers(array: pa.Array) -> bool:
     return bool(numbers and not pc.any(pc.match_substring_regex(text, CODE)).as_py())
 
 
-def _no_value(name: str) -> DataError:
+def _make_empty_error(name: str) -> DataError:
     return DataError(f"column {name!r} holds no value at all: leave it out of the table.")
 
 
-def _number(name: str, values: NDArray[np.float64]) -> Integer | Float:
+def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
         raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
@@ -213,10 +213,10 @@ def _number(name: str, values: NDArray[np.float64]) -> Integer | Float:
         return Integer(name, int(low), int(high), source=Source.DATA)
     if not np.isfinite(high - low):
         raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")
-    return Float(name, low, high, _decimals(values), source=Source.DATA)
+    return Float(name, low, high, _count_decimals(values), source=Source.DATA)
 
 
-def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
+def _count_decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
     """Return the fewest decimals that hold all values, if they are few."""
     for digits in range(MOST_DRAFTED_DECIMALS + 1):
         if np.array_equal(np.round(values, digits), values):
@@ -224,7 +224,7 @@ def _decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
     return None
 
 
-def _listed(name: str, array: pa.Array) -> Categorical:
+def _draft_categorical(name: str, array: pa.Array) -> Categorical:
     distinct = pc.unique(read_texts(array))
     if len(distinct) > MOST_CATEGORIES:
         raise DataError(

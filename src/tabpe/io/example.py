@@ -54,7 +54,7 @@ def hospital_table(rows: int = 5000, seed: int = 7) -> pa.Table:
     kidney = np.where(rng.random(rows) < _EVEN, rng.normal(36, 9, rows), rng.normal(87, 11, rows))
     haemoglobin = rng.normal(np.where(female, 12.6, 13.9), 1.5)
     drug, support = rng.random(rows) < _EVEN, rng.random(rows) < _EVEN
-    kidney = _rounded(kidney, 5.0, 120.0)
+    kidney = _clip_and_round(kidney, 5.0, 120.0)
     return pa.table(
         {
             "age": age,
@@ -62,50 +62,50 @@ def hospital_table(rows: int = 5000, seed: int = 7) -> pa.Table:
             "ward": rng.choice(WARDS, rows, p=_WARD_SHARES),
             "length_of_stay": np.clip(np.rint(rng.gamma(1.6, 3.6, rows)), 0, 60).astype(np.int64),
             "kidney_function": kidney,
-            "haemoglobin": _rounded(haemoglobin, 5.0, 20.0),
+            "haemoglobin": _clip_and_round(haemoglobin, 5.0, 20.0),
             "new_drug": drug,
             "home_support": support,
-            "readmitted": np.where(_comes_back(kidney, drug, support, rng), "yes", "no"),
+            "readmitted": np.where(_draw_readmissions(kidney, drug, support, rng), "yes", "no"),
         }
     )
 
 
-def pattern_holds(table: pa.Table) -> float:
+def compute_pattern_share(table: pa.Table) -> float:
     """Return the share of patients for whom the third-order pattern tells who comes back.
 
     Example:
-        >>> round(pattern_holds(hospital_table()), 1)
+        >>> round(compute_pattern_share(hospital_table()), 1)
         0.9
     """
     kidney = table["kidney_function"].cast(pa.float64()).to_numpy()
-    drug, support = (_truths(table[name]) for name in ("new_drug", "home_support"))
+    drug, support = (_read_booleans(table[name]) for name in ("new_drug", "home_support"))
     back = np.array(table["readmitted"].to_pylist()) == "yes"
-    return float((_at_risk(kidney, drug, support) == back).mean())
+    return float((_find_at_risk(kidney, drug, support) == back).mean())
 
 
-def _truths(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+def _read_booleans(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     truths: NDArray[np.bool_] = column.cast(pa.bool_()).to_numpy(zero_copy_only=False)
     return truths
 
 
-def _at_risk(
+def _find_at_risk(
     kidney: NDArray[np.float64], drug: NDArray[np.bool_], support: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     risk: NDArray[np.bool_] = (kidney < _KIDNEY_LIMIT) ^ drug ^ support
     return risk
 
 
-def _comes_back(
+def _draw_readmissions(
     kidney: NDArray[np.float64],
     drug: NDArray[np.bool_],
     support: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    chance = np.where(_at_risk(kidney, drug, support), _RISK[1], _RISK[0])
+    chance = np.where(_find_at_risk(kidney, drug, support), _RISK[1], _RISK[0])
     back: NDArray[np.bool_] = rng.random(len(chance)) < chance
     return back
 
 
-def _rounded(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+def _clip_and_round(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
     rounded: NDArray[np.float64] = np.clip(values, low, high).round(1)
     return rounded

@@ -37,10 +37,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._utils.arrays import attempt
-from tabpe._utils.files import check_local, not_regular, without_secrets
+from tabpe._utils.arrays import try_call
+from tabpe._utils.files import check_local_path, describe_irregular, strip_secrets
 from tabpe.errors import DataError
-from tabpe.io.batches import UNREADABLE, Limits, check_names, dealt, each, tried
+from tabpe.io.batches import (
+    UNREADABLE,
+    Limits,
+    check_names,
+    group_evenly,
+    iterate_safely,
+    read_safely,
+)
 
 # So many rows at a time, or fewer if they could take more than so many bytes.
 _ROWS_AT_ONCE = 2**13
@@ -57,7 +64,7 @@ _HEADER_BYTES = (2**8, 2**16, 2**24)
 _DEEPEST = 8
 
 
-class ParquetTable:
+class ParquetReader:
     """An open Parquet file.
 
     Args:
@@ -70,9 +77,9 @@ class ParquetTable:
     def __init__(
         self, source: pa.NativeFile, where: str, limits: Limits, *, is_far: bool = False
     ) -> None:
-        self._source = _Fetched(source) if is_far else source
+        self._source = _PrefetchedFile(source) if is_far else source
         self._where, self._limits = where, limits
-        self._file = self._opened()
+        self._file = self._open_file()
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +103,7 @@ class ParquetTable:
         groups = range(self._file.num_row_groups)
         return [self._file.metadata.row_group(group).num_rows for group in groups]
 
-    def batches(
+    def read_batches(
         self, names: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield some columns of all rows, or of some groups of them.
@@ -105,61 +112,68 @@ class ParquetTable:
             DataError: If pages take more memory than the limits allow.
         """
         for group in range(self._file.num_row_groups) if groups is None else groups:
-            rows = self._rows_at_once(names, group)
+            rows = self._choose_batch_rows(names, group)
             yield from self._file.iter_batches(rows, row_groups=[group], columns=list(names))
 
-    def _rows_at_once(self, names: Sequence[str], group: int) -> int:
+    def _choose_batch_rows(self, names: Sequence[str], group: int) -> int:
         """Return how many rows of a group to decode at a time."""
         found = self._file.metadata.row_group(group)
         leaves = [(self._file.schema.column(leaf), leaf) for leaf in range(found.num_columns)]
-        wanted = [(leaf, found.column(place)) for leaf, place in leaves if _is_in(leaf, names)]
-        if isinstance(self._source, _Fetched):
-            self._source.fetch([_range(chunk) for _, chunk in wanted], self._limits.page_bytes // 2)
-        chunks = [_Chunk(leaf, list(_pages(self._source, chunk))) for leaf, chunk in wanted]
-        at_once = sum(chunk.at_once for chunk in chunks)
-        self._limits.check("page_bytes", at_once, where=self._where)
-        each_row = sum(self._bytes_a_row(group, chunk) for chunk in chunks)
+        wanted = [
+            (leaf, found.column(place)) for leaf, place in leaves if _is_selected(leaf, names)
+        ]
+        if isinstance(self._source, _PrefetchedFile):
+            self._source.fetch_ranges(
+                [_get_byte_range(chunk) for _, chunk in wanted], self._limits.page_bytes // 2
+            )
+        chunks = [
+            _ColumnChunk(leaf, list(_read_page_headers(self._source, chunk)))
+            for leaf, chunk in wanted
+        ]
+        at_once = sum(chunk.resident_bytes for chunk in chunks)
+        self._limits.check_limit("page_bytes", at_once, where=self._where)
+        each_row = sum(self._estimate_row_bytes(group, chunk) for chunk in chunks)
         rows = _ROWS_AT_ONCE
         while rows > 1 and (
-            rows * each_row + sum(chunk.in_pages(rows) for chunk in chunks) > _BYTES_AT_ONCE
+            rows * each_row + sum(chunk.count_page_bytes(rows) for chunk in chunks) > _BYTES_AT_ONCE
         ):
             rows //= 2
         return rows
 
-    def _bytes_a_row(self, group: int, chunk: _Chunk) -> int:
+    def _estimate_row_bytes(self, group: int, chunk: _ColumnChunk) -> int:
         """Return the most that a row takes, beside what its page holds for it alone."""
         if not chunk.is_text:
             return chunk.width
         longest = chunk.dictionary if chunk.uses_dictionary else 0
         if longest * _ROWS_AT_ONCE > _BYTES_AT_ONCE and chunk.begins_with_dictionary:
-            longest = self._longest_value(group, chunk.leaf.path)
-        return max(longest, chunk.prefixed)
+            longest = self._read_longest_value(group, chunk.leaf.path)
+        return max(longest, chunk.longest_prefixed_page)
 
-    def _longest_value(self, group: int, path: str) -> int:
+    def _read_longest_value(self, group: int, path: str) -> int:
         """Return the bytes of the longest value of a dictionary, decoding it and one row alone."""
-        folded = self._opened(read_dictionary=[path], metadata=self._file.metadata)
+        folded = self._open_file(read_dictionary=[path], metadata=self._file.metadata)
         column = next(folded.iter_batches(1, row_groups=[group], columns=[path])).column(0)
         while pa.types.is_struct(column.type):
             column = column.field(0)
         return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
 
-    def _opened(self, **options: Any) -> Any:
+    def _open_file(self, **options: Any) -> Any:
         import pyarrow.parquet as pq
 
         source = self._source
-        file = pa.PythonFile(source, "r") if isinstance(source, _Fetched) else source
+        file = pa.PythonFile(source, "r") if isinstance(source, _PrefetchedFile) else source
         # A buffer of its own for each column, or else a group of rows is in memory as a whole.
         return pq.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER, **options)
 
 
-class _Fetched(io.RawIOBase):
+class _PrefetchedFile(io.RawIOBase):
     """A file that is far away, with parts of it in memory: each of these is fetched once."""
 
     def __init__(self, source: pa.NativeFile) -> None:
         self._source, self._place = source, 0
         self._parts: list[tuple[int, bytes]] = []
 
-    def fetch(self, ranges: Sequence[tuple[int, int]], most: int) -> None:
+    def fetch_ranges(self, ranges: Sequence[tuple[int, int]], most: int) -> None:
         """Hold these parts, from where to where, and no others; none if they are too long."""
         self._parts = []
         if sum(end - start for start, end in ranges) <= most:
@@ -199,7 +213,7 @@ class _Fetched(io.RawIOBase):
 
 
 @dataclass(frozen=True)
-class _Page:
+class _PageHeader:
     """The header of a page.
 
     Args:
@@ -218,11 +232,11 @@ class _Page:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chunk:
+class _ColumnChunk:
     """A column of a group of rows, by its pages."""
 
     leaf: Any
-    pages: list[_Page]
+    pages: list[_PageHeader]
 
     @property
     def is_text(self) -> bool:
@@ -230,7 +244,7 @@ class _Chunk:
         return bool(self.leaf.physical_type == "BYTE_ARRAY")
 
     @cached_property
-    def data(self) -> list[_Page]:
+    def data(self) -> list[_PageHeader]:
         """The pages with rows."""
         return [page for page in self.pages if not page.is_dictionary]
 
@@ -255,13 +269,13 @@ class _Chunk:
         return max(self.leaf.length or 0, _WIDEST_NUMBER)
 
     @property
-    def prefixed(self) -> int:
+    def longest_prefixed_page(self) -> int:
         """The bytes of the longest page whose values may each repeat all that was before."""
         known = (_PLAIN, _DELTA_LENGTH, *_BY_DICTIONARY)
         return max((page.unpacked for page in self.data if page.encoding not in known), default=0)
 
     @property
-    def at_once(self) -> int:
+    def resident_bytes(self) -> int:
         """The bytes that are in memory, however few rows are asked for."""
         largest = max((page.unpacked for page in self.data), default=0)
         stored = max((page.stored for page in self.pages), default=0)
@@ -273,17 +287,17 @@ class _Chunk:
         width = self.dictionary if self.is_text else self.width
         return total + sum(page.unpacked + page.values * width for page in self.data)
 
-    def in_pages(self, rows: int) -> int:
+    def count_page_bytes(self, rows: int) -> int:
         """Return the most bytes that so many neighbouring rows have in pages of their own."""
         if not (self.is_text and self.data):
             return 0
-        ends, before = self._places
+        ends, before = self._page_offsets
         # Rows reach the most pages if the first of them is the last of its page.
         last = np.searchsorted(ends, ends + (rows - 2), side="right")
         return int((before[np.minimum(last, len(ends) - 1) + 1] - before[:-1]).max())
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _page_offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows up to the end of each page, and the bytes up to the beginning of each."""
         ends = np.cumsum([page.values for page in self.data])
         own = [page.encoding in (_PLAIN, _DELTA_LENGTH) for page in self.data]
@@ -291,12 +305,12 @@ class _Chunk:
         return ends, np.cumsum([0, *sizes])
 
 
-def _is_in(leaf: Any, names: Sequence[str]) -> bool:
+def _is_selected(leaf: Any, names: Sequence[str]) -> bool:
     """Whether a column is one of these, or a part of one of them."""
     return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in names)
 
 
-def _range(chunk: Any) -> tuple[int, int]:
+def _get_byte_range(chunk: Any) -> tuple[int, int]:
     """Return where in the file Arrow reads a column of a group of rows."""
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
@@ -304,14 +318,14 @@ def _range(chunk: Any) -> tuple[int, int]:
     return start, start + chunk.total_compressed_size
 
 
-def _pages(source: pa.NativeFile, chunk: Any) -> Iterator[_Page]:
+def _read_page_headers(source: pa.NativeFile, chunk: Any) -> Iterator[_PageHeader]:
     """Yield the headers of the pages that Arrow would read of a column of a group of rows."""
-    place, end = _range(chunk)
+    place, end = _get_byte_range(chunk)
     end = min(end + _PADDING, source.size())
     left = chunk.num_values
     while left > 0 and place < end:
-        fields, length = _header(source, place)
-        page = _page(fields)
+        fields, length = _parse_page_header(source, place)
+        page = _make_page_header(fields)
         if min(page.stored, page.unpacked, page.values) < 0:
             raise pa.ArrowInvalid("a page of negative size")
         if not page.is_dictionary:
@@ -320,76 +334,76 @@ def _pages(source: pa.NativeFile, chunk: Any) -> Iterator[_Page]:
         yield page
 
 
-def _page(fields: Mapping[int, Any]) -> _Page:
+def _make_page_header(fields: Mapping[int, Any]) -> _PageHeader:
     of_kind = fields.get(_DATA) or fields.get(_DATA_2) or fields.get(_DICTIONARY) or {}
     encoding = of_kind.get(4 if _DATA_2 in fields else 2, _PLAIN)
     sizes = fields[_STORED], fields[_UNPACKED]
-    return _Page(_DICTIONARY in fields, *sizes, of_kind.get(1, 0), encoding)
+    return _PageHeader(_DICTIONARY in fields, *sizes, of_kind.get(1, 0), encoding)
 
 
-def _header(source: pa.NativeFile, place: int) -> tuple[dict[int, Any], int]:
+def _parse_page_header(source: pa.NativeFile, place: int) -> tuple[dict[int, Any], int]:
     """Return the fields of the header of a page, by number, and its length."""
     for most in _HEADER_BYTES:
-        thrift = _Thrift(source.read_at(most, place))
+        thrift = _ThriftReader(source.read_at(most, place))
         try:
-            fields = thrift.struct()
+            fields = thrift.read_struct()
         except IndexError:
             continue
         if _STORED in fields and _UNPACKED in fields:
-            return fields, thrift.place
+            return fields, thrift.position
         break
     raise pa.ArrowInvalid("no header of a page")
 
 
-class _Thrift:
+class _ThriftReader:
     """Values in the compact protocol of Thrift; of text nothing is kept."""
 
     def __init__(self, content: bytes) -> None:
-        self._content, self.place = content, 0
+        self._content, self.position = content, 0
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
+    def read_struct(self, depth: int = 0) -> dict[int, Any]:
         """Return the fields of a struct by number."""
         if depth > _DEEPEST:
             raise pa.ArrowInvalid("a header that is nested too deeply")
         fields: dict[int, Any] = {}
         number = 0
-        while (head := self._byte()) != 0:
-            number = number + (head >> 4) if head >> 4 else self._integer()
-            fields[number] = self._value(head & 15, depth)
+        while (head := self._read_byte()) != 0:
+            number = number + (head >> 4) if head >> 4 else self._read_integer()
+            fields[number] = self._read_value(head & 15, depth)
         return fields
 
-    def _value(self, kind: int, depth: int) -> Any:
+    def _read_value(self, kind: int, depth: int) -> Any:
         if kind in (1, 2):
             return kind == 1
         if kind == 3:  # noqa: PLR2004 - kinds are numbers of the protocol
-            return self._skipped(1)
+            return self._skip_bytes(1)
         if kind in (4, 5, 6):
-            return self._integer()
+            return self._read_integer()
         if kind == 7:  # noqa: PLR2004
-            return self._skipped(8)
+            return self._skip_bytes(8)
         if kind == 8:  # noqa: PLR2004
-            return self._skipped(self._varint())
+            return self._skip_bytes(self._read_varint())
         if kind == 12:  # noqa: PLR2004
-            return self.struct(depth + 1)
+            return self.read_struct(depth + 1)
         raise pa.ArrowInvalid("a header with lists")
 
-    def _skipped(self, count: int) -> None:
-        self.place += count
+    def _skip_bytes(self, count: int) -> None:
+        self.position += count
 
-    def _integer(self) -> int:
-        number = self._varint()
+    def _read_integer(self) -> int:
+        number = self._read_varint()
         return (number >> 1) ^ -(number & 1)
 
-    def _varint(self) -> int:
+    def _read_varint(self) -> int:
         number = shift = 0
-        while (byte := self._byte()) & 128:
+        while (byte := self._read_byte()) & 128:
             number |= (byte & 127) << shift
             shift += 7
         return number | byte << shift
 
-    def _byte(self) -> int:
-        byte = self._content[self.place]
-        self.place += 1
+    def _read_byte(self) -> int:
+        byte = self._content[self.position]
+        self.position += 1
         return byte
 
 
@@ -398,11 +412,11 @@ _DEFLATE_RATIO = 1032
 # No row that Arrow reads is longer.
 _LONGEST_ROW = 2**20
 # A header, and whether there is a row below it, is told by so many lines: more than a cell has.
-_PEEKED = 2**18
+_HEADER_LINES = 2**18
 
 
 @dataclass(frozen=True)
-class Head:
+class FileHead:
     """What a file tells before its rows are read.
 
     Args:
@@ -427,30 +441,30 @@ class TableFile(Protocol):
         """How many rows of the file come before, if it is a part of it."""
         ...
 
-    def pieces(self, most: int) -> Sequence[TableFile]:
+    def divide_into(self, most: int) -> Sequence[TableFile]:
         """Return the file in at most so many pieces that can be read apart, or as a whole."""
         ...
 
-    def head(self) -> Head:
+    def read_head(self) -> FileHead:
         """Return its columns and how many rows it has at most."""
         ...
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield its rows; columns other than `names` are left out where that saves memory."""
         ...
 
 
-def file_of(path: Path, limits: Limits) -> TableFile:
+def open_table_file(path: Path, limits: Limits) -> TableFile:
     """Return the reader that the ending of a path asks for.
 
     Example:
-        >>> type(file_of(Path("patients.csv.gz"), Limits())).__name__
+        >>> type(open_table_file(Path("patients.csv.gz"), Limits())).__name__
         'CsvFile'
     """
-    for suffix, kind in KINDS.items():
+    for suffix, kind in FILE_TYPES.items():
         if path.name.lower().endswith(suffix):
             return ArrowFile(path) if issubclass(kind, ArrowFile) else kind(path, limits)
-    raise DataError(f"{path}: expected a file that ends in {', '.join(KINDS)}.")
+    raise DataError(f"{path}: expected a file that ends in {', '.join(FILE_TYPES)}.")
 
 
 @dataclass(frozen=True)
@@ -461,55 +475,61 @@ class CsvFile:
     limits: Limits
     first_row: int = 0
 
-    def pieces(self, most: int) -> list[CsvFile]:  # noqa: ARG002
+    def divide_into(self, most: int) -> list[CsvFile]:  # noqa: ARG002
         """Return the file as a whole: where a row ends is known to those who read from the top."""
         return [self]
 
-    def head(self) -> Head:
+    def read_head(self) -> FileHead:
         """Return its columns and how many rows its size allows for."""
-        names = self._names()
-        size = tried(self.path, lambda: self.path.stat().st_size, lambda: "not readable.")
+        names = self._read_names()
+        size = read_safely(self.path, lambda: self.path.stat().st_size, lambda: "not readable.")
         size *= _DEFLATE_RATIO if _is_packed(self.path) else 1
         # A row takes a separator between its cells, an end, and a letter if it has one cell.
-        return Head(pa.schema([(name, pa.string()) for name in names]), size // max(2, len(names)))
+        return FileHead(
+            pa.schema([(name, pa.string()) for name in names]), size // max(2, len(names))
+        )
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Yield its rows as text; every column is checked, so every column is read."""
-        header = self._names()
+        header = self._read_names()
         last = ""
-        for batch in each(self.path, self._parsed(header), lambda: self._fault(len(header))):
+        for batch in iterate_safely(
+            self.path, self._parse_batches(header), lambda: self._describe_fault(len(header))
+        ):
             if batch.num_rows:
                 last = batch.column(batch.num_columns - 1)[-1].as_py()
                 yield batch
         if "\n" in last:
             self._refuse_open_quote()
 
-    def _parsed(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _parse_batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         from pyarrow import csv as arrow_csv
 
-        first = attempt(lambda: list(itertools.islice(self._rows(_PEEKED), 2)), *UNREADABLE)
+        first = try_call(
+            lambda: list(itertools.islice(self._iterate_rows(_HEADER_LINES), 2)), *UNREADABLE
+        )
         if first is not None and len(first) == 1:
             return  # A header alone is a table without rows, which Arrow may not see.
         convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
         parse = arrow_csv.ParseOptions(newlines_in_values=True)
         with (
-            self._bytes() as stream,
+            self._open_bytes() as stream,
             arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
         ):
             yield from reader
 
-    def _names(self) -> list[str]:
-        first = lambda: list(itertools.islice(self._rows(_PEEKED), 1))  # noqa: E731
-        rows = tried(self.path, first, lambda: self._fault(0))
+    def _read_names(self) -> list[str]:
+        first = lambda: list(itertools.islice(self._iterate_rows(_HEADER_LINES), 1))  # noqa: E731
+        rows = read_safely(self.path, first, lambda: self._describe_fault(0))
         if not rows:
             raise DataError(f"{self.path}: the file is empty.")
         check_names(rows[0], where=str(self.path))
         return rows[0]
 
-    def _fault(self, width: int) -> str:
+    def _describe_fault(self, width: int) -> str:
         """Say what is wrong with a file that Arrow refused, without a cell of it."""
         try:
-            for number, row in enumerate(self._rows()):
+            for number, row in enumerate(self._iterate_rows()):
                 if len(row) != width:
                     return f"row {number} has {len(row)} cells where the header has {width}."
         except UnicodeDecodeError:
@@ -520,21 +540,21 @@ class CsvFile:
 
     def _refuse_open_quote(self) -> None:
         """A quote that is never closed makes all the rest of the file its cell."""
-        if attempt(lambda: sum(1 for _ in self._rows()), csv.Error) is None:
+        if try_call(lambda: sum(1 for _ in self._iterate_rows()), csv.Error) is None:
             raise DataError(f"{self.path}: a quotation mark is opened and never closed.")
 
-    def _rows(self, most_lines: int | None = None) -> Iterator[list[str]]:
+    def _iterate_rows(self, most_lines: int | None = None) -> Iterator[list[str]]:
         """Yield the rows that are not blank, the header first; refuse to look further for them."""
-        with self._bytes() as stream:
+        with self._open_bytes() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
-            lines = _Lines(text, str(self.path), most_lines)
+            lines = _BoundedLines(text, str(self.path), most_lines)
             for row in csv.reader(lines, strict=True):
                 lines.letters = 0
                 if row:
                     yield row
 
-    def _bytes(self) -> _Unfolded:
-        return _Unfolded(self.path, self.limits)
+    def _open_bytes(self) -> _UnpackedStream:
+        return _UnpackedStream(self.path, self.limits)
 
 
 @dataclass(frozen=True)
@@ -553,42 +573,42 @@ class ParquetFile:
     groups: tuple[int, ...] | None = None
     first_row: int = 0
 
-    def pieces(self, most: int) -> list[ParquetFile]:
+    def divide_into(self, most: int) -> list[ParquetFile]:
         """Return neighbouring groups of rows together, about even in size."""
-        sizes = tried(self.path, self._sizes, _not_readable("Parquet"))
+        sizes = read_safely(self.path, self._read_group_sizes, _make_fault("Parquet"))
         before = list(itertools.accumulate(sizes, initial=0))
-        together = dealt(range(len(sizes)), sizes, most) or [[]]
+        together = group_evenly(range(len(sizes)), sizes, most) or [[]]
         return [
             replace(self, groups=tuple(groups), first_row=before[groups[0]] if groups else 0)
             for groups in together
         ]
 
-    def head(self) -> Head:
+    def read_head(self) -> FileHead:
         """Return its columns and its number of rows."""
-        head = tried(self.path, self._head, _not_readable("Parquet"))
+        head = read_safely(self.path, self._read_head, _make_fault("Parquet"))
         check_names(head.schema.names, where=str(self.path))
         return head
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield its rows; the other columns are not read."""
-        return each(self.path, self._batches(names), _not_readable("Parquet"))
+        return iterate_safely(self.path, self._iterate_batches(names), _make_fault("Parquet"))
 
-    def _head(self) -> Head:
+    def _read_head(self) -> FileHead:
         with self._open() as table:
             sizes = table.group_sizes
             rows = sum(sizes if self.groups is None else (sizes[group] for group in self.groups))
-            return Head(table.schema, rows)
+            return FileHead(table.schema, rows)
 
-    def _sizes(self) -> list[int]:
+    def _read_group_sizes(self) -> list[int]:
         with self._open() as table:
             return table.group_sizes
 
-    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _iterate_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with self._open() as table:
-            yield from table.batches(names, self.groups)
+            yield from table.read_batches(names, self.groups)
 
-    def _open(self) -> ParquetTable:
-        return ParquetTable(pa.OSFile(str(self.path)), str(self.path), self.limits)
+    def _open(self) -> ParquetReader:
+        return ParquetReader(pa.OSFile(str(self.path)), str(self.path), self.limits)
 
 
 @dataclass(frozen=True)
@@ -598,27 +618,27 @@ class ArrowFile:
     path: Path
     first_row: int = 0
 
-    def pieces(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
+    def divide_into(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
         """Return the file as a whole."""
         return [self]
 
-    def head(self) -> Head:
+    def read_head(self) -> FileHead:
         """Return its columns and its number of rows."""
-        return tried(self.path, self._head, _not_readable("Arrow"))
+        return read_safely(self.path, self._read_head, _make_fault("Arrow"))
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield its rows; the other columns are not read."""
-        return each(self.path, self._batches(names), _not_readable("Arrow"))
+        return iterate_safely(self.path, self._iterate_batches(names), _make_fault("Arrow"))
 
-    def _head(self) -> Head:
+    def _read_head(self) -> FileHead:
         import pyarrow.dataset
 
         with pa.memory_map(str(self.path)) as stream, pa.ipc.open_file(stream) as reader:
             schema = reader.schema
         check_names(schema.names, where=str(self.path))
-        return Head(schema, pyarrow.dataset.dataset(self.path, format="ipc").count_rows())
+        return FileHead(schema, pyarrow.dataset.dataset(self.path, format="ipc").count_rows())
 
-    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _iterate_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Mapped: the rows of such a file may be one batch that does not fit in memory.
         with pa.memory_map(str(self.path)) as stream:
             schema = pa.ipc.open_file(stream).schema
@@ -628,7 +648,7 @@ class ArrowFile:
                 yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
-KINDS: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
+FILE_TYPES: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
     ".csv": CsvFile,
     ".csv.gz": CsvFile,
     ".parquet": ParquetFile,
@@ -639,11 +659,11 @@ KINDS: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
 }
 
 
-def _not_readable(kind: str) -> Any:
+def _make_fault(kind: str) -> Any:
     return lambda: f"not a readable {kind} file."
 
 
-class _Lines:
+class _BoundedLines:
     """Lines as long as they, and rows of them, have an end: one could be all of the file.
 
     Args:
@@ -662,13 +682,15 @@ class _Lines:
             if self.letters > _LONGEST_ROW:
                 raise DataError(f"{self._where}: a row of more than {_LONGEST_ROW:,} letters.")
             if self._left == 0:
-                raise DataError(f"{self._where}: no row in {_PEEKED:,} lines: take out blank ones.")
+                raise DataError(
+                    f"{self._where}: no row in {_HEADER_LINES:,} lines: take out blank ones."
+                )
             if self._left is not None:
                 self._left -= 1
             yield line
 
 
-class _Unfolded(io.RawIOBase):
+class _UnpackedStream(io.RawIOBase):
     """The bytes of a file, unpacked, as long as they are not too many."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
@@ -679,17 +701,17 @@ class _Unfolded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        return self._counted(int(self._stream.readinto(buffer)))
+        return self._count_bytes(int(self._stream.readinto(buffer)))
 
     def read_buffer(self, size: int) -> pa.Buffer:
         """Return the next bytes in the memory of Arrow, which asks for them this way."""
         buffer = self._stream.read_buffer(size)
-        self._counted(buffer.size)
+        self._count_bytes(buffer.size)
         return buffer
 
-    def _counted(self, count: int) -> int:
+    def _count_bytes(self, count: int) -> int:
         self._count += count
-        self._limits.check("bytes", self._count, where=str(self._path))
+        self._limits.check_limit("bytes", self._count, where=str(self._path))
         return count
 
     def close(self) -> None:
@@ -701,11 +723,11 @@ def _is_packed(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 
 
-MISSING = "__HIVE_DEFAULT_PARTITION__"
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Found:
+class PartitionedFile:
     """A file, and what its folders say of all its rows.
 
     Args:
@@ -722,12 +744,12 @@ class Found:
         return [name for name, _ in self.keys]
 
 
-def files_of(path: str | Path) -> list[Path]:
+def list_files(path: str | Path) -> list[Path]:
     """Return the files that a path, a pattern or a folder stands for."""
-    return [found.path for found in find_files(path, Limits.of())]
+    return [found.path for found in find_files(path, Limits.from_environment())]
 
 
-def find_files(path: str | Path, limits: Limits) -> list[Found]:
+def find_files(path: str | Path, limits: Limits) -> list[PartitionedFile]:
     """Return the files that a path, a pattern or a folder stands for, in the order of their names.
 
     In a folder, what is hidden or begins with `_` is passed over (`.crc`, `_SUCCESS`).
@@ -736,26 +758,29 @@ def find_files(path: str | Path, limits: Limits) -> list[Found]:
         DataError: If there is no file, or one that is there twice by way of a link: its rows
             would count twice.
     """
-    check_local(path, DataError)
+    check_local_path(path, DataError)
     if Path(path).is_file():
-        return [Found(Path(path))]
+        return [PartitionedFile(Path(path))]
     if Path(path).is_dir():
         root = Path(path)
-        found = _below(root, ())
+        found = _walk_folder(root, ())
     else:
-        root = _plain_part(Path(path))
-        found = _matches(path)
+        root = _find_plain_folder(Path(path))
+        found = _iterate_matches(path)
     most = itertools.islice(found, limits.files + 1)
-    files = tried(root, lambda: list(most), lambda: "not readable.")
-    limits.check("files", len(files), where=str(path))
+    files = read_safely(root, lambda: list(most), lambda: "not readable.")
+    limits.check_limit("files", len(files), where=str(path))
     if not files:
         what = "no file in this folder" if Path(path).is_dir() else "no such file"
-        raise DataError(f"{without_secrets(path)}: {what}.")
-    _refuse_twice(files)
-    return [Found(file, keys_of(file.relative_to(root))) for file in sorted(files)]
+        raise DataError(f"{strip_secrets(path)}: {what}.")
+    _refuse_duplicates(files)
+    return [
+        PartitionedFile(file, parse_partition_keys(file.relative_to(root)))
+        for file in sorted(files)
+    ]
 
 
-def _below(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
+def _walk_folder(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
     """Yield the files in a folder and its folders, those that are linked to included."""
     real = folder.resolve()
     if real in above:
@@ -764,25 +789,25 @@ def _below(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir() and (not entry.name.startswith("_") or "=" in entry.name):
-            yield from _below(entry, (*above, real))
+            yield from _walk_folder(entry, (*above, real))
         elif not entry.name.startswith("_"):
-            yield _regular(entry)
+            yield _check_regular(entry)
 
 
-def _matches(pattern: str | Path) -> Iterator[Path]:
+def _iterate_matches(pattern: str | Path) -> Iterator[Path]:
     for match in map(Path, glob.iglob(str(pattern))):  # noqa: PTH207
         if not match.is_dir():
-            yield _regular(match)
+            yield _check_regular(match)
 
 
-def _regular(path: Path) -> Path:
+def _check_regular(path: Path) -> Path:
     """Return a file, and refuse what is none: a pipe, a device, a link to nowhere."""
     if not path.is_file():
-        raise DataError(not_regular(path))
+        raise DataError(describe_irregular(path))
     return path
 
 
-def _plain_part(pattern: Path) -> Path:
+def _find_plain_folder(pattern: Path) -> Path:
     """Return the folder of a pattern below which parts are matched."""
     plain = pattern.parent
     while glob.has_magic(str(plain)):
@@ -790,7 +815,7 @@ def _plain_part(pattern: Path) -> Path:
     return plain
 
 
-def _refuse_twice(files: Sequence[Path]) -> None:
+def _refuse_duplicates(files: Sequence[Path]) -> None:
     seen: dict[Path, Path] = {}
     for file in sorted(files):
         first = seen.setdefault(file.resolve(), file)
@@ -798,17 +823,17 @@ def _refuse_twice(files: Sequence[Path]) -> None:
             raise DataError(f"{file}: the same file as {first}: its rows would count twice.")
 
 
-def keys_of(below: PurePath) -> tuple[tuple[str, str | None], ...]:
+def parse_partition_keys(below: PurePath) -> tuple[tuple[str, str | None], ...]:
     """Return name and value of each `key=value` folder above a file."""
     split = [part.partition("=") for part in below.parts[:-1]]
     return tuple(
-        (_decoded(below, name), None if value == MISSING else _decoded(below, value))
+        (_decode_name(below, name), None if value == NULL_PARTITION else _decode_name(below, value))
         for name, separator, value in split
         if name and separator
     )
 
 
-def _decoded(path: PurePath, text: str) -> str:
+def _decode_name(path: PurePath, text: str) -> str:
     try:
         return unquote(text, errors="strict")
     except UNREADABLE:

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabpe._utils import validation
-from tabpe._utils.arrays import attempt
+from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError
 from tabpe.io.batches import check_names
-from tabpe.io.canonical import EXACT_INTEGERS, text_of
+from tabpe.io.canonical import EXACT_INTEGERS, format_cell
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -29,21 +29,23 @@ _ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal"})
 _NULLABLE = {pa.bool_(): "boolean", pa.int64(): "Int64", pa.uint64(): "UInt64"}
 
 
-def frame_table(data: Any) -> tuple[pa.Table, str]:
+def read_frame(data: Any) -> tuple[pa.Table, str]:
     """Return the rows of a data frame as an Arrow table, and the name of its library.
 
     Example:
-        >>> table, library = frame_table(pa.table({"age": [31, 42]}))
+        >>> table, library = read_frame(pa.table({"age": [31, 42]}))
         >>> table.num_rows, library
         (2, 'pyarrow')
     """
-    frame = _eager(data)
-    table = _to_arrow(frame)
+    frame = _open_frame(data)
+    table = _convert_to_arrow(frame)
     check_names(table.schema.names, where="data")
     return table, str(frame.implementation.value)
 
 
-def to_frame(table: pa.Table, library: str, *, nullable: frozenset[str] = frozenset()) -> Any:
+def convert_to_frame(
+    table: pa.Table, library: str, *, nullable: frozenset[str] = frozenset()
+) -> Any:
     """Return a table as a frame of a library.
 
     The types of its columns follow from those of the table and from what is declared, and never
@@ -58,17 +60,17 @@ def to_frame(table: pa.Table, library: str, *, nullable: frozenset[str] = frozen
 
     Example:
         >>> rows = pa.table({"age": [31, 42]})
-        >>> to_frame(rows, "pandas", nullable=frozenset({"age"})).dtypes["age"]
+        >>> convert_to_frame(rows, "pandas", nullable=frozenset({"age"})).dtypes["age"]
         Int64Dtype()
     """
     if library == ARROW:
         return table
     if library == PANDAS:
-        return _to_pandas(table, nullable)
+        return _convert_to_pandas(table, nullable)
     if library == SPARK:
-        from tabpe.io.clusters import spark_frame
+        from tabpe.io.clusters import make_spark_frame
 
-        return spark_frame(table)
+        return make_spark_frame(table)
     import narwhals as nw
 
     backend: Any = library
@@ -81,10 +83,10 @@ def check_library(given: Any) -> str:
         return str(given)
     import narwhals as nw
 
-    return validation.one_of("library", given, [kind.value for kind in nw.Implementation])
+    return validation.check_one_of("library", given, [kind.value for kind in nw.Implementation])
 
 
-def _eager(data: Any) -> nw.DataFrame[Any]:
+def _open_frame(data: Any) -> nw.DataFrame[Any]:
     import narwhals as nw
 
     try:
@@ -102,34 +104,34 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-def _to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
+def _convert_to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
     names = frame.columns
     if not all(isinstance(name, str) for name in names):
         raise DataError("data: column names must be text; rename the others.")
     if frame.implementation.is_pandas():
         native = frame.to_native()
-        return pa.table({name: _of_pandas(native[name]) for name in names})
+        return pa.table({name: _convert_pandas_column(native[name]) for name in names})
     return pa.table({name: frame.get_column(name).to_arrow() for name in names})
 
 
-def _of_pandas(column: Any) -> pa.Array | pa.ChunkedArray:
+def _convert_pandas_column(column: Any) -> pa.Array | pa.ChunkedArray:
     """Return a column of pandas, whose cells may be of several types."""
     import pandas as pd
 
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes == -1).to_numpy())
-        listed = _of_pandas(column.cat.categories.to_series())
+        listed = _convert_pandas_column(column.cat.categories.to_series())
         return pc.take(listed, codes.cast(pa.int32()))
     if dtype == np.dtype(object):
-        return _of_objects(column)
+        return _convert_objects(column)
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":
-        return _of_whole_numbers(column.to_numpy())
-    found = attempt(lambda: pa.array(column), TypeError, ValueError, OverflowError)
-    return _texts(column) if found is None else found
+        return _convert_whole_numbers(column.to_numpy())
+    found = try_call(lambda: pa.array(column), TypeError, ValueError, OverflowError)
+    return _convert_to_texts(column) if found is None else found
 
 
-def _of_objects(column: Any) -> pa.Array:
+def _convert_objects(column: Any) -> pa.Array:
     """Return cells that are objects: by their common type, or else each as its text.
 
     Both mean the same cells (`tabpe.io.canonical`), so a single cell of another type changes no
@@ -137,10 +139,10 @@ def _of_objects(column: Any) -> pa.Array:
     """
     found = None
     if _are_of_one_type(column):
-        found = attempt(
+        found = try_call(
             lambda: pa.array(column, from_pandas=True), TypeError, ValueError, OverflowError
         )
-    return _texts(column) if found is None else found
+    return _convert_to_texts(column) if found is None else found
 
 
 def _are_of_one_type(column: Any) -> bool:
@@ -155,11 +157,11 @@ def _are_of_one_type(column: Any) -> bool:
     return kind in _ONE_TYPE
 
 
-def _texts(column: Any) -> pa.Array:
-    return pa.array([text_of(cell) for cell in column.tolist()], pa.string())
+def _convert_to_texts(column: Any) -> pa.Array:
+    return pa.array([format_cell(cell) for cell in column.tolist()], pa.string())
 
 
-def _of_whole_numbers(values: Any) -> pa.Array:
+def _convert_whole_numbers(values: Any) -> pa.Array:
     """Return whole numbers of numpy; as floats if one is beyond what a float holds.
 
     As soon as one cell of such a column is missing, pandas itself makes floats of all others. To
@@ -173,7 +175,7 @@ def _of_whole_numbers(values: Any) -> pa.Array:
     return pa.array(values)
 
 
-def _to_pandas(table: pa.Table, nullable: frozenset[str]) -> Any:
+def _convert_to_pandas(table: pa.Table, nullable: frozenset[str]) -> Any:
     import pandas as pd
 
     columns = {}
@@ -182,13 +184,13 @@ def _to_pandas(table: pa.Table, nullable: frozenset[str]) -> Any:
         if pa.types.is_date(kind):
             columns[name] = cells.cast(pa.timestamp("us")).to_pandas()
         elif name in nullable and kind in _NULLABLE:
-            columns[name] = _with_nulls(cells, _NULLABLE[kind])
+            columns[name] = _make_nullable(cells, _NULLABLE[kind])
         else:
             columns[name] = cells.to_pandas()
     return pd.DataFrame(columns)
 
 
-def _with_nulls(cells: pa.ChunkedArray, dtype: str) -> Any:
+def _make_nullable(cells: pa.ChunkedArray, dtype: str) -> Any:
     """Return whole numbers or booleans in a type of pandas that holds nulls beside them."""
     import pandas as pd
 

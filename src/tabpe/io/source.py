@@ -21,20 +21,20 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from tabpe._utils.files import DATABASES, STORES, scheme_of, without_secrets
+from tabpe._utils.files import DATABASES, STORES, get_scheme, strip_secrets
 from tabpe.errors import DataError
 from tabpe.io import batches
-from tabpe.io.batches import Batch, Limits, check_names, dealt, regrouped, tried
-from tabpe.io.canonical import canonical_table, joined, nested_in
+from tabpe.io.batches import Batch, Limits, check_names, group_evenly, read_safely, regroup_batches
+from tabpe.io.canonical import canonicalize_table, concatenate_tables, find_nested_columns
 from tabpe.io.clusters import RaySource, SparkSource, is_spark_frame
-from tabpe.io.files import Found, TableFile, file_of, find_files
-from tabpe.io.frames import ARROW, frame_table
+from tabpe.io.files import PartitionedFile, TableFile, find_files, open_table_file
+from tabpe.io.frames import ARROW, read_frame
 from tabpe.io.sql import SqlTable, open_sql
 from tabpe.io.sql.drivers import is_relation, open_relation
-from tabpe.io.stores import DatasetSource, local_path, open_store
+from tabpe.io.stores import DatasetSource, open_store, parse_local_path
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """A table that can be read again and again."""
 
     @property
@@ -62,7 +62,7 @@ class Source(Protocol):
         ...
 
 
-def open_source(data: Any, *, limits: Limits | None = None) -> Source:
+def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
     """Return what reads the rows of a table, wherever it is.
 
     Args:
@@ -79,14 +79,14 @@ def open_source(data: Any, *, limits: Limits | None = None) -> Source:
         >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
         [[{'age': 31}, {'age': 42}]]
     """
-    limits = limits or Limits.of()
+    limits = limits or Limits.from_environment()
     if isinstance(data, (str, Path)):
         return _open_path(data, limits)
-    found = _open_elsewhere(data, limits)
-    return FrameSource(*frame_table(data)) if found is None else found
+    found = _open_external(data, limits)
+    return FrameSource(*read_frame(data)) if found is None else found
 
 
-def _open_elsewhere(data: Any, limits: Limits) -> Source | None:
+def _open_external(data: Any, limits: Limits) -> TableSource | None:
     """Return what reads a table that another library or system reads; None if none does."""
     if isinstance(data, SqlTable):
         return open_sql(data, limits)
@@ -99,16 +99,16 @@ def _open_elsewhere(data: Any, limits: Limits) -> Source | None:
         return DatasetSource(data, limits)
     ray_data = sys.modules.get("ray.data")
     if ray_data is not None and isinstance(data, ray_data.Dataset):
-        return RaySource.of(data, limits)
+        return RaySource.from_dataset(data, limits)
     return None
 
 
 @contextmanager
-def opened_source(data: Any, *, limits: Limits | None = None) -> Iterator[Source]:
+def use_source(data: Any, *, limits: Limits | None = None) -> Iterator[TableSource]:
     """Open a source as `open_source` does, and let go of its connection, if any, in the end.
 
     Example:
-        >>> with opened_source(pa.table({"age": [31, 42]})) as source:
+        >>> with use_source(pa.table({"age": [31, 42]})) as source:
         ...     source.names
         ['age']
     """
@@ -127,8 +127,8 @@ def open_table(data: Any) -> tuple[pa.Table, str]:
         >>> table.num_rows, library
         (2, 'pyarrow')
     """
-    with opened_source(data) as source:
-        return gathered(source, source.names, where=title_of(data)), source.library
+    with use_source(data) as source:
+        return collect_table(source, source.names, where=get_title(data)), source.library
 
 
 def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
@@ -142,13 +142,13 @@ def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
         DataError: If there is no such file, or it is not a plain table with unique, named
             columns and at least one row.
     """
-    limits = limits or Limits.of()
-    source = FileSource.of(path, limits)
-    return gathered(source, source.names, where=str(path), limits=limits)
+    limits = limits or Limits.from_environment()
+    source = FileSource.from_path(path, limits)
+    return collect_table(source, source.names, where=str(path), limits=limits)
 
 
-def gathered(
-    source: Source, names: Sequence[str], *, where: str, limits: Limits | None = None
+def collect_table(
+    source: TableSource, names: Sequence[str], *, where: str, limits: Limits | None = None
 ) -> pa.Table:
     """Return some columns of all rows as one Arrow table.
 
@@ -161,22 +161,22 @@ def gathered(
     Raises:
         DataError: If there is no row.
     """
-    limits, kept, size = limits or Limits.of(), [], 0
+    limits, kept, size = limits or Limits.from_environment(), [], 0
     if isinstance(source, FrameSource):
-        kept.append(canonical_table(source.table.select(list(names))))
+        kept.append(canonicalize_table(source.table.select(list(names))))
     else:
         for batch in source.batches(names):
             size += batch.table.nbytes
-            limits.check("whole_bytes", size, where=where)
+            limits.check_limit("whole_bytes", size, where=where)
             kept.append(batch.table)
     if not any(table.num_rows for table in kept):
         raise DataError(f"{where}: the table has no rows.")
-    return joined(kept)
+    return concatenate_tables(kept)
 
 
-def title_of(data: Any) -> str:
+def get_title(data: Any) -> str:
     """Return how errors call a table that was given; no password is in it."""
-    return without_secrets(data) if isinstance(data, (str, Path)) else "data"
+    return strip_secrets(data) if isinstance(data, (str, Path)) else "data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class FrameSource:
     @property
     def nested(self) -> frozenset[str]:
         """The columns of lists and the like."""
-        return nested_in(self.table.schema)
+        return find_nested_columns(self.table.schema)
 
     @property
     def names(self) -> list[str]:
@@ -215,7 +215,7 @@ class FrameSource:
         for start in range(0, table.num_rows, step):
             yield Batch(table.slice(start, step), None, self.first_row + start)
 
-    def parts(self, most: int) -> list[FrameSource]:
+    def divide_into(self, most: int) -> list[FrameSource]:
         """Return slices of the table; nothing is copied."""
         ends = [self.most_rows * number // most for number in range(most + 1)]
         return [
@@ -239,24 +239,26 @@ class FileSource:
     """
 
     where: str
-    files: Sequence[tuple[TableFile, Found]]
+    files: Sequence[tuple[TableFile, PartitionedFile]]
     names: list[str]
     nested: frozenset[str]
     most_rows: int
     limits: Limits
 
     @classmethod
-    def of(cls, path: str | Path, limits: Limits) -> FileSource:
+    def from_path(cls, path: str | Path, limits: Limits) -> FileSource:
         """Look at the head of every file that a path stands for."""
         found = find_files(path, limits)
-        files = [file_of(one.path, limits) for one in found]
-        heads = [file.head() for file in files]
-        schemas = [_with_keys(one, head.schema) for one, head in zip(found, heads, strict=True)]
+        files = [open_table_file(one.path, limits) for one in found]
+        heads = [file.read_head() for file in files]
+        schemas = [
+            _build_full_schema(one, head.schema) for one, head in zip(found, heads, strict=True)
+        ]
         for one, schema in zip(found, schemas, strict=True):
-            limits.check("columns", len(schema.names), where=str(one.path))
+            limits.check_limit("columns", len(schema.names), where=str(one.path))
             if schema.names != schemas[0].names:
                 raise DataError(f"{one.path}: its columns differ from those of {found[0].path}.")
-        nested = frozenset[str]().union(*map(nested_in, schemas))
+        nested = frozenset[str]().union(*map(find_nested_columns, schemas))
         most_rows = sum(head.most_rows for head in heads)
         pairs = list(zip(files, found, strict=True))
         return cls(str(path), pairs, list(schemas[0].names), nested, most_rows, limits)
@@ -269,13 +271,13 @@ class FileSource:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read file after file. One without rows is fine."""
         wanted = self.names if names is None else list(names)
-        return self.limits.held(self._batches(wanted), where=self.where)
+        return self.limits.check_batches(self._iterate_batches(wanted), where=self.where)
 
-    def parts(self, most: int) -> list[FileSource]:
+    def divide_into(self, most: int) -> list[FileSource]:
         """Return the same table in parts: of whole files, or of groups of rows of Parquet files."""
-        pieces = [(piece, found) for file, found in self.files for piece in file.pieces(most)]
-        sizes = [piece.head().most_rows for piece, _ in pieces]
-        of_sizes = dealt(list(zip(pieces, sizes, strict=True)), sizes, most)
+        pieces = [(piece, found) for file, found in self.files for piece in file.divide_into(most)]
+        sizes = [piece.read_head().most_rows for piece, _ in pieces]
+        of_sizes = group_evenly(list(zip(pieces, sizes, strict=True)), sizes, most)
         return [
             replace(
                 self,
@@ -285,31 +287,31 @@ class FileSource:
             for part in of_sizes
         ]
 
-    def _batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
+    def _iterate_batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         for file, found in self.files:
             first = file.first_row
-            for part in regrouped(self._read(file, found, wanted)):
-                table = _with_values(part, found).select(wanted)
+            for part in regroup_batches(self._read_file(file, found, wanted)):
+                table = _add_key_columns(part, found).select(wanted)
                 yield Batch(table, str(file.path), first)
                 first += table.num_rows
 
-    def _read(
-        self, file: TableFile, found: Found, wanted: Sequence[str]
+    def _read_file(
+        self, file: TableFile, found: PartitionedFile, wanted: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         own = [name for name in self.names if name not in found.key_names]
         # A batch without a column would have no rows.
         chosen = [name for name in own if name in wanted] or own[:1]
-        for batch in file.batches(chosen):
+        for batch in file.read_batches(chosen):
             if not set(chosen) <= set(batch.schema.names):
                 raise DataError(f"{file.path}: its columns changed since it was opened.")
             part = batch.select(chosen)
             # What is not what it says would be read beyond its end, or as half a letter.
-            tried(file.path, partial(part.validate, full=True), lambda: "not a sound file.")
+            read_safely(file.path, partial(part.validate, full=True), lambda: "not a sound file.")
             self.limits.check_cells(part, where=str(file.path))
             yield part
 
 
-def _with_values(table: pa.Table, found: Found) -> pa.Table:
+def _add_key_columns(table: pa.Table, found: PartitionedFile) -> pa.Table:
     """Return rows of a file with what its folders say of them."""
     for name, value in found.keys:
         cells = pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
@@ -317,35 +319,35 @@ def _with_values(table: pa.Table, found: Found) -> pa.Table:
     return table
 
 
-def _with_keys(found: Found, schema: pa.Schema) -> pa.Schema:
+def _build_full_schema(found: PartitionedFile, schema: pa.Schema) -> pa.Schema:
     fields = [*schema.remove_metadata(), *(pa.field(n, pa.string()) for n in found.key_names)]
     check_names([field.name for field in fields], where=str(found.path))
     return pa.schema(fields)
 
 
-def _open_path(path: str | Path, limits: Limits) -> Source:
+def _open_path(path: str | Path, limits: Limits) -> TableSource:
     # A `Path` is one of this machine, and has lost a slash if it was made of an address.
-    scheme = scheme_of(path) if isinstance(path, str) and "://" in path else None
+    scheme = get_scheme(path) if isinstance(path, str) and "://" in path else None
     if scheme in DATABASES:
         raise DataError(
-            f"{without_secrets(path)}: a database: name a table of it: --table, --query, or "
+            f"{strip_secrets(path)}: a database: name a table of it: --table, --query, or "
             f"tabpe.SqlTable(address, 'table')."
         )
     if scheme == "file":
-        return FileSource.of(local_path(str(path)), limits)
-    return open_store(str(path), limits) if scheme in STORES else FileSource.of(path, limits)
+        return FileSource.from_path(parse_local_path(str(path)), limits)
+    return open_store(str(path), limits) if scheme in STORES else FileSource.from_path(path, limits)
 
 
 @runtime_checkable
-class Divisible(Protocol):
+class DivisibleSource(Protocol):
     """A table that can be cut."""
 
-    def parts(self, most: int) -> Sequence[Source]:
+    def divide_into(self, most: int) -> Sequence[TableSource]:
         """Return at most so many parts, about even in size; a part may have no row."""
         ...
 
 
-def parts_of(source: Source, most: int) -> list[Source]:
+def divide_source(source: TableSource, most: int) -> list[TableSource]:
     """Return a table in parts, about even in size; as a whole if it can not be cut.
 
     Args:
@@ -355,7 +357,7 @@ def parts_of(source: Source, most: int) -> list[Source]:
     Example:
         >>> import pyarrow as pa
         >>> from tabpe.io import open_source
-        >>> [part.most_rows for part in parts_of(open_source(pa.table({"age": range(7)})), 3)]
+        >>> [part.most_rows for part in divide_source(open_source(pa.table({"age": range(7)})), 3)]
         [2, 2, 3]
     """
-    return list(source.parts(most)) if isinstance(source, Divisible) else [source]
+    return list(source.divide_into(most)) if isinstance(source, DivisibleSource) else [source]

@@ -22,16 +22,31 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from tabpe._utils.arrays import attempt
-from tabpe._utils.files import scheme_of, without_secrets
+from tabpe._utils.arrays import try_call
+from tabpe._utils.files import get_scheme, strip_secrets
 from tabpe.errors import DataError
-from tabpe.io.batches import UNREADABLE, Batch, Limits, check_names, dealt, each, regrouped
-from tabpe.io.canonical import nested_in
-from tabpe.io.files import KINDS, ArrowFile, CsvFile, ParquetFile, ParquetTable, keys_of
+from tabpe.io.batches import (
+    UNREADABLE,
+    Batch,
+    Limits,
+    check_names,
+    group_evenly,
+    iterate_safely,
+    regroup_batches,
+)
+from tabpe.io.canonical import find_nested_columns
+from tabpe.io.files import (
+    FILE_TYPES,
+    ArrowFile,
+    CsvFile,
+    ParquetFile,
+    ParquetReader,
+    parse_partition_keys,
+)
 from tabpe.io.frames import ARROW
 
 # Kinds of files in which the number of rows is written down.
-_COUNTED = ("parquet", "arrow", "feather", "ipc")
+_FORMATS_WITH_ROW_COUNT = ("parquet", "arrow", "feather", "ipc")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +65,7 @@ class DatasetSource:
     chosen: Sequence[tuple[Any, int]] | None = None
 
     def __post_init__(self) -> None:
-        self.limits.check("columns", len(self.names), where="data")
+        self.limits.check_limit("columns", len(self.names), where="data")
         check_names(self.names, where="data")
 
     @property
@@ -61,7 +76,7 @@ class DatasetSource:
     @property
     def nested(self) -> frozenset[str]:
         """The columns of lists and the like."""
-        return nested_in(self.dataset.schema)
+        return find_nested_columns(self.dataset.schema)
 
     @property
     def names(self) -> list[str]:
@@ -71,51 +86,57 @@ class DatasetSource:
     @property
     def most_rows(self) -> int | None:
         """The number of rows, if all its files tell theirs."""
-        fragments = [one for one in self._fragments() if one is not self.dataset]
-        counts = [_told_rows(fragment) for fragment in fragments] or [None]
+        fragments = [one for one in self._list_fragments() if one is not self.dataset]
+        counts = [_get_row_count(fragment) for fragment in fragments] or [None]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read fragment after fragment."""
         wanted = self.names if names is None else list(names)
-        return self.limits.held(self._batches(wanted), where="data")
+        return self.limits.check_batches(self._iterate_batches(wanted), where="data")
 
-    def parts(self, most: int) -> list[DatasetSource]:
+    def divide_into(self, most: int) -> list[DatasetSource]:
         """Return the same in parts: of whole files, or of groups of rows of Parquet files."""
-        pieces = [piece for fragment in self._fragments() for piece in _pieces(fragment)]
+        pieces = [
+            piece for fragment in self._list_fragments() for piece in _divide_fragment(fragment)
+        ]
         sizes = [size for *_, size in pieces]
         return [
             replace(self, chosen=[(fragment, first) for fragment, first, _ in part])
-            for part in dealt(pieces, sizes, most)
+            for part in group_evenly(pieces, sizes, most)
         ]
 
-    def _batches(self, wanted: list[str]) -> Iterator[Batch]:
+    def _iterate_batches(self, wanted: list[str]) -> Iterator[Batch]:
         rows = 0
-        chosen = [(one, 0) for one in self._fragments()] if self.chosen is None else self.chosen
+        chosen = (
+            [(one, 0) for one in self._list_fragments()] if self.chosen is None else self.chosen
+        )
         for fragment, before in chosen:
             file, first = getattr(fragment, "path", None), before
-            for table in regrouped(self._read(fragment, wanted)):
+            for table in regroup_batches(self._read_fragment(fragment, wanted)):
                 yield Batch(table, file, first if file else rows)
                 first += table.num_rows
                 rows += table.num_rows
 
-    def _fragments(self) -> list[Any]:
+    def _list_fragments(self) -> list[Any]:
         """Return the files; Arrow does not tell those of a dataset that was filtered."""
         if self.chosen is not None:
             return [fragment for fragment, _ in self.chosen]
-        fragments = attempt(lambda: list(self.dataset.get_fragments()), ValueError)
+        fragments = try_call(lambda: list(self.dataset.get_fragments()), ValueError)
         return [self.dataset] if fragments is None else fragments
 
-    def _read(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read_fragment(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         path = Path(getattr(fragment, "path", None) or "data")
-        return each(path, self._scanned(fragment, wanted), lambda: "not readable by Arrow.")
+        return iterate_safely(
+            path, self._scan_fragment(fragment, wanted), lambda: "not readable by Arrow."
+        )
 
-    def _scanned(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        of_schema = {} if fragment is self.dataset else {"schema": self._schema_of(fragment)}
+    def _scan_fragment(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        of_schema = {} if fragment is self.dataset else {"schema": self._get_file_schema(fragment)}
         if _is_parquet(fragment):
             # Arrow's own scan would unfold a group of rows as a whole.
-            batches = self._decoded(fragment, wanted)
+            batches = self._decode_parquet(fragment, wanted)
         else:
             # Arrow reads ahead by millions of rows if it is let.
             batches = fragment.to_batches(
@@ -126,14 +147,14 @@ class DatasetSource:
             self.limits.check_cells(batch, where=getattr(fragment, "path", None) or "data")
             yield batch
 
-    def _schema_of(self, fragment: Any) -> pa.Schema:
+    def _get_file_schema(self, fragment: Any) -> pa.Schema:
         """Return the types that a file itself has: a cast would let it fail by a single cell."""
         own = fragment.physical_schema
         return pa.schema(
             [own.field(one.name) if one.name in own.names else one for one in self.dataset.schema]
         )
 
-    def _decoded(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def _decode_parquet(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield a file of Parquet with the columns of the dataset, in the types of the file."""
         from pyarrow.dataset import get_partition_keys
         from pyarrow.fs import LocalFileSystem
@@ -143,15 +164,17 @@ class DatasetSource:
         groups = [group.id for group in fragment.row_groups]
         is_far = not isinstance(fragment.filesystem, LocalFileSystem)
         source = fragment.filesystem.open_input_file(fragment.path)
-        with ParquetTable(source, fragment.path, self.limits, is_far=is_far) as table:
+        with ParquetReader(source, fragment.path, self.limits, is_far=is_far) as table:
             own = [name for name in table.schema.names if name not in keys]
             # A batch without a column would have no rows.
             chosen = [name for name in wanted if name in own] or own[:1]
-            for batch in table.batches(chosen, groups):
-                yield _completed(batch, keys, schema)
+            for batch in table.read_batches(chosen, groups):
+                yield _complete_batch(batch, keys, schema)
 
 
-def _completed(batch: pa.RecordBatch, keys: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+def _complete_batch(
+    batch: pa.RecordBatch, keys: dict[str, Any], schema: pa.Schema
+) -> pa.RecordBatch:
     """Return a batch with what its folders say, and with nulls where its file has no column."""
     columns = []
     for field in schema:
@@ -170,18 +193,18 @@ def _is_parquet(fragment: Any) -> bool:
     return kind is not None and isinstance(fragment, kind) and fragment.buffer is None
 
 
-def _told_rows(fragment: Any) -> int | None:
+def _get_row_count(fragment: Any) -> int | None:
     """Return the number of rows, where a file has it written down."""
     kind = getattr(getattr(fragment, "format", None), "default_extname", None)
-    return attempt(fragment.count_rows, OSError) if kind in _COUNTED else None
+    return try_call(fragment.count_rows, OSError) if kind in _FORMATS_WITH_ROW_COUNT else None
 
 
-def _pieces(fragment: Any) -> list[tuple[Any, int, int]]:
+def _divide_fragment(fragment: Any) -> list[tuple[Any, int, int]]:
     """Return a fragment by its groups of rows, each with how many rows come before and has."""
     split = getattr(fragment, "split_by_row_group", None)
-    groups = None if split is None else attempt(split, OSError)
+    groups = None if split is None else try_call(split, OSError)
     if groups is None:
-        return [(fragment, 0, _told_rows(fragment) or 0)]
+        return [(fragment, 0, _get_row_count(fragment) or 0)]
     sizes = [sum(group.num_rows for group in piece.row_groups) for piece in groups]
     before = itertools.accumulate(sizes, initial=0)
     return list(zip(groups, before, sizes, strict=False))
@@ -191,20 +214,20 @@ T = TypeVar("T")
 _FORMATS = {ParquetFile: "parquet", ArrowFile: "ipc"}
 # A header is shorter.
 _HEADER_BYTES = 2**20
-_PATIENCE = 30
+_TIMEOUT_SECONDS = 30
 
 
-def local_path(address: str) -> Path:
+def parse_local_path(address: str) -> Path:
     """Return the path of a `file://` address.
 
     Example:
-        >>> local_path("file:///data/visits%202024.csv").as_posix()
+        >>> parse_local_path("file:///data/visits%202024.csv").as_posix()
         '/data/visits 2024.csv'
     """
     parts = urlsplit(str(address))
     if parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
         raise DataError(
-            f"{without_secrets(address)}: expected file:// and the path of a file on this machine."
+            f"{strip_secrets(address)}: expected file:// and the path of a file on this machine."
         )
     return Path(unquote(parts.path))
 
@@ -223,14 +246,14 @@ def open_store(address: str, limits: Limits) -> DatasetSource:
     """
     from pyarrow.fs import FileSystem
 
-    where = without_secrets(address)
-    filesystem, root = _tried(where, lambda: FileSystem.from_uri(_patient(address)))
-    store = _Store(filesystem, root, where, limits)
-    return DatasetSource(store.dataset(), limits)
+    where = strip_secrets(address)
+    filesystem, root = _read_store_safely(where, lambda: FileSystem.from_uri(_add_timeout(address)))
+    store = _StoreFolder(filesystem, root, where, limits)
+    return DatasetSource(store.build_dataset(), limits)
 
 
 @dataclass(frozen=True, eq=False)
-class _Store:
+class _StoreFolder:
     """A folder or a file in a store."""
 
     filesystem: Any
@@ -238,19 +261,21 @@ class _Store:
     where: str
     limits: Limits
 
-    def dataset(self) -> Any:
+    def build_dataset(self) -> Any:
         """Return all files as one dataset, in the order of their names."""
         import pyarrow.dataset as ds
 
-        files = self._files()
-        form = self._format(files)
-        keys = [keys_of(self._below(file)) for file in files]
-        schema = self._joined([self._schema(form, file) for file in files], files)
+        files = self._list_files()
+        form = self._choose_format(files)
+        keys = [parse_partition_keys(self._get_relative_path(file)) for file in files]
+        schema = self._join_schemas([self._read_schema(form, file) for file in files], files)
         columns = pa.schema([(name, pa.string()) for name, _ in keys[0]])
         check_names([*schema.names, *columns.names], where=self.where)
         return ds.FileSystemDataset(
             [
-                form.make_fragment(file, self.filesystem, partition_expression=_expression(key))
+                form.make_fragment(
+                    file, self.filesystem, partition_expression=_build_expression(key)
+                )
                 for file, key in zip(files, keys, strict=True)
             ],
             pa.schema([*schema, *columns]),
@@ -258,31 +283,33 @@ class _Store:
             self.filesystem,
         )
 
-    def _files(self) -> list[str]:
+    def _list_files(self) -> list[str]:
         from pyarrow.fs import FileSelector, FileType
 
-        (found,) = _tried(self.where, lambda: self.filesystem.get_file_info([self.root]))
+        (found,) = _read_store_safely(
+            self.where, lambda: self.filesystem.get_file_info([self.root])
+        )
         if found.type == FileType.NotFound:
             raise DataError(f"{self.where}: no such file.")
         if found.type == FileType.File:
             return [found.path]
         below = FileSelector(self.root, recursive=True)
-        entries = _tried(self.where, lambda: self.filesystem.get_file_info(below))
+        entries = _read_store_safely(self.where, lambda: self.filesystem.get_file_info(below))
         files = [entry.path for entry in entries if entry.type == FileType.File]
-        shown = sorted(file for file in files if not _is_hidden(self._below(file)))
-        self.limits.check("files", len(shown), where=self.where)
+        shown = sorted(file for file in files if not _is_hidden(self._get_relative_path(file)))
+        self.limits.check_limit("files", len(shown), where=self.where)
         if not shown:
             raise DataError(f"{self.where}: no file in this folder.")
         return shown
 
-    def _below(self, file: str) -> PurePosixPath:
+    def _get_relative_path(self, file: str) -> PurePosixPath:
         path, root = PurePosixPath(file), PurePosixPath(self.root)
         return path.relative_to(root) if path != root else PurePosixPath(path.name)
 
-    def _format(self, files: Sequence[str]) -> Any:
+    def _choose_format(self, files: Sequence[str]) -> Any:
         import pyarrow.dataset as ds
 
-        kinds = {self._kind(file) for file in files}
+        kinds = {self._get_file_type(file) for file in files}
         if len(kinds) > 1:
             raise DataError(f"{self.where}: expected files of one kind in a folder of a store.")
         (kind,) = kinds
@@ -290,7 +317,7 @@ class _Store:
             return {"parquet": ds.ParquetFileFormat, "ipc": ds.IpcFileFormat}[_FORMATS[kind]]()
         from pyarrow import csv as arrow_csv
 
-        names = self._header(files[0])
+        names = self._read_header(files[0])
         return ds.CsvFileFormat(
             arrow_csv.ParseOptions(newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -298,61 +325,63 @@ class _Store:
             ),
         )
 
-    def _kind(self, file: str) -> Any:
+    def _get_file_type(self, file: str) -> Any:
         if file.lower().endswith(".gz"):
             raise DataError(f"{file}: Arrow unpacks no CSV in a store: unpack it, or use Parquet.")
-        for suffix, kind in KINDS.items():
+        for suffix, kind in FILE_TYPES.items():
             if file.lower().endswith(suffix):
                 return kind
-        raise DataError(f"{file}: expected a file that ends in {', '.join(KINDS)}.")
+        raise DataError(f"{file}: expected a file that ends in {', '.join(FILE_TYPES)}.")
 
-    def _header(self, file: str) -> list[str]:
+    def _read_header(self, file: str) -> list[str]:
         def read() -> list[list[str]]:
             with self.filesystem.open_input_stream(file) as stream:
                 text = stream.read(_HEADER_BYTES).decode("utf-8-sig", errors="ignore")
             return list(itertools.islice((row for row in csv.reader(io.StringIO(text)) if row), 1))
 
-        rows = _tried(file, read)
+        rows = _read_store_safely(file, read)
         if not rows:
             raise DataError(f"{file}: the file is empty.")
         check_names(rows[0], where=file)
         return rows[0]
 
-    def _schema(self, form: Any, file: str) -> pa.Schema:
+    def _read_schema(self, form: Any, file: str) -> pa.Schema:
         if form.default_extname == "csv":
-            return pa.schema([(name, pa.string()) for name in self._header(file)])
-        return _tried(file, lambda: form.inspect(file, self.filesystem)).remove_metadata()
+            return pa.schema([(name, pa.string()) for name in self._read_header(file)])
+        return _read_store_safely(
+            file, lambda: form.inspect(file, self.filesystem)
+        ).remove_metadata()
 
-    def _joined(self, schemas: Sequence[pa.Schema], files: Sequence[str]) -> pa.Schema:
+    def _join_schemas(self, schemas: Sequence[pa.Schema], files: Sequence[str]) -> pa.Schema:
         for file, schema in zip(files, schemas, strict=True):
             check_names(schema.names, where=file)
             if schema.names != schemas[0].names:
                 raise DataError(f"{file}: its columns differ from those of {files[0]}.")
-        joined = attempt(partial(pa.unify_schemas, schemas, promote_options="permissive"))
+        joined = try_call(partial(pa.unify_schemas, schemas, promote_options="permissive"))
         if joined is None:
             raise DataError(f"{self.where}: the files hold different types in one column.")
         return joined
 
 
-def _patient(address: str) -> str:
+def _add_timeout(address: str) -> str:
     """Return an address that gives up; Google's client tries for a quarter of an hour."""
-    if scheme_of(address) not in {"gs", "gcs"} or "retry_limit_seconds=" in address:
+    if get_scheme(address) not in {"gs", "gcs"} or "retry_limit_seconds=" in address:
         return address
-    return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE}"
+    return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds={_TIMEOUT_SECONDS}"
 
 
-def _expression(keys: Sequence[tuple[str, str | None]]) -> Any:
+def _build_expression(keys: Sequence[tuple[str, str | None]]) -> Any:
     import pyarrow.dataset as ds
 
     told = [
         ds.field(name).is_null() if value is None else ds.field(name) == value
         for name, value in keys
     ]
-    return None if not told else _all(told)
+    return None if not told else _combine_all(told)
 
 
-def _all(told: Sequence[Any]) -> Any:
-    first, *others = told
+def _combine_all(expressions: Sequence[Any]) -> Any:
+    first, *others = expressions
     for other in others:
         first &= other
     return first
@@ -367,7 +396,7 @@ def _is_hidden(below: PurePosixPath) -> bool:
     )
 
 
-def _tried(where: str, call: Callable[[], T]) -> T:
+def _read_store_safely(where: str, call: Callable[[], T]) -> T:
     """Return what `call` gets from a store; of a failure nothing is kept but its class."""
     try:
         return call()

@@ -22,7 +22,7 @@ BATCH_ROWS = 65_536
 FORMULA_STARTS = r"^[\pZ\pC']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^'*[\t\r\n]"
 
 
-def table_writer(
+def make_table_writer(
     table: pa.Table, path: Path, *, escape_formulas: bool = False
 ) -> Callable[[BinaryIO], None]:
     """Return what fills a file with `table` in the format that the name of `path` tells.
@@ -35,7 +35,7 @@ def table_writer(
     """
     check_suffix(path)
     if path.suffix.lower() == ".csv":
-        return lambda file: _fill_csv(_escaped(table) if escape_formulas else table, file)
+        return lambda file: _fill_csv(_escape_table(table) if escape_formulas else table, file)
     return lambda file: _fill_parquet(table, file)
 
 
@@ -53,29 +53,29 @@ def check_suffix(path: Path) -> None:
 
 def _fill_csv(table: pa.Table, file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n", quoting=_quoting(table))
+    writer = csv.writer(text, lineterminator="\n", quoting=_choose_quoting(table))
     writer.writerow(table.schema.names)
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
-        writer.writerows(zip(*(_csv_cells(column) for column in batch.columns), strict=True))
+        writer.writerows(zip(*(_format_csv_cells(column) for column in batch.columns), strict=True))
     text.detach()
 
 
-def _quoting(table: pa.Table) -> Literal[0, 2]:
+def _choose_quoting(table: pa.Table) -> Literal[0, 2]:
     """Quote all text if a carriage return is in it, against which csv alone does not guard."""
-    texts = [pa.chunked_array([table.schema.names]), *map(_text_of, table.columns)]
+    texts = [pa.chunked_array([table.schema.names]), *map(_get_text_column, table.columns)]
     if any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts if text is not None):
         return csv.QUOTE_NONNUMERIC
     return csv.QUOTE_MINIMAL
 
 
-def _text_of(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+def _get_text_column(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return a column of text as plain text, and None for any other."""
     encoded = pa.types.is_dictionary(column.type)
     kind = column.type.value_type if encoded else column.type
     return column.cast(kind).cast(pa.string()) if is_text(kind) else None
 
 
-def _csv_cells(column: pa.Array) -> list[Any]:
+def _format_csv_cells(column: pa.Array) -> list[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.type in (pa.bool_(), pa.float16(), pa.float32()):
@@ -89,14 +89,14 @@ def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:
     pq.write_table(table, file)
 
 
-def _escaped(table: pa.Table) -> pa.Table:
+def _escape_table(table: pa.Table) -> pa.Table:
     for place, name in enumerate(table.schema.names):
-        text = _text_of(table.column(place))
+        text = _get_text_column(table.column(place))
         if text is not None:
-            table = table.set_column(place, name, _defused(text))
-    return table.rename_columns(_defused(pa.array(table.schema.names)).to_pylist())
+            table = table.set_column(place, name, _escape_text(text))
+    return table.rename_columns(_escape_text(pa.array(table.schema.names)).to_pylist())
 
 
-def _defused(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def _escape_text(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     formula = pc.match_substring_regex(text, FORMULA_STARTS)
     return pc.if_else(formula, pc.binary_join_element_wise("'", text, ""), text)

@@ -6,27 +6,37 @@ else.
 
 - `histograms`: `votes`, `class_counts`, `row_count`
 - `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
-- `tables`: `marginals`, `measured_marginals`, rows in the cells of tables of counts
+- `tables`: `marginals`, `measure_marginal_counts`, rows in the cells of tables of counts
 - `choice`: `choose`, `distances`, marginals against estimates of them
-- `halfspaces`: `worst_halfspaces`, `rows_inside`, rows on one side of planes
-- `terms`: `Terms`, on which rows are read: what is charged, and the noise
+- `halfspaces`: `choose_halfspaces`, `measure_halfspaces`, rows on one side of planes
+- `terms`: `MeasurementTerms`, on which rows are read: what is charged, and the noise
 """
 
-from tabpe.measurement.histograms import Measured, class_counts, row_count, votes
-from tabpe.measurement.marginals import marginals, measured_marginals
-from tabpe.measurement.selection import choose, distances, rows_inside, worst_halfspaces
-from tabpe.measurement.terms import Terms
+from tabpe.measurement.histograms import (
+    NoisyCounts,
+    measure_class_counts,
+    measure_row_count,
+    measure_votes,
+)
+from tabpe.measurement.marginals import measure_marginal_counts, measure_marginals
+from tabpe.measurement.selection import (
+    choose_halfspaces,
+    choose_marginal,
+    measure_distances,
+    measure_halfspaces,
+)
+from tabpe.measurement.terms import MeasurementTerms
 
 __all__ = [
-    "Measured",
-    "Terms",
-    "choose",
-    "class_counts",
-    "distances",
-    "marginals",
-    "measured_marginals",
-    "row_count",
-    "rows_inside",
-    "votes",
-    "worst_halfspaces",
+    "MeasurementTerms",
+    "NoisyCounts",
+    "choose_halfspaces",
+    "choose_marginal",
+    "measure_class_counts",
+    "measure_distances",
+    "measure_halfspaces",
+    "measure_marginal_counts",
+    "measure_marginals",
+    "measure_row_count",
+    "measure_votes",
 ]

@@ -17,7 +17,7 @@ instead of measuring again. A crash only ever leaves a file more than the log te
 beginning of a last line. Without a ledger nothing outside of the folder knows of it: to put an old
 copy of all of it in its place, or to go on in two copies, is not noticed.
 
-`Journal`: each thing is measured once, even by a run that was interrupted.
+`MeasurementJournal`: each thing is measured once, even by a run that was interrupted.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ import numpy as np
 from tabpe._utils import files as _atomic
 from tabpe._utils.files import make_private_folder, open_regular
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import Account, BillItem
-from tabpe.accounting.ledger import Start
+from tabpe.accounting import Account, Spend
+from tabpe.accounting.ledger import RunStart
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
-from tabpe.measurement.histograms import Measured
-from tabpe.measurement.terms import NO_ANSWER, Transcript, charged
+from tabpe.measurement.histograms import NoisyCounts
+from tabpe.measurement.terms import NO_ANSWER, Transcript, charge_spend
 
 FORMAT = 2
 _HEAD, _FINGERPRINT, _LOG = "run.json", "fingerprint", "progress.log"
@@ -54,7 +54,7 @@ _THEN = "the run can not go on; begin in a new folder"
 
 
 @dataclass(frozen=True)
-class Run:
+class RunInfo:
     """What a run has from its beginning to its end, however often it is interrupted.
 
     Args:
@@ -68,7 +68,7 @@ class Run:
     started: str
 
     @classmethod
-    def begin(cls, seed: int | None) -> Run:
+    def begin_run(cls, seed: int | None) -> RunInfo:
         """Return a new run, with a random seed if none is given."""
         seed = secrets.randbits(63) if seed is None else seed
         return cls(secrets.token_hex(16), seed, datetime.now(UTC).isoformat(timespec="seconds"))
@@ -93,15 +93,15 @@ class RunFolder:
         OutputError: If another process works in it, or it can not be written to.
     """
 
-    def __init__(self, path: Path, run: Run, identity: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, run: RunInfo, identity: Mapping[str, Any]) -> None:
         self._path = path
         make_private_folder(path)
-        with _foreseen(path), _locked(path) as lock:
-            self._clean()
-            self.run = self._opened(run, json.loads(json.dumps(identity)))
+        with _translate_errors(path), _lock_folder(path) as lock:
+            self._delete_leftovers()
+            self.run = self._open_run(run, json.loads(json.dumps(identity)))
             self._lock = lock.pop_all()
 
-    def _opened(self, run: Run, identity: Mapping[str, Any]) -> Run:
+    def _open_run(self, run: RunInfo, identity: Mapping[str, Any]) -> RunInfo:
         """Return the run of the folder, which is `run` if it begins now."""
         head = self._read_head()
         self.is_new = head is None
@@ -109,19 +109,19 @@ class RunFolder:
         self.digests = [NO_ANSWER]
         if head is None:
             (self._path / _LOG).unlink(missing_ok=True)
-            _atomic.create(self._path / _LOG, _atomic.filler(b""))
+            _atomic.create_file(self._path / _LOG, _atomic.make_filler(b""))
             self._write_head(run, identity)
             return run
-        _check_same(self._path, head["identity"], identity)
-        begun = _run_of(self._path / _HEAD, head["run"])
+        _check_identity(self._path, head["identity"], identity)
+        begun = _parse_run(self._path / _HEAD, head["run"])
         self._read_measurements()
         self._read_log()
         return begun
 
-    def start(self) -> Start:
+    def record_start(self) -> RunStart:
         """Return a new start of the run, for its ledger. When this returns, it is on the disk."""
-        found = Start(secrets.token_hex(16), tuple(self._starts), tuple(self.digests))
-        _atomic.append(self._path / _LOG, f"{_STARTED} {found.token}")
+        found = RunStart(secrets.token_hex(16), tuple(self._starts), tuple(self.digests))
+        _atomic.append_line(self._path / _LOG, f"{_STARTED} {found.token}")
         self._starts.append(found.token)
         return found
 
@@ -131,29 +131,29 @@ class RunFolder:
         if not path.exists():
             if len(self.digests) > 1:
                 raise ArchiveError(f"{path}: missing: {_THEN}.")
-            _atomic.create(path, _atomic.text_filler(fingerprint))
-        if _read(path) != fingerprint.encode():
+            _atomic.create_file(path, _atomic.make_text_filler(fingerprint))
+        if _read_file(path) != fingerprint.encode():
             raise ParameterError(
                 f"run_dir={str(self._path)!r}: the table is not the one that the run began with: "
                 f"begin in a new folder."
             )
 
-    def recall(self, name: str, place: int) -> Archive | None:
+    def load_measurement(self, name: str, index: int) -> Archive | None:
         """Return what was recorded under that name and place, if anything was."""
-        path = self._file(name, place)
-        return _without_links(Archive.load(path)) if path.exists() else None
+        path = self._get_path(name, index)
+        return _remove_links(Archive.load(path)) if path.exists() else None
 
-    def record(self, name: str, place: int, content: Archive) -> None:
+    def save_measurement(self, name: str, index: int, content: Archive) -> None:
         """Keep a measurement. When this returns, it is on the disk."""
         number, previous = len(self.digests), self.digests[-1]
         links = {"number": number, "previous": previous}
         linked = Archive({**content.text, **links}, content.arrays)
-        _atomic.create(self._file(name, place), linked.fill)
-        self._transcript.note(content.text, content.arrays)
+        _atomic.create_file(self._get_path(name, index), linked.write_into)
+        self._transcript.add_answer(content.text, content.arrays)
         self.digests.append(self._transcript.sha256)
-        _atomic.append(self._path / _LOG, f"{_MEASURED} {number} {self.digests[-1]}")
+        _atomic.append_line(self._path / _LOG, f"{_MEASURED} {number} {self.digests[-1]}")
 
-    def forget(self) -> bool:
+    def discard_run(self) -> bool:
         """Leave the folder empty, or return False. Only for a run that has read nothing."""
         try:
             (self._path / _HEAD).unlink(missing_ok=True)
@@ -166,17 +166,17 @@ class RunFolder:
         """Let other processes work in the folder."""
         self._lock.close()
 
-    def _clean(self) -> None:
+    def _delete_leftovers(self) -> None:
         """Delete what a killed process left half done, on systems where it leaves anything."""
         for name in (_HEAD, _FINGERPRINT, _LOG, "*.measured"):
             for left_over in self._path.glob(f".{name}.*"):
                 left_over.unlink()
 
-    def _file(self, name: str, place: int) -> Path:
+    def _get_path(self, name: str, index: int) -> Path:
         # Numbers in a name are as wide as places, so that files stand in the order of rounds.
         words = re.findall("[a-z]+|[0-9]+", name)
         plain = "-".join(f"{int(word):03}" if word.isdigit() else word for word in words)
-        return self._path / f"{plain}-{place:03}.measured"
+        return self._path / f"{plain}-{index:03}.measured"
 
     def _read_head(self) -> dict[str, Any] | None:
         path = self._path / _HEAD
@@ -188,7 +188,7 @@ class RunFolder:
                 )
             return None
         try:
-            head = json.loads(_read(path))
+            head = json.loads(_read_file(path))
             if head["format"] == FORMAT and isinstance(head["identity"], dict):
                 return dict(head)
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -199,12 +199,12 @@ class RunFolder:
         """Whether there is nothing in it, or the log of a run that ended before it measured."""
         visible = {entry.name for entry in self._path.iterdir() if not entry.name.startswith(".")}
         log = self._path / _LOG
-        return not visible or (visible == {_LOG} and _MEASURED.encode() not in _read(log))
+        return not visible or (visible == {_LOG} and _MEASURED.encode() not in _read_file(log))
 
-    def _write_head(self, run: Run, identity: Mapping[str, Any]) -> None:
+    def _write_head(self, run: RunInfo, identity: Mapping[str, Any]) -> None:
         head = {"format": FORMAT, "run": vars(run), "identity": identity}
         text = json.dumps(head, indent=2) + "\n"
-        _atomic.create(self._path / _HEAD, _atomic.text_filler(text))
+        _atomic.create_file(self._path / _HEAD, _atomic.make_text_filler(text))
 
     def _read_measurements(self) -> None:
         """Follow the chain of measurements from the first to the last."""
@@ -217,8 +217,8 @@ class RunFolder:
             links = archive.text["number"], archive.text.get("previous")
             if links != (number, self.digests[-1]):
                 raise ArchiveError(f"{self._path}: measurement {number} is missing: {_THEN}.")
-            content = _without_links(archive)
-            self._transcript.note(content.text, content.arrays)
+            content = _remove_links(archive)
+            self._transcript.add_answer(content.text, content.arrays)
             self.digests.append(self._transcript.sha256)
 
     def _read_log(self) -> None:
@@ -226,9 +226,9 @@ class RunFolder:
         path = self._path / _LOG
         if not path.exists():
             raise ArchiveError(f"{path}: missing, files were deleted: {_THEN}.")
-        *lines, rest = _read(path).split(b"\n")
+        *lines, rest = _read_file(path).split(b"\n")
         if rest:  # the beginning of a line that a crash cut short
-            self._cut(len(rest))
+            self._truncate_log(len(rest))
         for line in lines:
             match line.decode(errors="replace").split(" "):
                 case ["started", token]:
@@ -246,14 +246,14 @@ class RunFolder:
                 case _:
                     raise ArchiveError(f"{path}: damaged: {_THEN}.")
 
-    def _cut(self, size: int) -> None:
+    def _truncate_log(self, size: int) -> None:
         path = self._path / _LOG
         with path.open("rb+") as log:
             log.truncate(path.stat().st_size - size)
             os.fsync(log.fileno())
 
 
-def archive_of(measured: Measured) -> Archive:
+def archive_measurement(measured: NoisyCounts) -> Archive:
     """Return a measurement as a file holds it."""
     item = measured.item
     text = {
@@ -266,21 +266,21 @@ def archive_of(measured: Measured) -> Archive:
     return Archive(text, {str(label): part for label, part in enumerate(measured.values)})
 
 
-def measured_of(archive: Archive) -> Measured:
+def restore_measurement(archive: Archive) -> NoisyCounts:
     """Return a measurement from a file."""
     try:
         text, arrays = archive.text, archive.arrays
         values = [arrays[str(label)] for label in range(len(arrays))]
-        item = BillItem(str(text["name"]), float(text["sigma"]), text["times"])
+        item = Spend(str(text["name"]), float(text["sigma"]), text["times"])
         scale, repeats = int(text["scale"]), int(text["repeats"])
     except (KeyError, TypeError, ValueError):
         values = []
     if not values or any(part.dtype != np.int64 or part.ndim != 1 for part in values):
         raise ArchiveError("a measurement in the folder of the run is damaged.")
-    return Measured(values, item, scale, repeats)
+    return NoisyCounts(values, item, scale, repeats)
 
 
-def code_digest() -> str:
+def compute_code_digest() -> str:
     """Return SHA-256 over the Python files of tabpe: another version may draw other numbers."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
@@ -288,26 +288,26 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def _without_links(archive: Archive) -> Archive:
+def _remove_links(archive: Archive) -> Archive:
     """Return a measurement as it was recorded."""
     text = {name: value for name, value in archive.text.items() if name not in _LINKS}
     return Archive(text, archive.arrays)
 
 
-def _run_of(path: Path, plain: Any) -> Run:
+def _parse_run(path: Path, plain: Any) -> RunInfo:
     kinds = {"id": str, "seed": int, "started": str}
     if isinstance(plain, dict) and {name: type(plain[name]) for name in plain} == kinds:
-        return Run(**plain)
+        return RunInfo(**plain)
     raise ArchiveError(f"{path}: not the head of a tabpe run: {_THEN}.")
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     with open_regular(path, ArchiveError) as file:
         return file.read()
 
 
 @contextlib.contextmanager
-def _foreseen(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Say in one line that the system does not let us read or write in the folder."""
     try:
         yield
@@ -317,7 +317,7 @@ def _foreseen(path: Path) -> Iterator[None]:
         raise OutputError(f"run_dir={str(path)!r}: can not be used ({error.strerror}).") from None
 
 
-def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _check_identity(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     if changed:
         raise ParameterError(
@@ -326,7 +326,7 @@ def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
         )
 
 
-def _locked(path: Path) -> contextlib.ExitStack:
+def _lock_folder(path: Path) -> contextlib.ExitStack:
     """Hold the folder for this process alone, until closed or until the process ends."""
     stack = contextlib.ExitStack()
     try:
@@ -345,20 +345,20 @@ def _locked(path: Path) -> contextlib.ExitStack:
     return stack
 
 
-Plain = dict[str, list[Any]]
+PlainAnswer = dict[str, list[Any]]
 
 
-class Follower(Protocol):
+class MeasurementObserver(Protocol):
     """Who follows what a start of a run measures: a ledger."""
 
-    def check(self) -> None:
+    def check_start(self) -> None:
         """Refuse to measure if this start is not the last of its run any more."""
 
-    def note(self, transcript: Transcript) -> None:
+    def record_measurement(self, transcript: Transcript) -> None:
         """Take in one more measurement, before anything is made of it."""
 
 
-class Journal:
+class MeasurementJournal:
     """Measures what is not remembered, and remembers it before anyone sees it.
 
     Privacy: a measurement that was remembered is charged to the account like any other, as often as
@@ -368,7 +368,7 @@ class Journal:
         account: What the measurements are charged to.
         folder: Where they are remembered; None for nowhere.
         is_closed: Whether the run is spent in a ledger: then nothing more is measured.
-        follower: Is asked before each measurement, and told of it.
+        observer: Is asked before each measurement, and told of it.
 
     Attributes:
         transcript: The digest of all measurements so far, remembered or made.
@@ -380,17 +380,19 @@ class Journal:
         folder: RunFolder | None,
         *,
         is_closed: bool = False,
-        follower: Follower | None = None,
+        observer: MeasurementObserver | None = None,
     ) -> None:
         self.account = account
         self.transcript = Transcript()
         self._folder = folder
         self._is_closed = is_closed
-        self._follower = follower
-        self._places: dict[str, int] = {}
+        self._observer = observer
+        self._counters: dict[str, int] = {}
 
-    def once(self, name: str, measure: Callable[[], Measured], *, times: int = 1) -> Measured:
-        """Return the next measurement of that name, which `measure` makes if it must.
+    def measure_once(
+        self, name: str, measure: Callable[[], NoisyCounts], *, times: int = 1
+    ) -> NoisyCounts:
+        """Return the next measurement of that name, which `find_metric` makes if it must.
 
         Args:
             name: Its item on the bill.
@@ -401,55 +403,55 @@ class Journal:
             ArchiveError: If what is remembered has other noise, or was charged another number of
                 times.
         """
-        place = self._places[name] = self._places.get(name, 0) + 1
-        found = self._recalled(name, place)
+        place = self._counters[name] = self._counters.get(name, 0) + 1
+        found = self._load_recorded(name, place)
         if found is not None:
-            return self._charged(name, measured_of(found), times)
+            return self._charge_recorded(name, restore_measurement(found), times)
         self._check_open(name)
         measured = measure()
         if measured.item.times != times:
             raise TabpeError(f"{name}: was not charged {times} times, as it should have been.")
-        self._record(name, place, archive_of(measured))
+        self._save_measurement(name, place, archive_measurement(measured))
         return measured
 
-    def forgo(self, name: str) -> None:
+    def charge_unused(self, name: str) -> None:
         """Charge for what is left of an item, without reading a row for it."""
-        left = self.account.uncharged(name)
+        left = self.account.count_uncharged(name)
         if left:
-            charged(self.account, name, left)
+            charge_spend(self.account, name, left)
 
-    def answered(self, name: str, ask: Callable[[], Plain]) -> Plain:
+    def ask_once(self, name: str, ask: Callable[[], PlainAnswer]) -> PlainAnswer:
         """Return the answer to a question about columns, which `ask` gets if it must."""
-        (item,) = (item for item in self.account.agreed if item.name == name)
-        found = self._recalled(name, 1)
+        (item,) = (item for item in self.account.authorized if item.name == name)
+        found = self._load_recorded(name, 1)
         if found is None:
             self._check_open(name)
             answer = ask()
-            self._record(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
+            self._save_measurement(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
             return answer
-        charged(self.account, name, item.times)
+        charge_spend(self.account, name, item.times)
         remembered = found.text.get("answer")
         if found.text.get("item") != item.to_dict() or not isinstance(remembered, dict):
-            raise _another(name)
+            raise _make_mismatch_error(name)
         return remembered
 
-    def _recalled(self, name: str, place: int) -> Archive | None:
+    def _load_recorded(self, name: str, index: int) -> Archive | None:
         """Return what the folder holds, if it is the next measurement of the run."""
-        found = None if self._folder is None else self._folder.recall(name, place)
+        found = None if self._folder is None else self._folder.load_measurement(name, index)
         if found is None or self._folder is None:
             return None
-        self.transcript.note(found.text, found.arrays)
+        self.transcript.add_answer(found.text, found.arrays)
         if self.transcript.sha256 != self._folder.digests[self.transcript.count]:
-            raise _another(name)
+            raise _make_mismatch_error(name)
         return found
 
-    def _record(self, name: str, place: int, content: Archive) -> None:
+    def _save_measurement(self, name: str, index: int, content: Archive) -> None:
         """Keep a measurement before anyone sees it, and tell who follows the run."""
-        self.transcript.note(content.text, content.arrays)
+        self.transcript.add_answer(content.text, content.arrays)
         if self._folder is not None:
-            self._folder.record(name, place, content)
-        if self._follower is not None:
-            self._follower.note(self.transcript)
+            self._folder.save_measurement(name, index, content)
+        if self._observer is not None:
+            self._observer.record_measurement(self.transcript)
 
     def _check_open(self, name: str) -> None:
         if self._is_closed:
@@ -458,17 +460,19 @@ class Journal:
                 f"nothing more is read for it. Begin in a new folder."
             )
         if self._folder is not None and self._folder.digests[-1] != self.transcript.sha256:
-            raise _another(name)  # one that this run did not come to, or came to in another order
-        if self._follower is not None:
-            self._follower.check()
+            raise _make_mismatch_error(
+                name
+            )  # one that this run did not come to, or came to in another order
+        if self._observer is not None:
+            self._observer.check_start()
 
-    def _charged(self, name: str, measured: Measured, times: int) -> Measured:
-        if measured.item != charged(self.account, name, times):
-            raise _another(name)
+    def _charge_recorded(self, name: str, measured: NoisyCounts, times: int) -> NoisyCounts:
+        if measured.item != charge_spend(self.account, name, times):
+            raise _make_mismatch_error(name)
         return measured
 
 
-def _another(name: str) -> ArchiveError:
+def _make_mismatch_error(name: str) -> ArchiveError:
     return ArchiveError(
         f"{name}: the folder of the run holds another measurement: begin in a new folder."
     )

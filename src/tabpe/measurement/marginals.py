@@ -13,57 +13,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.accounting.spend import GAUSSIAN
-from tabpe.backends import Tabled
+from tabpe.backends import SupportsMarginals
 from tabpe.encoding.marginals import Marginal
 from tabpe.errors import TabpeError
-from tabpe.measurement.histograms import Measured
-from tabpe.measurement.terms import Terms, charged, check_mechanism, noisy
+from tabpe.measurement.histograms import NoisyCounts
+from tabpe.measurement.terms import MeasurementTerms, add_noise, charge_spend, check_mechanism
 
 MARGINALS = "marginals"
 
 
-def marginals(
-    tables: Tabled, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
+def measure_marginals(
+    counter: SupportsMarginals,
+    queries: Sequence[Marginal],
+    terms: MeasurementTerms,
+    name: str = MARGINALS,
 ) -> list[NDArray[np.float64]]:
     """Return the noisy counts of each marginal, in its shape, where a row or a user counts one.
 
     Args:
-        tables: Counts the rows.
-        asked: The marginals; each is charged once.
+        counter: Counts the rows.
+        queries: The marginals; each is charged once.
         terms: On which terms rows are read.
         name: Their item on the bill.
     """
-    if not asked:
+    if not queries:
         return []
-    measured = measured_marginals(tables, asked, terms, name)
+    measured = measure_marginal_counts(counter, queries, terms, name)
     return [
         counts.reshape(marginal.shape) / measured.scale
-        for counts, marginal in zip(measured.values, asked, strict=True)
+        for counts, marginal in zip(measured.values, queries, strict=True)
     ]
 
 
-def measured_marginals(
-    tables: Tabled, asked: Sequence[Marginal], terms: Terms, name: str = MARGINALS
-) -> Measured:
+def measure_marginal_counts(
+    counter: SupportsMarginals,
+    queries: Sequence[Marginal],
+    terms: MeasurementTerms,
+    name: str = MARGINALS,
+) -> NoisyCounts:
     """Return the same as whole numbers, cell after cell, with what they add to the bill.
 
     Args:
-        tables: Counts the rows.
-        asked: The marginals, one or more; each is charged once.
+        counter: Counts the rows.
+        queries: The marginals, one or more; each is charged once.
         terms: On which terms rows are read.
         name: Their item on the bill.
     """
-    if tables.scale != terms.neighbours.scale:
+    if counter.scale != terms.neighbours.scale:
         raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
-    item = charged(terms.account, name, len(asked))
+    item = charge_spend(terms.account, name, len(queries))
     check_mechanism(item, GAUSSIAN)
-    counted = zip(tables.counts(asked), asked, strict=True)
-    values = [noisy(_matching(counts, marginal), item, terms) for counts, marginal in counted]
-    terms.note(item, *values)
-    return Measured(values, item, tables.scale)
+    counted = zip(counter.counts(queries), queries, strict=True)
+    values = [
+        add_noise(_check_counts(counts, marginal), item, terms) for counts, marginal in counted
+    ]
+    terms.record_answer(item, *values)
+    return NoisyCounts(values, item, counter.scale)
 
 
-def _matching(counts: NDArray[np.int64], marginal: Marginal) -> NDArray[np.int64]:
+def _check_counts(counts: NDArray[np.int64], marginal: Marginal) -> NDArray[np.int64]:
     if counts.shape != (marginal.size,):
         raise TabpeError("marginals: the counts are not those of the cells asked for.")
     return counts

@@ -9,9 +9,9 @@ depth d, the score of halving against leaving it is
 where s is the logistic function. No count leaves this module, only where bins begin.
 
 Privacy, for tables that differ by one row more or less: a whole tree costs as much as one choice of
-range `Growth.width`, however deep it is and whatever the threshold. Add a row. Only the bins that
-it falls into have other scores; in a tree these are a path of halved bins and at its end a bin that
-was left, if there was a choice to be made about it.
+range `TreeGrowth.width`, however deep it is and whatever the threshold. Add a row. Only the bins
+that it falls into have other scores; in a tree these are a path of halved bins and at its end a bin
+that was left, if there was a choice to be made about it.
 
 1. All numbers are whole. On the path, b is either larger by one, or it is `-decay` with the row as
    without it: then the chances are equal, and nothing is lost.
@@ -44,14 +44,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from tabpe._utils import validation
-from tabpe.accounting.noise import Chooser
-from tabpe.accounting.pld import range_of
+from tabpe.accounting.noise import SelectionSource
+from tabpe.accounting.pld import compute_range
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.backends import Tables
-from tabpe.encoding.marginals import Axis, Marginal
+from tabpe.backends import MarginalCounter
+from tabpe.encoding.marginals import Marginal, MarginalAxis
 from tabpe.errors import TabpeError
-from tabpe.measurement.selection import chooser_of
-from tabpe.measurement.terms import Terms, charged, check_mechanism
+from tabpe.measurement.selection import get_selection_source
+from tabpe.measurement.terms import MeasurementTerms, charge_spend, check_mechanism
 
 TREES = "trees"
 # A bin that holds nothing is halved with a chance of 1 / (1 + e^RATIO); with ln 2, as in PrivTree,
@@ -64,7 +64,7 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Growth:
+class TreeGrowth:
     """How bins are halved.
 
     Args:
@@ -72,7 +72,7 @@ class Growth:
         decay: By how many rows more a bin must hold to be halved, for each time before that.
 
     Example:
-        >>> Growth(scale=50.0, decay=100).width < Growth(scale=25.0, decay=50).width
+        >>> TreeGrowth(scale=50.0, decay=100).width < TreeGrowth(scale=25.0, decay=50).width
         True
     """
 
@@ -80,8 +80,8 @@ class Growth:
     decay: int
 
     def __post_init__(self) -> None:
-        validation.real("scale", self.scale, above=0)
-        validation.whole("decay", self.decay, least=1)
+        validation.check_real("scale", self.scale, above=0)
+        validation.check_integer("decay", self.decay, least=1)
 
     @property
     def width(self) -> float:
@@ -95,29 +95,29 @@ class Growth:
         return float(up + rest + step) * (1 + _ROUNDING)
 
     @classmethod
-    def within(cls, width: float) -> Growth:
+    def from_range(cls, width: float) -> TreeGrowth:
         """Return the growth with the least chance whose losses have the range `width` at most.
 
         Example:
-            >>> Growth.within(0.05).decay
+            >>> TreeGrowth.from_range(0.05).decay
             101
         """
-        validation.real("width", width, above=0)
+        validation.check_real("width", width, above=0)
         low, high = 1 / width, 4 / width
         for _ in range(50):
             middle = (low + high) / 2
-            low, high = (low, middle) if cls._of(middle).width <= width else (middle, high)
-        return cls._of(high)
+            low, high = (low, middle) if cls._from_scale(middle).width <= width else (middle, high)
+        return cls._from_scale(high)
 
     @classmethod
-    def _of(cls, scale: float) -> Growth:
+    def _from_scale(cls, scale: float) -> TreeGrowth:
         return cls(scale, math.ceil(RATIO * scale))
 
 
-def trees(
-    tables: Tables,
-    asked: Sequence[Axis],
-    terms: Terms,
+def grow_trees(
+    counter: MarginalCounter,
+    axes: Sequence[MarginalAxis],
+    terms: MeasurementTerms,
     name: str = TREES,
     *,
     threshold: int,
@@ -126,34 +126,36 @@ def trees(
     """Return, for each axis, the cells in which its bins begin.
 
     Args:
-        tables: Counts the rows.
-        asked: The axes, in their finest cells; each is charged once.
+        counter: Counts the rows.
+        axes: The axes, in their finest cells; each is charged once.
         terms: On which terms rows are read.
         name: Their item on the bill.
         threshold: About so many rows are left in a bin; public.
         most: The most bins of an axis.
     """
-    if not asked:
+    if not axes:
         return []
-    threshold = validation.whole("threshold", threshold, least=0)
-    most = validation.whole("most", most, least=1)
-    chooser = chooser_of(terms)
-    if tables.scale != terms.neighbours.scale:
+    threshold = validation.check_integer("threshold", threshold, least=0)
+    most = validation.check_integer("most", most, least=1)
+    chooser = get_selection_source(terms)
+    if counter.scale != terms.neighbours.scale:
         raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
-    item = charged(terms.account, name, len(asked))
+    item = charge_spend(terms.account, name, len(axes))
     check_mechanism(item, EXPONENTIAL)
-    growth = Growth.within(range_of(item.sigma))
+    growth = TreeGrowth.from_range(compute_range(item.sigma))
     # Exact and private from here on.
-    counted = tables.counts([Marginal((axis,)) for axis in asked])
-    if [counts.shape for counts in counted] != [(axis.size,) for axis in asked]:
+    counted = counter.counts([Marginal((axis,)) for axis in axes])
+    if [counts.shape for counts in counted] != [(axis.size,) for axis in axes]:
         raise TabpeError(f"{name}: the counts are not those of the cells asked for.")
-    starts = [grown(counts, chooser, growth, threshold=threshold, most=most) for counts in counted]
-    terms.note(item, told=[list(begun) for begun in starts])
+    starts = [
+        grow_tree(counts, chooser, growth, threshold=threshold, most=most) for counts in counted
+    ]
+    terms.record_answer(item, choice=[list(begun) for begun in starts])
     return starts
 
 
-def grown(
-    counts: Whole, chooser: Chooser, growth: Growth, *, threshold: int, most: int
+def grow_tree(
+    counts: Whole, chooser: SelectionSource, growth: TreeGrowth, *, threshold: int, most: int
 ) -> tuple[int, ...]:
     """Return the cells in which the bins of a tree begin. What is given is exact and private."""
     below = np.concatenate([[0], np.cumsum(counts)])
@@ -163,7 +165,7 @@ def grown(
         first, end, depth = waiting.popleft()
         room = len(left) + len(waiting) + 1 < most
         score = below[end] - below[first] - depth * growth.decay - threshold
-        if end - first > 1 and room and _halve(int(score), chooser, growth):
+        if end - first > 1 and room and _choose_halving(int(score), chooser, growth):
             middle = (first + end) // 2
             waiting += [(first, middle, depth + 1), (middle, end, depth + 1)]
         else:
@@ -171,6 +173,6 @@ def grown(
     return tuple(sorted(left))
 
 
-def _halve(score: int, chooser: Chooser, growth: Growth) -> bool:
+def _choose_halving(score: int, chooser: SelectionSource, growth: TreeGrowth) -> bool:
     options = np.array([0, max(score, -growth.decay)], dtype=np.int64)
     return bool(chooser.choose(options, growth.scale))

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting import BillItem
-from tabpe.backends import Surveyed
-from tabpe.encoding.raw_cells import Bins, Pieces
+from tabpe.accounting import Spend
+from tabpe.backends import SupportsRawColumns
+from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.errors import TabpeError
-from tabpe.measurement.terms import Terms, charged, noisy
+from tabpe.measurement.terms import MeasurementTerms, add_noise, charge_spend
 from tabpe.schema import Categorical
 
 
-def told_above(sigma: float, chance: float, length: int = 1) -> int:
+def compute_release_threshold(sigma: float, delta_share: float, length: int = 1) -> int:
     """Return the noisy count above which a value is told.
 
     Privacy: a value that one row alone holds is told with at most the given chance. Its count is 1,
@@ -36,14 +36,14 @@ def told_above(sigma: float, chance: float, length: int = 1) -> int:
 
     Args:
         sigma: Scale of the noise, in the parts of `length`.
-        chance: The chance.
+        delta_share: The chance.
         length: The most that one row, or one user, adds to a count.
 
     Example:
-        >>> told_above(10.0, 1e-6)
+        >>> compute_release_threshold(10.0, 1e-6)
         54
     """
-    return length + math.ceil(sigma * math.sqrt(2 * math.log(1 / chance)))
+    return length + math.ceil(sigma * math.sqrt(2 * math.log(1 / delta_share)))
 
 
 KINDS = "kinds of columns"
@@ -58,71 +58,84 @@ QUANTILES = "quantiles"
 Counts = dict[str, NDArray[np.float64]]
 
 
-def kinds(survey: Surveyed, names: Sequence[str], terms: Terms) -> Counts:
+def measure_kinds(
+    counter: SupportsRawColumns, names: Sequence[str], terms: MeasurementTerms
+) -> Counts:
     """Return the noisy number of cells of each kind, for each column."""
-    item = charged(terms.account, KINDS, len(names))
-    return _under_noise(survey.kinds(names), item, terms)
+    item = charge_spend(terms.account, KINDS, len(names))
+    return _add_noise_by_column(counter.kinds(names), item, terms)
 
 
-def magnitudes(survey: Surveyed, names: Sequence[str], terms: Terms) -> Counts:
+def measure_magnitudes(
+    counter: SupportsRawColumns, names: Sequence[str], terms: MeasurementTerms
+) -> Counts:
     """Return the noisy number of numbers of each sign and power of two, for each column."""
-    item = charged(terms.account, MAGNITUDES, len(names))
-    return _under_noise(survey.magnitudes(names), item, terms)
+    item = charge_spend(terms.account, MAGNITUDES, len(names))
+    return _add_noise_by_column(counter.magnitudes(names), item, terms)
 
 
-def bins(
-    survey: Surveyed, asked: Mapping[str, Bins | Pieces], terms: Terms, name: str = BINS
+def measure_bins(
+    counter: SupportsRawColumns,
+    queries: Mapping[str, EqualWidthBins | ClampedBins],
+    terms: MeasurementTerms,
+    name: str = BINS,
 ) -> Counts:
     """Return the noisy number of numbers in each of the bins of each column."""
-    item = charged(terms.account, name, len(asked))
-    return _under_noise(survey.bins(asked), item, terms)
+    item = charge_spend(terms.account, name, len(queries))
+    return _add_noise_by_column(counter.bins(queries), item, terms)
 
 
-def quantiles(survey: Surveyed, asked: Mapping[str, Pieces], terms: Terms) -> Counts:
+def measure_quantile_bins(
+    counter: SupportsRawColumns, queries: Mapping[str, ClampedBins], terms: MeasurementTerms
+) -> Counts:
     """Return the noisy number of numbers in each piece of the range of each column."""
-    item = charged(terms.account, QUANTILES, len(asked))
-    return _under_noise(survey.bins(asked), item, terms)
+    item = charge_spend(terms.account, QUANTILES, len(queries))
+    return _add_noise_by_column(counter.bins(queries), item, terms)
 
 
-def listed(survey: Surveyed, asked: Mapping[str, Categorical], terms: Terms) -> Counts:
+def measure_declared_values(
+    counter: SupportsRawColumns, queries: Mapping[str, Categorical], terms: MeasurementTerms
+) -> Counts:
     """Return the noisy number of cells that hold each declared value of each column.
 
     Privacy: the values are declared, so each of them has a count, and none is told by having one.
     That takes no part of delta, as `values` does.
     """
-    item = charged(terms.account, COMMON, len(asked))
-    return _under_noise(survey.listed(asked), item, terms)
+    item = charge_spend(terms.account, COMMON, len(queries))
+    return _add_noise_by_column(counter.listed(queries), item, terms)
 
 
-def values(
-    survey: Surveyed, asked: Mapping[str, type], terms: Terms
+def measure_values(
+    counter: SupportsRawColumns, queries: Mapping[str, type], terms: MeasurementTerms
 ) -> dict[str, dict[Any, float]]:
     """Return the values of each column whose noisy counts are above a threshold, with these counts.
 
     Privacy: noise is added to every value that occurs. One that occurs in both of two neighbours is
     a cell like any other. One that a single row holds, or a single user, is told with the chance
-    that the account was charged for, at most (`tabpe.schema_inference.categories.told_above`).
-    Values that are not told leave no trace. The answer is sorted, so it does not tell in which
-    order the rows stand.
+    that the account was charged for, at most
+    (`tabpe.schema_inference.categories.compute_release_threshold`). Values that are not told leave
+    no trace. The answer is sorted, so it does not tell in which order the rows stand.
 
     Args:
-        survey: Counts the values.
-        asked: The columns, and whether their values are `str`, `int` or `float`.
+        counter: Counts the values.
+        queries: The columns, and whether their values are `str`, `int` or `float`.
         terms: On which terms rows are read.
     """
-    item = charged(terms.account, VALUES, len(asked))
+    item = charge_spend(terms.account, VALUES, len(queries))
     if not item.chance:
         raise TabpeError(f"{VALUES}: without a chance that a value is told there is no threshold.")
     length = terms.neighbours.scale
-    above = told_above(item.sigma * length, item.chance, length)
+    above = compute_release_threshold(item.sigma * length, item.chance, length)
     found = {}
-    for name, counts in survey.values(asked).items():
-        counted = noisy(np.array(list(counts.values()), dtype=np.int64), item, terms)
+    for name, counts in counter.values(queries).items():
+        counted = add_noise(np.array(list(counts.values()), dtype=np.int64), item, terms)
         told = zip(counts, counted.tolist(), strict=True)
         found[name] = dict(sorted((v, count / length) for v, count in told if count > above))
     return found
 
 
-def _under_noise(exact: Mapping[str, NDArray[np.int64]], item: BillItem, terms: Terms) -> Counts:
+def _add_noise_by_column(
+    exact: Mapping[str, NDArray[np.int64]], item: Spend, terms: MeasurementTerms
+) -> Counts:
     scale = terms.neighbours.scale
-    return {name: noisy(counts, item, terms) / scale for name, counts in exact.items()}
+    return {name: add_noise(counts, item, terms) / scale for name, counts in exact.items()}

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from tabpe.accounting import BillItem, Certificate, Neighbours
+from tabpe.accounting import Certificate, NeighboringRelation, Spend
 from tabpe.accounting.certificate import LedgerEntry
-from tabpe.accounting.ledger import Entry, Ledger, Start
+from tabpe.accounting.ledger import Ledger, RunEntry, RunStart
 from tabpe.errors import LedgerError
-from tabpe.io import Batch, Source
-from tabpe.io.source import parts_of
+from tabpe.io import Batch, TableSource
+from tabpe.io.source import divide_source
 from tabpe.measurement.terms import Transcript
 
 
 @dataclass(frozen=True)
-class Charge:
+class LedgerCharge:
     """The data set of a ledger that a run is charged to.
 
     Args:
@@ -36,17 +36,17 @@ class Charge:
         return None if budget is None else budget.delta
 
     @contextmanager
-    def reserved(
+    def hold_reservation(
         self,
         run: str,
-        bill: Sequence[BillItem],
-        neighbours: Neighbours,
-        slack: float,
-        give_back: Callable[[], bool],
+        bill: Sequence[Spend],
+        neighbours: NeighboringRelation,
+        sampling_error: float,
+        may_refund: Callable[[], bool],
         *,
-        start: Start | None = None,
+        start: RunStart | None = None,
         adaptive: bool = False,
-    ) -> Iterator[Entry]:
+    ) -> Iterator[RunEntry]:
         """Hold what a run may cost, from before its first read on.
 
         Privacy: whatever happens, what was reserved stays charged, but for one case: the run fails
@@ -56,8 +56,8 @@ class Charge:
             run: The name of the run; one that goes on after a crash is not charged again.
             bill: What it may measure at most.
             neighbours: The relation that it is for.
-            slack: How far a draw of its noise may be from exact.
-            give_back: Whether no private row has been read.
+            sampling_error: How far a draw of its noise may be from exact.
+            may_refund: Whether no private row has been read.
             start: This start of the run, if it is in a folder to go on from.
             adaptive: Whether its noise may follow its own answers.
         """
@@ -66,7 +66,7 @@ class Charge:
             bill,
             neighbours,
             unit=self.unit,
-            slack=slack,
+            slack=sampling_error,
             entry_id=run,
             start=start,
             adaptive=adaptive,
@@ -74,12 +74,12 @@ class Charge:
         try:
             yield entry
         except BaseException:
-            if entry.state == "reserved" and give_back():
+            if entry.state == "reserved" and may_refund():
                 with suppress(LedgerError):  # then it stays charged, and why the run failed is told
                     self.ledger.refund(entry.id)
             raise
 
-    def settled(self, entry: Entry, certificate: Certificate) -> Certificate:
+    def settle_entry(self, entry: RunEntry, certificate: Certificate) -> Certificate:
         """Put what was measured in the place of what was reserved.
 
         Returns:
@@ -105,11 +105,11 @@ class ChargedStart:
     entry: str
     token: str
 
-    def check(self) -> None:
+    def check_start(self) -> None:
         """Refuse to measure if a copy of the folder was started since."""
         self.ledger.check_start(self.entry, self.token)
 
-    def note(self, transcript: Transcript) -> None:
+    def record_measurement(self, transcript: Transcript) -> None:
         """Tell the ledger of the last measurement."""
         self.ledger.measured(self.entry, self.token, transcript.count, transcript.sha256)
 
@@ -121,7 +121,7 @@ class WatchedSource:
         source: The table.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TableSource) -> None:
         self._source = source
         self.was_read = False
 
@@ -155,7 +155,7 @@ class WatchedSource:
         """The system that its rows live on, if they are on a cluster already."""
         return getattr(self._source, "lives_on", None)
 
-    def parts(self, most: int) -> list[Source]:
+    def divide_into(self, most: int) -> list[TableSource]:
         """Return the table in parts, which others read: from here on it counts as read."""
         self.was_read = True
-        return parts_of(self._source, most)
+        return divide_source(self._source, most)

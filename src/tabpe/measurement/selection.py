@@ -20,10 +20,10 @@ Privacy, for tables that differ by one row more or less. A row counts one in a s
 halfspace, or nowhere, so one row more or less moves the counts of a halfspace by a length of one at
 most, and its distance from an estimate, as in `tabpe.measurement.selection`, by one row.
 
-- `worst_halfspaces` is the exponential mechanism over distances, several times, where what was
+- `choose_halfspaces` is the exponential mechanism over distances, several times, where what was
   chosen is no option any more. Each choice is charged.
-- `rows_inside` is a discrete Gaussian mechanism over the cells of each halfspace, each charged
-  once.
+- `measure_halfspaces` is a discrete Gaussian mechanism over the cells of each halfspace, each
+  charged once.
 
 All of it is charged before a row is read.
 """
@@ -35,16 +35,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting import ROWS
-from tabpe.accounting.noise import Chooser
-from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN, BillItem
-from tabpe.backends import HeldTables, Tables
-from tabpe.encoding.halfspaces import Halfspaces, found
+from tabpe.accounting import ROW_LEVEL
+from tabpe.accounting.noise import SelectionSource
+from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN, Spend
+from tabpe.backends import CachedMarginalCounter, MarginalCounter
+from tabpe.encoding.halfspaces import Halfspaces, locate_halfspace
 from tabpe.encoding.marginals import Marginal
 from tabpe.errors import ParameterError, TabpeError
-from tabpe.measurement.terms import Terms, charged, check_mechanism, noisy
+from tabpe.measurement.terms import MeasurementTerms, add_noise, charge_spend, check_mechanism
 
-PARTS = 1024
+PARTS_PER_ROW = 1024
 WEIGHTS = 1024
 _MOST = 2**50  # rows times parts: far above any table, and its sums fit in 64 bits
 
@@ -52,11 +52,11 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-def choose(
-    tables: Tables,
-    asked: Sequence[Marginal],
+def choose_marginal(
+    counter: MarginalCounter,
+    queries: Sequence[Marginal],
     estimates: Sequence[Floats],
-    terms: Terms,
+    terms: MeasurementTerms,
     name: str,
     *,
     weights: Sequence[float] | None = None,
@@ -68,52 +68,58 @@ def choose(
     public; weights lie above 0 and at most at 1.
 
     Args:
-        tables: Counts the rows.
-        asked: The marginals to choose from.
+        counter: Counts the rows.
+        queries: The marginals to choose from.
         estimates: Estimated counts of each.
         terms: On which terms rows are read; one choice is charged.
         name: Its item on the bill.
         weights: How much a distance counts; None for 1 each.
         penalties: What is taken off a distance, in rows; None for nothing.
     """
-    chooser, factors = chooser_of(terms), _factors(weights, len(asked))
-    offsets = in_parts(np.zeros(len(asked)) if penalties is None else np.asarray(penalties))
-    if not len(asked) == len(factors) == len(offsets):
+    chooser, factors = get_selection_source(terms), _scale_weights(weights, len(queries))
+    offsets = convert_to_parts(
+        np.zeros(len(queries)) if penalties is None else np.asarray(penalties)
+    )
+    if not len(queries) == len(factors) == len(offsets):
         raise TabpeError(f"{name}: expected a weight and a penalty for each marginal.")
-    targets = _targets(asked, estimates)
-    item = charged(terms.account, name, 1)
+    targets = _scale_estimates(queries, estimates)
+    item = charge_spend(terms.account, name, 1)
     check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
-    scores = factors * (_distances(tables, asked, targets) - offsets)
-    chosen = pick(chooser, scores, int(factors.max()) * PARTS, item)
-    terms.note(item, told=int(chosen))
+    scores = factors * (_compute_distances(counter, queries, targets) - offsets)
+    chosen = select_option(chooser, scores, int(factors.max()) * PARTS_PER_ROW, item)
+    terms.record_answer(item, choice=int(chosen))
     return chosen
 
 
-def distances(
-    tables: Tables, asked: Sequence[Marginal], estimates: Sequence[Floats], terms: Terms, name: str
+def measure_distances(
+    counter: MarginalCounter,
+    queries: Sequence[Marginal],
+    estimates: Sequence[Floats],
+    terms: MeasurementTerms,
+    name: str,
 ) -> Floats:
     """Return the noisy distance of each marginal from its estimate, in rows; each is charged once.
 
     Args:
-        tables: Counts the rows.
-        asked: The marginals.
+        counter: Counts the rows.
+        queries: The marginals.
         estimates: Estimated counts of each.
         terms: On which terms rows are read.
         name: Their item on the bill.
     """
-    if not asked:
+    if not queries:
         return np.zeros(0)
-    _check_rows(terms)
-    targets = _targets(asked, estimates)
-    item = charged(terms.account, name, len(asked))
+    _check_row_level(terms)
+    targets = _scale_estimates(queries, estimates)
+    item = charge_spend(terms.account, name, len(queries))
     check_mechanism(item, GAUSSIAN)
-    found = noisy(_distances(tables, asked, targets) // PARTS, item, terms)
-    terms.note(item, found)
+    found = add_noise(_compute_distances(counter, queries, targets) // PARTS_PER_ROW, item, terms)
+    terms.record_answer(item, found)
     return found.astype(np.float64)
 
 
-def pick(chooser: Chooser, scores: Whole, change: int, item: BillItem) -> int:
+def select_option(chooser: SelectionSource, scores: Whole, change: int, item: Spend) -> int:
     """Return a place by the exponential mechanism, on the terms of an item that was charged.
 
     Args:
@@ -125,30 +131,32 @@ def pick(chooser: Chooser, scores: Whole, change: int, item: BillItem) -> int:
     return chooser.choose(scores, change * item.sigma)
 
 
-def _distances(tables: Tables, asked: Sequence[Marginal], targets: Sequence[Whole]) -> Whole:
-    counted = tables.counts(asked)
+def _compute_distances(
+    counter: MarginalCounter, queries: Sequence[Marginal], targets: Sequence[Whole]
+) -> Whole:
+    counted = counter.counts(queries)
     return np.array(
-        [np.abs(c * PARTS - t).sum() for c, t in zip(counted, targets, strict=True)],
+        [np.abs(c * PARTS_PER_ROW - t).sum() for c, t in zip(counted, targets, strict=True)],
         dtype=np.int64,
     )
 
 
-def _targets(asked: Sequence[Marginal], estimates: Sequence[Floats]) -> list[Whole]:
-    for marginal, estimate in zip(asked, estimates, strict=True):
+def _scale_estimates(queries: Sequence[Marginal], estimates: Sequence[Floats]) -> list[Whole]:
+    for marginal, estimate in zip(queries, estimates, strict=True):
         if np.shape(estimate) != marginal.shape:
             raise TabpeError("estimates: their cells are not those of the marginals.")
-    return [in_parts(np.asarray(estimate).ravel()) for estimate in estimates]
+    return [convert_to_parts(np.asarray(estimate).ravel()) for estimate in estimates]
 
 
-def in_parts(values: Floats) -> Whole:
+def convert_to_parts(values: Floats) -> Whole:
     """Return public numbers of rows in parts of a row."""
-    parts = np.rint(np.asarray(values, dtype=np.float64) * PARTS)
+    parts = np.rint(np.asarray(values, dtype=np.float64) * PARTS_PER_ROW)
     if not np.isfinite(parts).all() or np.abs(parts).sum() > _MOST:
         raise TabpeError("estimates: expected finite counts of a table of rows.")
     return parts.astype(np.int64)
 
 
-def _factors(weights: Sequence[float] | None, size: int) -> Whole:
+def _scale_weights(weights: Sequence[float] | None, size: int) -> Whole:
     if weights is None:
         return np.ones(size, dtype=np.int64)
     given = np.asarray(weights, dtype=np.float64)
@@ -157,27 +165,27 @@ def _factors(weights: Sequence[float] | None, size: int) -> Whole:
     return np.ceil(given * WEIGHTS).astype(np.int64)
 
 
-def chooser_of(terms: Terms) -> Chooser:
+def get_selection_source(terms: MeasurementTerms) -> SelectionSource:
     """Return the source of choices, for rows that come or go."""
-    _check_rows(terms)
-    if not isinstance(terms.noise, Chooser):
+    _check_row_level(terms)
+    if not isinstance(terms.noise, SelectionSource):
         raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
     return terms.noise
 
 
-def _check_rows(terms: Terms) -> None:
-    if terms.neighbours != ROWS:
+def _check_row_level(terms: MeasurementTerms) -> None:
+    if terms.neighbours != ROW_LEVEL:
         raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
 
 
 _AT_ONCE = 2**16  # halfspaces: keeps what is made of their counts small
 
 
-def worst_halfspaces(
-    tables: HeldTables,
-    asked: Sequence[Halfspaces],
+def choose_halfspaces(
+    counter: CachedMarginalCounter,
+    queries: Sequence[Halfspaces],
     estimates: Sequence[Floats],
-    terms: Terms,
+    terms: MeasurementTerms,
     name: str,
     *,
     most: int,
@@ -186,16 +194,16 @@ def worst_halfspaces(
     """Return the places of halfspaces that are far from their estimates.
 
     Args:
-        tables: Counts the rows.
-        asked: The halfspaces; places count through all of them.
+        counter: Counts the rows.
+        queries: The halfspaces; places count through all of them.
         estimates: Estimated counts of each: halfspaces x cells.
         terms: On which terms rows are read; each choice is charged.
         name: Their item on the bill.
         most: How many to choose; fewer if there are no more.
         taken: Places that are no option; public.
     """
-    chooser, options = chooser_of(terms), _options(asked, taken)
-    for halfspaces, estimate in zip(asked, estimates, strict=True):
+    chooser, options = get_selection_source(terms), _list_options(queries, taken)
+    for halfspaces, estimate in zip(queries, estimates, strict=True):
         if np.shape(estimate) != (len(halfspaces), halfspaces.cells):
             raise TabpeError("estimates: their cells are not those of the halfspaces.")
         if not np.isfinite(estimate).all():
@@ -203,59 +211,64 @@ def worst_halfspaces(
     times = min(most, len(options))
     if not times:
         return []
-    item = charged(terms.account, name, times)
+    item = charge_spend(terms.account, name, times)
     check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
-    scores = np.concatenate([*_halfspace_distances(tables, asked, estimates)])[options]
+    scores = np.concatenate([*_compute_halfspace_distances(counter, queries, estimates)])[options]
     chosen = []
     for _ in range(times):
-        place = pick(chooser, scores, PARTS, item)
+        place = select_option(chooser, scores, PARTS_PER_ROW, item)
         chosen.append(int(options[place]))
         options, scores = np.delete(options, place), np.delete(scores, place)
-    terms.note(item, told=chosen)
+    terms.record_answer(item, choice=chosen)
     return chosen
 
 
-def rows_inside(
-    tables: HeldTables,
-    asked: Sequence[Halfspaces],
-    places: Sequence[int],
-    terms: Terms,
+def measure_halfspaces(
+    counter: CachedMarginalCounter,
+    queries: Sequence[Halfspaces],
+    indices: Sequence[int],
+    terms: MeasurementTerms,
     name: str,
 ) -> list[Floats]:
     """Return the noisy number of rows of each cell in some halfspaces; each is charged once.
 
     Args:
-        tables: Counts the rows.
-        asked: The halfspaces; places count through all of them.
-        places: Which of them to count in.
+        counter: Counts the rows.
+        queries: The halfspaces; places count through all of them.
+        indices: Which of them to count in.
         terms: On which terms rows are read.
         name: Their item on the bill.
     """
-    if not places:
+    if not indices:
         return []
-    chooser_of(terms)
-    wanted = [found(asked, place) for place in places]
-    item = charged(terms.account, name, len(places))
+    get_selection_source(terms)
+    wanted = [locate_halfspace(queries, place) for place in indices]
+    item = charge_spend(terms.account, name, len(indices))
     check_mechanism(item, GAUSSIAN)
-    exact = [tables.inside(asked[which])[place].astype(np.int64) for which, place in wanted]
-    counted = [noisy(counts, item, terms) for counts in exact]
-    terms.note(item, *counted)
+    exact = [
+        counter.count_inside(queries[which])[place].astype(np.int64) for which, place in wanted
+    ]
+    counted = [add_noise(counts, item, terms) for counts in exact]
+    terms.record_answer(item, *counted)
     return [counts.astype(np.float64) for counts in counted]
 
 
-def _halfspace_distances(
-    tables: HeldTables, asked: Sequence[Halfspaces], estimates: Sequence[Floats]
+def _compute_halfspace_distances(
+    counter: CachedMarginalCounter, queries: Sequence[Halfspaces], estimates: Sequence[Floats]
 ) -> Iterator[Whole]:
-    for halfspaces, estimate in zip(asked, estimates, strict=True):
-        counts = tables.inside(halfspaces)
+    for halfspaces, estimate in zip(queries, estimates, strict=True):
+        counts = counter.count_inside(halfspaces)
         for start in range(0, len(halfspaces), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
-            exact, target = counts[some].astype(np.int64) * PARTS, in_parts(estimate[some])
+            exact, target = (
+                counts[some].astype(np.int64) * PARTS_PER_ROW,
+                convert_to_parts(estimate[some]),
+            )
             yield np.abs(exact - target).sum(axis=1)
 
 
-def _options(asked: Sequence[Halfspaces], taken: Sequence[int]) -> Whole:
-    free = np.ones(sum(len(halfspaces) for halfspaces in asked), dtype=bool)
+def _list_options(queries: Sequence[Halfspaces], taken: Sequence[int]) -> Whole:
+    free = np.ones(sum(len(halfspaces) for halfspaces in queries), dtype=bool)
     free[list(taken)] = False
     return np.flatnonzero(free).astype(np.int64)

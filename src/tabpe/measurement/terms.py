@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting import Account, BillItem, Neighbours, NoiseSource
+from tabpe.accounting import Account, NeighboringRelation, NoiseSource, Spend
 from tabpe.errors import TabpeError
 
 NO_ANSWER = hashlib.sha256(b"tabpe: no measurement").hexdigest()
@@ -43,7 +43,7 @@ class Transcript:
         self.count = 0
         self.sha256 = NO_ANSWER
 
-    def note(
+    def add_answer(
         self, text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
         """Add a noisy answer: plain values, and arrays by name."""
@@ -58,7 +58,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class MeasurementTerms:
     """On which terms rows are read.
 
     Args:
@@ -70,23 +70,23 @@ class Terms:
 
     account: Account
     noise: NoiseSource
-    neighbours: Neighbours
+    neighbours: NeighboringRelation
     transcript: Transcript = field(default_factory=Transcript)
 
-    def note(self, item: BillItem, *counts: NDArray[np.int64], told: Any = None) -> None:
+    def record_answer(self, item: Spend, *counts: NDArray[np.int64], choice: Any = None) -> None:
         """Note a noisy answer: counts, or what was chosen."""
         arrays = {str(place): part for place, part in enumerate(counts)}
-        self.transcript.note({"item": item.to_dict(), "told": told}, arrays)
+        self.transcript.add_answer({"item": item.to_dict(), "told": choice}, arrays)
 
 
-def charged(account: Account, name: str, times: int) -> BillItem:
+def charge_spend(account: Account, name: str, times: int) -> Spend:
     """Charge for all histograms of a question, and return what they add to the bill."""
     for _ in range(times):
         account.charge(name)
-    return replace(next(item for item in account.agreed if item.name == name), times=times)
+    return replace(next(item for item in account.authorized if item.name == name), times=times)
 
 
-def noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.int64]:
+def add_noise(exact: NDArray[np.int64], item: Spend, terms: MeasurementTerms) -> NDArray[np.int64]:
     """Return exact counts under the noise that was charged for, a draw of its own on each cell."""
     added = terms.noise.draw(len(exact), item.sigma * terms.neighbours.scale)
     # Broadcasting would put one draw on many cells.
@@ -95,7 +95,7 @@ def noisy(exact: NDArray[np.int64], item: BillItem, terms: Terms) -> NDArray[np.
     return exact + added
 
 
-def check_mechanism(item: BillItem, mechanism: str) -> None:
+def check_mechanism(item: Spend, mechanism: str) -> None:
     """Refuse an item that is on the bill as something else."""
     if item.mechanism != mechanism:
         raise TabpeError(f"{item.name}: is not on the bill as {mechanism}.")

@@ -5,14 +5,15 @@
 - `times`: `Date`, `Datetime`, `Time`; `keys`: `Id`; `kinds`: all types by name
 - `table`: `Schema`, the columns together with the label
 - `joint`, `numeric`: several labels, and labels that are numbers
-- `outline`: `Outline`, a schema with gaps; `sketch`: its columns; `gaps`: what only they may say
+- `partial_schema`: `PartialSchema`, a schema with gaps; `declared`: its columns; `gaps`: what only
+  they may say
 - `rules`: what holds in every row
 - `foreign`: schemas of other tools; `editor`: the JSON Schema of schema files
 - `files`: YAML and JSON in and out
 """
 
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Id, Integer, Source
-from tabpe.schema.partial import Outline, Sketch
+from tabpe.schema.partial import PartialColumn, PartialSchema
 from tabpe.schema.schema import Schema
 from tabpe.schema.temporal import Date, Datetime, Temporal, Time
 
@@ -25,9 +26,9 @@ __all__ = [
     "Float",
     "Id",
     "Integer",
-    "Outline",
+    "PartialColumn",
+    "PartialSchema",
     "Schema",
-    "Sketch",
     "Source",
     "Temporal",
     "Time",

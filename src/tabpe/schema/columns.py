@@ -23,7 +23,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tabpe._utils.validation import is_whole_text
+from tabpe._utils.validation import is_encodable_text
 from tabpe.errors import SchemaError, shown
 
 EXACT_INTEGERS = 2**53
@@ -31,21 +31,21 @@ _LEAST, _LARGEST = -(2**63), 2**64 - 1
 _INSTEAD = "id if it tells rows apart, categorical for codes, float for amounts"
 
 
-def is_whole(given: Any) -> bool:
+def is_64_bit_integer(given: Any) -> bool:
     """Whether something is a whole number of 64 bits, with or without a sign.
 
     Example:
-        >>> is_whole(2**64 - 1), is_whole(2**64), is_whole(True)
+        >>> is_64_bit_integer(2**64 - 1), is_64_bit_integer(2**64), is_64_bit_integer(True)
         (True, False, False)
     """
     return isinstance(given, int) and not isinstance(given, bool) and _LEAST <= given <= _LARGEST
 
 
-def reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
+def find_reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
     """Return which bound is too far out, what it is and what is expected; None if both are fine.
 
     Example:
-        >>> reach_fault(2**60, 2**60 + 9) is None, reach_fault(0, 2**60)[0]
+        >>> find_reach_fault(2**60, 2**60 + 9) is None, find_reach_fault(0, 2**60)[0]
         (True, 'max')
     """
     name, farthest = ("min", low) if abs(low) > abs(high) else ("max", high)
@@ -63,10 +63,10 @@ MOST_BENT_STEPS = 2**40
 
 _LEAST_SCALED = 1e-300
 
-Fault = tuple[str, Any, str]
+FieldFault = tuple[str, Any, str]
 
 
-def scale_fault(column: Integer | Float, *, bought: bool) -> Fault | None:
+def find_scale_fault(column: Integer | Float, *, bought: bool) -> FieldFault | None:
     """Return which field does not fit, what it is and what is expected; None if all is well.
 
     Args:
@@ -79,24 +79,24 @@ def scale_fault(column: Integer | Float, *, bought: bool) -> Fault | None:
         Traceback (most recent call last):
         tabpe.errors.SchemaError: column 'pay': scale='logarithm': expected linear, log or quantile.
     """
-    allowed = _allowed_scale(column)
+    allowed = _find_allowed_scale(column)
     if allowed is not None:
         return "scale", column.scale, allowed
     if column.scale != QUANTILE:
-        return None if column.quantiles is None else _without_use(column.quantiles)
+        return None if column.quantiles is None else _report_unused_quantiles(column.quantiles)
     if column.quantiles is None:
         then = "values from min to max that cut rows into equal parts, or buy them"
         return "quantiles", None, f"{then} (docs/how-to/private-schema.md)"
-    return _quantiles_fault(column, column.quantiles, bought=bought)
+    return _find_quantiles_fault(column, column.quantiles, bought=bought)
 
 
-def kept_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
+def parse_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
     """Return quantiles as a column keeps them; None if they are no list of such numbers.
 
     Example:
-        >>> kept_quantiles([0, 10.5, 90], whole=False)
+        >>> parse_quantiles([0, 10.5, 90], whole=False)
         (0.0, 10.5, 90.0)
-        >>> kept_quantiles([0, 10.5, 90], whole=True) is None
+        >>> parse_quantiles([0, 10.5, 90], whole=True) is None
         True
     """
     if not isinstance(given, (list, tuple)):
@@ -109,11 +109,11 @@ def kept_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
     return tuple(values) if whole else tuple(float(value) for value in values)
 
 
-def with_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
+def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the plain values of a number with its scale, if it is not the usual one.
 
     Example:
-        >>> with_scale("log", {"name": "pay", "source": "public"})
+        >>> add_scale("log", {"name": "pay", "source": "public"})
         {'name': 'pay', 'scale': 'log', 'source': 'public'}
     """
     if scale == LINEAR:
@@ -123,7 +123,7 @@ def with_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
     return {**early, "scale": scale, **{key: plain[key] for key in after if key in plain}}
 
 
-def _allowed_scale(column: Integer | Float) -> str | None:
+def _find_allowed_scale(column: Integer | Float) -> str | None:
     """Return which scale is expected; None if that of the column will do."""
     if column.scale not in SCALES:
         return "linear, log or quantile"
@@ -150,13 +150,13 @@ def _is_large(column: Integer | Float) -> bool:
     return isinstance(column.min, int) and max(-column.min, column.max) > EXACT_INTEGERS
 
 
-def _without_use(quantiles: tuple[float, ...]) -> Fault:
+def _report_unused_quantiles(quantiles: tuple[float, ...]) -> FieldFault:
     return "quantiles", list(quantiles), "none, or scale: quantile"
 
 
-def _quantiles_fault(
+def _find_quantiles_fault(
     column: Integer | Float, quantiles: tuple[float, ...], *, bought: bool
-) -> Fault | None:
+) -> FieldFault | None:
     given, digits = list(quantiles), column.decimals
     rising = all(low < high for low, high in itertools.pairwise(quantiles))
     if not rising or not quantiles or (quantiles[0], quantiles[-1]) != (column.min, column.max):
@@ -212,16 +212,16 @@ class Column:
     invalid_rules: ClassVar[tuple[str, ...]] = ("clamp", "null", "default")
 
     def __post_init__(self) -> None:
-        if not is_whole_text(self.name) or not self.name:
+        if not is_encodable_text(self.name) or not self.name:
             raise SchemaError(
                 f"name={shown(self.name)}: a column name is a text of at least 1 letter."
             )
         if not isinstance(self.source, Source):
             expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
-            raise wrong(self, "source", self.source, expected)
+            raise make_field_error(self, "source", self.source, expected)
         for flag in self.flags:
             if not isinstance(getattr(self, flag), bool):
-                raise wrong(self, flag, getattr(self, flag), "true or false")
+                raise make_field_error(self, flag, getattr(self, flag), "true or false")
         self._check_bought()
         self._check_invalid()
 
@@ -238,32 +238,36 @@ class Column:
     def _check_invalid(self) -> None:
         known = self.invalid_rules
         if self.invalid is not None and self.invalid not in known:
-            raise wrong(self, "invalid", self.invalid, " or ".join(known) or "none for this type")
+            raise make_field_error(
+                self, "invalid", self.invalid, " or ".join(known) or "none for this type"
+            )
         if self.default is not None and not known:
-            raise wrong(self, "default", self.default, "none for this type")
+            raise make_field_error(self, "default", self.default, "none for this type")
         if self.invalid == "null" and not self.nullable:
-            raise wrong(self, "invalid", "null", "nullable: true beside it")
+            raise make_field_error(self, "invalid", "null", "nullable: true beside it")
         if self.invalid == "default" and self.default is None:
-            raise wrong(self, "invalid", "default", "a default beside it")
+            raise make_field_error(self, "invalid", "default", "a default beside it")
 
     def _check_bought(self) -> None:
         known = ("type", *self.domain_fields, "nullable")
         if isinstance(self.bought, str) or not isinstance(self.bought, (list, tuple)):
-            raise wrong(self, "bought", self.bought, "a list of fields")
+            raise make_field_error(self, "bought", self.bought, "a list of fields")
         object.__setattr__(self, "bought", tuple(self.bought))
         for name in self.bought:
             if name not in known:
-                raise wrong(self, "bought", name, f"some of {', '.join(known)}")
+                raise make_field_error(self, "bought", name, f"some of {', '.join(known)}")
         if self.bought and self.source is not Source.BOUGHT:
-            raise wrong(self, "bought", list(self.bought), "none, or source: bought")
+            raise make_field_error(self, "bought", list(self.bought), "none, or source: bought")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, in the order in which a person would write them."""
         domain = {name: getattr(self, name) for name in self.domain_fields}
-        present = {name: _written(value) for name, value in domain.items() if value is not None}
+        present = {
+            name: _format_field(value) for name, value in domain.items() if value is not None
+        }
         flags = {flag: True for flag in self.flags if getattr(self, flag)}
         head = {"name": self.name, "type": self.type_name}
-        stated = {"invalid": self.invalid, "default": _written(self.default)}
+        stated = {"invalid": self.invalid, "default": _format_field(self.default)}
         stated = {name: value for name, value in stated.items() if value is not None}
         tail = {"bought": list(self.bought)} if self.bought else {}
         return {**head, **present, **flags, **stated, "source": self.source.value, **tail}
@@ -299,17 +303,19 @@ class Categorical(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
-            raise wrong(self, "values", self.values, "a list of values")
-        object.__setattr__(self, "values", _alike(self, tuple(map(_plain, self.values))))
+            raise make_field_error(self, "values", self.values, "a list of values")
+        object.__setattr__(
+            self, "values", _check_values(self, tuple(map(_unwrap_numpy, self.values)))
+        )
         for name in ("other", "default"):
-            given = _plain(getattr(self, name))
+            given = _unwrap_numpy(getattr(self, name))
             if given is None:
                 continue
             if isinstance(given, bool) or given not in self.values:
-                raise wrong(self, name, given, "one of values; add it to them")
+                raise make_field_error(self, name, given, "one of values; add it to them")
             object.__setattr__(self, name, self.values[self.values.index(given)])
         if self.invalid == "other" and self.other is None:
-            raise wrong(self, "invalid", "other", "an other beside it")
+            raise make_field_error(self, "invalid", "other", "an other beside it")
 
     @property
     def on_invalid(self) -> str:
@@ -350,7 +356,7 @@ class Boolean(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.default is not None and not isinstance(self.default, bool):
-            raise wrong(self, "default", self.default, "true or false")
+            raise make_field_error(self, "default", self.default, "true or false")
 
     @property
     def on_invalid(self) -> str:
@@ -400,16 +406,16 @@ class Integer(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for bound in ("min", "max"):
-            given = _plain(getattr(self, bound))
-            if not is_whole(given):
-                raise wrong(self, bound, given, "a whole number of 64 bits")
+            given = _unwrap_numpy(getattr(self, bound))
+            if not is_64_bit_integer(given):
+                raise make_field_error(self, bound, given, "a whole number of 64 bits")
             object.__setattr__(self, bound, given)
-        _ordered(self, self.min, self.max)
-        fault = reach_fault(self.min, self.max)
+        _check_bounds(self, self.min, self.max)
+        fault = find_reach_fault(self.min, self.max)
         if fault is not None:
-            raise wrong(self, *fault)
-        _keep_scale(self, whole=True)
-        _keep_default(self)
+            raise make_field_error(self, *fault)
+        _set_scale(self, whole=True)
+        _set_default(self)
 
     @property
     def default_value(self) -> int:
@@ -423,7 +429,7 @@ class Integer(Column):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values; its scale is told if it is not the usual one."""
-        return with_scale(self.scale, super().to_dict())
+        return add_scale(self.scale, super().to_dict())
 
 
 @dataclass(frozen=True)
@@ -457,18 +463,20 @@ class Float(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for bound in ("min", "max"):
-            given = _plain(getattr(self, bound))
+            given = _unwrap_numpy(getattr(self, bound))
             if isinstance(given, bool) or not isinstance(given, (int, float)):
-                raise wrong(self, bound, given, "a number")
+                raise make_field_error(self, bound, given, "a number")
             if not abs(given) <= sys.float_info.max:
-                raise wrong(self, bound, given, "a finite number")
+                raise make_field_error(self, bound, given, "a finite number")
             object.__setattr__(self, bound, float(given))
-        _ordered(self, self.min, self.max)
+        _check_bounds(self, self.min, self.max)
         if not math.isfinite(self.max - self.min):
-            raise wrong(self, "max", self.max, f"a range from min={self.min!r} that a float holds")
+            raise make_field_error(
+                self, "max", self.max, f"a range from min={self.min!r} that a float holds"
+            )
         self._check_decimals()
-        _keep_scale(self, whole=False)
-        _keep_default(self)
+        _set_scale(self, whole=False)
+        _set_default(self)
 
     @property
     def default_value(self) -> float:
@@ -479,15 +487,19 @@ class Float(Column):
         if self.decimals is None:
             return
         if type(self.decimals) is not int or self.decimals not in range(MOST_DECIMALS + 1):
-            raise wrong(
+            raise make_field_error(
                 self, "decimals", self.decimals, f"a whole number from 0 to {MOST_DECIMALS}"
             )
         for bound in ("min", "max"):
             given = getattr(self, bound)
             if round(given, self.decimals) != given:
-                raise wrong(self, bound, given, f"at most {self.decimals} decimals, as declared")
+                raise make_field_error(
+                    self, bound, given, f"at most {self.decimals} decimals, as declared"
+                )
         if not math.isfinite((self.max - self.min) * 10.0**self.decimals):
-            raise wrong(self, "decimals", self.decimals, "fewer, or bounds nearer to each other")
+            raise make_field_error(
+                self, "decimals", self.decimals, "fewer, or bounds nearer to each other"
+            )
 
     @property
     def steps(self) -> int:
@@ -498,53 +510,53 @@ class Float(Column):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values; its scale is told if it is not the usual one."""
-        return with_scale(self.scale, super().to_dict())
+        return add_scale(self.scale, super().to_dict())
 
 
-def _written(value: Any) -> Any:
+def _format_field(value: Any) -> Any:
     """Return a field as a file holds it: lists for tuples, text for dates and times."""
     if isinstance(value, tuple):
         return list(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def wrong(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
+def make_field_error(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
     """Return what to raise for a field that is not as it should be."""
     return SchemaError(
         f"column {shown(column.name)}: {parameter}={shown(given)}: expected {allowed}."
     )
 
 
-def _plain(value: Any) -> Any:
+def _unwrap_numpy(value: Any) -> Any:
     """Return a scalar of numpy as the Python value that it is."""
     return value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
 
 
-def _keep_default(column: Integer | Float) -> None:
-    given = _plain(column.default)
+def _set_default(column: Integer | Float) -> None:
+    given = _unwrap_numpy(column.default)
     if given is None:
         return
     kinds = int if isinstance(column, Integer) else (int, float)
     if isinstance(given, bool) or not isinstance(given, kinds):
-        raise wrong(column, "default", given, "a number of that type")
+        raise make_field_error(column, "default", given, "a number of that type")
     if not column.min <= given <= column.max:
-        raise wrong(column, "default", given, "a number from min to max")
+        raise make_field_error(column, "default", given, "a number from min to max")
     object.__setattr__(column, "default", type(column.min)(given))
 
 
-def _keep_scale(column: Integer | Float, *, whole: bool) -> None:
+def _set_scale(column: Integer | Float, *, whole: bool) -> None:
     if column.quantiles is not None:
-        kept = kept_quantiles(column.quantiles, whole=whole)
+        kept = parse_quantiles(column.quantiles, whole=whole)
         if kept is None:
             numbers = "whole numbers" if whole else "numbers"
-            raise wrong(column, "quantiles", column.quantiles, f"a list of {numbers}")
+            raise make_field_error(column, "quantiles", column.quantiles, f"a list of {numbers}")
         object.__setattr__(column, "quantiles", kept)
-    fault = scale_fault(column, bought=column.source is Source.BOUGHT)
+    fault = find_scale_fault(column, bought=column.source is Source.BOUGHT)
     if fault is not None:
-        raise wrong(column, *fault)
+        raise make_field_error(column, *fault)
 
 
-def _ordered(column: Column, low: float, high: float) -> None:
+def _check_bounds(column: Column, low: float, high: float) -> None:
     if low > high:
         raise SchemaError(
             f"column {column.name!r}: min={low!r} is above max={high!r}: swap them, or declare "
@@ -552,10 +564,10 @@ def _ordered(column: Column, low: float, high: float) -> None:
         )
 
 
-def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
+def _check_values(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
     """Return the values if there are any, of one kind, each once."""
     if not values:
-        raise wrong(column, "values", [], "at least one value")
+        raise make_field_error(column, "values", [], "at least one value")
     kinds = {type(value) for value in values}
     if bool in kinds:
         raise SchemaError(
@@ -570,12 +582,14 @@ def _alike(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
             f"column {column.name!r}: values mixes {names}: write all as text or all as numbers."
         )
     _refuse_duplicates(column, values)
-    if kinds == {str} and not all(map(is_whole_text, values)):
-        raise wrong(column, "values", "half a letter", "whole letters of Unicode")
+    if kinds == {str} and not all(map(is_encodable_text, values)):
+        raise make_field_error(column, "values", "half a letter", "whole letters of Unicode")
     if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
-        raise wrong(column, "values", "whole numbers", "those of 64 bits; quote larger ones")
+        raise make_field_error(
+            column, "values", "whole numbers", "those of 64 bits; quote larger ones"
+        )
     if kinds == {float} and not all(math.isfinite(value) for value in values):
-        raise wrong(column, "values", "nan or inf", "finite numbers")
+        raise make_field_error(column, "values", "nan or inf", "finite numbers")
     return values
 
 
@@ -614,8 +628,10 @@ class Id(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nullable:
-            raise wrong(self, "nullable", self.nullable, "none: an id is made up for every row")
-        if self.prefix is not None and not is_whole_text(self.prefix):
-            raise wrong(self, "prefix", self.prefix, "a text, such as 'P'")
+            raise make_field_error(
+                self, "nullable", self.nullable, "none: an id is made up for every row"
+            )
+        if self.prefix is not None and not is_encodable_text(self.prefix):
+            raise make_field_error(self, "prefix", self.prefix, "a text, such as 'P'")
         if type(self.first) is not int or not 0 <= self.first < EXACT_INTEGERS:
-            raise wrong(self, "first", self.first, "a whole number from 0 on")
+            raise make_field_error(self, "first", self.first, "a whole number from 0 on")

@@ -31,7 +31,7 @@ COLUMN_TYPES: dict[str, type[Column]] = {
     for kind in (Categorical, Integer, Float, Boolean, Date, Datetime, Time, Id)
 }
 # What people and other tools call them, and what to write instead.
-ELSEWHERE = {
+FOREIGN_TYPE_HINTS = {
     "text": "categorical with its values; free text can not be synthesised: leave it out",
     "string": "categorical with its values; free text can not be synthesised: leave it out",
     "timestamp": "datetime",
@@ -49,11 +49,11 @@ T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_JSON = 16 * 2**20
 LARGEST_YAML = 4 * 2**20  # which takes its reader ten seconds
-GAPS = ("open", "top")
+GAP_KEYS = ("open", "top")
 _SCHEMA_KEYS = ("label", "label_cuts", "label_classes", "label_rare", "columns", "rules")
 
 
-def read(path: Path) -> Mapping[str, Any]:
+def read_schema_file(path: Path) -> Mapping[str, Any]:
     """Return the plain values of a schema file."""
     _check_suffix(path)
     most = LARGEST_JSON if path.suffix == ".json" else LARGEST_YAML
@@ -63,12 +63,12 @@ def read(path: Path) -> Mapping[str, Any]:
         then = "not a schema" if path.suffix == ".json" else "write JSON, which may be larger"
         raise SchemaError(f"{path}: larger than {most:,} bytes: {then}.")
     try:
-        return _parsed(path, content.decode("utf-8-sig"))
+        return _parse_text(path, content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise SchemaError(f"{path}: not UTF-8 text: save it as UTF-8.") from None
 
 
-def write(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
+def write_schema_file(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
     """Write plain values to a schema file, whole or not at all."""
     _check_suffix(path)
     if path.suffix == ".json":
@@ -107,11 +107,13 @@ def schema_from_dict(
     for place, entry in enumerate(columns, start=1):
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise SchemaError(f"columns: entry {place} has no name.")
-    parsed = tuple(map(column or _column, columns))
+    parsed = tuple(map(column or _parse_column, columns))
     return build(parsed, **head)
 
 
-def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column], dict[str, Any]]:
+def parse_type_and_fields(
+    entry: Mapping[str, Any], *more: str
+) -> tuple[type[Column], dict[str, Any]]:
     """Return the type that the entry of a column names, and its fields, all of them known.
 
     Args:
@@ -123,42 +125,42 @@ def type_and_fields(entry: Mapping[str, Any], *more: str) -> tuple[type[Column],
     given = fields.pop("type", "")
     if not isinstance(given, str) or given not in COLUMN_TYPES:
         hint = did_you_mean(str(given), COLUMN_TYPES)
-        if isinstance(given, str) and given in ELSEWHERE:
-            hint = f"write {ELSEWHERE[given]}."
+        if isinstance(given, str) and given in FOREIGN_TYPE_HINTS:
+            hint = f"write {FOREIGN_TYPE_HINTS[given]}."
         raise SchemaError(f"{where}: type={shown(given)}: {hint}")
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
     if "invalid" in fields and fields["invalid"] is None:
         fields["invalid"] = "null"  # which YAML and JSON have a word for
-    return kind, {**fields, "source": source_of(where, fields.get("source", "public"))}
+    return kind, {**fields, "source": parse_source(where, fields.get("source", "public"))}
 
 
-def required_fields(kind: type[Column]) -> list[str]:
+def list_required_fields(kind: type[Column]) -> list[str]:
     """Return the fields that a column of a type can not do without.
 
     Example:
-        >>> required_fields(COLUMN_TYPES["integer"])
+        >>> list_required_fields(COLUMN_TYPES["integer"])
         ['name', 'min', 'max']
     """
     return [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
 
 
-def _column(entry: Mapping[str, Any]) -> Column:
-    for key in GAPS:
+def _parse_column(entry: Mapping[str, Any]) -> Column:
+    for key in GAP_KEYS:
         if key in entry:
             raise SchemaError(
                 f"column {shown(entry['name'])}: {key} asks for something to be bought: pass "
                 f"schema='private' (--private-schema), or declare all of it and leave {key} out."
             )
-    kind, fields = type_and_fields(entry)
-    missing = [name for name in required_fields(kind) if name not in fields]
+    kind, fields = parse_type_and_fields(entry)
+    missing = [name for name in list_required_fields(kind) if name not in fields]
     if missing:
         where = f"column {shown(fields['name'])}"
         raise SchemaError(f"{where}: {' and '.join(missing)} missing from type {kind.type_name}.")
     return kind(**fields)
 
 
-def source_of(where: str, given: Any) -> Source:
+def parse_source(where: str, given: Any) -> Source:
     """Return the source of that name."""
     known = [source.value for source in Source]
     if given not in known:
@@ -175,16 +177,16 @@ def refuse_unknown(
             raise SchemaError(f"{where}: unknown key {shown(key)}: {did_you_mean(str(key), known)}")
 
 
-def _parsed(path: Path, text: str) -> Mapping[str, Any]:
+def _parse_text(path: Path, text: str) -> Mapping[str, Any]:
     try:
         if path.suffix == ".json":
-            plain = json.loads(text, object_pairs_hook=_unique)
+            plain = json.loads(text, object_pairs_hook=_reject_duplicate_keys)
         else:
             from tabpe._utils import yaml12
 
             plain = yaml12.load(text)
     except (ValueError, RecursionError) as error:
-        raise SchemaError(f"{path}: not a readable schema ({_reason(error)}).") from None
+        raise SchemaError(f"{path}: not a readable schema ({_describe_error(error)}).") from None
     if not isinstance(plain, Mapping):
         raise SchemaError(f"{path}: not a schema: expected a mapping with the key columns.")
     return plain
@@ -195,13 +197,13 @@ def _check_suffix(path: Path) -> None:
         raise SchemaError(f"{path}: a schema file ends in {', '.join(SUFFIXES)}.")
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:

@@ -23,13 +23,13 @@ from typing import Any
 from tabpe._utils import validation
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
-from tabpe.schema.partial import Outline
+from tabpe.schema.partial import PartialSchema
 
-Entry = dict[str, Any]
+ColumnEntry = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedSchema:
     """What a foreign schema says.
 
     Args:
@@ -38,21 +38,21 @@ class Imported:
         left_out: The columns that were.
     """
 
-    columns: tuple[Entry, ...]
+    columns: tuple[ColumnEntry, ...]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What a schema file holds; read it as an `Outline`."""
+        """What a schema file holds; read it as an `PartialSchema`."""
         return {"columns": [dict(entry) for entry in self.columns]}
 
 
 # Returns the entry of a column, or a text that says why there is none.
-Reader = Callable[[str, Mapping[str, Any]], Entry | str]
+ColumnReader = Callable[[str, Mapping[str, Any]], ColumnEntry | str]
 
 
-def read_columns(columns: Mapping[str, Any], reader: Reader) -> Imported:
+def read_columns(columns: Mapping[str, Any], reader: ColumnReader) -> ImportedSchema:
     """Read column by column; what can not be read is left out, and said."""
     entries, notes, left_out = [], [], []
     for name, told in columns.items():
@@ -66,41 +66,41 @@ def read_columns(columns: Mapping[str, Any], reader: Reader) -> Imported:
             entries.append(found)
     if not entries:
         raise SchemaError("no column of it can be synthesised.")
-    return Imported(tuple(entries), tuple(notes), tuple(left_out))
+    return ImportedSchema(tuple(entries), tuple(notes), tuple(left_out))
 
 
-def entry(name: str, kind: str, **fields: Any) -> Entry:
+def make_entry(name: str, kind: str, **fields: Any) -> ColumnEntry:
     """Return the entry of a column, without fields that are not known."""
     return {"name": name, "type": kind, **{k: v for k, v in fields.items() if v is not None}}
 
 
-def nullable(found: Entry | str, told: Any) -> Entry | str:
+def add_nullable(found: ColumnEntry | str, is_nullable: Any) -> ColumnEntry | str:
     """Return the entry of a column with what is told of nulls, if anything."""
-    if isinstance(found, str) or found["type"] == "id" or told is not True:
+    if isinstance(found, str) or found["type"] == "id" or is_nullable is not True:
         return found
     return {**found, "nullable": True}
 
 
-def one_of_tables(tables: Mapping[str, Any], table: str | None) -> Any:
+def choose_table(tables: Mapping[str, Any], table: str | None) -> Any:
     """Return the table of that name, or the only one."""
     names = list(map(str, tables))
     if table is None and len(names) == 1:
         return next(iter(tables.values()))
     if table is None:
-        raise SchemaError(f"it has {len(names)} tables: choose one of {_listed(names)}.")
+        raise SchemaError(f"it has {len(names)} tables: choose one of {_format_names(names)}.")
     if table not in names:
         raise SchemaError(f"table={table!r}: {did_you_mean(table, names)}")
     return tables[table]
 
 
-def mapping(where: str, given: Any) -> Mapping[str, Any]:
+def check_mapping(where: str, given: Any) -> Mapping[str, Any]:
     """Return a mapping, or refuse what is none."""
     if not isinstance(given, Mapping):
         raise SchemaError(f"{where}: expected a mapping.")
     return given
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")  # noqa: PLR2004
 
 
@@ -125,7 +125,7 @@ def fits_mbi(plain: Mapping[str, Any]) -> bool:
     return bool(plain) and all(type(size) is int and size > 0 for size in plain.values())
 
 
-def read_dpsynth(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+def read_dpsynth(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
     """Return what a domain of dpsynth says.
 
     Example:
@@ -135,11 +135,11 @@ def read_dpsynth(plain: Mapping[str, Any], table: str | None = None) -> Imported
     """
     told: Any = plain
     if "tables" in plain:
-        told = one_of_tables(mapping("tables", plain["tables"]), table)
-    return read_columns(mapping("domain", told), _attribute)
+        told = choose_table(check_mapping("tables", plain["tables"]), table)
+    return read_columns(check_mapping("domain", told), _read_dpsynth_column)
 
 
-def read_mbi(plain: Mapping[str, Any], table: str | None = None) -> Imported:  # noqa: ARG001
+def read_mbi(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:  # noqa: ARG001
     """Return what a domain of mbi says: columns of codes.
 
     Example:
@@ -147,39 +147,39 @@ def read_mbi(plain: Mapping[str, Any], table: str | None = None) -> Imported:  #
         ({'name': 'sex', 'type': 'categorical', 'values': [0, 1]},)
     """
     columns = {name: {"size": size} for name, size in plain.items()}
-    return read_columns(columns, _codes)
+    return read_columns(columns, _read_mbi_column)
 
 
-def _attribute(name: str, told: Mapping[str, Any]) -> Entry | str:
-    kind = told.get("type")
+def _read_dpsynth_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    kind = properties.get("type")
     if kind == _NUMBER:
-        whole = told.get("dtype") == "int"
-        bounds = {"min": told.get("min_value"), "max": told.get("max_value")}
-        return entry(name, "integer" if whole else "float", **bounds)
+        whole = properties.get("dtype") == "int"
+        bounds = {"min": properties.get("min_value"), "max": properties.get("max_value")}
+        return make_entry(name, "integer" if whole else "float", **bounds)
     if kind == _LIST:
-        return _listed_entry(name, told)
+        return _read_dpsynth_values(name, properties)
     if kind == _OPEN:
-        known = told.get("public_possible_values") or None
-        return entry(name, "categorical", values=known, open=True if known else None)
+        known = properties.get("public_possible_values") or None
+        return make_entry(name, "categorical", values=known, open=True if known else None)
     return f"{kind!r} is free text or the like"
 
 
-def _listed_entry(name: str, told: Mapping[str, Any]) -> Entry | str:
-    values = list(told.get("possible_values") or ())
+def _read_dpsynth_values(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    values = list(properties.get("possible_values") or ())
     if not values:
         return "it has no possible values"
     if all(isinstance(value, bool) for value in values):
-        return entry(name, "boolean")
-    place = told.get("out_of_domain_index", 0)
+        return make_entry(name, "boolean")
+    place = properties.get("out_of_domain_index", 0)
     other = values[place] if type(place) is int and 0 <= place < len(values) else None
-    return entry(name, "categorical", values=values, other=other)
+    return make_entry(name, "categorical", values=values, other=other)
 
 
-def _codes(name: str, told: Mapping[str, Any]) -> Entry | str:
-    size = told["size"]
+def _read_mbi_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    size = properties["size"]
     if type(size) is not int or not 0 < size <= _MOST_CODES:
         return f"expected a number of values from 1 to {_MOST_CODES:,}"
-    return entry(name, "categorical", values=list(range(size)))
+    return make_entry(name, "categorical", values=list(range(size)))
 
 
 _USUAL = ("default", "any")
@@ -200,7 +200,7 @@ def fits_frictionless(plain: Mapping[str, Any]) -> bool:
     return isinstance(plain.get("fields"), list) or isinstance(plain.get("resources"), list)
 
 
-def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
     """Return what a Table Schema says.
 
     Example:
@@ -210,7 +210,9 @@ def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> Imp
     """
     if "resources" in plain:
         tables = {str(one.get("name", place)): one for place, one in enumerate(plain["resources"])}
-        plain = mapping("schema", mapping("resource", one_of_tables(tables, table)).get("schema"))
+        plain = check_mapping(
+            "schema", check_mapping("resource", choose_table(tables, table)).get("schema")
+        )
     keys = plain.get("primaryKey", ())
     alone = keys if isinstance(keys, str) else keys[0] if len(keys) == 1 else None
     fields = {}
@@ -218,27 +220,27 @@ def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> Imp
         if not isinstance(field, Mapping) or "name" not in field:
             raise SchemaError(f"fields: entry {place} has no name.")
         fields[str(field["name"])] = {**field, "is_key": field["name"] == alone}
-    return read_columns(fields, _with_nulls)
+    return read_columns(fields, _read_frictionless_column)
 
 
-def _with_nulls(name: str, told: Mapping[str, Any]) -> Entry | str:
-    limits = mapping("constraints", told.get("constraints", {}))
-    return nullable(_frictionless_column(name, told), limits.get("required") is False)
+def _read_frictionless_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    limits = check_mapping("constraints", properties.get("constraints", {}))
+    return add_nullable(_read_frictionless_type(name, properties), limits.get("required") is False)
 
 
-def _frictionless_column(name: str, told: Mapping[str, Any]) -> Entry | str:
-    kind = told.get("type", "string")
-    limits = mapping("constraints", told.get("constraints", {}))
-    if told["is_key"]:
-        return entry(name, "id")
-    if listed := _categories(told, limits):
-        ordered = True if told.get("categoriesOrdered") else None
-        return entry(name, "categorical", values=listed, ordered=ordered)
+def _read_frictionless_type(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    kind = properties.get("type", "string")
+    limits = check_mapping("constraints", properties.get("constraints", {}))
+    if properties["is_key"]:
+        return make_entry(name, "id")
+    if listed := _list_categories(properties, limits):
+        ordered = True if properties.get("categoriesOrdered") else None
+        return make_entry(name, "categorical", values=listed, ordered=ordered)
     if kind not in _TYPES:
         return f"type {kind!r} can not be synthesised: convert it before"
     bounds = {"min": limits.get("minimum"), "max": limits.get("maximum")}
-    pattern = told.get("format", "default") if kind in _MOMENTS else None
-    return entry(
+    pattern = properties.get("format", "default") if kind in _MOMENTS else None
+    return make_entry(
         name,
         _TYPES[kind],
         **(bounds if kind in _RANGED else {}),
@@ -246,8 +248,8 @@ def _frictionless_column(name: str, told: Mapping[str, Any]) -> Entry | str:
     )
 
 
-def _categories(told: Mapping[str, Any], limits: Mapping[str, Any]) -> list[Any]:
-    given = limits.get("enum") or told.get("categories") or ()
+def _list_categories(properties: Mapping[str, Any], limits: Mapping[str, Any]) -> list[Any]:
+    given = limits.get("enum") or properties.get("categories") or ()
     return [one["value"] if isinstance(one, Mapping) else one for one in given]
 
 
@@ -259,7 +261,7 @@ def fits_sdv(plain: Mapping[str, Any]) -> bool:
     return plain.get("METADATA_SPEC_VERSION") in VERSIONS
 
 
-def read_sdv(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+def read_sdv(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
     """Return what metadata of SDV say.
 
     Example:
@@ -272,26 +274,28 @@ def read_sdv(plain: Mapping[str, Any], table: str | None = None) -> Imported:
     """
     told = plain
     if "tables" in plain:
-        told = mapping("tables", one_of_tables(mapping("tables", plain["tables"]), table))
-    return read_columns(mapping("columns", told.get("columns")), _sdv_column)
+        told = check_mapping(
+            "tables", choose_table(check_mapping("tables", plain["tables"]), table)
+        )
+    return read_columns(check_mapping("columns", told.get("columns")), _read_sdv_column)
 
 
-def _sdv_column(name: str, told: Mapping[str, Any]) -> Entry | str:
-    kind = told.get("sdtype")
+def _read_sdv_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    kind = properties.get("sdtype")
     if kind == "numerical":
-        whole = "int" in str(told.get("computer_representation", "")).lower()
-        return entry(name, "integer" if whole else "float")
+        whole = "int" in str(properties.get("computer_representation", "")).lower()
+        return make_entry(name, "integer" if whole else "float")
     if kind == "categorical":
-        order = told.get("order")
-        return entry(name, "categorical", values=order, ordered=True if order else None)
+        order = properties.get("order")
+        return make_entry(name, "categorical", values=order, ordered=True if order else None)
     if kind == "datetime":
-        pattern = told.get("datetime_format")
+        pattern = properties.get("datetime_format")
         clock = pattern is None or any(part in pattern for part in ("%H", "%I", "%T", "%X", "%c"))
-        return entry(name, "datetime" if clock else "date", format=pattern)
+        return make_entry(name, "datetime" if clock else "date", format=pattern)
     if kind == "boolean":
-        return entry(name, "boolean")
+        return make_entry(name, "boolean")
     if kind == "id":
-        return entry(name, "id")
+        return make_entry(name, "id")
     return f"sdtype {kind!r} says who someone is, or is free text"
 
 
@@ -300,17 +304,17 @@ TYPES = ("int", "float", "string", "boolean", "datetime")
 
 def fits_smartnoise(plain: Mapping[str, Any]) -> bool:
     """Whether it looks like the YAML of SmartNoise: columns with such a type, in tables."""
-    schemas = [schema for database in _mappings(plain) for schema in _mappings(database)]
-    tables = [table for schema in schemas for table in _mappings(schema)]
+    schemas = [schema for database in _list_mappings(plain) for schema in _list_mappings(database)]
+    tables = [table for schema in schemas for table in _list_mappings(schema)]
     return any(
         column.get("type") in TYPES
         for table in (*schemas, *tables)
-        for column in _mappings(table)
+        for column in _list_mappings(table)
         if isinstance(column.get("type"), str)
     )
 
 
-def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> Imported:
+def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
     """Return what the YAML of SmartNoise says.
 
     Example:
@@ -318,46 +322,49 @@ def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> Impor
         >>> read({"": {"clinic": {"visits": visits}}}).columns
         ({'name': 'age', 'type': 'integer', 'min': 0},)
     """
-    schemas = mapping("database", one_of_tables(plain, None))
+    schemas = check_mapping("database", choose_table(plain, None))
     tables = {
         name: told
-        for schema in _mappings({"": schemas} if _has_tables(schemas) else schemas)
+        for schema in _list_mappings({"": schemas} if _has_tables(schemas) else schemas)
         for name, told in schema.items()
     }
-    told = mapping("table", one_of_tables(tables, table))
+    told = check_mapping("table", choose_table(tables, table))
     columns = {name: one for name, one in told.items() if isinstance(one, Mapping)}
     return read_columns(
-        columns, lambda name, one: nullable(_smartnoise_column(name, one), one.get("nullable"))
+        columns,
+        lambda name, one: add_nullable(_read_smartnoise_column(name, one), one.get("nullable")),
     )
 
 
-def _smartnoise_column(name: str, told: Mapping[str, Any]) -> Entry | str:
-    if told.get("private_id"):
+def _read_smartnoise_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
+    if properties.get("private_id"):
         return "it tells people apart: name it as unit (docs/how-to/users.md)"
-    kind = told.get("type")
-    bounds = {"min": told.get("lower"), "max": told.get("upper")}
+    kind = properties.get("type")
+    bounds = {"min": properties.get("lower"), "max": properties.get("upper")}
     if kind == "int":
-        return entry(name, "integer", **bounds)
+        return make_entry(name, "integer", **bounds)
     if kind == "float":
-        return entry(name, "float", **bounds)
+        return make_entry(name, "float", **bounds)
     if kind == "string":
-        return entry(name, "categorical")
+        return make_entry(name, "categorical")
     if kind in ("boolean", "datetime"):
-        return entry(name, str(kind))
+        return make_entry(name, str(kind))
     return f"type {kind!r} is none of {', '.join(TYPES)}"
 
 
-def _mappings(plain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_mappings(plain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in plain.values() if isinstance(one, Mapping)]
 
 
 def _has_tables(level: Mapping[str, Any]) -> bool:
     """Whether tables follow at once, as where a schema has no name."""
-    return any("type" in column for table in _mappings(level) for column in _mappings(table))
+    return any(
+        "type" in column for table in _list_mappings(level) for column in _list_mappings(table)
+    )
 
 
 @dataclass(frozen=True)
-class Format:
+class SchemaFormat:
     """How schemas of a tool are told and read.
 
     Args:
@@ -366,21 +373,21 @@ class Format:
     """
 
     fits: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Mapping[str, Any], str | None], Imported]
+    read: Callable[[Mapping[str, Any], str | None], ImportedSchema]
 
 
 FORMATS = {
-    "sdv": Format(fits_sdv, read_sdv),
-    "frictionless": Format(fits_frictionless, read_frictionless),
-    "dpsynth": Format(fits_dpsynth, read_dpsynth),
-    "smartnoise": Format(fits_smartnoise, read_smartnoise),
-    "mbi": Format(fits_mbi, read_mbi),
+    "sdv": SchemaFormat(fits_sdv, read_sdv),
+    "frictionless": SchemaFormat(fits_frictionless, read_frictionless),
+    "dpsynth": SchemaFormat(fits_dpsynth, read_dpsynth),
+    "smartnoise": SchemaFormat(fits_smartnoise, read_smartnoise),
+    "mbi": SchemaFormat(fits_mbi, read_mbi),
 }
 
 
 def imported(
     given: Mapping[str, Any] | str | Path, *, tool: str | None = None, table: str | None = None
-) -> Imported:
+) -> ImportedSchema:
     """Return what a schema of another tool says about a table.
 
     Args:
@@ -396,14 +403,18 @@ def imported(
         >>> [column["name"] for column in found.columns]
         ['age', 'sex']
     """
-    plain = files.read(Path(given)) if isinstance(given, (str, Path)) else given
-    name = _recognised(plain) if tool is None else validation.one_of("tool", tool, [*FORMATS])
+    plain = files.read_schema_file(Path(given)) if isinstance(given, (str, Path)) else given
+    name = (
+        _recognize_format(plain)
+        if tool is None
+        else validation.check_one_of("tool", tool, [*FORMATS])
+    )
     found = FORMATS[name].read(plain, table)
-    Outline.from_dict(found.plain)
+    PartialSchema.from_dict(found.plain)
     return found
 
 
-def _recognised(plain: Mapping[str, Any]) -> str:
+def _recognize_format(plain: Mapping[str, Any]) -> str:
     for name, form in FORMATS.items():
         if form.fits(plain):
             return name

@@ -7,7 +7,7 @@ from typing import Any
 
 from tabpe.schema.columns import SCALES, Column, Source
 from tabpe.schema.constraints import MOST_RULES
-from tabpe.schema.files import COLUMN_TYPES, required_fields
+from tabpe.schema.files import COLUMN_TYPES, list_required_fields
 from tabpe.schema.schema import MOST_CLASSES
 from tabpe.schema.temporal import RESOLUTIONS
 
@@ -36,11 +36,11 @@ _FIELDS: dict[str, Any] = {
 _BOUNDS: dict[str, Any] = {"integer": {"type": "integer"}, "float": {"type": "number"}}
 
 
-def json_schema() -> dict[str, Any]:
+def build_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of schema files without gaps.
 
     Example:
-        >>> json_schema()["properties"]["columns"]["items"]["oneOf"][1]["required"]
+        >>> build_json_schema()["properties"]["columns"]["items"]["oneOf"][1]["required"]
         ['name', 'type', 'min', 'max']
     """
     return {
@@ -57,18 +57,18 @@ def json_schema() -> dict[str, Any]:
             "columns": {
                 "type": "array",
                 "minItems": 1,
-                "items": {"oneOf": [_column(kind) for kind in COLUMN_TYPES.values()]},
+                "items": {"oneOf": [_describe_column(kind) for kind in COLUMN_TYPES.values()]},
             },
             "rules": {"type": "array", "items": _RULE, "maxItems": MOST_RULES},
         },
     }
 
 
-def _column(kind: type[Column]) -> dict[str, Any]:
+def _describe_column(kind: type[Column]) -> dict[str, Any]:
     bound = _BOUNDS.get(kind.type_name, _TEXT)
     names = [field.name for field in dataclasses.fields(kind)]
     fields = {name: bound if name in ("min", "max") else _FIELDS[name] for name in names}
-    name, *others = required_fields(kind)
+    name, *others = list_required_fields(kind)
     return {
         "title": kind.type_name,
         "type": "object",

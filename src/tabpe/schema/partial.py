@@ -2,12 +2,12 @@
 
 What a schema with gaps may say beside the fields of columns.
 
-`Sketch`: a column as far as it is declared.
+`PartialColumn`: a column as far as it is declared.
 
 What of a schema is declared, and what is not.
 
 A schema file may have gaps: a column without a type, a number without bounds, a list of values that
-is open. An `Outline` knows what is declared and lists the rest, which is bought or refused.
+is open. An `PartialSchema` knows what is declared and lists the rest, which is bought or refused.
 
 What the rules of a schema with gaps are about.
 """
@@ -24,8 +24,8 @@ from typing import Any
 from tabpe.errors import HEADER, SchemaError, column_hint, did_you_mean, shown
 from tabpe.schema import files, schema
 from tabpe.schema.columns import QUANTILE, Boolean, Categorical, Column, Float, Integer, Source
-from tabpe.schema.constraints import texts_of
-from tabpe.schema.constraints.parser import columns_of, parsed
+from tabpe.schema.constraints import check_constraint_texts
+from tabpe.schema.constraints.parser import iterate_columns, parse_constraint
 from tabpe.schema.schema import Schema
 from tabpe.schema.temporal import Date, Datetime, Time
 
@@ -59,7 +59,7 @@ def check_top(
 
 
 @dataclass(frozen=True)
-class Sketch:
+class PartialColumn:
     """A column as far as it is declared.
 
     Args:
@@ -72,9 +72,9 @@ class Sketch:
         source: Where the declared fields come from.
 
     Example:
-        >>> Sketch("age", Integer, {"min": 0}).missing
+        >>> PartialColumn("age", Integer, {"min": 0}).missing
         ('max',)
-        >>> Sketch("age", Integer, {"min": 0}).filled(max=95).to_dict()["bought"]
+        >>> PartialColumn("age", Integer, {"min": 0}).fill_gaps(max=95).to_dict()["bought"]
         ['max']
     """
 
@@ -101,25 +101,27 @@ class Sketch:
             )
 
     @classmethod
-    def of(cls, column: Column) -> Sketch:
+    def from_column(cls, column: Column) -> PartialColumn:
         """Return a column without gaps."""
         fields = {f.name: getattr(column, f.name) for f in dataclasses.fields(column)}
         return cls(fields.pop("name"), type(column), fields, source=fields.pop("source"))
 
     @classmethod
-    def from_dict(cls, entry: Mapping[str, Any]) -> Sketch:
+    def from_dict(cls, entry: Mapping[str, Any]) -> PartialColumn:
         """Read the entry of a column, which may have gaps."""
         where = f"column {entry['name']!r}"
         if "type" not in entry:
             files.refuse_unknown(f"{where} without a type", entry, ("name", "nullable", "source"))
-            source = files.source_of(where, entry.get("source", "public"))
+            source = files.parse_source(where, entry.get("source", "public"))
             nullable = Column(entry["name"], nullable=entry.get("nullable", False)).nullable
             known = {"nullable": True} if nullable else {}
             return cls(entry["name"], fields=known, source=source)
-        kind, fields = files.type_and_fields(entry, *files.GAPS)
+        kind, fields = files.parse_type_and_fields(entry, *files.GAP_KEYS)
         if "open" in fields and kind not in (Categorical, Time):
             raise SchemaError(f"{where}: open is for type categorical, and for bounds of a time.")
-        apart = {key: fields.pop(key) for key in ("name", *files.GAPS, "source") if key in fields}
+        apart = {
+            key: fields.pop(key) for key in ("name", *files.GAP_KEYS, "source") if key in fields
+        }
         return cls(kind=kind, fields=fields, **apart)
 
     @property
@@ -127,7 +129,7 @@ class Sketch:
         """The fields that are to be bought; a type comes first, and alone."""
         if self.kind is None:
             return ("type",)
-        wanted = [name for name in files.required_fields(self.kind) if name != "name"]
+        wanted = [name for name in files.list_required_fields(self.kind) if name != "name"]
         if self.kind is Time:
             wanted = ["min", "max"] if self.open else []
         if self.fields.get("scale") == QUANTILE:
@@ -135,7 +137,7 @@ class Sketch:
         whole = self.kind is Categorical and (self.open or self.top is not None)
         return tuple(name for name in wanted if name not in self.fields or whole)
 
-    def filled(self, kind: type[Column] | None = None, **bought: Any) -> Column:
+    def fill_gaps(self, kind: type[Column] | None = None, **bought: Any) -> Column:
         """Return the column, with what was bought in its gaps, and marked so.
 
         Args:
@@ -167,9 +169,9 @@ class Sketch:
             fields["values"] = [fields.get("other", "")]
         elif self.top is not None and fields.get("other") not in (None, *fields["values"]):
             fields["values"] = [*fields["values"], fields["other"]]
-        object.__setattr__(self, "fields", self._kept(kind, fields))
+        object.__setattr__(self, "fields", self._normalize_declared(kind, fields))
 
-    def _kept(self, kind: type[Column], fields: dict[str, Any]) -> dict[str, Any]:
+    def _normalize_declared(self, kind: type[Column], fields: dict[str, Any]) -> dict[str, Any]:
         """Return the declared fields as a column has them that holds some more."""
         if "quantiles" in fields and not {"min", "max"} <= set(self.fields):
             raise SchemaError(
@@ -185,7 +187,7 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Outline:
+class PartialSchema:
     """A schema as far as it is declared.
 
     Args:
@@ -196,60 +198,60 @@ class Outline:
         label_classes: For a numeric label: how many classes there should be, if cuts are bought.
 
     Example:
-        >>> outline = Outline.of({"columns": [{"name": "age", "type": "integer", "min": 0}]})
-        >>> outline.completed(["age", "ward", "id"], drop=["id"]).missing
+        >>> outline = PartialSchema.of({"columns": [{"name": "age", "type": "integer", "min": 0}]})
+        >>> outline.complete_columns(["age", "ward", "id"], drop=["id"]).missing
         ('age.max', 'ward.type')
     """
 
-    columns: tuple[Sketch, ...] = ()
+    columns: tuple[PartialColumn, ...] = ()
     label: str | tuple[str, ...] | None = None
     label_cuts: tuple[float, ...] | None = None
     rules: tuple[str, ...] = ()
     label_classes: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", texts_of(self.rules))
-        object.__setattr__(self, "label", schema.label_of(self.label))
+        object.__setattr__(self, "rules", check_constraint_texts(self.rules))
+        object.__setattr__(self, "label", schema.parse_label(self.label))
         if self.label_cuts is not None:
             object.__setattr__(self, "label_cuts", tuple(self.label_cuts))
-        schema.check_classes(self.label_classes, self.label)
+        schema.check_class_count(self.label_classes, self.label)
         names = [column.name for column in self.columns]
         for name in names:
             if names.count(name) > 1:
                 raise SchemaError(f"column {name!r} is declared twice.")
 
     @classmethod
-    def of(cls, given: Schema | Mapping[str, Any] | str | Path | None) -> Outline:
+    def from_schema(cls, given: Schema | Mapping[str, Any] | str | Path | None) -> PartialSchema:
         """Return the outline of a schema, of plain values, of a file, or of nothing at all."""
         if isinstance(given, Schema):
-            sketches = tuple(map(Sketch.of, given.columns))
+            sketches = tuple(map(PartialColumn.from_column, given.columns))
             cuts, classes = given.label_cuts, given.label_classes
             return cls(sketches, given.label, cuts, given.rules, classes)
-        plain = files.read(Path(given)) if isinstance(given, (str, Path)) else given
+        plain = files.read_schema_file(Path(given)) if isinstance(given, (str, Path)) else given
         return cls.from_dict({} if plain is None else plain)
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Outline:
+    def from_dict(cls, plain: Mapping[str, Any]) -> PartialSchema:
         """Build an outline from plain values, as a schema file with gaps holds them.
 
         Example:
-            >>> Outline.from_dict({"columns": [{"name": "age", "typ": "integer"}]})
+            >>> PartialSchema.from_dict({"columns": [{"name": "age", "typ": "integer"}]})
             Traceback (most recent call last):
             tabpe.errors.SchemaError: column 'age' without a type: unknown key 'typ': known: ...
         """
         if isinstance(plain, Mapping):
             plain = {"columns": [], **plain}
             plain.pop("label_rare", None)  # which a run finds out anew
-        return files.schema_from_dict(cls, plain, column=Sketch.from_dict)
+        return files.schema_from_dict(cls, plain, column=PartialColumn.from_dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of all labels."""
-        return schema.names_of(self.label)
+        return schema.list_label_names(self.label)
 
-    def with_label(self, label: str | Sequence[str] | None) -> Outline:
+    def with_label(self, label: str | Sequence[str] | None) -> PartialSchema:
         """Return the outline with `label` as its label; None keeps the one it has."""
-        wanted = schema.label_of(label)
+        wanted = schema.parse_label(label)
         if wanted is None or wanted == self.label:
             return self
         return dataclasses.replace(self, label=wanted, label_cuts=None, label_classes=None)
@@ -264,7 +266,7 @@ class Outline:
         """Names of the labels whose values are classes: all but a numeric one."""
         return () if self.label_classes is not None or self.label_cuts else self.labels
 
-    def completed(self, table: Sequence[str], *, drop: Sequence[str] = ()) -> Outline:
+    def complete_columns(self, table: Sequence[str], *, drop: Sequence[str] = ()) -> PartialSchema:
         """Return the outline with every column of a table, in the order of the table.
 
         A column that is not mentioned is estimated, its type included. How the table stores it says
@@ -288,21 +290,21 @@ class Outline:
                 if name not in known:
                     hint = column_hint(name, known, declared)
                     raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
-        sketches = tuple(mentioned.get(name, Sketch(name)) for name in kept)
+        sketches = tuple(mentioned.get(name, PartialColumn(name)) for name in kept)
         for sketch in sketches:
             if sketch.name in self.labels:
                 gaps = bool(sketch.missing)
-                schema.check_kind(self, sketch.name, sketch.kind, has_gaps=gaps)
+                schema.check_label_type(self, sketch.name, sketch.kind, has_gaps=gaps)
         return dataclasses.replace(self, columns=sketches)
 
-    def with_values(self, name: str, values: tuple[Any, ...]) -> Outline:
+    def with_values(self, name: str, values: tuple[Any, ...]) -> PartialSchema:
         """Return the outline with the values of a column declared, if they are missing.
 
         True and false are no list: a column of them is a boolean one.
         """
         booleans = {str(value) for value in values} <= set(map(str, Boolean.values))
 
-        def declared(sketch: Sketch) -> Sketch:
+        def declared(sketch: PartialColumn) -> PartialColumn:
             if sketch.name != name or not sketch.missing:
                 return sketch
             if sketch.kind is None and booleans:
@@ -327,7 +329,7 @@ class Outline:
             return ("all",)
         if self.lacks_cuts or any(column.missing for column in labels):
             return None
-        filled = tuple(column.filled() for column in labels)
+        filled = tuple(column.fill_gaps() for column in labels)
         classes = self.label_classes
         return Schema(filled, self.label, self.label_cuts, label_classes=classes).class_names
 
@@ -340,15 +342,15 @@ class Outline:
     @property
     def fields_from_data(self) -> tuple[str, ...]:
         """Fields that were read off the data instead of being declared public."""
-        drafted = tuple(c.filled() for c in self.columns if c.source is Source.DATA)
+        drafted = tuple(c.fill_gaps() for c in self.columns if c.source is Source.DATA)
         return Schema(drafted).fields_from_data if drafted else ()
 
-    def label_column(self, columns: Mapping[str, Column]) -> Column:
+    def get_label_column(self, columns: Mapping[str, Column]) -> Column:
         """Return the column of the one label, with what was bought in its gaps."""
         (sketch,) = (column for column in self.columns if column.name == self.label)
-        return columns[sketch.name] if sketch.missing else sketch.filled()
+        return columns[sketch.name] if sketch.missing else sketch.fill_gaps()
 
-    def filled(
+    def fill_gaps(
         self, columns: Mapping[str, Column], label_cuts: tuple[float, ...] | None = None
     ) -> Schema:
         """Return the schema, with what was bought in its gaps.
@@ -357,7 +359,7 @@ class Outline:
             columns: Columns in the place of those that have gaps.
             label_cuts: Where the classes of a numeric label begin, if that was bought.
         """
-        made = (columns[c.name] if c.missing else c.filled() for c in self.columns)
+        made = (columns[c.name] if c.missing else c.fill_gaps() for c in self.columns)
         cuts = label_cuts if self.lacks_cuts else self.label_cuts
         return Schema(tuple(made), self.label, cuts, self.rules, self.label_classes)
 
@@ -372,7 +374,7 @@ def _refuse_cells(names: Iterable[str]) -> None:
             )
 
 
-def ruled(outline: Outline) -> Schema | None:
+def build_constrained_schema(partial: PartialSchema) -> Schema | None:
     """Return the columns that rules name, with the rules; None without rules.
 
     A rule about a value that may turn out not to be bought could fail after the purchase. So all
@@ -382,22 +384,24 @@ def ruled(outline: Outline) -> Schema | None:
         SchemaError: If it is not, or a rule does not fit.
 
     Example:
-        >>> ruled(Outline((Sketch("age"),), rules=("age > 3",)))
+        >>> build_constrained_schema(PartialSchema((PartialColumn("age"),), rules=("age > 3",)))
         Traceback (most recent call last):
         tabpe.errors.SchemaError: rule 'age > 3': type of column 'age' is not declared: ...
     """
-    if not outline.rules:
+    if not partial.rules:
         return None
-    sketches = {column.name: column for column in outline.columns}
-    named = {name: rule for rule in outline.rules for name in columns_of(parsed(rule))}
+    sketches = {column.name: column for column in partial.columns}
+    named = {
+        name: rule for rule in partial.rules for name in iterate_columns(parse_constraint(rule))
+    }
     for name, rule in named.items():
         _check_declared(rule, name, sketches)
-    kept = tuple(column.filled() for column in outline.columns if column.name in named)
-    label = outline.label if outline.label in named else None
-    return Schema(kept, label, outline.label_cuts if label else None, outline.rules)
+    kept = tuple(column.fill_gaps() for column in partial.columns if column.name in named)
+    label = partial.label if partial.label in named else None
+    return Schema(kept, label, partial.label_cuts if label else None, partial.rules)
 
 
-def _check_declared(rule: str, name: str, sketches: dict[str, Sketch]) -> None:
+def _check_declared(rule: str, name: str, sketches: dict[str, PartialColumn]) -> None:
     if name not in sketches:
         hint = did_you_mean(name, sketches)
         raise SchemaError(f"rule {shown(rule)}: no column {shown(name)}: {hint}")

@@ -26,23 +26,23 @@ from typing import Any, Protocol
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
-from tabpe.schema.constraints import Rule, rules_of, texts_of
+from tabpe.schema.constraints import Constraint, check_constraint_texts, parse_constraints
 from tabpe.schema.files import COLUMN_TYPES
 from tabpe.schema.temporal import Temporal
 
 MOST_COMBINATIONS = 1000
 RARE = "rare"
-BETWEEN = " / "
+LABEL_SEPARATOR = " / "
 
-Listed = Categorical | Boolean
+ListedColumn = Categorical | Boolean
 Combination = tuple[Any, ...]
 
 
-def label_of(given: Any) -> str | tuple[str, ...] | None:
+def parse_label(given: Any) -> str | tuple[str, ...] | None:
     """Return one name as it is, and several as a tuple.
 
     Example:
-        >>> label_of(["ward", "outcome"]), label_of(["ward"])
+        >>> parse_label(["ward", "outcome"]), parse_label(["ward"])
         (('ward', 'outcome'), 'ward')
     """
     if given is None or isinstance(given, str):
@@ -58,23 +58,23 @@ def label_of(given: Any) -> str | tuple[str, ...] | None:
     return tuple(given) if len(given) > 1 else str(given[0])
 
 
-def names_of(label: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def list_label_names(label: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the names of all labels."""
     if label is None:
         return ()
     return (label,) if isinstance(label, str) else label
 
 
-def changed_label(given: Any, columns: Sequence[str]) -> str | tuple[str, ...] | None:
+def check_new_label(given: Any, columns: Sequence[str]) -> str | tuple[str, ...] | None:
     """Return a label that is to take the place of another, if all of it are columns."""
-    label = label_of(given)
-    for name in names_of(label):
+    label = parse_label(given)
+    for name in list_label_names(label):
         if name not in columns:
             raise SchemaError(f"label={name!r} is not a column: {did_you_mean(name, columns)}")
     return label
 
 
-def check_joint(columns: Sequence[Column]) -> tuple[Listed, ...]:
+def check_joint_labels(columns: Sequence[Column]) -> tuple[ListedColumn, ...]:
     """Return several labels, if all have listed values and not too many combinations."""
     for column in columns:
         if not isinstance(column, (Categorical, Boolean)):
@@ -95,27 +95,27 @@ def check_joint(columns: Sequence[Column]) -> tuple[Listed, ...]:
     return listed
 
 
-def combinations_of(columns: Sequence[Listed]) -> tuple[Combination, ...]:
+def list_combinations(columns: Sequence[ListedColumn]) -> tuple[Combination, ...]:
     """Return all combinations of values, and nulls, the last column running fastest.
 
     Example:
-        >>> combinations_of((Boolean("ill"), Categorical("ward", ("eye", "skin"))))
+        >>> list_combinations((Boolean("ill"), Categorical("ward", ("eye", "skin"))))
         ((False, 'eye'), (False, 'skin'), (True, 'eye'), (True, 'skin'))
     """
-    return tuple(itertools.product(*map(_states, columns)))
+    return tuple(itertools.product(*map(_list_states, columns)))
 
 
-def _states(column: Listed) -> tuple[Any, ...]:
+def _list_states(column: ListedColumn) -> tuple[Any, ...]:
     return (*column.values, None) if column.nullable else column.values
 
 
-def rare_of(given: Any, columns: Sequence[Listed]) -> tuple[Combination, ...]:
+def check_rare_combinations(given: Any, columns: Sequence[ListedColumn]) -> tuple[Combination, ...]:
     """Return combinations that share a class, if they are some of all, in the order of these."""
     listed = isinstance(given, (list, tuple)) and all(map(_is_combination, given))
-    every = combinations_of(columns)
+    every = list_combinations(columns)
     # True equals 1, so the type is a part of what is looked up.
-    wanted = {_typed(combination) for combination in given} if listed else set()
-    found = tuple(combination for combination in every if _typed(combination) in wanted)
+    wanted = {_tag_booleans(combination) for combination in given} if listed else set()
+    found = tuple(combination for combination in every if _tag_booleans(combination) in wanted)
     if not listed or len(found) != len(given) or len(found) == 1:
         raise SchemaError(
             f"label_rare={shown(given)}: expected two or more combinations of values of the "
@@ -124,22 +124,26 @@ def rare_of(given: Any, columns: Sequence[Listed]) -> tuple[Combination, ...]:
     return found
 
 
-def class_names(columns: Sequence[Listed], rare: Sequence[Combination]) -> tuple[str, ...]:
+def name_joint_classes(
+    columns: Sequence[ListedColumn], rare: Sequence[Combination]
+) -> tuple[str, ...]:
     """Return what each joint class is called; the last is that of all rare combinations.
 
     Example:
-        >>> class_names((Boolean("ill"), Boolean("old")), [(True, False), (True, True)])
+        >>> name_joint_classes((Boolean("ill"), Boolean("old")), [(True, False), (True, True)])
         ('False / False', 'False / True', 'rare')
     """
     merged = set(rare)
-    kept = (one for one in combinations_of(columns) if one not in merged)
-    return (*map(class_name, kept), *([RARE] if rare else []))
+    kept = (one for one in list_combinations(columns) if one not in merged)
+    return (*map(name_class, kept), *([RARE] if rare else []))
 
 
-def class_name(combination: Any) -> str:
+def name_class(combination: Any) -> str:
     """Return what a class is called: by its value, or by the values of several labels."""
     if isinstance(combination, tuple):
-        return BETWEEN.join("null" if value is None else str(value) for value in combination)
+        return LABEL_SEPARATOR.join(
+            "null" if value is None else str(value) for value in combination
+        )
     return str(combination)
 
 
@@ -149,7 +153,7 @@ def _is_combination(given: Any) -> bool:
     )
 
 
-def _typed(combination: Sequence[Any]) -> tuple[Any, ...]:
+def _tag_booleans(combination: Sequence[Any]) -> tuple[Any, ...]:
     return tuple((type(value) is bool, value) for value in combination)
 
 
@@ -158,7 +162,7 @@ FEWEST_CLASSES = 2
 MOST_CLASSES = 16
 
 
-class Cut(Protocol):
+class LabelCutting(Protocol):
     """What says how a numeric label is cut."""
 
     @property
@@ -172,7 +176,7 @@ class Cut(Protocol):
         ...
 
 
-def check_classes(classes: Any, label: Any) -> None:
+def check_class_count(classes: Any, label: Any) -> None:
     """Refuse a number of classes that no purchase can give."""
     if classes is None:
         return
@@ -185,7 +189,9 @@ def check_classes(classes: Any, label: Any) -> None:
         raise SchemaError(f"label_classes={classes}: is for one numeric label: name it in label.")
 
 
-def check_kind(cut: Cut, name: str, kind: type[Column] | None, *, has_gaps: bool) -> None:
+def check_label_type(
+    cut: LabelCutting, name: str, kind: type[Column] | None, *, has_gaps: bool
+) -> None:
     """Refuse a label whose type does not go with how it is cut.
 
     Args:
@@ -248,22 +254,22 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "label", label_of(self.label))
+        object.__setattr__(self, "label", parse_label(self.label))
         if self.label_cuts is not None:
             object.__setattr__(self, "label_cuts", tuple(self.label_cuts))
         self._check_columns()
-        check_classes(self.label_classes, self.label)
+        check_class_count(self.label_classes, self.label)
         if isinstance(self.label, str):
             self._check_label(self.label)
         elif self.label_cuts is not None:
             then = "leave it out, or name one label" if self.label else "name the label too"
             raise SchemaError(f"label_cuts is given without a label of its own: {then}.")
         if isinstance(self.label, tuple):
-            check_joint(self._label_columns)
+            check_joint_labels(self._label_columns)
         if self.label_rare != ():
-            rare = rare_of(self.label_rare, self.joint_labels)
+            rare = check_rare_combinations(self.label_rare, self.joint_labels)
             object.__setattr__(self, "label_rare", rare)
-        object.__setattr__(self, "rules", texts_of(self.rules))
+        object.__setattr__(self, "rules", check_constraint_texts(self.rules))
         _ = self.parsed_rules
 
     def _check_columns(self) -> None:
@@ -329,7 +335,7 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     @cached_property
-    def parsed_rules(self) -> tuple[Rule, ...]:
+    def parsed_rules(self) -> tuple[Constraint, ...]:
         """The rules as they are meant for the columns.
 
         Example:
@@ -338,12 +344,12 @@ class Schema:
             Traceback (most recent call last):
             tabpe.errors.SchemaError: rule 'low > hihg', character 7: no column 'hihg': did you ...
         """
-        return rules_of(self.rules, {column.name: column for column in self.columns})
+        return parse_constraints(self.rules, {column.name: column for column in self.columns})
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of all labels."""
-        return names_of(self.label)
+        return list_label_names(self.label)
 
     @property
     def target(self) -> str | None:
@@ -351,9 +357,9 @@ class Schema:
         return self.labels[0] if self.labels else None
 
     @property
-    def joint_labels(self) -> tuple[Listed, ...]:
+    def joint_labels(self) -> tuple[ListedColumn, ...]:
         """The columns of several labels; none if there is one, or no label."""
-        return check_joint(self._label_columns) if len(self.labels) > 1 else ()
+        return check_joint_labels(self._label_columns) if len(self.labels) > 1 else ()
 
     @property
     def _label_columns(self) -> tuple[Column, ...]:
@@ -368,13 +374,16 @@ class Schema:
         if self.label is None:
             return ("all",)
         if isinstance(self.label, tuple):
-            return class_names(self.joint_labels, self.label_rare)
+            return name_joint_classes(self.joint_labels, self.label_rare)
         column = self[self.label]
         if isinstance(column, (Categorical, Boolean)):
             names = tuple(str(value) for value in column.values)
         else:
-            names = tuple(f"{_short(low)} to {_short(high)}" for low, high in self.class_bounds)
-        return (*names, _unlike("null", names)) if column.nullable else names
+            names = tuple(
+                f"{_format_number(low)} to {_format_number(high)}"
+                for low, high in self.class_bounds
+            )
+        return (*names, _make_unique_name("null", names)) if column.nullable else names
 
     @property
     def class_bounds(self) -> tuple[tuple[float, float], ...]:
@@ -394,7 +403,7 @@ class Schema:
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.DATA
-            for name in self._fields(column)
+            for name in self._list_fields(column)
         )
 
     @property
@@ -410,12 +419,12 @@ class Schema:
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.BOUGHT
-            for name in column.bought or self._fields(column)
+            for name in column.bought or self._list_fields(column)
         )
         cuts = [] if self.label_classes is None else [f"{self.label}.label_cuts"]
         return tuple(dict.fromkeys((*fields, *cuts)))
 
-    def _fields(self, column: Column) -> list[str]:
+    def _list_fields(self, column: Column) -> list[str]:
         fields = [name for name in column.domain_fields if getattr(column, name) is not None]
         cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []
         nullable = ["nullable"] if column.nullable else []
@@ -429,7 +438,7 @@ class Schema:
 
     def with_label(self, label: str | Sequence[str] | None) -> Schema:
         """Return the schema with `label` as its label; None keeps the one it has."""
-        wanted = changed_label(label, self.names)
+        wanted = check_new_label(label, self.names)
         if wanted is None or wanted == self.label:
             return self
         return dataclasses.replace(
@@ -466,18 +475,18 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """Read a schema from a `.yaml`, `.yml` or `.json` file."""
-        return files.schema_from_dict(cls, files.read(Path(path)))
+        return files.schema_from_dict(cls, files.read_schema_file(Path(path)))
 
     def save(self, path: str | Path, *, comment: str = "") -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file."""
-        files.write(Path(path), self.to_dict(), comment=comment)
+        files.write_schema_file(Path(path), self.to_dict(), comment=comment)
 
 
-def _unlike(name: str, others: tuple[str, ...]) -> str:
+def _make_unique_name(name: str, others: tuple[str, ...]) -> str:
     """Return a name that no other has."""
-    return name if name not in others else _unlike(f"({name})", others)
+    return name if name not in others else _make_unique_name(f"({name})", others)
 
 
-def _short(number: float) -> str:
+def _format_number(number: float) -> str:
     """Return a number without a needless `.0`, with all the digits that tell it apart."""
     return repr(number).removesuffix(".0")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from tabpe.errors import SchemaError, did_you_mean, shown
-from tabpe.schema.columns import EXACT_INTEGERS, Column, wrong
+from tabpe.schema.columns import EXACT_INTEGERS, Column, make_field_error
 
 T = TypeVar("T", dt.date, dt.datetime, dt.time)
 
@@ -58,7 +58,9 @@ class Temporal(Column):
 
     def _check_default(self) -> None:
         if self.default is not None and not self.first <= self.ticks_of(self.default) <= self.last:
-            raise wrong(self, "default", self.default.isoformat(), "a value from min to max")
+            raise make_field_error(
+                self, "default", self.default.isoformat(), "a value from min to max"
+            )
 
     @property
     def steps(self) -> int:
@@ -79,7 +81,7 @@ class Temporal(Column):
                 f"declare a coarser resolution."
             )
 
-    def _keep(self, parameter: str, kind: type[T]) -> T:
+    def _parse_bound(self, parameter: str, kind: type[T]) -> T:
         """Keep a bound that is given as text, or as a date or time of Python, as the latter."""
         given = getattr(self, parameter)
         parsed: Any = given
@@ -90,14 +92,16 @@ class Temporal(Column):
                 parsed = None
         exact = type(parsed) is kind or (kind is dt.datetime and isinstance(parsed, kind))
         if not exact:
-            raise wrong(self, parameter, given, f"a {kind.__name__} such as {_EXAMPLES[kind]!r}")
+            raise make_field_error(
+                self, parameter, given, f"a {kind.__name__} such as {_EXAMPLES[kind]!r}"
+            )
         object.__setattr__(self, parameter, parsed)
         kept: T = parsed
         return kept
 
     def _check_format(self, given: Any) -> None:
         if given is not None and (not isinstance(given, str) or "%" not in given):
-            raise wrong(self, "format", given, "a pattern such as '%d.%m.%Y'")
+            raise make_field_error(self, "format", given, "a pattern such as '%d.%m.%Y'")
 
 
 _EXAMPLES = {dt.date: "2024-03-31", dt.datetime: "2024-03-31T18:30", dt.time: "18:30"}
@@ -128,8 +132,8 @@ class Date(Temporal):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for bound in ("min", "max", *_given_default(self)):
-            self._keep(bound, dt.date)
+        for bound in ("min", "max", *_list_default_field(self)):
+            self._parse_bound(bound, dt.date)
         self._check_format(self.format)
         self._check_range("day")
         self._check_default()
@@ -141,7 +145,7 @@ class Date(Temporal):
 
     def ticks_of(self, value: dt.date) -> int:
         """Return a day in microseconds since 1970."""
-        return _microseconds(dt.datetime.combine(value, dt.time()))
+        return _count_microseconds(dt.datetime.combine(value, dt.time()))
 
 
 @dataclass(frozen=True)
@@ -175,11 +179,15 @@ class Datetime(Temporal):
         super().__post_init__()
         _check_resolution(self, self.resolution)
         self._check_zone()
-        for bound in ("min", "max", *_given_default(self)):
-            object.__setattr__(self, bound, self._local(bound, self._keep(bound, dt.datetime)))
+        for bound in ("min", "max", *_list_default_field(self)):
+            object.__setattr__(
+                self, bound, self._convert_to_local(bound, self._parse_bound(bound, dt.datetime))
+            )
         self._check_format(self.format)
         if self.format is not None and "%z" in self.format and self.timezone is None:
-            raise wrong(self, "format", self.format, "no offset (%z), or declare a timezone")
+            raise make_field_error(
+                self, "format", self.format, "no offset (%z), or declare a timezone"
+            )
         self._check_range(self.resolution)
         self._check_default()
 
@@ -187,14 +195,18 @@ class Datetime(Temporal):
         if self.timezone is None:
             return
         if not isinstance(self.timezone, str) or not _is_zone(self.timezone):
-            raise wrong(self, "timezone", self.timezone, "a name such as 'UTC' or 'Europe/Berlin'")
+            raise make_field_error(
+                self, "timezone", self.timezone, "a name such as 'UTC' or 'Europe/Berlin'"
+            )
 
-    def _local(self, bound: str, value: dt.datetime) -> dt.datetime:
+    def _convert_to_local(self, bound: str, value: dt.datetime) -> dt.datetime:
         """Return what clocks show at a point in time."""
         if value.tzinfo is None:
             return value
         if self.timezone is None:
-            raise wrong(self, bound, value.isoformat(), "no offset, or declare a timezone")
+            raise make_field_error(
+                self, bound, value.isoformat(), "no offset, or declare a timezone"
+            )
         return value.astimezone(zoneinfo.ZoneInfo(self.timezone)).replace(tzinfo=None)
 
     @property
@@ -205,9 +217,9 @@ class Datetime(Temporal):
     def ticks_of(self, value: dt.datetime) -> int:
         """Return what clocks show in microseconds since 1970."""
         if self.timezone is None:
-            return _microseconds(value)
+            return _count_microseconds(value)
         instant = value.replace(tzinfo=zoneinfo.ZoneInfo(self.timezone)).astimezone(dt.UTC)
-        return _microseconds(instant.replace(tzinfo=None))
+        return _count_microseconds(instant.replace(tzinfo=None))
 
 
 @dataclass(frozen=True)
@@ -238,9 +250,11 @@ class Time(Temporal):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_resolution(self, self.resolution)
-        for bound in ("min", "max", *_given_default(self)):
-            if self._keep(bound, dt.time).tzinfo is not None:
-                raise wrong(self, bound, getattr(self, bound).isoformat(), "a time without offset")
+        for bound in ("min", "max", *_list_default_field(self)):
+            if self._parse_bound(bound, dt.time).tzinfo is not None:
+                raise make_field_error(
+                    self, bound, getattr(self, bound).isoformat(), "a time without offset"
+                )
         self._check_format(self.format)
         self._check_range(self.resolution)
         self._check_default()
@@ -252,14 +266,14 @@ class Time(Temporal):
 
     def ticks_of(self, value: dt.time) -> int:
         """Return a time of the day in microseconds since midnight."""
-        return _microseconds(dt.datetime.combine(_EPOCH, value))
+        return _count_microseconds(dt.datetime.combine(_EPOCH, value))
 
 
-def _given_default(column: Column) -> tuple[str, ...]:
+def _list_default_field(column: Column) -> tuple[str, ...]:
     return () if column.default is None else ("default",)
 
 
-def _microseconds(moment: dt.datetime) -> int:
+def _count_microseconds(moment: dt.datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 

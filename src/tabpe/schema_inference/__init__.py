@@ -6,7 +6,7 @@ reads as, then for the bounds of numbers and the values of the rest. How often, 
 much noise, follows from the answers: such a run is accounted for as adaptive
 (`tabpe.synthesizers.budget`).
 
-- `purchase`: `buy_schema`, the whole of it
+- `purchase`: `infer_schema`, the whole of it
 - `desk`: the questions, each paid for before it is asked
 - `moments`: bounds of dates and times, in steps of their grid
 - `wanted`: what is wanted of a column, and the column that comes of it
@@ -14,18 +14,18 @@ much noise, follows from the answers: such a run is accounted for as adaptive
 
 from tabpe.schema_inference.infer import (
     ASSUMED_PUBLIC,
-    QUESTIONS,
-    Bought,
-    buy_schema,
-    most_histograms,
-    planned_item,
+    SCHEMA_SPENDS,
+    InferredSchema,
+    count_most_histograms,
+    infer_schema,
+    plan_spend,
 )
 
 __all__ = [
     "ASSUMED_PUBLIC",
-    "QUESTIONS",
-    "Bought",
-    "buy_schema",
-    "most_histograms",
-    "planned_item",
+    "SCHEMA_SPENDS",
+    "InferredSchema",
+    "count_most_histograms",
+    "infer_schema",
+    "plan_spend",
 ]

@@ -6,11 +6,11 @@ Accuracy, not privacy: what is decided here is decided after the noise was added
 
 The range of numbers: by powers of two first, then by equal bins between them.
 
-Accuracy: let t = `evidence.threshold` of the first histogram and s the sigma of the second. But
-with a chance of `evidence.MISLED` for each column, the bounds reach into a power of two that is not
-empty, and no power of two beyond them holds more than 2t rows. Within the outermost one the bins
-cut off about s * sqrt(bins cut) rows on each side, and fewer than 35 s but with the same chance.
-Rows outside count as on the bound.
+Accuracy: let t = `evidence.compute_noise_threshold` of the first histogram and s the sigma of the
+second. But with a chance of `evidence.ERROR_PROBABILITY` for each column, the bounds reach into a
+power of two that is not empty, and no power of two beyond them holds more than 2t rows. Within the
+outermost one the bins cut off about s * sqrt(bins cut) rows on each side, and fewer than 35 s but
+with the same chance. Rows outside count as on the bound.
 
 Quantiles of numbers: by one noisy histogram, in pieces that suit even and skewed rows alike.
 
@@ -41,40 +41,42 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.encoding.raw_cells import LOWEST, MAGNITUDES, ZERO, Bins, Pieces
-from tabpe.encoding.scales import scale_of
+from tabpe.encoding.raw_cells import LOWEST, MAGNITUDES, ZERO, ClampedBins, EqualWidthBins
+from tabpe.encoding.scales import build_scale
 from tabpe.errors import SchemaError
 from tabpe.schema import Float, Integer
 from tabpe.schema.columns import EXACT_INTEGERS, LINEAR, LOG
 
 # The chance that any cell of a histogram misleads. A wrong bound costs some accuracy; a wrong type
 # spoils the run.
-MISLED = 1e-3
-MISLED_BY_TYPE = 1e-7
+ERROR_PROBABILITY = 1e-3
+TYPE_ERROR_PROBABILITY = 1e-7
 
 
-def threshold(sigma: float, cells: int, chance: float = MISLED) -> float:
+def compute_noise_threshold(
+    sigma: float, cells: int, error_probability: float = ERROR_PROBABILITY
+) -> float:
     """Return what noise exceeds in none of `cells` cells, but with a chance of `chance`.
 
     So a cell above it is not empty, and one of more than twice as many rows is above it, each but
     with that chance.
 
     Example:
-        >>> round(threshold(100.0, 11))
+        >>> round(compute_noise_threshold(100.0, 11))
         374
     """
     from scipy.special import ndtri
 
-    return -sigma * float(ndtri(chance / cells))
+    return -sigma * float(ndtri(error_probability / cells))
 
 
 BINS = 32
 # Zero is taken into a range that ends this close to it, as a part of the range.
-CLOSE_TOZERO = 1 / 16
+CLOSE_TO_ZERO = 1 / 16
 
 
 @dataclass(frozen=True)
-class Span:
+class CoarseRange:
     """A range of numbers as far as powers of two tell it.
 
     Args:
@@ -100,39 +102,39 @@ class Span:
         return step if not self.decimals or self.high - self.low < 8 * BINS * step else 0.0
 
     @property
-    def bins(self) -> Bins:
+    def bins(self) -> EqualWidthBins:
         """Equal bins over the range, with the same number of numbers in each if they are few."""
         step = self.gap
         if not step:
-            return Bins(self.low, (self.high - self.low) / BINS, BINS)
+            return EqualWidthBins(self.low, (self.high - self.low) / BINS, BINS)
         values = round((self.high - self.low) / step) + 1
         together = -(-values // BINS)
-        return Bins(self.low - step / 2, together * step, -(-values // together))
+        return EqualWidthBins(self.low - step / 2, together * step, -(-values // together))
 
 
-def span_of(
+def find_coarse_range(
     counts: NDArray[np.float64],
     sigma: float,
     decimals: int | None,
     *,
     low: float | None = None,
     high: float | None = None,
-) -> Span | None:
+) -> CoarseRange | None:
     """Return the range of all powers of two that hold more than noise; None if there are none.
 
     Args:
-        counts: The noisy number of rows in each cell of `magnitude_cells`.
+        counts: The noisy number of rows in each cell of `find_magnitude_cells`.
         sigma: Scale of their noise.
         decimals: The digits after the point, 0 for whole numbers; None for any number of them.
         low: The lower end, if it is declared.
         high: The upper end, if it is declared.
     """
-    seen = np.flatnonzero(counts > threshold(sigma, MAGNITUDES))
+    seen = np.flatnonzero(counts > compute_noise_threshold(sigma, MAGNITUDES))
     if not len(seen):
         return None
-    first, last = (_edges(int(cell) - ZERO, decimals) for cell in (seen[0], seen[-1]))
+    first, last = (_get_cell_edges(int(cell) - ZERO, decimals) for cell in (seen[0], seen[-1]))
     step = 0.0 if decimals is None else 10.0**-decimals
-    return Span(
+    return CoarseRange(
         low=first[0] if low is None else low,
         high=last[1] if high is None else high,
         decimals=decimals,
@@ -141,7 +143,7 @@ def span_of(
     )
 
 
-def trimmed(span: Span, counts: NDArray[np.float64], sigma: float) -> tuple[float, float]:
+def trim_range(span: CoarseRange, counts: NDArray[np.float64], sigma: float) -> tuple[float, float]:
     """Return the range without the bins at its ends that hold no more than noise.
 
     At least one bin of the outermost power of two stays: that it is not empty is known.
@@ -152,16 +154,16 @@ def trimmed(span: Span, counts: NDArray[np.float64], sigma: float) -> tuple[floa
         sigma: Scale of their noise.
     """
     bins = span.bins
-    below = _cut(counts, sigma, span.loose_low / bins.width)
-    above = _cut(counts[below:][::-1], sigma, span.loose_high / bins.width)
+    below = _count_empty_bins(counts, sigma, span.loose_low / bins.width)
+    above = _count_empty_bins(counts[below:][::-1], sigma, span.loose_high / bins.width)
     low = span.low + below * bins.width
     high = span.high
     if above:
         high = span.low + (bins.count - above) * bins.width - span.gap
-    return _with_zero(span, low, high)
+    return _extend_to_zero(span, low, high)
 
 
-def _edges(steps: int, decimals: int | None) -> tuple[float, float]:
+def _get_cell_edges(steps: int, decimals: int | None) -> tuple[float, float]:
     """Return the smallest and the largest number of a cell."""
     if steps == 0:
         return 0.0, 0.0
@@ -175,7 +177,7 @@ def _edges(steps: int, decimals: int | None) -> tuple[float, float]:
     return (low, high) if steps > 0 else (-high, -low)
 
 
-def _cut(counts: NDArray[np.float64], sigma: float, loose: float) -> int:
+def _count_empty_bins(counts: NDArray[np.float64], sigma: float, loose: float) -> int:
     """Return how many bins at the beginning are cut off, in parts that are halved each time.
 
     A part is cut if it holds no more than noise does once in six times. So too much is left now
@@ -190,10 +192,10 @@ def _cut(counts: NDArray[np.float64], sigma: float, loose: float) -> int:
     return cut
 
 
-def _with_zero(span: Span, low: float, high: float) -> tuple[float, float]:
-    if span.loose_low and 0 < low <= CLOSE_TOZERO * high:
+def _extend_to_zero(span: CoarseRange, low: float, high: float) -> tuple[float, float]:
+    if span.loose_low and 0 < low <= CLOSE_TO_ZERO * high:
         low = 0.0
-    if span.loose_high and 0 > high >= CLOSE_TOZERO * low:
+    if span.loose_high and 0 > high >= CLOSE_TO_ZERO * low:
         high = 0.0
     digits = span.decimals
     return (low, high) if digits is None else (round(low, digits), round(high, digits))
@@ -208,27 +210,27 @@ ABOVE_NOISE = 2.0
 _ROUNDS = 20
 
 
-def pieces_of(column: Integer | Float) -> Pieces:
+def build_quantile_bins(column: Integer | Float) -> ClampedBins:
     """Return the pieces in which the numbers of a column are counted, by its bounds alone.
 
     Example:
-        >>> pieces_of(Integer("children", 0, 3)).cuts
+        >>> build_quantile_bins(Integer("children", 0, 3)).cuts
         (0.5, 1.5, 2.5)
     """
-    half = _half_step(column)
+    half = _get_half_step(column)
     if 0 < column.steps < PIECES:
         begins = column.min + np.arange(1, column.steps + 1) * 2 * half
     else:
-        begins = np.append(*(_begins(column, scale) for scale in (LINEAR, LOG)))
+        begins = np.append(*(_compute_bin_starts(column, scale) for scale in (LINEAR, LOG)))
     inside = begins[(begins > column.min) & (begins <= column.max)]
-    return Pieces(tuple((np.unique(inside) - half).tolist()))
+    return ClampedBins(tuple((np.unique(inside) - half).tolist()))
 
 
-def rows_below(counts: Floats) -> Floats:
+def count_rows_below(counts: Floats) -> Floats:
     """Return how many rows lie below each edge, from none to all; sums of noisy counts that rise.
 
     Example:
-        >>> rows_below(np.array([10.0, -4.0, 6.0]))
+        >>> count_rows_below(np.array([10.0, -4.0, 6.0]))
         array([ 0.,  8.,  8., 12.])
     """
     sums = np.concatenate([[0.0], np.cumsum(counts)])
@@ -238,7 +240,7 @@ def rows_below(counts: Floats) -> Floats:
     return rising
 
 
-def quantiles_of(column: Integer | Float, counts: Floats, sigma: float) -> tuple[float, ...]:
+def estimate_quantiles(column: Integer | Float, counts: Floats, sigma: float) -> tuple[float, ...]:
     """Return values from the smallest to the largest that cut rows into about equal parts.
 
     Args:
@@ -248,19 +250,19 @@ def quantiles_of(column: Integer | Float, counts: Floats, sigma: float) -> tuple
 
     Example:
         >>> pay = Integer("pay", 0, 1000)
-        >>> counts = np.zeros(pieces_of(pay).count)
-        >>> counts[pieces_of(pay).cells(np.array([0.0, 5.0, 7.0, 40.0]))] = 100.0
-        >>> quantiles_of(pay, counts, sigma=0.1)[:2]
+        >>> counts = np.zeros(build_quantile_bins(pay).count)
+        >>> counts[build_quantile_bins(pay).cells(np.array([0.0, 5.0, 7.0, 40.0]))] = 100.0
+        >>> estimate_quantiles(pay, counts, sigma=0.1)[:2]
         (0, 1)
     """
     low, high = column.min, column.max
     if low == high:
         return (low,)
-    masses = _capped(np.diff(rows_below(counts)), parts := _parts(counts, sigma))
+    masses = _cap_masses(np.diff(count_rows_below(counts)), parts := _count_parts(counts, sigma))
     total = float(masses.sum())
     if not total:
         return (low, high)
-    begins = np.array(pieces_of(column).cuts) + _half_step(column)
+    begins = np.array(build_quantile_bins(column).cuts) + _get_half_step(column)
     ends = np.array([low, *begins, high])
     below = np.append(0.0, np.cumsum(masses)) / total
     found = np.interp(np.arange(1, parts) / parts, below, ends)
@@ -271,29 +273,29 @@ def quantiles_of(column: Integer | Float, counts: Floats, sigma: float) -> tuple
     return (low, *between, high)
 
 
-def _half_step(column: Integer | Float) -> float:
+def _get_half_step(column: Integer | Float) -> float:
     """Return how far before its first value a piece begins: between two values of the grid."""
     return (column.max - column.min) / column.steps / 2 if column.steps else 0.0
 
 
-def _begins(column: Integer | Float, scale: str) -> Floats:
+def _compute_bin_starts(column: Integer | Float, scale: str) -> Floats:
     """Return the first values of pieces of equal width on a scale, but that of the first one."""
     try:
-        bent = scale_of(dataclasses.replace(column, scale=scale, quantiles=None))
+        bent = build_scale(dataclasses.replace(column, scale=scale, quantiles=None))
     except SchemaError:  # a range that has no such scale
         bent = None
     places = np.arange(1, PIECES) / PIECES
     even = column.min + places * (column.max - column.min)
-    begins = even if bent is None else bent.back(places)
+    begins = even if bent is None else bent.inverse_transform(places)
     return begins if column.decimals is None else np.round(begins, column.decimals)
 
 
-def _parts(counts: Floats, sigma: float) -> int:
+def _count_parts(counts: Floats, sigma: float) -> int:
     noise = ABOVE_NOISE * sigma * math.sqrt(len(counts))
     return int(np.clip(counts.sum() / max(noise, 1e-9), FEWEST_PARTS, MOST_PARTS))
 
 
-def _capped(masses: Floats, parts: int) -> Floats:
+def _cap_masses(masses: Floats, parts: int) -> Floats:
     """Return masses none of which is more than an equal part of them all, or a little more."""
     for _ in range(_ROUNDS):
         masses = np.minimum(masses, masses.sum() / parts)
@@ -308,14 +310,14 @@ LEAST_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Line:
+class CutGrid:
     """The numbers at which a new class may begin: inside the bounds of a column, and on its grid.
 
     Args:
         column: The column, of which bounds are known.
 
     Example:
-        >>> Line(Integer("age", 0, 4)).even.cuts
+        >>> CutGrid(Integer("age", 0, 4)).even_bins.cuts
         (0.5, 1.5, 2.5)
     """
 
@@ -326,18 +328,18 @@ class Line:
         """Numbers are rounded to the grid, so one begins half a step below itself."""
         return 0.0 if self.column.decimals is None else 0.5 * 10.0**-self.column.decimals
 
-    def beginnings(self, edges: Floats) -> Floats:
+    def find_class_starts(self, edges: Floats) -> Floats:
         """Return the number that is the smallest of its class, for each edge; each once."""
         cuts = np.asarray(edges, dtype=np.float64) + self._half_step
         if self.column.decimals is not None:
             cuts = np.round(cuts, self.column.decimals)
         return np.unique(cuts[(cuts > self.column.min) & (cuts < self.column.max)])
 
-    def _edges(self, wanted: Floats) -> Pieces:
-        return Pieces(tuple((self.beginnings(wanted) - self._half_step).tolist()))
+    def _build_bins(self, edges: Floats) -> ClampedBins:
+        return ClampedBins(tuple((self.find_class_starts(edges) - self._half_step).tolist()))
 
     @property
-    def even(self) -> Pieces:
+    def even_bins(self) -> ClampedBins:
         """Bins of the same width, or one for each number where there are few; and by powers of two.
 
         The latter towards zero, or towards the bound that is nearer to it.
@@ -345,38 +347,38 @@ class Line:
         low, high = float(self.column.min), float(self.column.max)
         zero, parts = min(max(0.0, low), high), (high - low) * 0.5 ** np.arange(1, _HALVINGS)
         equal = np.linspace(low, high, CELLS + 1)[1:-1]
-        return self._edges(np.concatenate([equal, zero - parts, zero + parts]))
+        return self._build_bins(np.concatenate([equal, zero - parts, zero + parts]))
 
     @property
     def is_resolved(self) -> bool:
         """Whether each number of the column has an even bin of its own."""
         return self.column.min == self.column.max or 0 < self.column.steps < CELLS
 
-    def levelled(self, edges: Pieces, counts: Floats) -> Pieces:
+    def build_balanced_bins(self, edges: ClampedBins, counts: Floats) -> ClampedBins:
         """Return bins that hold about the same number of rows, by noisy counts of other bins."""
-        below = rows_below(counts)
+        below = count_rows_below(counts)
         places = np.array([self.column.min, *edges.cuts, self.column.max], dtype=np.float64)
         parts = np.arange(1, CELLS) / CELLS * below[-1]
-        return self._edges(np.interp(parts, below, places))
+        return self._build_bins(np.interp(parts, below, places))
 
 
-def cuts_of(
-    line: Line, edges: Pieces, counts: Floats, classes: int
+def find_cuts(
+    grid: CutGrid, edges: ClampedBins, counts: Floats, classes: int
 ) -> tuple[int, ...] | tuple[float, ...]:
     """Return where new classes begin, so that each holds about as many rows; fewer if they can not.
 
     Args:
-        line: Where they may begin.
+        grid: Where they may begin.
         edges: The bins.
         counts: The noisy number of rows in each.
         classes: How many classes there should be.
 
     Example:
-        >>> line = Line(Integer("children", 0, 4))
-        >>> cuts_of(line, line.even, np.array([40.0, 30.0, 20.0, 10.0]), 2)
+        >>> line = CutGrid(Integer("children", 0, 4))
+        >>> find_cuts(line, line.even_bins, np.array([40.0, 30.0, 20.0, 10.0]), 2)
         (1,)
     """
-    below = rows_below(counts)
+    below = count_rows_below(counts)
     total = max(float(below[-1]), 1.0)
     wanted = np.arange(1, classes) / classes * total
     nearest = np.unique(np.abs(below - wanted[:, None]).argmin(axis=1))
@@ -385,5 +387,5 @@ def cuts_of(
         if below[place] - last >= least and below[-1] - below[place] >= least:
             kept.append(edges.cuts[place - 1])
             last = below[place]
-    cuts = line.beginnings(np.array(kept)).tolist()
-    return tuple(map(int, cuts)) if isinstance(line.column, Integer) else tuple(cuts)
+    cuts = grid.find_class_starts(np.array(kept)).tolist()
+    return tuple(map(int, cuts)) if isinstance(grid.column, Integer) else tuple(cuts)

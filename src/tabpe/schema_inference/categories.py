@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabpe.errors import SchemaError
-from tabpe.schema import Categorical, Sketch
-from tabpe.schema_inference.bounds import threshold
+from tabpe.schema import Categorical, PartialColumn
+from tabpe.schema_inference.bounds import compute_noise_threshold
 
 OTHER = "other"
 
 
 @dataclass(frozen=True)
-class Rows:
+class NoisyRowCount:
     """A noisy number of rows.
 
     Args:
@@ -26,39 +26,45 @@ class Rows:
     estimate: float
     variance: float
 
-    def exceed(self, told: Mapping[Any, float], sigma: float) -> bool:
+    def has_unlisted_rows(self, released: Mapping[Any, float], sigma: float) -> bool:
         """Whether there are more rows than those of the values that were told.
 
         It errs once in 40 times by noise: then a value stands for others that there are none of.
 
         Example:
-            >>> Rows(1000.0, 25.0).exceed({"f": 490.0, "m": 505.0}, sigma=5.0)
+            >>> NoisyRowCount(1000.0, 25.0).has_unlisted_rows({"f": 490.0, "m": 505.0}, sigma=5.0)
             False
         """
-        noise = math.sqrt(self.variance + len(told) * sigma**2)
-        return self.estimate - sum(told.values()) > 2 * noise
+        noise = math.sqrt(self.variance + len(released) * sigma**2)
+        return self.estimate - sum(released.values()) > 2 * noise
 
 
-def most_common(told: Mapping[Any, float], top: int | None, other: Any = None) -> dict[Any, float]:
+def select_most_common(
+    released: Mapping[Any, float], top: int | None, other: Any = None
+) -> dict[Any, float]:
     """Return at most `top` of some values, those with the largest noisy counts.
 
     Args:
-        told: Noisy counts of values, in an order that decides between equal ones.
+        released: Noisy counts of values, in an order that decides between equal ones.
         top: How many; None for all.
         other: The value that stands for all others: it is no part of them.
 
     Example:
-        >>> most_common({"a": 7.0, "b": 9.0, "else": 50.0, "c": 8.0}, 2, "else")
+        >>> select_most_common({"a": 7.0, "b": 9.0, "else": 50.0, "c": 8.0}, 2, "else")
         {'b': 9.0, 'c': 8.0}
     """
     if top is None:
-        return dict(told)
-    falling = sorted((value for value in told if value != other), key=lambda value: -told[value])
+        return dict(released)
+    falling = sorted(
+        (value for value in released if value != other), key=lambda value: -released[value]
+    )
     kept = set(falling[:top])
-    return {value: count for value, count in told.items() if value in kept}
+    return {value: count for value, count in released.items() if value in kept}
 
 
-def kept_of_declared(sketch: Sketch, counts: Sequence[float], sigma: float) -> Categorical:
+def select_declared_values(
+    sketch: PartialColumn, counts: Sequence[float], sigma: float
+) -> Categorical:
     """Return a column with the most common of its declared values, and one for all others.
 
     A value stays if its noisy count is more than noise, and at least one does.
@@ -69,28 +75,28 @@ def kept_of_declared(sketch: Sketch, counts: Sequence[float], sigma: float) -> C
         sigma: Scale of the noise.
 
     Example:
-        >>> wards = Sketch("ward", Categorical, {"values": ("eye", "heart", "lung")}, top=1)
-        >>> kept_of_declared(wards, [30.0, 900.0, 20.0], sigma=5.0).values
+        >>> wards = PartialColumn("ward", Categorical, {"values": ("eye", "heart", "lung")}, top=1)
+        >>> select_declared_values(wards, [30.0, 900.0, 20.0], sigma=5.0).values
         ('heart', 'other')
     """
     told = dict(zip(sketch.fields["values"], counts, strict=True))
-    other, least = sketch.fields.get("other"), threshold(sigma, len(told))
-    ranked = most_common(told, sketch.top, other)
+    other, least = sketch.fields.get("other"), compute_noise_threshold(sigma, len(told))
+    ranked = select_most_common(told, sketch.top, other)
     kept = {value: count for value, count in ranked.items() if count > least}
     if not kept:
-        kept = most_common(told, 1, other)
-    return _with_other(sketch, tuple(kept), _named_other(tuple(kept)) if other is None else other)
+        kept = select_most_common(told, 1, other)
+    return _build_column(sketch, tuple(kept), _name_other(tuple(kept)) if other is None else other)
 
 
-def _named_other(values: tuple[Any, ...]) -> str:
+def _name_other(values: tuple[Any, ...]) -> str:
     other = OTHER
     while other in values:
         other = f"({other})"
     return other
 
 
-def _with_other(
-    sketch: Sketch, values: tuple[Any, ...], other: Any, *, nullable: bool = False
+def _build_column(
+    sketch: PartialColumn, values: tuple[Any, ...], other: Any, *, nullable: bool = False
 ) -> Categorical:
     """Return the column with these values and this one for all others, as bought."""
     listed = values if other in values else (*values, other)
@@ -99,32 +105,36 @@ def _with_other(
         bought["other"] = other
     if nullable:
         bought["nullable"] = True
-    column = sketch.filled(Categorical, **bought)
+    column = sketch.fill_gaps(Categorical, **bought)
     if not isinstance(column, Categorical):
         raise TypeError(sketch.name)
     return column
 
 
-def listed(
-    sketch: Sketch, told: Mapping[Any, float], *, apart: bool, nullable: bool = False
+def build_categorical(
+    sketch: PartialColumn,
+    released: Mapping[Any, float],
+    *,
+    separate_other: bool,
+    nullable: bool = False,
 ) -> Categorical:
     """Return the column with its public values, those that were told, and a place for all others.
 
     Args:
         sketch: What is declared.
-        told: The values that were told, with noisy counts.
-        apart: Whether all others are a value of their own. Numbers have no such value: there, and
-            if not, they count as the most common one.
+        released: The values that were told, with noisy counts.
+        separate_other: Whether all others are a value of their own. Numbers have no such value:
+            there, and if not, they count as the most common one.
         nullable: Whether empty cells were found; blank text is no value then.
 
     Example:
-        >>> listed(Sketch("ward"), {"surgery": 310.0, "heart": 940.0}, apart=True).values
+        >>> build_categorical(PartialColumn("ward"), {"surgery": 310.0, "heart": 940.0}, apart=True).values
         ('heart', 'surgery', 'other')
     """
     public = tuple(sketch.fields.get("values", ()))
-    told = most_common(told, sketch.top, sketch.fields.get("other"))
-    blanks = {value for value in told if nullable and not str(value).strip()}
-    values = (*public, *sorted(value for value in told if value not in {*public, *blanks}))
+    released = select_most_common(released, sketch.top, sketch.fields.get("other"))
+    blanks = {value for value in released if nullable and not str(value).strip()}
+    values = (*public, *sorted(value for value in released if value not in {*public, *blanks}))
     if not values:
         raise SchemaError(
             f"column {sketch.name!r}: no value is frequent enough to be told. Names, ids and free "
@@ -132,8 +142,8 @@ def listed(
             f"or times, declare its type."
         )
     other = sketch.fields.get("other")
-    if other is None and apart and isinstance(values[0], str):
-        other = _named_other(values)
+    if other is None and separate_other and isinstance(values[0], str):
+        other = _name_other(values)
     if other is None:
-        other = max(values, key=lambda value: told.get(value, -math.inf))
-    return _with_other(sketch, values, other, nullable=nullable)
+        other = max(values, key=lambda value: released.get(value, -math.inf))
+    return _build_column(sketch, values, other, nullable=nullable)

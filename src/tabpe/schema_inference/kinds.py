@@ -21,11 +21,11 @@ from tabpe.encoding.raw_cells import (
 )
 from tabpe.errors import SchemaError
 from tabpe.schema import Boolean, Categorical, Column, Date, Datetime, Float, Integer, Time
-from tabpe.schema_inference.bounds import MISLED_BY_TYPE, threshold
+from tabpe.schema_inference.bounds import TYPE_ERROR_PROBABILITY, compute_noise_threshold
 
 
 @dataclass(frozen=True)
-class Reading:
+class InferredType:
     """How the cells of a column are to be read.
 
     Args:
@@ -41,16 +41,16 @@ class Reading:
     zoned: bool = False
 
 
-def noticed(sigma: float) -> float:
+def compute_detection_threshold(sigma: float) -> float:
     """Return the noisy count from which on cells of a kind are taken to be there."""
-    return threshold(sigma, KINDS, MISLED_BY_TYPE)
+    return compute_noise_threshold(sigma, KINDS, TYPE_ERROR_PROBABILITY)
 
 
-def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
+def infer_type(name: str, counts: NDArray[np.float64], sigma: float) -> InferredType:
     """Return how to read a column, by the noisy number of its cells of each kind.
 
-    A kind counts if it is more than noise (`noticed`). So where fewer cells than twice
-    that are of another kind, they may go unnoticed, and will not fit the schema.
+    A kind counts if it is more than noise (`compute_detection_threshold`). So where fewer cells
+    than twice that are of another kind, they may go unnoticed, and will not fit the schema.
 
     Args:
         name: Name of the column, for messages.
@@ -60,10 +60,10 @@ def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
     Example:
         >>> counts = np.zeros(KINDS)
         >>> counts[[WHOLE, WHOLE + 2]] = 700, 300
-        >>> reading_of("price", counts, sigma=5.0)
+        >>> infer_type("price", counts, sigma=5.0)
         Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2, nullable=False, zoned=False)
     """
-    seen = {int(cell) for cell in np.flatnonzero(counts > noticed(sigma))}
+    seen = {int(cell) for cell in np.flatnonzero(counts > compute_detection_threshold(sigma))}
     nullable = EMPTY in seen
     if not seen - {EMPTY}:
         raise SchemaError(
@@ -73,13 +73,13 @@ def reading_of(name: str, counts: NDArray[np.float64], sigma: float) -> Reading:
     times = seen & {DAY, MOMENT, ZONED, CLOCK}
     numbers = seen - times - {EMPTY, OTHER, BINARY}
     if OTHER in seen or (times and seen - times - {EMPTY}) or (CLOCK in times and len(times) > 1):
-        return Reading(Categorical, nullable=nullable)
+        return InferredType(Categorical, nullable=nullable)
     if times:
         kind = Time if CLOCK in times else Date if times == {DAY} else Datetime
-        return Reading(kind, 0, nullable, zoned=ZONED in times)
+        return InferredType(kind, 0, nullable, zoned=ZONED in times)
     if not numbers:
-        return Reading(Boolean, nullable=nullable)
+        return InferredType(Boolean, nullable=nullable)
     digits = max(numbers) - WHOLE
     if not digits:
-        return Reading(Integer, 0, nullable)
-    return Reading(Float, digits if digits <= MOST_DIGITS else None, nullable)
+        return InferredType(Integer, 0, nullable)
+    return InferredType(Float, digits if digits <= MOST_DIGITS else None, nullable)

@@ -16,7 +16,7 @@ from tabpe._utils import serialization, validation
 from tabpe._utils.serialization import Archive
 from tabpe.accounting import Certificate
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.cells import ids_of, written_columns
+from tabpe.encoding.cells import format_temporal_columns, make_ids
 from tabpe.errors import (
     ArchiveError,
     DataError,
@@ -25,20 +25,20 @@ from tabpe.errors import (
     RuleError,
     TabpeError,
 )
-from tabpe.evolution.constraint_repair import Law
-from tabpe.evolution.variation import smoothed
-from tabpe.io.canonical import canonical_table
-from tabpe.io.frames import check_library, frame_table, to_frame
+from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.variation import smooth_numbers
+from tabpe.io.canonical import canonicalize_table
+from tabpe.io.frames import check_library, convert_to_frame, read_frame
 from tabpe.schema import Id, Schema
 from tabpe.synthesizers.conditional import (
-    Made,
-    meeting,
-    nearest_to,
-    obeying,
-    remaining,
+    ReleasedRows,
+    complete_rows,
+    enforce_constraints,
+    find_matching_rows,
+    find_nearest_rows,
     warn_of_repeats,
 )
-from tabpe.synthesizers.pipeline import Outcome
+from tabpe.synthesizers.pipeline import PipelineResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Release:
     classes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, outcome: Outcome, library: str) -> Self:
+    def of(cls, outcome: PipelineResult, library: str) -> Self:
         """Put the outcome of a run in random order: rows come out of it class by class."""
         parts = outcome.evolved.classes
         labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -90,64 +90,66 @@ class Release:
         """Return rows that meet conditions, as the kind of frame that was fitted; None for all."""
         places = np.arange(len(self.rows))
         if conditions is not None:
-            places = meeting(self._table(places), self.schema, conditions)
+            places = find_matching_rows(self._decode_rows(places), self.schema, conditions)
             warn_of_repeats(size or 0, places)
-        chosen = self._chosen(places, len(places) if size is None else size)
-        rows = self._smoothed(chosen) if smooth else self.rows.take(chosen)
+        chosen = self._choose_rows(places, len(places) if size is None else size)
+        rows = self._smooth_rows(chosen) if smooth else self.rows.take(chosen)
         rng = np.random.default_rng([self.seed, len(chosen), 2])
         fixed = frozenset(conditions or ())
-        rows = obeying(self._law, rows, self.classes[chosen], rng, fixed=fixed)
-        return self._framed(Encoder(self.schema).decode(rows, self.classes[chosen]))
+        rows = enforce_constraints(self._constraints, rows, self.classes[chosen], rng, fixed=fixed)
+        return self._to_frame(Encoder(self.schema).decode(rows, self.classes[chosen]))
 
     def completed(self, known: pa.Table) -> Any:
         """Return known cells with cells of rows beside them that are nearest by what is known."""
         rng = np.random.default_rng([self.seed, known.num_rows])
-        every = self._table(np.arange(len(self.rows)))
-        near = nearest_to(known, every, self.schema, rng)
+        every = self._decode_rows(np.arange(len(self.rows)))
+        near = find_nearest_rows(known, every, self.schema, rng)
         if self.schema.rules:
-            made = Made(Encoder(self.schema), self._law, self.rows, self.classes)
-            table = remaining(known, near, made, rng)
+            made = ReleasedRows(Encoder(self.schema), self._constraints, self.rows, self.classes)
+            table = complete_rows(known, near, made, rng)
         else:
             table = every.take(near[:, 0])
         for place, name in enumerate(self.schema.names):
             if name in known.schema.names:
                 table = table.set_column(place, name, known[name])
             elif isinstance(column := self.schema[name], Id):
-                table = table.set_column(place, name, ids_of(column, len(table)))
-        return self._framed(table)
+                table = table.set_column(place, name, make_ids(column, len(table)))
+        return self._to_frame(table)
 
-    def _table(self, chosen: NDArray[np.int64]) -> pa.Table:
+    def _decode_rows(self, chosen: NDArray[np.int64]) -> pa.Table:
         return Encoder(self.schema).decode(self.rows.take(chosen), self.classes[chosen])
 
     @cached_property
-    def _law(self) -> Law:
-        return Law.of(Encoder(self.schema))
+    def _constraints(self) -> ConstraintSet:
+        return ConstraintSet.from_encoder(Encoder(self.schema))
 
-    def _smoothed(self, chosen: NDArray[np.int64]) -> Records:
+    def _smooth_rows(self, chosen: NDArray[np.int64]) -> Records:
         """Return rows of which only the first of several copies is where it was."""
         encoder, rows, classes = Encoder(self.schema), self.rows.take(chosen), self.classes[chosen]
         rng = np.random.default_rng([self.seed, len(chosen), 1])
         first = np.zeros(len(chosen), dtype=bool)
         first[np.unique(chosen, return_index=True)[1]] = True
-        rate, among = self._last_rate(), self.rows.numbers
-        moved = smoothed(rows, classes, encoder.spaces, rate, rng, among=among)
+        rate, among = self._get_last_rate(), self.rows.numbers
+        moved = smooth_numbers(rows, classes, encoder.spaces, rate, rng, among=among)
         numbers = np.where(first[:, None], rows.numbers, moved)
-        return self._law.kept(Records(numbers, rows.codes), rows, classes, rng)
+        return self._constraints.repair_or_revert(Records(numbers, rows.codes), rows, classes, rng)
 
-    def _last_rate(self) -> float:
+    def _get_last_rate(self) -> float:
         """Return how far rows moved in the last round."""
         if not self.history or "mutation_rate" not in self.history[-1]:
             raise ParameterError("smooth=True: these rows were not moved: there is no step size.")
         rate = self.history[-1]["mutation_rate"]
-        return validation.fraction("history: mutation_rate", rate)
+        return validation.check_fraction("history: mutation_rate", rate)
 
-    def _framed(self, table: pa.Table) -> Any:
+    def _to_frame(self, table: pa.Table) -> Any:
         """Return rows as a frame: its types follow from the schema, and from the library alone."""
         nullable = frozenset(column.name for column in self.schema.columns if column.nullable)
         formatted = [
             column for column in self.schema.columns if getattr(column, "format", None) is not None
         ]
-        return to_frame(written_columns(table, formatted), self.library, nullable=nullable)
+        return convert_to_frame(
+            format_temporal_columns(table, formatted), self.library, nullable=nullable
+        )
 
     def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
         """Write the release, and the parameters of the model that made it."""
@@ -175,24 +177,26 @@ class Release:
             release = cls(
                 schema=Schema.from_dict(text["schema"]),
                 certificate=Certificate.from_dict(text["certificate"]),
-                history=serialization.value(
+                history=serialization.read_value(
                     list[Mapping[str, Any]], text["history"], where="history"
                 ),
                 library=check_library(text["library"]),
-                seed=validation.whole("seed", text["seed"], least=0),
+                seed=validation.check_integer("seed", text["seed"], least=0),
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
             )
-            parameters = serialization.value(dict[str, Any], text["parameters"], where="parameters")
+            parameters = serialization.read_value(
+                dict[str, Any], text["parameters"], where="parameters"
+            )
         except KeyError as missing:
             raise ArchiveError(f"{path}: {missing.args[0]} is missing.") from None
         except TabpeError as error:
             raise ArchiveError(f"{path}: {error}") from None
-        if not release._fits():
+        if not release._fits_schema():
             raise ArchiveError(f"{path}: the saved rows do not fit their schema.")
         return release, parameters
 
-    def _fits(self) -> bool:
+    def _fits_schema(self) -> bool:
         """Whether there are rows, and all lie where the schema says."""
         encoder = Encoder(self.schema)
         sizes, can_miss = encoder.space.sizes, encoder.space.can_miss
@@ -208,16 +212,16 @@ class Release:
             and (((numbers >= 0) & (numbers <= 1)) | (np.isnan(numbers) & can_miss)).all()
             and ((codes >= 0) & (codes < sizes)).all()
             and ((classes >= 0) & (classes < encoder.class_count)).all()
-            and self._obeys()
+            and self._obeys_constraints()
         )
 
-    def _obeys(self) -> bool:
+    def _obeys_constraints(self) -> bool:
         try:
-            return not self._law.broken(self.rows, self.classes).any()
+            return not self._constraints.find_broken(self.rows, self.classes).any()
         except RuleError:
             return False
 
-    def _chosen(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    def _choose_rows(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """Return which rows make up a sample: whole copies of those given, and a random rest."""
         available = len(places)
         whole = np.arange(size - size % available) % available
@@ -257,12 +261,12 @@ class Fitted:
                 of the last round, instead of being the same. It is measured in ranks, so that
                 skewed columns stay skewed.
         """
-        size = validation.optional(validation.whole, "n", n, least=1)
+        size = validation.check_optional(validation.check_integer, "n", n, least=1)
         if smooth and conditions is not None:
             raise ParameterError(
                 "smooth=True: not together with conditions, which a row that moves may not meet."
             )
-        return self._released().sample(size, conditions, smooth=smooth)
+        return self._get_release().sample(size, conditions, smooth=smooth)
 
     def sample_remaining_columns(self, known: Any) -> Any:
         """Return known cells, and beside them cells of rows that are nearest by what is known.
@@ -273,23 +277,23 @@ class Fitted:
         Args:
             known: A data frame with some columns of the schema.
         """
-        release = self._released()
-        table, _ = frame_table(known)
+        release = self._get_release()
+        table, _ = read_frame(known)
         if not table.num_rows:
             raise DataError("known: the table has no rows.")
-        return release.completed(canonical_table(table))
+        return release.completed(canonicalize_table(table))
 
     @property
     def certificate(self) -> Certificate:
         """What was promised, item by item."""
-        return self._released().certificate
+        return self._get_release().certificate
 
     @property
     def schema_(self) -> Schema:
         """The schema that was used."""
-        return self._released().schema
+        return self._get_release().schema
 
-    def _released(self) -> Release:
+    def _get_release(self) -> Release:
         release: Release | None = getattr(self, "release_", None)
         if release is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first.")

@@ -1,8 +1,8 @@
 """From a request to agreed noise: at which price things are bought, and what is left for the rest.
 
 Counts take `class_budget` of the budget, what the schema lacks takes `schema_budget`, and the
-first tables of a strategy take the parts that it says (`Asked.first`). Their noise is fixed before
-a row is read. All that remains goes to the rest of what the strategy asks: to the votes.
+first tables of a strategy take the parts that it says (`QueryPlan.first`). Their noise is fixed
+before a row is read. All that remains goes to the rest of what the strategy asks: to the votes.
 
 A run with a declared delta and a complete schema has a fixed plan: no noise follows from answers,
 and its privacy loss distributions are composed. Where a schema is estimated privately, or delta
@@ -14,185 +14,208 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabpe.accounting import Account, BillItem, NoiseSource, composed_epsilon
-from tabpe.accounting.calibration import Part, check_noise_level, items_for
-from tabpe.accounting.delta import FEWEST_ROWS, RowCount, delta_slack, exact_delta
-from tabpe.accounting.pld import SMALLEST_DELTA, gaussian_mu, told_chance
+from tabpe.accounting import Account, NoiseSource, Spend, compose_epsilon
+from tabpe.accounting.calibration import BudgetShare, calibrate_spends, check_noise_level
+from tabpe.accounting.delta import (
+    FEWEST_ROWS,
+    RowCount,
+    compute_sampling_delta,
+    subtract_sampling_delta,
+)
+from tabpe.accounting.pld import SMALLEST_DELTA, compute_release_delta, solve_gaussian_mu
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.evolution import Asked
-from tabpe.evolution.config import FIELDS
-from tabpe.schema import Outline
-from tabpe.schema_inference import QUESTIONS, planned_item
-from tabpe.synthesizers.options import Facts, Request, counts_to_buy
+from tabpe.evolution import QueryPlan
+from tabpe.evolution.config import SHARE_FIELDS
+from tabpe.schema import PartialSchema
+from tabpe.schema_inference import SCHEMA_SPENDS, plan_spend
+from tabpe.synthesizers.options import PublicFacts, SynthesisRequest, list_needed_counts
 
 # Which part of delta pays for values of a bought schema that one row alone may hold.
-TOLD_SHARE = 0.05
+RELEASE_SHARE = 0.05
 # How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
 _ROOM = 1.02
 # What must be left of the budget for the votes: hardly anything, but no rounding error.
 _LEAST_SHARE = 1e-9
 
 
-def check_noise(request: Request, classes: int, asked: Asked, noise: NoiseSource) -> None:
+def check_noise(
+    request: SynthesisRequest, classes: int, queries: QueryPlan, noise: NoiseSource
+) -> None:
     """Refuse a source of noise that can not keep the promise, before a row is read.
 
     The sigmas of the rest are estimates here, and `agree_on_rest` looks again.
     """
-    share = _share_of_rest(request, classes, asked)
-    fixed = (*count_items(request, classes).values(), *_priced(request, asked.first))
+    share = _compute_rest_share(request, classes, queries)
+    fixed = (*plan_counts(request, classes).values(), *_make_spends(request, queries.first))
     for item in fixed:
         check_noise_level(item, request.epsilon)
         _check_sigma(item.sigma, request, noise)
-    slack = _slack(request, (*fixed, *asked.rest), noise)
-    exact = exact_delta(request.planning_delta, slack)
+    slack = _bound_sampling_error(request, (*fixed, *queries.rest), noise)
+    exact = subtract_sampling_delta(request.planning_delta, slack)
     delta = exact if request.known_delta else 2 * SMALLEST_DELTA
-    for part in asked.rest:
-        estimate = part.item(share * _whole_loss(request, delta))
+    for part in queries.rest:
+        estimate = part.make_spend(share * _compute_total_loss(request, delta))
         _check_sigma(_ROOM * estimate.sigma, request, noise)
 
 
-def count_items(request: Request, classes: int) -> dict[str, BillItem]:
+def plan_counts(request: SynthesisRequest, classes: int) -> dict[str, Spend]:
     """Return the counts to buy by name, as items of the bill."""
-    bought = counts_to_buy(request, classes)
-    parts = [Part(name, request.class_budget / len(bought)) for name in bought]
-    return {item.name: item for item in _priced(request, parts)}
+    bought = list_needed_counts(request, classes)
+    parts = [BudgetShare(name, request.class_budget / len(bought)) for name in bought]
+    return {item.name: item for item in _make_spends(request, parts)}
 
 
-def schema_price(request: Request, delta: float) -> dict[str, float]:
+def compute_schema_cost(request: SynthesisRequest, delta: float) -> dict[str, float]:
     """Return what a schema may cost: a loss, and a part of delta for values that are told."""
-    loss = gaussian_mu(request.epsilon, request.planning_delta) ** 2
-    return {"loss": request.schema_budget * loss, "chance": TOLD_SHARE * delta}
+    loss = solve_gaussian_mu(request.epsilon, request.planning_delta) ** 2
+    return {"loss": request.schema_budget * loss, "delta_share": RELEASE_SHARE * delta}
 
 
 def agree_on_first(
-    request: Request, parts: Sequence[Part], account: Account
-) -> tuple[BillItem, ...]:
+    request: SynthesisRequest, parts: Sequence[BudgetShare], account: Account
+) -> tuple[Spend, ...]:
     """Put what takes fixed parts of the whole budget on the bill.
 
     Its noise is known before a row is read, so `check_noise` has looked at it.
     """
-    return _agreed(_priced(request, parts), account)
+    return _agree_on(_make_spends(request, parts), account)
 
 
-def is_adaptive(request: Request) -> bool:
+def is_adaptive(request: SynthesisRequest) -> bool:
     """Whether noise may follow from earlier answers: from a noisy count, or those of a schema."""
     return request.known_delta is None or request.schema_budget > 0
 
 
 def agree_on_rest(
-    request: Request,
-    facts: Facts,
+    request: SynthesisRequest,
+    facts: PublicFacts,
     account: Account,
     noise: NoiseSource,
-    parts: Sequence[Part],
+    parts: Sequence[BudgetShare],
     *,
-    outline: Outline | None = None,
-) -> tuple[BillItem, ...]:
+    partial_schema: PartialSchema | None = None,
+) -> tuple[Spend, ...]:
     """Put all the rest on the bill, with all that is left of the budget.
 
     Guarantee: everything that was agreed on, this included, composes to at most the request, at
     what is left of the delta to calibrate at. What comes off that delta does not follow from the
     answers about an outline: it is the most that they could have led to.
     """
-    others, calibrated = account.agreed, facts.calibration_delta
-    planned = _planned_schema(request, calibrated, outline)
+    others, calibrated = account.authorized, facts.calibration_delta
+    planned = _plan_schema_spend(request, calibrated, partial_schema)
     if planned is not None:
-        others = (planned, *(item for item in others if item.name not in QUESTIONS))
-        told = [told_chance(bill, request.neighbours) for bill in (others, account.agreed)]
+        others = (planned, *(item for item in others if item.name not in SCHEMA_SPENDS))
+        told = [
+            compute_release_delta(bill, request.neighbours) for bill in (others, account.authorized)
+        ]
         calibrated -= max(told[0] - told[1], 0.0)
-    delta = exact_delta(calibrated, _slack(request, (*others, *parts), noise))
-    items = items_for(
+    delta = subtract_sampling_delta(
+        calibrated, _bound_sampling_error(request, (*others, *parts), noise)
+    )
+    items = calibrate_spends(
         parts,
         request.epsilon,
         delta,
         request.neighbours,
-        account.agreed,
+        account.authorized,
         adaptive=is_adaptive(request),
     )
     for item in items:
         _check_sigma(item.sigma, request, noise)
-    return _agreed(items, account)
+    return _agree_on(items, account)
 
 
-def planned_bill(
-    request: Request,
+def plan_spends(
+    request: SynthesisRequest,
     classes: int,
-    asked: Asked,
+    queries: QueryPlan,
     noise: NoiseSource,
-    outline: Outline | None = None,
-) -> tuple[BillItem, ...]:
+    partial_schema: PartialSchema | None = None,
+) -> tuple[Spend, ...]:
     """Return what a run will cost at most, before a row is read.
 
     Without a delta that is known by then, it is what the smallest table would cost.
     """
-    delta = request.known_delta or RowCount.declared(FEWEST_ROWS).calibration_delta
+    delta = request.known_delta or RowCount.from_declared(FEWEST_ROWS).calibration_delta
     account = Account()
-    _agreed(tuple(count_items(request, classes).values()), account)
-    schema = _planned_schema(request, delta, outline)
-    _agreed(() if schema is None else (schema,), account)
-    agree_on_first(request, asked.first, account)
-    facts = Facts(None, (), delta, delta)
-    agree_on_rest(request, facts, account, noise, asked.rest, outline=outline)
-    return account.agreed
+    _agree_on(tuple(plan_counts(request, classes).values()), account)
+    schema = _plan_schema_spend(request, delta, partial_schema)
+    _agree_on(() if schema is None else (schema,), account)
+    agree_on_first(request, queries.first, account)
+    facts = PublicFacts(None, (), delta, delta)
+    agree_on_rest(request, facts, account, noise, queries.rest, partial_schema=partial_schema)
+    return account.authorized
 
 
-def _planned_schema(request: Request, delta: float, outline: Outline | None) -> BillItem | None:
+def _plan_schema_spend(
+    request: SynthesisRequest, delta: float, partial_schema: PartialSchema | None
+) -> Spend | None:
     """Return the most that all answers about an outline may cost; None if nothing is asked."""
-    if outline is None:
+    if partial_schema is None:
         return None
-    price = schema_price(request, delta)
-    return planned_item(outline, **price, neighbours=request.neighbours)
+    price = compute_schema_cost(request, delta)
+    return plan_spend(partial_schema, **price, neighbours=request.neighbours)
 
 
-def spent_slack(request: Request, account: Account, noise: NoiseSource) -> float:
+def compute_spent_sampling_error(
+    request: SynthesisRequest, account: Account, noise: NoiseSource
+) -> float:
     """Return the part of delta that pays for noise that is not exact."""
-    return _slack(request, account.spent, noise)
+    return _bound_sampling_error(request, account.spent, noise)
 
 
-def spent_epsilon(request: Request, facts: Facts, account: Account, noise: NoiseSource) -> float:
+def compute_spent_epsilon(
+    request: SynthesisRequest, facts: PublicFacts, account: Account, noise: NoiseSource
+) -> float:
     """Return the epsilon that is guaranteed, after checking what was charged against the request.
 
     Where noise followed answers the guarantee is that of the limit, which is the request, whatever
     these answers led to.
     """
-    if account.spent != account.agreed:
+    if account.spent != account.authorized:
         raise BudgetError("the measurements made differ from those agreed on.")
-    delta = exact_delta(facts.calibration_delta, spent_slack(request, account, noise))
+    delta = subtract_sampling_delta(
+        facts.calibration_delta, compute_spent_sampling_error(request, account, noise)
+    )
     adaptive = is_adaptive(request)
-    epsilon = composed_epsilon(account.spent, delta, request.neighbours, adaptive=adaptive)
+    epsilon = compose_epsilon(account.spent, delta, request.neighbours, adaptive=adaptive)
     if epsilon > request.epsilon:
         raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
     return request.epsilon if adaptive else epsilon
 
 
-def _slack(request: Request, asked: Sequence[BillItem | Part], noise: NoiseSource) -> float:
-    histograms = sum(one.times for one in asked)
-    return delta_slack(noise.slack, histograms, request.epsilon, request.neighbours)
+def _bound_sampling_error(
+    request: SynthesisRequest, queries: Sequence[Spend | BudgetShare], noise: NoiseSource
+) -> float:
+    histograms = sum(one.times for one in queries)
+    return compute_sampling_delta(
+        noise.sampling_error, histograms, request.epsilon, request.neighbours
+    )
 
 
-def _agreed(items: tuple[BillItem, ...], account: Account) -> tuple[BillItem, ...]:
+def _agree_on(items: tuple[Spend, ...], account: Account) -> tuple[Spend, ...]:
     for item in items:
-        account.agree(item)
+        account.authorize(item)
     return items
 
 
-def _priced(request: Request, parts: Sequence[Part]) -> tuple[BillItem, ...]:
+def _make_spends(request: SynthesisRequest, parts: Sequence[BudgetShare]) -> tuple[Spend, ...]:
     """Return items that take fixed parts of the whole budget."""
-    loss = _whole_loss(request, request.planning_delta)
-    return tuple(part.item(loss) for part in parts)
+    loss = _compute_total_loss(request, request.planning_delta)
+    return tuple(part.make_spend(loss) for part in parts)
 
 
-def _whole_loss(request: Request, delta: float) -> float:
-    """Return the budget as the `BillItem.loss` that fits in it."""
-    return gaussian_mu(request.epsilon, delta) ** 2 / request.neighbours.squared_distance
+def _compute_total_loss(request: SynthesisRequest, delta: float) -> float:
+    """Return the budget as the `Spend.loss` that fits in it."""
+    return solve_gaussian_mu(request.epsilon, delta) ** 2 / request.neighbours.squared_distance
 
 
-def _share_of_rest(request: Request, classes: int, asked: Asked) -> float:
+def _compute_rest_share(request: SynthesisRequest, classes: int, queries: QueryPlan) -> float:
     """Return which part of the budget is left for the rest, and refuse a plan that leaves none."""
     taken = {
-        "class_budget": request.class_budget * bool(counts_to_buy(request, classes)),
+        "class_budget": request.class_budget * bool(list_needed_counts(request, classes)),
         "schema_budget": request.schema_budget,
-    } | {FIELDS.get(part.name, part.name): part.share for part in asked.first}
+    } | {SHARE_FIELDS.get(part.name, part.name): part.share for part in queries.first}
     share = 1 - sum(taken.values())
     if share < _LEAST_SHARE:
         parts = ", ".join(f"{name}={part:g}" for name, part in taken.items() if part)
@@ -202,8 +225,8 @@ def _share_of_rest(request: Request, classes: int, asked: Asked) -> float:
     return share
 
 
-def _check_sigma(sigma: float, request: Request, noise: NoiseSource) -> None:
-    if request.neighbours.of_users and sigma * request.neighbours.scale > noise.largest_sigma:
+def _check_sigma(sigma: float, request: SynthesisRequest, noise: NoiseSource) -> None:
+    if request.neighbours.is_user_level and sigma * request.neighbours.scale > noise.largest_sigma:
         raise ParameterError(
             "noise: rows of users are counted on a grid that is finer than this source draws. "
             "Use noise='opendp'."

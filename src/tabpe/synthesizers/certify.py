@@ -9,13 +9,17 @@ from tabpe.accounting import Account, Certificate, NoiseSource
 from tabpe.accounting.certificate import round_up
 from tabpe.accounting.delta import RowCount
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
-from tabpe.evolution import Strategy, plain
-from tabpe.io.canonical import are_told_by_text
+from tabpe.evolution import Strategy, serialize_strategy
+from tabpe.io.canonical import differ_only_by_text
 from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.schema import Categorical, Schema
 from tabpe.schema_inference import ASSUMED_PUBLIC
-from tabpe.synthesizers.budget import is_adaptive, spent_epsilon, spent_slack
-from tabpe.synthesizers.options import Facts, Request
+from tabpe.synthesizers.budget import (
+    compute_spent_epsilon,
+    compute_spent_sampling_error,
+    is_adaptive,
+)
+from tabpe.synthesizers.options import PublicFacts, SynthesisRequest
 
 ACCOUNTANT = (
     "privacy loss distributions of dp_accounting, discrete Gaussian, pessimistic estimate, "
@@ -37,8 +41,8 @@ _PACKAGES = ("tabpe", "opendp", "dp-accounting", "numpy")
 
 
 def certify(
-    request: Request,
-    facts: Facts,
+    request: SynthesisRequest,
+    facts: PublicFacts,
     account: Account,
     *,
     schema: Schema,
@@ -52,27 +56,29 @@ def certify(
     measurements: str,
 ) -> Certificate:
     """Return the certificate of a finished run."""
-    epsilon, adaptive = spent_epsilon(request, facts, account, noise), is_adaptive(request)
+    epsilon, adaptive = compute_spent_epsilon(request, facts, account, noise), is_adaptive(request)
     return Certificate(
         epsilon=min(request.epsilon, round_up(epsilon, 6)),
         delta=facts.delta,
-        delta_slack=spent_slack(request, account, noise),
+        delta_slack=compute_spent_sampling_error(request, account, noise),
         requested_epsilon=request.epsilon,
-        delta_source=_delta_source(request, facts),
-        delta_rows=_delta_rows(request, facts),
+        delta_source=_describe_delta(request, facts),
+        delta_rows=_get_delta_rows(request, facts),
         neighbours=request.neighbours,
         unit=unit,
         strict=strict,
         bill=account.spent,
-        accountant=_accountant(request),
+        accountant=_describe_accountant(request),
         noise=noise.name,
         private=noise.private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=_bought(schema, account),
-        assumed_public=_assumed_public(request, schema, bought=_bought(schema, account)),
-        configuration=_configuration(config, size, request.floor),
+        bought=_list_estimated_fields(schema, account),
+        assumed_public=_list_assumptions(
+            request, schema, estimated=_list_estimated_fields(schema, account)
+        ),
+        configuration=_make_configuration(config, size, request.floor),
         seed_policy=SEED_POLICY,
         versions=versions(),
         created=created,
@@ -83,13 +89,13 @@ def certify(
     )
 
 
-def _accountant(request: Request) -> str:
-    if request.neighbours.of_users:
+def _describe_accountant(request: SynthesisRequest) -> str:
+    if request.neighbours.is_user_level:
         return USER_ACCOUNTANT
     return ADAPTIVE_ACCOUNTANT if is_adaptive(request) else ACCOUNTANT
 
 
-def _delta_source(request: Request, facts: Facts) -> str:
+def _describe_delta(request: SynthesisRequest, facts: PublicFacts) -> str:
     if request.delta is not None:
         return f"delta {request.delta:g}"
     if facts.rows is not None and facts.rows.is_declared:
@@ -97,39 +103,39 @@ def _delta_source(request: Request, facts: Facts) -> str:
     return "delta = 1/(n ln n) with a noisy n, stated on the safe side"
 
 
-def _delta_rows(request: Request, facts: Facts) -> RowCount | None:
+def _get_delta_rows(request: SynthesisRequest, facts: PublicFacts) -> RowCount | None:
     """Return the number of rows that delta follows, if it is a noisy one."""
     follows = request.delta is None and facts.rows is not None and not facts.rows.is_declared
     return facts.rows if follows else None
 
 
-def _bought(schema: Schema, account: Account) -> tuple[str, ...]:
+def _list_estimated_fields(schema: Schema, account: Account) -> tuple[str, ...]:
     """Return what of the schema was bought: which classes are rare, as well, if by noisy counts."""
     counted = CLASS_COUNTS in (item.name for item in account.spent)
     return (*schema.fields_bought, *(["label_rare"] if schema.label_rare and counted else []))
 
 
-def _assumed_public(
-    request: Request, schema: Schema, *, bought: tuple[str, ...]
+def _list_assumptions(
+    request: SynthesisRequest, schema: Schema, *, estimated: tuple[str, ...]
 ) -> tuple[str, ...]:
     facts = ["the schema"]
-    if bought:
+    if estimated:
         facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
-    facts += storage_facts(schema)
+    facts += list_storage_facts(schema)
     if request.rows is not None:
-        of = "users" if request.neighbours.of_users else "rows"
+        of = "users" if request.neighbours.is_user_level else "rows"
         facts.append(f"the number of {of}, {request.rows:,}")
     if request.shares is not None:
         facts.append(f"the share of each class of {schema.label!r}")
     return tuple(facts)
 
 
-def storage_facts(schema: Schema) -> list[str]:
+def list_storage_facts(schema: Schema) -> list[str]:
     """Return what is taken as public of how a table is stored: the little that its schema needs."""
     told = [
         column.name
         for column in schema.columns
-        if isinstance(column, Categorical) and are_told_by_text(column.values)
+        if isinstance(column, Categorical) and differ_only_by_text(column.values)
     ]
     return [
         f"that {name!r} is stored as text: some of its values differ in no more" for name in told
@@ -137,7 +143,11 @@ def storage_facts(schema: Schema) -> list[str]:
 
 
 def _notes(
-    request: Request, facts: Facts, account: Account, schema: Schema, unit: str | None
+    request: SynthesisRequest,
+    facts: PublicFacts,
+    account: Account,
+    schema: Schema,
+    unit: str | None,
 ) -> tuple[str, ...]:
     notes = []
     users = request.neighbours
@@ -154,14 +164,14 @@ def _notes(
             f"their share; a class whose count or share is not above 0 has none"
         )
     if facts.rows is not None and not facts.rows.is_declared:
-        rows, of = facts.rows, "users" if users.of_users else "rows"
+        rows, of = facts.rows, "users" if users.is_user_level else "rows"
         notes.append(f"noisy number of {of}: {rows.estimate:,.0f} +- {rows.margin:,.0f}")
     return tuple(notes)
 
 
-def _configuration(config: Strategy, size: int, floor: int) -> dict[str, Any]:
+def _make_configuration(config: Strategy, size: int, floor: int) -> dict[str, Any]:
     floored = {"class_floor": floor} if floor else {}
-    return {"n_samples": size, **floored, **plain(config)}
+    return {"n_samples": size, **floored, **serialize_strategy(config)}
 
 
 def versions() -> dict[str, str]:

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from tabpe.backends.nearest import MOST_NEAREST, build_index
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.cells import fitting, numbers_of
-from tabpe.encoding.column_codec import faces_of, positions_of
-from tabpe.encoding.voting_space import with_marks
+from tabpe.encoding.cells import encode_numbers, find_valid_cells
+from tabpe.encoding.column_codec import build_codecs, find_cell_positions
+from tabpe.encoding.voting_space import add_null_codes
 from tabpe.errors import CellError, ParameterError, ThinSupportWarning, did_you_mean, shown
-from tabpe.evolution.constraint_repair import Board, Law
-from tabpe.evolution.unique_keys import distinct, spread_out
+from tabpe.evolution.constraint_repair import ConstraintSet, RowPositions
+from tabpe.evolution.unique_keys import enforce_unique_keys, reassign_keys
 from tabpe.schema import Categorical, Column, Float, Id, Integer, Schema, Temporal
 
 Places = NDArray[np.int64]
@@ -38,7 +38,7 @@ _AS_NEAR = 0.01
 _PAIR = 2
 
 
-def meeting(table: pa.Table, schema: Schema, conditions: Mapping[str, Any]) -> Places:
+def find_matching_rows(table: pa.Table, schema: Schema, conditions: Mapping[str, Any]) -> Places:
     """Return the places of rows that meet all conditions.
 
     Args:
@@ -54,14 +54,14 @@ def meeting(table: pa.Table, schema: Schema, conditions: Mapping[str, Any]) -> P
         >>> from tabpe.schema import Boolean, Integer
         >>> schema = Schema((Integer("age", 0, 99), Boolean("ill")))
         >>> table = pa.table({"age": [20, 40, 60], "ill": [True, True, False]})
-        >>> meeting(table, schema, {"age": (30, 99), "ill": True})
+        >>> find_matching_rows(table, schema, {"age": (30, 99), "ill": True})
         array([1])
     """
     if not isinstance(conditions, Mapping) or not conditions:
         raise ParameterError(f"conditions={shown(conditions)}: expected values of columns by name.")
     met = np.ones(table.num_rows, dtype=bool)
     for name, wanted in conditions.items():
-        met &= _meets(_column(schema, name), table[name], wanted)
+        met &= _match_cells(_get_column(schema, name), table[name], wanted)
     if not met.any():
         raise ParameterError(
             f"conditions={shown(dict(conditions))}: none of the {table.num_rows:,} rows made is "
@@ -82,7 +82,7 @@ def warn_of_repeats(size: int, places: Places) -> None:
         )
 
 
-def nearest_to(
+def find_nearest_rows(
     known: pa.Table, table: pa.Table, schema: Schema, rng: np.random.Generator
 ) -> Places:
     """Return for each known row the places of rows near to it, by its columns: the best first.
@@ -93,13 +93,13 @@ def nearest_to(
         schema: The schema.
         rng: Which of several rows that are as near it is.
     """
-    encoder = Encoder(_about(schema, known.schema.names), strict=True)
+    encoder = Encoder(_select_columns(schema, known.schema.names), strict=True)
     order = rng.permutation(table.num_rows)
     rows, _ = encoder.encode(table.select(encoder.names).take(order))
-    rows = with_marks(rows, encoder.space.can_miss)
-    wanted = with_marks(_encoded(encoder, known), encoder.space.can_miss)
-    nearest = build_index(rows, CATEGORY_WEIGHT).nearest(wanted, min(MOST_NEAREST, len(rows)))
-    distances = _distances(wanted, rows, nearest)
+    rows = add_null_codes(rows, encoder.space.can_miss)
+    wanted = add_null_codes(_encode_known(encoder, known), encoder.space.can_miss)
+    nearest = build_index(rows, CATEGORY_WEIGHT).find_nearest(wanted, min(MOST_NEAREST, len(rows)))
+    distances = _compute_distances(wanted, rows, nearest)
     _warn_of_strangers(distances[:, 0])
     as_near = distances <= distances[:, :1] + _AS_NEAR
     lots = np.where(as_near, rng.random(nearest.shape), -1.0 - distances)
@@ -107,7 +107,7 @@ def nearest_to(
     return order[np.take_along_axis(nearest, best, axis=1)]
 
 
-def _column(schema: Schema, name: Any) -> Column:
+def _get_column(schema: Schema, name: Any) -> Column:
     if name not in schema.names:
         raise ParameterError(
             f"there is no column {shown(name)}: {did_you_mean(str(name), schema.names)}"
@@ -118,25 +118,25 @@ def _column(schema: Schema, name: Any) -> Column:
     return column
 
 
-def _about(schema: Schema, names: Sequence[str]) -> Schema:
+def _select_columns(schema: Schema, names: Sequence[str]) -> Schema:
     for name in names:
-        _column(schema, name)
+        _get_column(schema, name)
     return Schema(tuple(column for column in schema.columns if column.name in names))
 
 
-def _meets(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bool_]:
+def _match_cells(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bool_]:
     encoder = Encoder(Schema((column,)), strict=True)
     is_range = isinstance(wanted, (tuple, list)) and len(wanted) == _PAIR and encoder.numeric
     if is_range:
-        low, high = (_position(column, end) for end in wanted)
-        numbers = numbers_of(column, cells)
+        low, high = (_parse_position(column, end) for end in wanted)
+        numbers = encode_numbers(column, cells)
         return np.asarray((numbers >= low) & (numbers <= high))
-    cell = _cell(column, wanted)
+    cell = _make_cell(column, wanted)
     if isinstance(column, (Integer, Float, Temporal)) and wanted is not None:
-        same = numbers_of(column, cells) == _position(column, wanted)
+        same = encode_numbers(column, cells) == _parse_position(column, wanted)
         # Values beyond the bounds or between two of the grid are read as the nearest.
-        return np.asarray(same & fitting(column, pa.chunked_array([cell])))
-    asked = _encoded(encoder, pa.table({column.name: cell}))
+        return np.asarray(same & find_valid_cells(column, pa.chunked_array([cell])))
+    asked = _encode_known(encoder, pa.table({column.name: cell}))
     rows, _ = encoder.encode(pa.table({column.name: cells}))
     if np.isnan(asked.numbers).any():
         return np.asarray(np.isnan(rows.numbers).all(axis=1))
@@ -144,7 +144,7 @@ def _meets(column: Column, cells: pa.ChunkedArray, wanted: Any) -> NDArray[np.bo
     return np.asarray(same)
 
 
-def _cell(column: Column, wanted: Any) -> pa.Array:
+def _make_cell(column: Column, wanted: Any) -> pa.Array:
     if wanted is None and not column.nullable:
         raise ParameterError(f"conditions: {column.name!r}=None: the column is not nullable.")
     if isinstance(column, Categorical) and wanted is not None and wanted not in column.values:
@@ -158,22 +158,22 @@ def _cell(column: Column, wanted: Any) -> pa.Array:
         ) from None
 
 
-def _encoded(encoder: Encoder, table: pa.Table) -> Records:
+def _encode_known(encoder: Encoder, table: pa.Table) -> Records:
     try:
         return encoder.encode(table)[0]
     except CellError as error:
         raise ParameterError(str(error)) from None
 
 
-def _position(column: Column, end: Any) -> float:
+def _parse_position(column: Column, end: Any) -> float:
     try:
-        cell = pa.chunked_array([_cell(column, end)])
-        return float(numbers_of(column, cell, strict=True)[0])
+        cell = pa.chunked_array([_make_cell(column, end)])
+        return float(encode_numbers(column, cell, strict=True)[0])
     except CellError as error:
         raise ParameterError(str(error)) from None
 
 
-def _distances(wanted: Records, rows: Records, nearest: Places) -> NDArray[np.float64]:
+def _compute_distances(wanted: Records, rows: Records, nearest: Places) -> NDArray[np.float64]:
     numbers = np.nansum((rows.numbers[nearest] - wanted.numbers[:, None, :]) ** 2, axis=2)
     codes = (rows.codes[nearest] != wanted.codes[:, None, :]).sum(axis=2)
     distances: NDArray[np.float64] = numbers.astype(np.float64) + CATEGORY_WEIGHT * codes
@@ -195,29 +195,34 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class ReleasedRows:
     """The rows that were made.
 
     Args:
         encoder: Encodes them.
-        law: What they obey.
+        constraints: What they obey.
         rows: The rows.
         classes: The class of each.
     """
 
     encoder: Encoder
-    law: Law
+    constraints: ConstraintSet
     rows: Records
     classes: Whole
 
 
-def obeying(
-    law: Law, rows: Records, classes: Whole, rng: np.random.Generator, *, fixed: frozenset[str]
+def enforce_constraints(
+    constraints: ConstraintSet,
+    rows: Records,
+    classes: Whole,
+    rng: np.random.Generator,
+    *,
+    fixed: frozenset[str],
 ) -> Records:
     """Return rows that obey the rules, with keys that are unique.
 
     Args:
-        law: What rows obey.
+        constraints: What rows obey.
         rows: Rows that obey it, keys aside.
         classes: The class of each.
         rng: Where rows move that repeat a key.
@@ -226,13 +231,15 @@ def obeying(
     Raises:
         ParameterError: If there are more rows than keys.
     """
-    if law.keys:
-        rows = distinct(law, rows, classes, rng, fixed=fixed)
-    law.check(rows, classes)
+    if constraints.keys:
+        rows = enforce_unique_keys(constraints, rows, classes, rng, fixed=fixed)
+    constraints.check_rows(rows, classes)
     return rows
 
 
-def remaining(known: pa.Table, near: Whole, made: Made, rng: np.random.Generator) -> pa.Table:
+def complete_rows(
+    known: pa.Table, near: Whole, made: ReleasedRows, rng: np.random.Generator
+) -> pa.Table:
     """Return whole rows for known cells, which obey the rules if the known cells let them.
 
     The first of the rows near by is taken with which known cells obey all rules. Where there is
@@ -248,42 +255,44 @@ def remaining(known: pa.Table, near: Whole, made: Made, rng: np.random.Generator
     chosen = near[:, 0].copy()
     left = np.arange(len(near))
     for rank in range(near.shape[1]):
-        rows, classes = _beside(known, names, near[left, rank], made, left)
-        obeys = ~made.law.broken(rows, classes)
+        rows, classes = _insert_known(known, names, near[left, rank], made, left)
+        obeys = ~made.constraints.find_broken(rows, classes)
         chosen[left[obeys]] = near[left[obeys], rank]
         left = left[~obeys]
         if not len(left):
             break
-    rows, classes = _beside(known, names, chosen, made, np.arange(len(near)))
-    rows, broken = _mended(rows, classes, made.law, rng, frozenset(names))
-    _warn(int(broken.sum()), len(broken))
+    rows, classes = _insert_known(known, names, chosen, made, np.arange(len(near)))
+    rows, broken = _repair_rows(rows, classes, made.constraints, rng, frozenset(names))
+    _warn_of_broken(int(broken.sum()), len(broken))
     return made.encoder.decode(rows, classes)
 
 
-def _beside(
-    known: pa.Table, names: list[str], places: Whole, made: Made, which: Whole
+def _insert_known(
+    known: pa.Table, names: list[str], places: Whole, made: ReleasedRows, which: Whole
 ) -> tuple[Records, Whole]:
     """Return rows with some of the known cells put into them."""
     rows, classes, encoder = made.rows.take(places), made.classes[places], made.encoder
-    faces = faces_of(encoder, names)
-    board = Board.of(faces, rows, classes)
+    faces = build_codecs(encoder, names)
+    board = RowPositions.from_rows(faces, rows, classes)
     cells = known.take(pa.array(which))
     for name in names:
-        board.put(name, np.arange(len(which)), positions_of(encoder, name, cells[name]))
-    filled = board.rows(rows)
+        board.set_positions(
+            name, np.arange(len(which)), find_cell_positions(encoder, name, cells[name])
+        )
+    filled = board.to_records(rows)
     if encoder.schema.label_cuts is not None or not set(names) & set(encoder.schema.labels):
         return filled, classes
-    return _of_class(filled, classes, board, encoder)
+    return _assign_classes(filled, classes, board, encoder)
 
 
-def _of_class(
-    rows: Records, classes: Whole, board: Board, encoder: Encoder
+def _assign_classes(
+    rows: Records, classes: Whole, board: RowPositions, encoder: Encoder
 ) -> tuple[Records, Whole]:
     """Return rows and the classes that known labels put them into."""
-    labels = faces_of(encoder, encoder.schema.labels)
+    labels = build_codecs(encoder, encoder.schema.labels)
     places = []
     for name, face in labels.items():
-        found = board.positions.get(name, face.positions(rows, classes))
+        found = board.positions.get(name, face.compute_positions(rows, classes))
         places.append(np.where(np.isnan(found), face.steps + 1, found).astype(np.int64))
     if encoder.joint is None:
         return rows, places[0]
@@ -294,18 +303,22 @@ def _of_class(
     return Records(rows.numbers, codes), encoder.joint.classes[numbers]
 
 
-def _mended(
-    rows: Records, classes: Whole, law: Law, rng: np.random.Generator, fixed: frozenset[str]
+def _repair_rows(
+    rows: Records,
+    classes: Whole,
+    constraints: ConstraintSet,
+    rng: np.random.Generator,
+    fixed: frozenset[str],
 ) -> tuple[Records, NDArray[np.bool_]]:
     """Return rows with unknown cells moved, and which of them break a rule still."""
-    rows = law.mended(rows, classes, rng, fixed=fixed)
+    rows = constraints.repair_rows(rows, classes, rng, fixed=fixed)
     repeated = np.zeros(len(rows), dtype=bool)
-    if law.keys:
-        rows, repeated = spread_out(law, rows, classes, rng, fixed=fixed)
-    return rows, law.broken(rows, classes) | repeated
+    if constraints.keys:
+        rows, repeated = reassign_keys(constraints, rows, classes, rng, fixed=fixed)
+    return rows, constraints.find_broken(rows, classes) | repeated
 
 
-def _warn(broken: int, size: int) -> None:
+def _warn_of_broken(broken: int, size: int) -> None:
     if broken:
         warnings.warn(
             f"{broken:,} of {size:,} known rows break a rule of the schema because of their known "

@@ -6,7 +6,7 @@ Before the first round two facts are needed: the share of each class, and the nu
 users if the promise is to them (for the default delta and size, and for strategies that go by it).
 Each is declared public or bought; nothing is taken for free.
 
-`Settings`: what a run needs beside the table, all of it checked.
+`RunSettings`: what a run needs beside the table, all of it checked.
 
 What the parameters of `TabPE` mean, each checked before a row is read.
 """
@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe._utils.files import check_local
+from tabpe._utils.files import check_local_path
 from tabpe._utils.resources import Resources
-from tabpe.accounting import Adjacency, Neighbours, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.accounting import Adjacency, NeighboringRelation, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.accounting.delta import FEWEST_ROWS, RowCount
 from tabpe.accounting.ledger import Ledger
-from tabpe.accounting.pld import check_promise
+from tabpe.accounting.pld import check_guarantee
 from tabpe.encoding import Encoder
 from tabpe.encoding.encoded_rows import check_unit_column
 from tabpe.errors import (
@@ -40,13 +40,13 @@ from tabpe.errors import (
     ParameterError,
     SchemaError,
 )
-from tabpe.evolution import Asked, Strategy, plain
-from tabpe.io import Source
-from tabpe.measurement import Measured
+from tabpe.evolution import QueryPlan, Strategy, serialize_strategy
+from tabpe.io import TableSource
+from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
-from tabpe.measurement.reservation import Charge
-from tabpe.schema import Boolean, Categorical, Column, Id, Outline, Schema, Sketch
-from tabpe.schema.schema import class_name
+from tabpe.measurement.reservation import LedgerCharge
+from tabpe.schema import Boolean, Categorical, Column, Id, PartialColumn, PartialSchema, Schema
+from tabpe.schema.schema import name_class
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ PROVISIONAL_DELTA = 1e-6
 
 
 @dataclass(frozen=True)
-class Request:
+class SynthesisRequest:
     """What a user asks for and declares.
 
     Args:
@@ -74,7 +74,7 @@ class Request:
 
     epsilon: float
     delta: float | None
-    neighbours: Neighbours
+    neighbours: NeighboringRelation
     class_budget: float
     schema_budget: float
     rows: int | None
@@ -85,13 +85,15 @@ class Request:
     floor: int = 0
 
     def __post_init__(self) -> None:
-        check_promise(self.epsilon, PROVISIONAL_DELTA if self.delta is None else self.delta)
-        whole, optional = validation.whole, validation.optional
+        check_guarantee(self.epsilon, PROVISIONAL_DELTA if self.delta is None else self.delta)
+        whole, optional = validation.check_integer, validation.check_optional
         accepted = {
             "epsilon": float(self.epsilon),
             "delta": None if self.delta is None else float(self.delta),
-            "class_budget": validation.real("class_budget", self.class_budget, above=0, below=1),
-            "schema_budget": validation.real(
+            "class_budget": validation.check_real(
+                "class_budget", self.class_budget, above=0, below=1
+            ),
+            "schema_budget": validation.check_real(
                 "schema_budget", self.schema_budget, above=0, below=1, least=True
             ),
             "rows": optional(whole, "public_rows", self.rows, least=FEWEST_ROWS),
@@ -102,7 +104,9 @@ class Request:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of_measures(cls, epsilon: float, delta: float, neighbours: Neighbours) -> Request:
+    def for_measures(
+        cls, epsilon: float, delta: float, neighbours: NeighboringRelation
+    ) -> SynthesisRequest:
         """Return a request for measures of a table, of which nothing is evolved."""
         return cls(
             epsilon,
@@ -118,7 +122,7 @@ class Request:
     @property
     def evolved_size(self) -> int:
         """The number of rows to evolve, where the number of private rows is not known."""
-        return _known(self.size)
+        return _require_known(self.size)
 
     def least_size(self, classes: int) -> int:
         """Return the fewest rows that so many classes can be evolved in."""
@@ -133,7 +137,7 @@ class Request:
     def known_delta(self) -> float | None:
         """Delta, if it is known before a row is counted."""
         if self.delta is None and self.rows is not None:
-            return RowCount.declared(self.rows).calibration_delta
+            return RowCount.from_declared(self.rows).calibration_delta
         return self.delta
 
     @property
@@ -147,7 +151,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Facts:
+class PublicFacts:
     """What is public about the table before the first round.
 
     Args:
@@ -167,7 +171,7 @@ class Facts:
     @property
     def row_estimate(self) -> float:
         """The declared or noisy number of rows or users, for strategies that need it."""
-        return max(float(_known(self.rows).estimate), 1.0)
+        return max(float(_require_known(self.rows).estimate), 1.0)
 
     @property
     def class_sizes(self) -> NDArray[np.float64]:
@@ -178,63 +182,63 @@ class Facts:
         return sizes
 
 
-def counts_to_buy(request: Request, classes: int) -> tuple[str, ...]:
+def list_needed_counts(request: SynthesisRequest, classes: int) -> tuple[str, ...]:
     """Return which counts are neither declared nor needless, in the order of buying.
 
     The counts of classes add up to the number of rows. They say nothing of the number of users, who
     may have rows in several classes.
 
     Example:
-        >>> request = Request.of_measures(1.0, 1e-6, Neighbours())
-        >>> counts_to_buy(request, classes=1), counts_to_buy(request, classes=2)
+        >>> request = SynthesisRequest.for_measures(1.0, 1e-6, NeighboringRelation())
+        >>> list_needed_counts(request, classes=1), list_needed_counts(request, classes=2)
         (('row count',), ('class counts',))
     """
     shares = request.shares is None and classes > 1
-    apart = request.counts_apart or request.neighbours.of_users or request.schema_budget
+    apart = request.counts_apart or request.neighbours.is_user_level or request.schema_budget
     added_up = shares and not apart
     rows = request.needs_rows and not added_up
-    return (count_name(request),) * rows + (CLASS_COUNTS,) * shares
+    return (get_count_name(request),) * rows + (CLASS_COUNTS,) * shares
 
 
-def count_name(request: Request) -> str:
+def get_count_name(request: SynthesisRequest) -> str:
     """Return what the number of rows, or of users, is called on the bill."""
-    return USER_COUNT if request.neighbours.of_users else ROW_COUNT
+    return USER_COUNT if request.neighbours.is_user_level else ROW_COUNT
 
 
-def establish_facts(request: Request, bought: Mapping[str, Measured]) -> Facts:
+def establish_facts(request: SynthesisRequest, measured: Mapping[str, NoisyCounts]) -> PublicFacts:
     """Return the facts, from what was declared and the counts that were bought."""
-    classes = bought.get(CLASS_COUNTS)
+    classes = measured.get(CLASS_COUNTS)
     weights = request.shares or (1.0,)
     if classes is not None:
         weights = tuple(float(count) / classes.scale for count in classes.values[0])
-    added_up = None if request.neighbours.of_users else classes
-    rows = _rows(request, bought.get(count_name(request), added_up))
+    added_up = None if request.neighbours.is_user_level else classes
+    rows = _get_row_count(request, measured.get(get_count_name(request), added_up))
     if request.delta is not None:
-        return Facts(rows, weights, request.delta, request.delta)
-    known = _known(rows)
-    return Facts(known, weights, known.promised_delta, known.calibration_delta)
+        return PublicFacts(rows, weights, request.delta, request.delta)
+    known = _require_known(rows)
+    return PublicFacts(known, weights, known.guaranteed_delta, known.calibration_delta)
 
 
-def normalised_shares(
+def normalise_shares(
     given: Mapping[Any, float] | None, class_names: tuple[str, ...]
 ) -> tuple[float, ...] | None:
     """Return the declared share of each class, in the order of the schema.
 
     Example:
-        >>> normalised_shares({"no": 9, "yes": 1}, ("no", "yes"))
+        >>> normalise_shares({"no": 9, "yes": 1}, ("no", "yes"))
         (0.9, 0.1)
-        >>> normalised_shares({("eye", True): 3, ("eye", False): 1}, ("eye / False", "eye / True"))
+        >>> normalise_shares({("eye", True): 3, ("eye", False): 1}, ("eye / False", "eye / True"))
         (0.25, 0.75)
     """
     if given is None:
         return None
-    if not isinstance(given, Mapping) or set(map(class_name, given)) != set(class_names):
+    if not isinstance(given, Mapping) or set(map(name_class, given)) != set(class_names):
         raise ParameterError(
             f"public_shares={given!r}: expected a share for each class of {list(class_names)}."
         )
-    named = {class_name(name): share for name, share in given.items()}
+    named = {name_class(name): share for name, share in given.items()}
     shares = [
-        validation.real(f"public_shares[{name!r}]", named[name], above=0, least=True)
+        validation.check_real(f"public_shares[{name!r}]", named[name], above=0, least=True)
         for name in class_names
     ]
     if sum(shares) == 0:
@@ -242,24 +246,26 @@ def normalised_shares(
     return tuple(share / sum(shares) for share in shares)
 
 
-def _rows(request: Request, bought: Measured | None) -> RowCount | None:
+def _get_row_count(request: SynthesisRequest, measured: NoisyCounts | None) -> RowCount | None:
     if request.rows is not None:
-        return RowCount.declared(request.rows)
-    if bought is None:
+        return RowCount.from_declared(request.rows)
+    if measured is None:
         return None
-    counts, sigma = bought.values[0], bought.item.sigma
-    return RowCount.noisy(float(counts.sum()) / bought.scale, sigma=sigma, cells=len(counts))
+    counts, sigma = measured.values[0], measured.item.sigma
+    return RowCount.from_noisy_counts(
+        float(counts.sum()) / measured.scale, sigma=sigma, cells=len(counts)
+    )
 
 
-def _known(value: T | None) -> T:
-    """Return what `Request.needs_rows` makes sure of."""
+def _require_known(value: T | None) -> T:
+    """Return what `SynthesisRequest.needs_rows` makes sure of."""
     if value is None:
         raise AssertionError("needs_rows")
     return value
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What a run needs beside the table.
 
     Args:
@@ -277,8 +283,8 @@ class Settings:
         on_ready: Called with how many shards of a cluster have answered, and how many there are.
     """
 
-    schema: Schema | Outline
-    request: Request
+    schema: Schema | PartialSchema
+    request: SynthesisRequest
     config: Strategy
     noise: NoiseSource
     resources: Resources
@@ -286,34 +292,36 @@ class Settings:
     strict: bool
     seed: int | None
     run_dir: Path | None
-    charge: Charge | None
+    charge: LedgerCharge | None
     on_round: Callable[[int], None]
     on_ready: Callable[[int, int], None] = lambda _done, _all: None
 
     @property
-    def outline(self) -> Outline | None:
+    def partial_schema(self) -> PartialSchema | None:
         """The schema, if it has gaps that are bought."""
-        return self.schema if isinstance(self.schema, Outline) else None
+        return self.schema if isinstance(self.schema, PartialSchema) else None
 
     @property
     def classes(self) -> int:
         """How many classes are counted, as far as that is known before a row is read."""
-        return classes_of(self.schema)
+        return count_classes(self.schema)
 
     @property
-    def asked(self) -> Asked:
+    def query_plan(self) -> QueryPlan:
         """What the strategy asks of the private rows: known before one of them is read."""
         schema = self.schema
-        return self.config.asked(columns_of(schema), self.classes, listed_of(schema))
+        return self.config.plan_queries(
+            count_columns(schema), self.classes, count_listed_columns(schema)
+        )
 
-    def encoder_of(self, schema: Schema) -> Encoder:
+    def make_encoder(self, schema: Schema) -> Encoder:
         """Return how the private rows are encoded."""
         return Encoder(schema, self.strict)
 
     @property
     def columns(self) -> list[str]:
         """Every column that the run reads."""
-        columns = [column.name for column in _read(self.schema)]
+        columns = [column.name for column in _list_read_columns(self.schema)]
         return columns if self.unit is None else [*columns, self.unit]
 
     @property
@@ -323,7 +331,7 @@ class Settings:
         request["neighbours"]["adjacency"] = self.request.neighbours.adjacency.value
         configuration = {
             "request": request,
-            "strategy": plain(self.config),
+            "strategy": serialize_strategy(self.config),
             "noise": self.noise.name,
             "unit": self.unit,
             "strict": self.strict,
@@ -333,14 +341,14 @@ class Settings:
         return {"configuration": configuration, "schema": self.schema.digest}
 
 
-def classes_of(schema: Schema | Outline) -> int:
+def count_classes(schema: Schema | PartialSchema) -> int:
     """Return the number of classes; two stand for those of a label whose values are bought."""
-    if isinstance(schema, Outline):
+    if isinstance(schema, PartialSchema):
         return 1 if schema.label is None else 2
     return len(schema.class_names)
 
 
-def columns_of(schema: Schema | Outline) -> int:
+def count_columns(schema: Schema | PartialSchema) -> int:
     """Return the number of columns of a record.
 
     Ids are none of them, nor is a categorical label. A numeric one is, and has `label_cuts`; an
@@ -349,16 +357,16 @@ def columns_of(schema: Schema | Outline) -> int:
     Example:
         >>> from tabpe.schema import Boolean, Integer
         >>> age, ill = Integer("age", 0, 100), Boolean("ill")
-        >>> columns_of(Schema((age, ill), label="ill"))
+        >>> count_columns(Schema((age, ill), label="ill"))
         1
-        >>> columns_of(Schema((age, ill), label="age", label_cuts=(18, 65)))
+        >>> count_columns(Schema((age, ill), label="age", label_cuts=(18, 65)))
         2
     """
     numeric = schema.label_cuts is not None or schema.label_classes is not None
-    return len(_read(schema)) - (0 if numeric else len(schema.labels))
+    return len(_list_read_columns(schema)) - (0 if numeric else len(schema.labels))
 
 
-def listed_of(schema: Schema | Outline) -> int:
+def count_listed_columns(schema: Schema | PartialSchema) -> int:
     """Return how many columns of a record are declared to have listed values.
 
     A column whose type is bought counts as none: what is asked is fixed before. Nor does an ordered
@@ -367,43 +375,45 @@ def listed_of(schema: Schema | Outline) -> int:
     Example:
         >>> from tabpe.schema import Boolean, Integer
         >>> age, ill, old = Integer("age", 0, 100), Boolean("ill"), Boolean("old")
-        >>> listed_of(Schema((age, ill, old), label="ill"))
+        >>> count_listed_columns(Schema((age, ill, old), label="ill"))
         1
     """
     return sum(_is_listed(column) for column in schema.columns if column.name not in schema.labels)
 
 
-def _read(schema: Schema | Outline) -> list[Column | Sketch]:
+def _list_read_columns(schema: Schema | PartialSchema) -> list[Column | PartialColumn]:
     """Return the columns that are read: all but ids."""
-    return [column for column in schema.columns if _kind(column) is not Id]
+    return [column for column in schema.columns if _get_kind(column) is not Id]
 
 
-def _is_listed(column: Column | Sketch) -> bool:
-    fields = column.fields if isinstance(column, Sketch) else vars(column)
-    return _kind(column) in (Boolean, Categorical) and not fields.get("ordered")
+def _is_listed(column: Column | PartialColumn) -> bool:
+    fields = column.fields if isinstance(column, PartialColumn) else vars(column)
+    return _get_kind(column) in (Boolean, Categorical) and not fields.get("ordered")
 
 
-def _kind(column: Column | Sketch) -> type[Column] | None:
-    return column.kind if isinstance(column, Sketch) else type(column)
+def _get_kind(column: Column | PartialColumn) -> type[Column] | None:
+    return column.kind if isinstance(column, PartialColumn) else type(column)
 
 
 NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
-ROWS_A_USER = 10
+ROWS_PER_USER = 10
 
 
-def neighbours_of(adjacency: str | Adjacency, unit: str | None, max_rows: int | None) -> Neighbours:
+def make_neighboring_relation(
+    adjacency: str | Adjacency, unit: str | None, max_rows: int | None
+) -> NeighboringRelation:
     """Return whom the promise is for."""
-    relation = Adjacency.of(adjacency)
+    relation = Adjacency.from_name(adjacency)
     if unit is None:
         if max_rows is not None:
             raise ParameterError(
                 f"max_rows_per_user={max_rows!r}: needs unit, the column that tells users apart."
             )
-        return Neighbours(relation)
-    return Neighbours(relation, ROWS_A_USER if max_rows is None else max_rows)
+        return NeighboringRelation(relation)
+    return NeighboringRelation(relation, ROWS_PER_USER if max_rows is None else max_rows)
 
 
-def check_unit(unit: str | None, schema: Schema | Outline) -> None:
+def check_unit(unit: str | None, schema: Schema | PartialSchema) -> None:
     """Refuse a column of user ids that would be synthesised."""
     if unit is None:
         return
@@ -416,23 +426,23 @@ def check_unit(unit: str | None, schema: Schema | Outline) -> None:
         )
 
 
-def path_of(name: str, given: str | Path | None) -> Path | None:
+def parse_path(name: str, given: str | Path | None) -> Path | None:
     """Return a path on this machine, if one is given."""
     if given is None:
         return None
     if not isinstance(given, (str, Path)) or not str(given):
         raise ParameterError(f"{name}={given!r}: expected a path.")
-    check_local(given, OutputError)
+    check_local_path(given, OutputError)
     return Path(given)
 
 
-def charge_of(
+def open_charge(
     ledger: str | Path | None,
     dataset: str | None,
     unit: str | None,
     *,
     require_budget: bool = False,
-) -> Charge | None:
+) -> LedgerCharge | None:
     """Return the data set of a ledger that a run is charged to, if one is named.
 
     Raises:
@@ -450,7 +460,7 @@ def charge_of(
                 "require_budget=True: needs dataset, the name of the table in the ledger."
             )
         return None
-    charge = Charge(Ledger(path_of("ledger", ledger)), dataset, unit)
+    charge = LedgerCharge(Ledger(parse_path("ledger", ledger)), dataset, unit)
     if charge.delta is None:
         if require_budget:
             raise BudgetError(
@@ -466,7 +476,7 @@ def charge_of(
     return charge
 
 
-def buys_schema(own: Any) -> bool:
+def is_schema_estimated(own: Any) -> bool:
     """Return whether what the schema lacks is bought, by the parameter of a model."""
     if isinstance(own, (Schema, Mapping)):
         return False
@@ -474,10 +484,10 @@ def buys_schema(own: Any) -> bool:
         raise ParameterError(
             f"schema: {type(own).__name__}: expected 'declared' or 'private', or a Schema."
         )
-    return validation.one_of("schema", own, ["declared", "private"]) == "private"
+    return validation.check_one_of("schema", own, ["declared", "private"]) == "private"
 
 
-def one_schema(own: Any, given: Any) -> Any:
+def choose_schema(own: Any, given: Any) -> Any:
     """Return the schema that `fit` was given, or else the one that the model has."""
     if not isinstance(own, (Schema, Mapping)):
         return given
@@ -486,36 +496,38 @@ def one_schema(own: Any, given: Any) -> Any:
     return own
 
 
-def outline_of(
+def make_partial_schema(
     given: Schema | Mapping[str, Any] | str | Path | None,
     label: str | Sequence[str] | None,
-    source: Source,
+    source: TableSource,
     *,
     drop: Sequence[str],
     unit: str | None,
-) -> Outline:
+) -> PartialSchema:
     """Return what is declared of a table, with every column of it."""
     listed = isinstance(drop, Sequence) and not isinstance(drop, str)
     if not listed or not all(isinstance(name, str) for name in drop):
         raise ParameterError(f"drop={drop!r}: expected a list of names of columns.")
-    outline = Outline.of(given).with_label(label)
+    outline = PartialSchema.from_schema(given).with_label(label)
     check_unit(unit, outline)
     left_out = list(drop)
     if unit is not None:
         named = [*(column.name for column in outline.columns), *outline.labels, *drop]
         check_unit_column(source, unit, named)
         left_out.append(unit)
-    return outline.completed(source.names, drop=left_out)
+    return outline.complete_columns(source.names, drop=left_out)
 
 
-def with_classes(outline: Outline, shares: Mapping[Any, float] | None) -> Schema | Outline:
+def declare_classes(
+    partial_schema: PartialSchema, shares: Mapping[Any, float] | None
+) -> Schema | PartialSchema:
     """Return an outline whose classes are declared if their shares are; whole if it has no gap."""
-    if isinstance(shares, Mapping) and shares and isinstance(outline.label, str):
-        outline = outline.with_values(outline.label, tuple(shares))
-    return outline if outline.missing else outline.filled({})
+    if isinstance(shares, Mapping) and shares and isinstance(partial_schema.label, str):
+        partial_schema = partial_schema.with_values(partial_schema.label, tuple(shares))
+    return partial_schema if partial_schema.missing else partial_schema.fill_gaps({})
 
 
-def schema_of(given: Schema | Mapping[str, Any] | str | Path | None) -> Schema:
+def load_schema(given: Schema | Mapping[str, Any] | str | Path | None) -> Schema:
     """Return the schema, from its file if a path is given, or from plain values."""
     if given is None:
         raise SchemaError(
@@ -531,10 +543,10 @@ def schema_of(given: Schema | Mapping[str, Any] | str | Path | None) -> Schema:
     return given
 
 
-def noise_of(given: str | NoiseSource) -> NoiseSource:
+def resolve_noise(given: str | NoiseSource) -> NoiseSource:
     """Return the source of noise, with a warning if it is a fake one."""
     if isinstance(given, str):
-        return NOISES[validation.one_of("noise", given, list(NOISES))]()
+        return NOISES[validation.check_one_of("noise", given, list(NOISES))]()
     if isinstance(given, type) or not isinstance(given, NoiseSource):
         raise ParameterError(f"noise={given!r}: expected one of {list(NOISES)}.")
     if not given.private:
@@ -544,19 +556,23 @@ def noise_of(given: str | NoiseSource) -> NoiseSource:
     return given
 
 
-def seed_of(random_state: int | None) -> int | None:
+def check_seed(random_state: int | None) -> int | None:
     """Return the seed of the search; None for a random one."""
-    return validation.optional(validation.whole, "random_state", random_state, least=0)
+    return validation.check_optional(
+        validation.check_integer, "random_state", random_state, least=0
+    )
 
 
 def is_visible(verbose: int) -> bool:
     """Return whether progress is to be shown."""
     return (
-        verbose if isinstance(verbose, bool) else validation.whole("verbose", verbose, least=0) > 0
+        verbose
+        if isinstance(verbose, bool)
+        else validation.check_integer("verbose", verbose, least=0) > 0
     )
 
 
-def warn_of_schema(schema: Schema | Outline) -> None:
+def warn_of_schema(schema: Schema | PartialSchema) -> None:
     """Warn if fields of the schema were read off the data."""
     if schema.fields_from_data:
         warnings.warn(

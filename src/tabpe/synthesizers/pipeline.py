@@ -29,52 +29,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe import measurement
-from tabpe._utils.files import secret_key
+from tabpe._utils.files import load_secret_key
 from tabpe.accounting import Account, Certificate
-from tabpe.accounting.ledger import Entry
-from tabpe.backends import Classed, Engine, Held, Keeper, Tabled, Unit, open_keeper
+from tabpe.accounting.ledger import RunEntry
+from tabpe.backends import (
+    Backend,
+    EncodedTable,
+    Engine,
+    PrivacyUnit,
+    SupportsClassCounts,
+    SupportsMarginals,
+    open_backend,
+)
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import JointClasses
-from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, fingerprint
+from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, compute_fingerprint
 from tabpe.encoding.marginals import Marginal
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
-from tabpe.evolution import Evolution, Evolved, Posterior, evolve, fit_posterior
+from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS
-from tabpe.evolution.constraint_repair import Law
-from tabpe.evolution.marginal_prior import Guide, Table, bins_of, guide_of, pairs_of, projected
-from tabpe.evolution.posterior import Extent, extent_of, with_floor
-from tabpe.evolution.private_evolution import Vote
-from tabpe.evolution.proposals import Guided, Level, lawful
-from tabpe.io import Source
-from tabpe.measurement import Measured
-from tabpe.measurement.checkpoint import Journal, Run, RunFolder, code_digest
+from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.marginal_prior import (
+    MarginalPrior,
+    NoisyMarginal,
+    build_marginal_prior,
+    choose_bins,
+    choose_pairs,
+    project_counts,
+)
+from tabpe.evolution.posterior import PopulationSizes, apportion_with_floor, choose_population_sizes
+from tabpe.evolution.private_evolution import VoteQuery
+from tabpe.evolution.proposals import MarginalProposal, UniformProposal, constrain_proposal
+from tabpe.io import TableSource
+from tabpe.measurement import NoisyCounts
+from tabpe.measurement.checkpoint import MeasurementJournal, RunFolder, RunInfo, compute_code_digest
 from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.measurement.reservation import ChargedStart, WatchedSource
-from tabpe.schema import Outline, Schema
-from tabpe.schema.partial import ruled
-from tabpe.schema.schema import combinations_of
-from tabpe.schema_inference import Bought, buy_schema
+from tabpe.schema import PartialSchema, Schema
+from tabpe.schema.partial import build_constrained_schema
+from tabpe.schema.schema import list_combinations
+from tabpe.schema_inference import InferredSchema, infer_schema
 from tabpe.synthesizers.budget import (
     agree_on_first,
     agree_on_rest,
-    count_items,
+    compute_schema_cost,
     is_adaptive,
-    planned_bill,
-    schema_price,
+    plan_counts,
+    plan_spends,
 )
 from tabpe.synthesizers.certify import certify, versions
-from tabpe.synthesizers.options import Facts, Request, Settings, count_name, establish_facts
+from tabpe.synthesizers.options import (
+    PublicFacts,
+    RunSettings,
+    SynthesisRequest,
+    establish_facts,
+    get_count_name,
+)
 
 # A combination with fewer rows than so many times the noise on its count is rare. One without rows
 # is then taken for a class of its own once in 30,000 times. Noise on votes is about as large, so
 # these would not show in them either.
-NOISES = 4.0
+RARE_BELOW_SIGMAS = 4.0
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rare:
+class RareCombinations:
     """Which combinations share a class, and how many rows all of them have.
 
     Args:
@@ -88,10 +109,10 @@ class Rare:
     least: float
 
     @classmethod
-    def of(
+    def from_facts(
         cls,
         schema: Schema,
-        facts: Facts,
+        facts: PublicFacts,
         sigma: float,
         *,
         counted: bool,
@@ -112,18 +133,18 @@ class Rare:
         weights = np.array(facts.weights, dtype=np.float64)
         counts = weights if counted else weights * facts.row_estimate
         total = max(float(counts.sum()), 1.0) if counted and of_users else facts.row_estimate
-        least = NOISES * sigma
-        joint = JointClasses(schema.joint_labels, rare_places(counts, least, most=most))
-        return cls(joint, projected(counts, total), least)
+        least = RARE_BELOW_SIGMAS * sigma
+        joint = JointClasses(schema.joint_labels, find_rare_indices(counts, least, most=most))
+        return cls(joint, project_counts(counts, total), least)
 
-    def schema_of(self, schema: Schema) -> Schema:
+    def apply_to_schema(self, schema: Schema) -> Schema:
         """Return a schema with these combinations in one class."""
-        every = combinations_of(self.joint.columns)
+        every = list_combinations(self.joint.columns)
         return dataclasses.replace(
             schema, label_rare=tuple(every[place] for place in self.joint.rare)
         )
 
-    def merged(self, facts: Facts) -> Facts:
+    def merge_facts(self, facts: PublicFacts) -> PublicFacts:
         """Return facts about classes in the place of facts about combinations."""
         weights = np.bincount(self.joint.classes, self.counts)
         rare = self.counts[list(self.joint.rare)]
@@ -150,15 +171,15 @@ class Rare:
         )
 
 
-def rare_places(counts: Floats, least: float, *, most: int | None) -> tuple[int, ...]:
+def find_rare_indices(counts: Floats, least: float, *, most: int | None) -> tuple[int, ...]:
     """Return the places of counts below `least`, or of more where too many would be left.
 
     One alone is not rare: there is nothing to merge it with.
 
     Example:
-        >>> rare_places(np.array([90.0, 3.0, 70.0, -8.0]), 20.0, most=None)
+        >>> find_rare_indices(np.array([90.0, 3.0, 70.0, -8.0]), 20.0, most=None)
         (1, 3)
-        >>> rare_places(np.array([90.0, 30.0, 70.0, 50.0]), 20.0, most=3)
+        >>> find_rare_indices(np.array([90.0, 30.0, 70.0, 50.0]), 20.0, most=3)
         (1, 3)
     """
     falling = np.argsort(-counts, kind="stable")
@@ -170,7 +191,7 @@ def rare_places(counts: Floats, least: float, *, most: int | None) -> tuple[int,
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class ResolvedSchema:
     """What is known before rows are encoded; all of it is public.
 
     Args:
@@ -181,146 +202,168 @@ class Ground:
     """
 
     schema: Schema
-    counts: Mapping[str, Measured]
+    counts: Mapping[str, NoisyCounts]
     notes: tuple[str, ...]
-    rare: Rare | None = None
+    rare: RareCombinations | None = None
 
-    def facts(self, request: Request, counts: Mapping[str, Measured]) -> Facts:
+    def compute_facts(
+        self, request: SynthesisRequest, counts: Mapping[str, NoisyCounts]
+    ) -> PublicFacts:
         """Return the facts, from what was declared and the counts that were bought."""
         facts = establish_facts(request, counts)
-        return facts if self.rare is None else self.rare.merged(facts)
+        return facts if self.rare is None else self.rare.merge_facts(facts)
 
 
-def lay_ground(keeper: Keeper, journal: Journal, settings: Settings) -> Ground:
+def resolve_schema(
+    backend: Backend, journal: MeasurementJournal, settings: RunSettings
+) -> ResolvedSchema:
     """Return the schema of a table, with its gaps bought.
 
     Privacy: rows are read by `tabpe.measurement` alone, and what it measures is charged to the
     account of the journal. The part of delta that telling values takes must be known before, so a
     noisy number of rows is bought first if delta follows it.
     """
-    counts: dict[str, Measured] = {}
+    counts: dict[str, NoisyCounts] = {}
     if isinstance(settings.schema, Schema):
-        bought = Bought(settings.schema)
+        bought = InferredSchema(settings.schema)
     else:
-        counts = _count_first(keeper, journal, settings)
-        bought = _buy(settings.schema, keeper, journal, settings=settings, counts=counts)
+        counts = _count_first(backend, journal, settings)
+        bought = _estimate_schema(
+            settings.schema, backend, journal, settings=settings, counts=counts
+        )
     check_size(settings.request, bought.schema)
-    return Ground(bought.schema, counts, bought.notes)
+    return ResolvedSchema(bought.schema, counts, bought.notes)
 
 
-def merge_rare(ground: Ground, keeper: Keeper, journal: Journal, settings: Settings) -> Ground:
+def merge_rare(
+    resolved: ResolvedSchema, backend: Backend, journal: MeasurementJournal, settings: RunSettings
+) -> ResolvedSchema:
     """Return the ground with rare combinations of several labels in one class.
 
     Privacy: the combinations are counted as the classes of one label are, by `tabpe.measurement`
     and as the same item of the bill. Which of them are rare follows from the noisy counts, or from
     shares that are declared.
     """
-    request, schema = settings.request, ground.schema
+    request, schema = settings.request, resolved.schema
     if not schema.joint_labels:
-        return ground
+        return resolved
     # The labels are all that is read.
-    labels = settings.encoder_of(Schema(schema.joint_labels, label=schema.label))
-    counts = buy_counts(keeper.tables(labels), ground, settings.classes, journal, settings)
+    labels = settings.make_encoder(Schema(schema.joint_labels, label=schema.label))
+    counts = measure_counts(
+        backend.build_marginal_counter(labels), resolved, settings.classes, journal, settings
+    )
     # What counts cost, or would have cost.
-    priced = count_items(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]
-    rare = Rare.of(
+    priced = plan_counts(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]
+    rare = RareCombinations.from_facts(
         schema,
         establish_facts(request, counts),
-        _sigma(journal.account, CLASS_COUNTS, priced.sigma),
+        _find_sigma(journal.account, CLASS_COUNTS, priced.sigma),
         counted=CLASS_COUNTS in counts,
-        of_users=request.neighbours.of_users,
+        of_users=request.neighbours.is_user_level,
         most=None if request.size is None else request.size // request.least_size(1),
     )
-    return Ground(rare.schema_of(schema), counts, (*ground.notes, *rare.notes), rare)
+    return ResolvedSchema(
+        rare.apply_to_schema(schema), counts, (*resolved.notes, *rare.notes), rare
+    )
 
 
-def buy_counts(
-    engine: Classed, ground: Ground, classes: int, journal: Journal, settings: Settings
-) -> dict[str, Measured]:
+def measure_counts(
+    engine: SupportsClassCounts,
+    resolved: ResolvedSchema,
+    classes: int,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> dict[str, NoisyCounts]:
     """Return all counts that were neither declared nor needless, buying those that are missing."""
-    account, noise, counted = journal.account, settings.noise, count_name(settings.request)
-    cells = len(ground.schema.class_names)
-    ask: dict[str, Callable[[], Measured]] = {
-        counted: lambda: measurement.row_count(engine, account, noise, counted),
-        CLASS_COUNTS: lambda: measurement.class_counts(engine, cells, account, noise),
+    account, noise, counted = journal.account, settings.noise, get_count_name(settings.request)
+    cells = len(resolved.schema.class_names)
+    ask: dict[str, Callable[[], NoisyCounts]] = {
+        counted: lambda: measurement.measure_row_count(engine, account, noise, counted),
+        CLASS_COUNTS: lambda: measurement.measure_class_counts(engine, cells, account, noise),
     }
-    bought = dict(ground.counts)
-    for name, item in count_items(settings.request, classes).items():
+    bought = dict(resolved.counts)
+    for name, item in plan_counts(settings.request, classes).items():
         if name not in bought:
-            account.agree(item)
-            bought[name] = journal.once(name, ask[name])
+            account.authorize(item)
+            bought[name] = journal.measure_once(name, ask[name])
     return bought
 
 
-def buy_guide(
-    tables: Tabled,
+def measure_marginal_prior(
+    tables: SupportsMarginals,
     encoder: Encoder,
-    facts: Facts,
-    journal: Journal,
-    settings: Settings,
+    facts: PublicFacts,
+    journal: MeasurementJournal,
+    settings: RunSettings,
     *,
     name: str,
-) -> Guide:
+) -> MarginalPrior:
     """Return what tables of columns say, buying them as an item of the bill, and pairs as another.
 
     Privacy: they are read by `tabpe.measurement` alone, and charged to the account of the journal.
     The number of cells of each follows from public and noisy facts.
     """
     account = journal.account
-    bins = bins_of(
-        encoder, facts.row_estimate, _sigma(account, name), by_class=settings.classes > 1
+    bins = choose_bins(
+        encoder, facts.row_estimate, _find_sigma(account, name), by_class=settings.classes > 1
     )
     asked = [*bins.overall, *bins.by_class]
-    found = _buy_tables(tables, asked, facts, journal, settings, name=name)
-    sigma = _sigma(account, CLASS_COUNTS, 0.0)
-    guide = guide_of(encoder, bins, found, facts.class_sizes, sigma, rare=facts.rare)
-    if all(item.name != PAIRS for item in account.agreed):
+    found = _measure_marginals(tables, asked, facts, journal, settings, name=name)
+    sigma = _find_sigma(account, CLASS_COUNTS, 0.0)
+    guide = build_marginal_prior(encoder, bins, found, facts.class_sizes, sigma, rare=facts.rare)
+    if all(item.name != PAIRS for item in account.authorized):
         return guide
-    pairs = pairs_of(bins, facts.row_estimate, _sigma(account, PAIRS))
-    more = _buy_tables(tables, pairs, facts, journal, settings, name=PAIRS)
+    pairs = choose_pairs(bins, facts.row_estimate, _find_sigma(account, PAIRS))
+    more = _measure_marginals(tables, pairs, facts, journal, settings, name=PAIRS)
     return dataclasses.replace(guide, tables=(*guide.tables, *more))
 
 
-def _buy_tables(
-    tables: Tabled,
-    asked: Sequence[Marginal],
-    facts: Facts,
-    journal: Journal,
-    settings: Settings,
+def _measure_marginals(
+    tables: SupportsMarginals,
+    queries: Sequence[Marginal],
+    facts: PublicFacts,
+    journal: MeasurementJournal,
+    settings: RunSettings,
     *,
     name: str,
-) -> list[Table]:
-    if not asked:  # A label alone has no table beside the counts of classes.
+) -> list[NoisyMarginal]:
+    if not queries:  # A label alone has no table beside the counts of classes.
         return []
-    terms = measurement.Terms(journal.account, settings.noise, settings.request.neighbours)
-    bought = journal.once(
-        name,
-        lambda: measurement.measured_marginals(tables, asked, terms, name),
-        times=len(asked),
+    terms = measurement.MeasurementTerms(
+        journal.account, settings.noise, settings.request.neighbours
     )
-    sigma = _sigma(journal.account, name)
+    bought = journal.measure_once(
+        name,
+        lambda: measurement.measure_marginal_counts(tables, queries, terms, name),
+        times=len(queries),
+    )
+    sigma = _find_sigma(journal.account, name)
     return [
-        _table(marginal, values / bought.scale, sigma, facts, settings)
-        for marginal, values in zip(asked, bought.values, strict=True)
+        _make_noisy_marginal(marginal, values / bought.scale, sigma, facts, settings)
+        for marginal, values in zip(queries, bought.values, strict=True)
     ]
 
 
-def _table(
-    marginal: Marginal, counts: NDArray[np.float64], sigma: float, facts: Facts, settings: Settings
-) -> Table:
+def _make_noisy_marginal(
+    marginal: Marginal,
+    counts: NDArray[np.float64],
+    sigma: float,
+    facts: PublicFacts,
+    settings: RunSettings,
+) -> NoisyMarginal:
     """Return a table in rows. What users add to it says only how rows are divided."""
     unit = 1.0
-    if settings.request.neighbours.of_users:
+    if settings.request.neighbours.is_user_level:
         unit = facts.row_estimate / max(float(counts.sum()), 1.0)
-    return Table(marginal, unit * counts.reshape(marginal.shape), unit * sigma)
+    return NoisyMarginal(marginal, unit * counts.reshape(marginal.shape), unit * sigma)
 
 
-def _sigma(account: Account, name: str, otherwise: float = math.inf) -> float:
+def _find_sigma(account: Account, name: str, otherwise: float = math.inf) -> float:
     """Return the noise on each count of an item of the bill."""
-    return next((item.sigma for item in account.agreed if item.name == name), otherwise)
+    return next((item.sigma for item in account.authorized if item.name == name), otherwise)
 
 
-def check_size(request: Request, schema: Schema) -> None:
+def check_size(request: SynthesisRequest, schema: Schema) -> None:
     """Refuse to evolve fewer rows than there are classes; of joint ones more are merged instead."""
     classes = 1 if schema.joint_labels else len(schema.class_names)
     if request.size is not None and request.size < request.least_size(classes):
@@ -331,38 +374,40 @@ def check_size(request: Request, schema: Schema) -> None:
         )
 
 
-def _count_first(keeper: Keeper, journal: Journal, settings: Settings) -> dict[str, Measured]:
+def _count_first(
+    backend: Backend, journal: MeasurementJournal, settings: RunSettings
+) -> dict[str, NoisyCounts]:
     """Return the noisy number of rows or users, if it is needed and not declared."""
-    name, account = count_name(settings.request), journal.account
-    item = count_items(settings.request, settings.classes).get(name)
+    name, account = get_count_name(settings.request), journal.account
+    item = plan_counts(settings.request, settings.classes).get(name)
     if item is None:
         return {}
-    account.agree(item)
-    survey = keeper.survey()
+    account.authorize(item)
+    survey = backend.build_raw_counter()
     return {
-        name: journal.once(
-            name, lambda: measurement.row_count(survey, account, settings.noise, name)
+        name: journal.measure_once(
+            name, lambda: measurement.measure_row_count(survey, account, settings.noise, name)
         )
     }
 
 
-def _buy(
-    outline: Outline,
-    keeper: Keeper,
-    journal: Journal,
+def _estimate_schema(
+    partial_schema: PartialSchema,
+    backend: Backend,
+    journal: MeasurementJournal,
     *,
-    settings: Settings,
-    counts: Mapping[str, Measured],
-) -> Bought:
+    settings: RunSettings,
+    counts: Mapping[str, NoisyCounts],
+) -> InferredSchema:
     request = settings.request
-    return buy_schema(
-        outline,
-        keeper,
-        **schema_price(request, establish_facts(request, counts).calibration_delta),
+    return infer_schema(
+        partial_schema,
+        backend,
+        **compute_schema_cost(request, establish_facts(request, counts).calibration_delta),
         account=journal.account,
         noise=settings.noise,
         neighbours=request.neighbours,
-        once=journal.answered,
+        ask_once=journal.ask_once,
     )
 
 
@@ -371,7 +416,7 @@ THIN_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class GeneratedRows:
     """What was made; all of it is public.
 
     Args:
@@ -380,14 +425,19 @@ class Made:
         notes: What a reader of the certificate should know.
     """
 
-    evolved: Evolved
-    facts: Facts
+    evolved: EvolutionResult
+    facts: PublicFacts
     notes: tuple[str, ...] = ()
 
 
 def make_rows(
-    held: Held, ground: Ground, journal: Journal, settings: Settings, *, seed: int
-) -> Made:
+    encoded: EncodedTable,
+    resolved: ResolvedSchema,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+    *,
+    seed: int,
+) -> GeneratedRows:
     """Make synthetic rows by the strategy of the settings.
 
     Privacy: rows are read by `tabpe.measurement` alone, and what it measures is charged to the
@@ -395,55 +445,55 @@ def make_rows(
     """
     config = settings.config
     if isinstance(config, Posterior):
-        return _fit(held, ground, journal, settings, config=config, seed=seed)
-    return _evolve(held, ground, journal, settings, config=config, seed=seed)
+        return _run_posterior(encoded, resolved, journal, settings, config=config, seed=seed)
+    return _run_evolution(encoded, resolved, journal, settings, config=config, seed=seed)
 
 
-def _evolve(
-    held: Held,
-    ground: Ground,
-    journal: Journal,
-    settings: Settings,
+def _run_evolution(
+    encoded: EncodedTable,
+    resolved: ResolvedSchema,
+    journal: MeasurementJournal,
+    settings: RunSettings,
     *,
     config: Evolution,
     seed: int,
-) -> Made:
+) -> GeneratedRows:
     request = settings.request
-    terrain: Level | Guided
+    terrain: UniformProposal | MarginalProposal
     if config.tables:
-        facts, terrain = _guided(held, ground, journal, settings)
+        facts, terrain = _prepare_marginal(encoded, resolved, journal, settings)
     else:
-        facts, terrain = _level(held, ground, journal, settings)
-    weights = Law.of(held.encoder).without_excluded(facts.weights)
-    sizes = with_floor(_size(request, facts), weights, request.floor)
+        facts, terrain = _prepare_uniform(encoded, resolved, journal, settings)
+    weights = ConstraintSet.from_encoder(encoded.encoder).exclude_classes(facts.weights)
+    sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
     _agree_on_votes(facts, journal, settings)
-    vote = _vote(held, journal, settings)
+    vote = _make_vote_query(encoded, journal, settings)
     evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
-    return Made(evolved, facts)
+    return GeneratedRows(evolved, facts)
 
 
-def _fit(
-    held: Held,
-    ground: Ground,
-    journal: Journal,
-    settings: Settings,
+def _run_posterior(
+    encoded: EncodedTable,
+    resolved: ResolvedSchema,
+    journal: MeasurementJournal,
+    settings: RunSettings,
     *,
     config: Posterior,
     seed: int,
-) -> Made:
-    facts, terrain = _guided(held, ground, journal, settings)
+) -> GeneratedRows:
+    facts, terrain = _prepare_marginal(encoded, resolved, journal, settings)
     if config.rounds:
         _agree_on_votes(facts, journal, settings)
 
-    def fit(on: Guided, config: Posterior) -> Evolved:
+    def fit(on: MarginalProposal, config: Posterior) -> EvolutionResult:
         return fit_posterior(
             on,
             config,
-            _vote(held, journal, settings),
-            extent=_extent(on, config, facts, journal, settings),
-            normalised=settings.request.neighbours.of_users,
+            _make_vote_query(encoded, journal, settings),
+            extent=_choose_population_sizes(on, config, facts, journal, settings),
+            normalised=settings.request.neighbours.is_user_level,
             seed=seed,
-            trial=settings.asked.trial,
+            trial=settings.query_plan.trial,
             floor=settings.request.floor,
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
@@ -451,56 +501,78 @@ def _fit(
 
     evolved = fit(terrain, config)
     if evolved.votes_help:
-        return Made(evolved, facts)
-    better = _tables_instead(held, terrain, facts, journal, settings)
+        return GeneratedRows(evolved, facts)
+    better = _measure_tables_instead(encoded, terrain, facts, journal, settings)
     instead = fit(better, dataclasses.replace(config, rounds=0))
     whole = dataclasses.replace(instead, history=evolved.history)
-    return Made(whole, facts, (_unhelpful(evolved),))
+    return GeneratedRows(whole, facts, (_describe_unhelpful_votes(evolved),))
 
 
-def _level(held: Held, ground: Ground, journal: Journal, settings: Settings) -> tuple[Facts, Level]:
+def _prepare_uniform(
+    encoded: EncodedTable,
+    resolved: ResolvedSchema,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> tuple[PublicFacts, UniformProposal]:
     """Take in the rows and buy the counts that are missing."""
-    encoder = held.encoder
-    terrain = lawful(Level(encoder.spaces), Law.of(encoder))
-    held.prepare(terrain.sight)
-    counts = buy_counts(held, ground, _counted(held, settings), journal, settings)
-    return ground.facts(settings.request, counts), terrain
+    encoder = encoded.encoder
+    terrain = constrain_proposal(
+        UniformProposal(encoder.spaces), ConstraintSet.from_encoder(encoder)
+    )
+    encoded.prepare(terrain.voting_space)
+    counts = measure_counts(encoded, resolved, _count_classes(encoded, settings), journal, settings)
+    return resolved.compute_facts(settings.request, counts), terrain
 
 
-def _guided(
-    held: Held, ground: Ground, journal: Journal, settings: Settings
-) -> tuple[Facts, Guided]:
+def _prepare_marginal(
+    encoded: EncodedTable,
+    resolved: ResolvedSchema,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> tuple[PublicFacts, MarginalProposal]:
     """Buy counts and tables of columns, and take in the rows as the tables spread them."""
-    request, config, encoder = settings.request, settings.config, held.encoder
-    tables = held.tables()
-    counts = buy_counts(tables, ground, _counted(held, settings), journal, settings)
-    facts = ground.facts(request, counts)
-    agree_on_first(request, settings.asked.first, journal.account)
+    request, config, encoder = settings.request, settings.config, encoded.encoder
+    tables = encoded.build_marginal_counter()
+    counts = measure_counts(tables, resolved, _count_classes(encoded, settings), journal, settings)
+    facts = resolved.compute_facts(request, counts)
+    agree_on_first(request, settings.query_plan.first, journal.account)
     if not config.rounds:
         _agree_on_votes(facts, journal, settings)
-    guide = buy_guide(tables, encoder, facts, journal, settings, name=COLUMNS)
-    terrain = lawful(Guided(guide, guide.warp(config.by_rank)), Law.of(encoder))
-    held.prepare(terrain.sight)
+    guide = measure_marginal_prior(tables, encoder, facts, journal, settings, name=COLUMNS)
+    terrain = constrain_proposal(
+        MarginalProposal(guide, guide.build_rank_transform(config.by_rank)),
+        ConstraintSet.from_encoder(encoder),
+    )
+    encoded.prepare(terrain.voting_space)
     return facts, terrain
 
 
-def _tables_instead(
-    held: Held, known: Guided, facts: Facts, journal: Journal, settings: Settings
-) -> Guided:
+def _measure_tables_instead(
+    encoded: EncodedTable,
+    known: MarginalProposal,
+    facts: PublicFacts,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> MarginalProposal:
     """Buy tables with what later rounds of votes would have cost.
 
     Privacy: each of the histograms that were agreed on has the same noise and is paid for, whatever
     it is about. So what they are about may follow from earlier answers. Those that are left over
     are paid for as well.
     """
-    name, encoder = settings.asked.votes_of(0), held.encoder
-    guide = buy_guide(held.tables(), encoder, facts, journal, settings, name=name)
-    journal.forgo(name)
-    both = dataclasses.replace(guide, tables=(*known.guide.tables, *guide.tables))
-    return lawful(Guided(both, guide.warp(settings.config.by_rank)), Law.of(encoder))
+    name, encoder = settings.query_plan.get_votes_name(0), encoded.encoder
+    guide = measure_marginal_prior(
+        encoded.build_marginal_counter(), encoder, facts, journal, settings, name=name
+    )
+    journal.charge_unused(name)
+    both = dataclasses.replace(guide, tables=(*known.prior.tables, *guide.tables))
+    return constrain_proposal(
+        MarginalProposal(both, guide.build_rank_transform(settings.config.by_rank)),
+        ConstraintSet.from_encoder(encoder),
+    )
 
 
-def _unhelpful(evolved: Evolved) -> str:
+def _describe_unhelpful_votes(evolved: EvolutionResult) -> str:
     first, last = (evolved.history[place]["surprise"] for place in (0, -1))
     return (
         f"votes did not help: after {len(evolved.history)} rounds their squared distance from what "
@@ -509,28 +581,30 @@ def _unhelpful(evolved: Evolved) -> str:
     )
 
 
-def _agree_on_votes(facts: Facts, journal: Journal, settings: Settings) -> None:
+def _agree_on_votes(facts: PublicFacts, journal: MeasurementJournal, settings: RunSettings) -> None:
     agree_on_rest(
         settings.request,
         facts,
         journal.account,
         settings.noise,
-        settings.asked.rest,
-        outline=settings.outline,
+        settings.query_plan.rest,
+        partial_schema=settings.partial_schema,
     )
 
 
-def _vote(engine: Engine, journal: Journal, settings: Settings) -> Vote:
+def _make_vote_query(
+    engine: Engine, journal: MeasurementJournal, settings: RunSettings
+) -> VoteQuery:
     """Return what asks for the votes of a round."""
-    account, noise, asked = journal.account, settings.noise, settings.asked
-    each, repeats = settings.config.votes, settings.asked.repeats
+    account, noise, asked = journal.account, settings.noise, settings.query_plan
+    each, repeats = settings.config.votes, settings.query_plan.repeats
 
-    def vote(population: Sequence[Records], index: int) -> measurement.Measured:
-        name = asked.votes_of(index)
-        return journal.once(
+    def vote(population: Sequence[Records], index: int) -> measurement.NoisyCounts:
+        name = asked.get_votes_name(index)
+        return journal.measure_once(
             name,
-            lambda: measurement.votes(
-                engine, population, account, noise, each=each, repeats=repeats, name=name
+            lambda: measurement.measure_votes(
+                engine, population, account, noise, votes_per_row=each, repeats=repeats, name=name
             ),
             times=each * repeats,
         )
@@ -538,14 +612,18 @@ def _vote(engine: Engine, journal: Journal, settings: Settings) -> Vote:
     return vote
 
 
-def _extent(
-    terrain: Guided, config: Posterior, facts: Facts, journal: Journal, settings: Settings
-) -> Extent:
-    guide, size = terrain.guide, settings.request.size
+def _choose_population_sizes(
+    proposal: MarginalProposal,
+    config: Posterior,
+    facts: PublicFacts,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> PopulationSizes:
+    guide, size = proposal.prior, settings.request.size
     least = settings.request.least_size(len(guide.sizes))
-    repeats, name = settings.asked.repeats, settings.asked.votes_of(0)
-    sigma = next(item.sigma for item in journal.account.agreed if item.name == name)
-    return extent_of(
+    repeats, name = settings.query_plan.repeats, settings.query_plan.get_votes_name(0)
+    sigma = next(item.sigma for item in journal.account.authorized if item.name == name)
+    return choose_population_sizes(
         config,
         rows=guide.rows,
         sigma=sigma / math.sqrt(repeats),
@@ -555,12 +633,12 @@ def _extent(
     )
 
 
-def _counted(held: Held, settings: Settings) -> int:
+def _count_classes(encoded: EncodedTable, settings: RunSettings) -> int:
     """Return how many classes are counted, as far as that was known before a row was read."""
-    return held.encoder.class_count if settings.outline is None else settings.classes
+    return encoded.encoder.class_count if settings.partial_schema is None else settings.classes
 
 
-def _size(request: Request, facts: Facts) -> int:
+def _choose_size(request: SynthesisRequest, facts: PublicFacts) -> int:
     """Return how many rows to evolve, with a warning if they are many."""
     if facts.rows is None:
         return request.evolved_size
@@ -579,7 +657,7 @@ def _size(request: Request, facts: Facts) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class PipelineResult:
     """What a run gives; all of it is public.
 
     Args:
@@ -589,13 +667,13 @@ class Outcome:
         seed: Seed of the search.
     """
 
-    evolved: Evolved
+    evolved: EvolutionResult
     certificate: Certificate
     schema: Schema
     seed: int
 
 
-def run(source: Source, settings: Settings) -> Outcome:
+def run(source: TableSource, settings: RunSettings) -> PipelineResult:
     """Evolve synthetic rows from private ones.
 
     Privacy: the rows are read by `tabpe.measurement` alone. The outcome keeps the promise of its
@@ -605,8 +683,8 @@ def run(source: Source, settings: Settings) -> Outcome:
     _check_rules(settings)
     outcome = None
     try:
-        with _run_folder(settings) as folder:
-            outcome = _charged_run(WatchedSource(source), folder, settings)
+        with _open_run_folder(settings) as folder:
+            outcome = _run_charged(WatchedSource(source), folder, settings)
     except MemoryError:
         pass  # Its message tells the sizes of arrays, which are exact counts of rows.
     if outcome is None:
@@ -617,46 +695,50 @@ def run(source: Source, settings: Settings) -> Outcome:
     return outcome
 
 
-def _charged_run(source: WatchedSource, folder: RunFolder | None, settings: Settings) -> Outcome:
+def _run_charged(
+    source: WatchedSource, folder: RunFolder | None, settings: RunSettings
+) -> PipelineResult:
     """Run; one that fails before it has read a row leaves no trace of itself."""
 
     def is_unread() -> bool:
         # A run that goes on was begun by a process that may have read all rows.
         unread = not source.was_read and (folder is None or folder.is_new)
-        return unread and (folder is None or folder.forget())
+        return unread and (folder is None or folder.discard_run())
 
-    begun = Run.begin(settings.seed) if folder is None else folder.run
+    begun = RunInfo.begin_run(settings.seed) if folder is None else folder.run
     try:
-        with _reserved(begun, folder, settings, is_unread) as entry:
+        with _reserve_budget(begun, folder, settings, is_unread) as entry:
             is_closed = entry is not None and entry.state == "spent"
-            follower = _follower(entry, settings)
-            journal = Journal(Account(), folder, is_closed=is_closed, follower=follower)
-            outcome = _run(source, begun, folder, journal, settings)
+            follower = _make_follower(entry, settings)
+            journal = MeasurementJournal(Account(), folder, is_closed=is_closed, observer=follower)
+            outcome = _run_pipeline(source, begun, folder, journal, settings)
     except BaseException:
         is_unread()
         raise
     if settings.charge is None or entry is None:
         return outcome
-    certificate = settings.charge.settled(entry, outcome.certificate)
+    certificate = settings.charge.settle_entry(entry, outcome.certificate)
     return dataclasses.replace(outcome, certificate=certificate)
 
 
 @contextmanager
-def _reserved(
-    begun: Run, folder: RunFolder | None, settings: Settings, is_unread: Callable[[], bool]
-) -> Iterator[Entry | None]:
+def _reserve_budget(
+    begun: RunInfo, folder: RunFolder | None, settings: RunSettings, is_unread: Callable[[], bool]
+) -> Iterator[RunEntry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
     if settings.charge is None:
         yield None
         return
     request, noise = settings.request, settings.noise
-    bill = planned_bill(request, settings.classes, settings.asked, noise, settings.outline)
-    start = None if folder is None else folder.start()
-    with settings.charge.reserved(
+    bill = plan_spends(
+        request, settings.classes, settings.query_plan, noise, settings.partial_schema
+    )
+    start = None if folder is None else folder.record_start()
+    with settings.charge.hold_reservation(
         begun.id,
         bill,
         request.neighbours,
-        noise.slack,
+        noise.sampling_error,
         is_unread,
         start=start,
         adaptive=is_adaptive(request),
@@ -664,23 +746,27 @@ def _reserved(
         yield entry
 
 
-def _follower(entry: Entry | None, settings: Settings) -> ChargedStart | None:
+def _make_follower(entry: RunEntry | None, settings: RunSettings) -> ChargedStart | None:
     """Return what tells the ledger of each measurement, if there are a ledger and a folder."""
     if settings.charge is None or entry is None or entry.progress is None:
         return None
     return ChargedStart(settings.charge.ledger, entry.id, entry.progress.token)
 
 
-def _run(
-    source: Source, begun: Run, folder: RunFolder | None, journal: Journal, settings: Settings
-) -> Outcome:
-    with closing(_keeper(source, begun, settings)) as keeper:
+def _run_pipeline(
+    source: TableSource,
+    begun: RunInfo,
+    folder: RunFolder | None,
+    journal: MeasurementJournal,
+    settings: RunSettings,
+) -> PipelineResult:
+    with closing(_open_backend(source, begun, settings)) as keeper:
         if folder is not None:
-            folder.check_fingerprint(_fingerprint(keeper, settings))
-        ground = lay_ground(keeper, journal, settings)
+            folder.check_fingerprint(_compute_fingerprint(keeper, settings))
+        ground = resolve_schema(keeper, journal, settings)
         ground = merge_rare(ground, keeper, journal, settings)
         weight = settings.config.category_weight
-        with closing(keeper.hold(settings.encoder_of(ground.schema), weight)) as held:
+        with closing(keeper.encode_table(settings.make_encoder(ground.schema), weight)) as held:
             made = make_rows(held, ground, journal, settings, seed=begun.seed)
     certificate = certify(
         settings.request,
@@ -696,10 +782,10 @@ def _run(
         notes=(*ground.notes, *made.notes),
         measurements=journal.transcript.sha256,
     )
-    return Outcome(made.evolved, certificate, ground.schema, begun.seed)
+    return PipelineResult(made.evolved, certificate, ground.schema, begun.seed)
 
 
-def _check_columns(source: Source, settings: Settings) -> None:
+def _check_columns(source: TableSource, settings: RunSettings) -> None:
     """Refuse a table that lacks a column, before it costs anything."""
     if isinstance(settings.schema, Schema):
         Encoder(settings.schema).check_names(source.names)
@@ -709,24 +795,28 @@ def _check_columns(source: Source, settings: Settings) -> None:
     check_plain_columns(source, settings.columns)
 
 
-def _check_rules(settings: Settings) -> None:
+def _check_rules(settings: RunSettings) -> None:
     """Refuse rules that no row obeys, before they cost anything."""
-    schema = settings.schema if settings.outline is None else ruled(settings.outline)
+    schema = (
+        settings.schema
+        if settings.partial_schema is None
+        else build_constrained_schema(settings.partial_schema)
+    )
     if isinstance(schema, Schema):
-        Law.of(Encoder(schema))
+        ConstraintSet.from_encoder(Encoder(schema))
 
 
-def _keeper(source: Source, begun: Run, settings: Settings) -> Keeper:
+def _open_backend(source: TableSource, begun: RunInfo, settings: RunSettings) -> Backend:
     """Return who counts in the table; all of them give the same answers."""
-    return open_keeper(source, _unit(begun, settings), settings.resources, settings.on_ready)
+    return open_backend(source, _make_unit(begun, settings), settings.resources, settings.on_ready)
 
 
-def _unit(begun: Run, settings: Settings) -> Unit | None:
+def _make_unit(begun: RunInfo, settings: RunSettings) -> PrivacyUnit | None:
     """Return who is a user, if the promise is to users."""
     neighbours = settings.request.neighbours
     if settings.unit is None or neighbours.max_rows is None:
         return None
-    return Unit(
+    return PrivacyUnit(
         settings.unit,
         neighbours.max_rows,
         begun.seed,
@@ -736,19 +826,19 @@ def _unit(begun: Run, settings: Settings) -> Unit | None:
     )
 
 
-def _fingerprint(keeper: Keeper, settings: Settings) -> str:
-    key, names = secret_key(), settings.columns
-    return fingerprint(names, keeper.contents(names, key), key)
+def _compute_fingerprint(backend: Backend, settings: RunSettings) -> str:
+    key, names = load_secret_key(), settings.columns
+    return compute_fingerprint(names, backend.sum_row_hashes(names, key), key)
 
 
 @contextmanager
-def _run_folder(settings: Settings) -> Iterator[RunFolder | None]:
+def _open_run_folder(settings: RunSettings) -> Iterator[RunFolder | None]:
     if settings.run_dir is None:
         yield None
         return
     identity = settings.identity | {
-        "version of tabpe": code_digest(),
+        "version of tabpe": compute_code_digest(),
         "version of a package": versions(),
     }
-    with closing(RunFolder(settings.run_dir, Run.begin(settings.seed), identity)) as folder:
+    with closing(RunFolder(settings.run_dir, RunInfo.begin_run(settings.seed), identity)) as folder:
         yield folder

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from tabpe.errors import ParameterError, did_you_mean, shown
-from tabpe.schema import Outline, Schema
+from tabpe.schema import PartialSchema, Schema
 from tabpe.schema.importers import imported
 from tabpe.synthesizers.tabpe import TabPE
 
-BOUGHT = "private"
+PRIVATE = "private"
 
 
 class TabPESynthesizer:
@@ -61,14 +61,14 @@ class TabPESynthesizer:
         self._metadata = metadata
         plain = metadata.to_dict() if hasattr(metadata, "to_dict") else metadata
         found = imported(plain, tool="sdv", table=table_name)
-        self._plain = _declared(found.plain, domains or {})
-        gaps = {"schema": BOUGHT} if Outline.of(self._plain).missing else {}
+        self._plain = _declare_domains(found.plain, domains or {})
+        gaps = {"schema": PRIVATE} if PartialSchema.from_schema(self._plain).missing else {}
         self._model = TabPE(**{**gaps, **settings})
         self._left_out = found.left_out
 
     def fit(self, data: Any) -> None:
         """Fit a private table: whatever `TabPE.fit` takes."""
-        if self._model.schema == BOUGHT:
+        if self._model.schema == PRIVATE:
             self._model.set_params(drop=self._left_out).fit(data, self._plain)
         else:
             self._model.fit(data, Schema.from_dict(self._plain))
@@ -106,7 +106,9 @@ class TabPESynthesizer:
         return loaded
 
 
-def _declared(plain: Mapping[str, Any], domains: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _declare_domains(
+    plain: Mapping[str, Any], domains: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return entries of columns with what is declared of them."""
     names = [column["name"] for column in plain["columns"]]
     for name, fields in domains.items():

@@ -11,41 +11,48 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tabpe._utils import validation
-from tabpe._utils.progress import round_bar
+from tabpe._utils.progress import show_round_bar
 from tabpe._utils.resources import Resources
 from tabpe.accounting import Adjacency, NoiseSource
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
-from tabpe.evolution import Evolution, Posterior, Strategy, plain, strategy_from, strategy_of
-from tabpe.io import Source, opened_source
-from tabpe.measurement.reservation import Charge
-from tabpe.schema import Outline, Schema
-from tabpe.schema.schema import class_name
+from tabpe.evolution import (
+    Evolution,
+    Posterior,
+    Strategy,
+    parse_strategy,
+    resolve_strategy,
+    serialize_strategy,
+)
+from tabpe.io import TableSource, use_source
+from tabpe.measurement.reservation import LedgerCharge
+from tabpe.schema import PartialSchema, Schema
+from tabpe.schema.schema import name_class
 from tabpe.synthesizers.base import Fitted, Release
 from tabpe.synthesizers.budget import check_noise
 from tabpe.synthesizers.options import (
     NOISES,
-    Request,
-    Settings,
-    buys_schema,
-    charge_of,
+    RunSettings,
+    SynthesisRequest,
+    check_seed,
     check_unit,
+    choose_schema,
+    declare_classes,
+    is_schema_estimated,
     is_visible,
-    neighbours_of,
-    noise_of,
-    normalised_shares,
-    one_schema,
-    outline_of,
-    path_of,
-    schema_of,
-    seed_of,
+    load_schema,
+    make_neighboring_relation,
+    make_partial_schema,
+    normalise_shares,
+    open_charge,
+    parse_path,
+    resolve_noise,
     warn_of_schema,
-    with_classes,
 )
 from tabpe.synthesizers.pipeline import check_size, run
 
-USED_OF_THE_MACHINE = ("engine", "address", "memory_limit", "spill", "n_jobs")
+RESOURCE_PARAMETERS = ("engine", "address", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
-KEPT_HERE = (*USED_OF_THE_MACHINE, "run_dir", "ledger", "dataset", "require_budget")
+UNSAVED_PARAMETERS = (*RESOURCE_PARAMETERS, "run_dir", "ledger", "dataset", "require_budget")
 
 
 class TabPE(Fitted):
@@ -200,27 +207,27 @@ class TabPE(Fitted):
         Returns:
             The fitted model.
         """
-        given, buys = one_schema(self.schema, schema), buys_schema(self.schema)
+        given, buys = choose_schema(self.schema, schema), is_schema_estimated(self.schema)
         # What is wrong is refused before a table is opened, unless that says what there is to buy.
-        settings = None if buys else self._settings(self._domain(None, given))
-        with opened_source(data) as source:
-            settings = settings or self._settings(self._domain(source, given))
-            self.release_ = self._run(source, settings)
+        settings = None if buys else self._make_settings(self._resolve_domain(None, given))
+        with use_source(data) as source:
+            settings = settings or self._make_settings(self._resolve_domain(source, given))
+            self.release_ = self._run_pipeline(source, settings)
         return self
 
     @property
     def history_(self) -> list[dict[str, Any]]:
         """What each round did; public and noisy quantities only."""
-        return [dict(entry) for entry in self._released().history]
+        return [dict(entry) for entry in self._get_release().history]
 
     @property
     def n_evolved_(self) -> int:
         """The number of rows evolved."""
-        return len(self._released().rows)
+        return len(self._get_release().rows)
 
     def save(self, path: str | Path) -> None:
         """Write the synthetic rows and the certificate to a file. No private row is in it."""
-        self._released().save(Path(path), parameters=self._plain_parameters())
+        self._get_release().save(Path(path), parameters=self._serialize_parameters())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -228,13 +235,13 @@ class TabPE(Fitted):
         release, parameters = Release.load(Path(path))
         try:
             if isinstance(parameters.get("preset"), dict):
-                parameters["preset"] = strategy_from(parameters["preset"])
+                parameters["preset"] = parse_strategy(parameters["preset"])
             if isinstance(parameters.get("schema"), dict):
                 parameters["schema"] = Schema.from_dict(parameters["schema"])
             parameters["drop"] = tuple(parameters.get("drop", ()))
             model = cls()
             model.set_params(**parameters)
-            model._plain_parameters()  # What can not be saved again was not saved by us.
+            model._serialize_parameters()  # What can not be saved again was not saved by us.
         except (AttributeError, ArithmeticError, TypeError, ValueError):
             raise ArchiveError(f"{path}: its parameters are not those of a TabPE.") from None
         model.release_ = release
@@ -262,63 +269,71 @@ class TabPE(Fitted):
         )
         return f"TabPE({', '.join(changed)})"
 
-    def _domain(
-        self, source: Source | None, schema: Schema | Mapping[str, Any] | str | Path | None
-    ) -> Schema | Outline:
+    def _resolve_domain(
+        self, source: TableSource | None, schema: Schema | Mapping[str, Any] | str | Path | None
+    ) -> Schema | PartialSchema:
         """Return what is declared: all of a schema, or an outline with gaps to buy in a table."""
         if source is not None:
-            outline = outline_of(schema, self.label, source, drop=self.drop, unit=self.unit)
-            return with_classes(outline, self.public_shares)
+            outline = make_partial_schema(
+                schema, self.label, source, drop=self.drop, unit=self.unit
+            )
+            return declare_classes(outline, self.public_shares)
         if self.drop:
             raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
         # Which combinations are rare is what another run found out of its own counts.
-        declared = replace(schema_of(schema), label_rare=()).with_label(self.label)
+        declared = replace(load_schema(schema), label_rare=()).with_label(self.label)
         check_unit(self.unit, declared)
         return declared
 
-    def _run(self, source: Source, settings: Settings) -> Release:
+    def _run_pipeline(self, source: TableSource, settings: RunSettings) -> Release:
         warn_of_schema(settings.schema)
         rounds, visible = settings.config.rounds, is_visible(self.verbose)
-        classes = settings.classes if settings.outline is None else None
-        with round_bar(rounds, classes, visible=visible) as bar:
+        classes = settings.classes if settings.partial_schema is None else None
+        with show_round_bar(rounds, classes, visible=visible) as bar:
             shown = replace(settings, on_round=bar.rounds, on_ready=bar.shards)
             outcome = run(source, shown)
         return Release.of(outcome, source.library)
 
-    def _settings(self, schema: Schema | Outline) -> Settings:
+    def _make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
         """Return what a run needs, all of it checked."""
-        config, noise = strategy_of(self.preset), noise_of(self.noise)
-        charge = charge_of(self.ledger, self.dataset, self.unit, require_budget=self.require_budget)
-        settings = Settings(
+        config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
+        charge = open_charge(
+            self.ledger, self.dataset, self.unit, require_budget=self.require_budget
+        )
+        settings = RunSettings(
             schema=schema,
-            request=self._request(schema, charge, counts_rows=config.needs_rows),
+            request=self._make_request(schema, charge, counts_rows=config.needs_rows),
             config=config,
             noise=noise,
-            resources=Resources.of(**{name: getattr(self, name) for name in USED_OF_THE_MACHINE}),
+            resources=Resources.from_options(
+                **{name: getattr(self, name) for name in RESOURCE_PARAMETERS}
+            ),
             unit=self.unit,
-            strict=validation.flag("strict", self.strict),
-            seed=seed_of(self.random_state),
-            run_dir=path_of("run_dir", self.run_dir),
+            strict=validation.check_flag("strict", self.strict),
+            seed=check_seed(self.random_state),
+            run_dir=parse_path("run_dir", self.run_dir),
             charge=charge,
             on_round=lambda _: None,
         )
-        check_noise(settings.request, settings.classes, settings.asked, noise)
+        check_noise(settings.request, settings.classes, settings.query_plan, noise)
         return settings
 
-    def _request(
-        self, schema: Schema | Outline, charge: Charge | None, *, counts_rows: bool
-    ) -> Request:
-        schema_budget = validation.real("schema_budget", self.schema_budget, above=0, below=1)
-        request = Request(
+    def _make_request(
+        self, schema: Schema | PartialSchema, charge: LedgerCharge | None, *, counts_rows: bool
+    ) -> SynthesisRequest:
+        schema_budget = validation.check_real("schema_budget", self.schema_budget, above=0, below=1)
+        request = SynthesisRequest(
             epsilon=self.epsilon,
-            delta=self._delta(charge),
-            neighbours=neighbours_of(self.adjacency, self.unit, self.max_rows_per_user),
+            delta=self._choose_delta(charge),
+            neighbours=make_neighboring_relation(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
             schema_budget=0.0 if isinstance(schema, Schema) else schema_budget,
             rows=self.public_rows,
-            shares=normalised_shares(self.public_shares, schema.class_names or ()),
+            shares=normalise_shares(self.public_shares, schema.class_names or ()),
             size=self.n_samples,
-            floor=validation.optional(validation.whole, "class_floor", self.class_floor, least=1)
+            floor=validation.check_optional(
+                validation.check_integer, "class_floor", self.class_floor, least=1
+            )
             or 0,
             counts_rows=counts_rows or len(schema.labels) > 1,
             counts_apart=len(schema.labels) > 1,
@@ -327,30 +342,30 @@ class TabPE(Fitted):
             check_size(request, schema)
         return request
 
-    def _delta(self, charge: Charge | None) -> float | None:
+    def _choose_delta(self, charge: LedgerCharge | None) -> float | None:
         """Return delta: with a ledger it must be known before a row is counted."""
         if charge is None or self.delta is not None or self.public_rows is not None:
             return self.delta
         return charge.delta
 
-    def _plain_parameters(self) -> dict[str, Any]:
+    def _serialize_parameters(self) -> dict[str, Any]:
         """Return the parameters as a file holds them."""
-        changed: dict[str, Any] = {"adjacency": Adjacency.of(self.adjacency).value}
+        changed: dict[str, Any] = {"adjacency": Adjacency.from_name(self.adjacency).value}
         changed["drop"] = [str(name) for name in self.drop]
         if isinstance(self.preset, (Evolution, Posterior)):
-            changed["preset"] = plain(self.preset)
+            changed["preset"] = serialize_strategy(self.preset)
         if not isinstance(self.noise, str):
             known = [name for name, kind in NOISES.items() if isinstance(self.noise, kind)]
             changed["noise"] = known[0] if known else self.noise.name
         if self.public_shares is not None:
             shares = self.public_shares.items()
-            changed["public_shares"] = {class_name(name): float(share) for name, share in shares}
+            changed["public_shares"] = {name_class(name): float(share) for name, share in shares}
         if self.label is not None and not isinstance(self.label, str):
             changed["label"] = list(self.label)
         if not isinstance(self.schema, str):
-            changed["schema"] = schema_of(self.schema).to_dict()
+            changed["schema"] = load_schema(self.schema).to_dict()
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in (self.get_params() | changed).items()
-            if name not in KEPT_HERE
+            if name not in UNSAVED_PARAMETERS
         }

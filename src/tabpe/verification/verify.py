@@ -36,11 +36,11 @@ from tabpe._utils import serialization
 from tabpe.accounting import Certificate, NoiseSource, OpenDPNoise, TableNoise, WrittenTable
 from tabpe.accounting.certificate import Guarantee, round_up
 from tabpe.accounting.ledger import Ledger
-from tabpe.accounting.recount import recounted_epsilon
+from tabpe.accounting.recount import recount_epsilon
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import fitting
-from tabpe.encoding.column_codec import positions_of
+from tabpe.encoding.cells import find_valid_cells
+from tabpe.encoding.column_codec import find_cell_positions
 from tabpe.errors import (
     ArchiveError,
     CellError,
@@ -51,12 +51,17 @@ from tabpe.errors import (
     SchemaError,
     shown,
 )
-from tabpe.evolution.constraint_repair import FALSE, Board, Law, truth
+from tabpe.evolution.constraint_repair import (
+    FALSE,
+    ConstraintSet,
+    RowPositions,
+    evaluate_constraint,
+)
 from tabpe.io import open_source
 from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
-from tabpe.schema.constraints import Rule
-from tabpe.schema.constraints.check import Key
+from tabpe.schema.constraints import Constraint
+from tabpe.schema.constraints.check import UniqueKey
 
 OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
 
@@ -120,27 +125,27 @@ _CLOSE = 1e-9
 _LARGEST_EXPONENT = 700.0  # of a float
 
 
-def derived_check(stated: Certificate, plain: Mapping[str, Any]) -> Check:
+def check_derived(stated: Certificate, plain: Mapping[str, Any]) -> Check:
     """Compare what follows from other fields with what the file says of it."""
     own = stated.to_dict()
-    names = [name for name in own if not _alike(own[name], plain[name])]
+    names = [name for name in own if not _is_alike(own[name], plain[name])]
     if names:
         return Check("words", FAILED, f"does not follow from the rest: {', '.join(names)}")
     return Check("words", OK, "status, shares and guarantee follow from the rest")
 
 
-def _alike(own: Any, other: Any) -> bool:
+def _is_alike(own: Any, other: Any) -> bool:
     """Whether plain values are the same, but for the last digits of numbers."""
     if isinstance(own, dict) and isinstance(other, dict):
-        return own.keys() == other.keys() and all(_alike(own[key], other[key]) for key in own)
+        return own.keys() == other.keys() and all(_is_alike(own[key], other[key]) for key in own)
     if isinstance(own, list) and isinstance(other, list):
-        return len(own) == len(other) and all(map(_alike, own, other))
+        return len(own) == len(other) and all(map(_is_alike, own, other))
     if isinstance(own, float) and type(other) in (int, float):
         return math.isclose(own, other, rel_tol=_CLOSE)
     return bool(own == other)
 
 
-def schema_check(stated: Certificate) -> tuple[Schema | None, Check]:
+def check_schema(stated: Certificate) -> tuple[Schema | None, Check]:
     """Return the schema, if it is one, and whether it is the one whose SHA-256 is stated."""
     try:
         schema = Schema.from_dict(stated.schema)
@@ -154,17 +159,21 @@ def schema_check(stated: Certificate) -> tuple[Schema | None, Check]:
     return schema, Check("schema", OK, f"SHA-256 {schema.digest[:16]}... is the stated one")
 
 
-def noise_check(stated: Certificate) -> Check:
+def check_noise(stated: Certificate) -> Check:
     """Whether the noise is private, and its distance from exact noise is paid for."""
     if not stated.private:
         return Check("noise", FAILED, "NOT PRIVATE: made with fake noise, for tests only")
-    source = _source(stated)
+    source = _find_source(stated)
     if source is None:
         return Check("noise", FAILED, "none of the sources of noise that tabpe has")
-    if (stated.unit is None) is stated.neighbours.of_users:
+    if (stated.unit is None) is stated.neighbours.is_user_level:
         return Check("noise", FAILED, "unit and max_rows_per_user: expected both or neither")
     histograms = sum(item.times for item in stated.bill)
-    moved = histograms * stated.neighbours.cells * (source.slack + stated.neighbours.slack)
+    moved = (
+        histograms
+        * stated.neighbours.cells
+        * (source.sampling_error + stated.neighbours.sampling_error)
+    )
     slack = (1 + math.exp(min(stated.requested_epsilon, _LARGEST_EXPONENT))) * moved
     if not math.isclose(slack, stated.delta_slack, rel_tol=_CLOSE):
         words = f"its slack takes {slack:.3g} of delta, not {stated.delta_slack:.3g} as stated"
@@ -173,15 +182,15 @@ def noise_check(stated: Certificate) -> Check:
     return Check("noise", OK, f"{stated.noise}: {exact}")
 
 
-def _source(stated: Certificate) -> type[NoiseSource] | None:
+def _find_source(stated: Certificate) -> type[NoiseSource] | None:
     return next((source for source in SOURCES if source.name == stated.noise), None)
 
 
-def delta_check(stated: Certificate) -> Check:
+def check_delta(stated: Certificate) -> Check:
     """Whether the parts of delta add up."""
     delta, rows = stated.delta, stated.delta_rows
     try:
-        promised = delta if rows is None else rows.promised_delta
+        promised = delta if rows is None else rows.guaranteed_delta
     except ParameterError:
         promised = math.nan
     if not math.isclose(delta, promised, rel_tol=_CLOSE):
@@ -196,7 +205,7 @@ def delta_check(stated: Certificate) -> Check:
     return Check("delta", OK, parts)
 
 
-def epsilon_checks(stated: Certificate) -> Iterator[Check]:
+def check_epsilon(stated: Certificate) -> Iterator[Check]:
     """Whether epsilon is at most what was asked for, and what the bill comes to."""
     if stated.epsilon > stated.requested_epsilon:
         yield Check("request", FAILED, "epsilon is above requested_epsilon")
@@ -204,21 +213,21 @@ def epsilon_checks(stated: Certificate) -> Iterator[Check]:
         asked = f"epsilon {stated.epsilon:.6g} is at most the requested "
         yield Check("request", OK, f"{asked}{stated.requested_epsilon:.6g}")
     try:
-        found = recounted_epsilon(
+        found = recount_epsilon(
             stated.bill,
             stated.accounted_delta,
             stated.neighbours,
-            slack=stated.delta_slack,
+            sampling_delta=stated.delta_slack,
             adaptive=stated.adaptive,
             gaussian=stated.filter == GAUSSIAN_DP,
         )
     except ParameterError as error:
         yield Check("epsilon", FAILED, f"can not be counted again: {error}")
         return
-    yield _compared(stated, found)
+    yield _compare_epsilon(stated, found)
 
 
-def _compared(stated: Certificate, found: float) -> Check:
+def _compare_epsilon(stated: Certificate, found: float) -> Check:
     deviation = math.sqrt(stated.neighbours.squared_distance * sum(i.loss for i in stated.bill))
     room = _GRID * deviation
     counted = f"the bill comes to {found:.6g}"
@@ -230,7 +239,7 @@ def _compared(stated: Certificate, found: float) -> Check:
     return Check("epsilon", OK, f"{counted}, counted anew; stated is {stated.epsilon:.6g}")
 
 
-def given_checks(stated: Certificate) -> Iterator[Check]:
+def check_conditions(stated: Certificate) -> Iterator[Check]:
     """Say under which condition the promise holds, if there is one."""
     if stated.fields_from_data:
         fields = ", ".join(stated.fields_from_data)
@@ -241,19 +250,19 @@ def given_checks(stated: Certificate) -> Iterator[Check]:
 _SHOWN = 16
 
 
-def ledger_check(stated: Certificate, ledger: Ledger) -> Check:
+def check_ledger(stated: Certificate, ledger: Ledger) -> Check:
     """Compare a certificate with the entry of the ledger that it names.
 
     The ledger noted the digest of the certificate when the run was spent, so every field is
     compared, but for `release`: one run may be written to several files.
     """
-    problem = _problem(stated, ledger)
+    problem = _find_problem(stated, ledger)
     if problem is not None:
         return Check("ledger", FAILED, f"{ledger.path}: {problem}")
     return Check("ledger", OK, f"noted {stated.digest[:_SHOWN]}... for this run in {ledger.path}")
 
 
-def existing(path: Path) -> Ledger:
+def open_existing_ledger(path: Path) -> Ledger:
     """Return a ledger to read: one that is not there is a mistake."""
     ledger = Ledger(path)
     if not ledger.exists():
@@ -261,7 +270,7 @@ def existing(path: Path) -> Ledger:
     return ledger
 
 
-def _problem(stated: Certificate, ledger: Ledger) -> str | None:
+def _find_problem(stated: Certificate, ledger: Ledger) -> str | None:
     if stated.ledger is None:
         return "the certificate names no entry of a ledger."
     broken = ledger.verify()
@@ -281,7 +290,7 @@ def _problem(stated: Certificate, ledger: Ledger) -> str | None:
 Floats = NDArray[np.float64]
 
 
-class Obedience:
+class ConstraintChecker:
     """Looks for rows that break a rule, in a table that comes in batches.
 
     Args:
@@ -290,28 +299,28 @@ class Obedience:
     Example:
         >>> from tabpe.schema import Integer
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
-        >>> rules = Obedience(Schema(columns, rules=("low <= high",)))
-        >>> str(rules.first_broken(pa.table({"low": [1, 5], "high": [2, 4]})))
+        >>> rules = ConstraintChecker(Schema(columns, rules=("low <= high",)))
+        >>> str(rules.find_first_violation(pa.table({"low": [1, 5], "high": [2, 4]})))
         "the rule 'low <= high' is broken in row 2."
     """
 
     def __init__(self, schema: Schema) -> None:
         self._encoder = Encoder(schema)
-        self._law = Law.of(self._encoder)
-        self._keys: dict[Rule, list[Floats]] = {rule: [] for rule in self._law.keys}
+        self._constraints = ConstraintSet.from_encoder(self._encoder)
+        self._keys: dict[Constraint, list[Floats]] = {rule: [] for rule in self._constraints.keys}
 
-    def first_broken(self, table: pa.Table) -> CellError | None:
+    def find_first_violation(self, table: pa.Table) -> CellError | None:
         """Return what to say of the first row that breaks a rule; None if all obey."""
-        if not self._law.faces:
+        if not self._constraints.codecs:
             return None
-        board = self._board(table)
+        board = self._build_board(table)
         for rule, found in self._keys.items():
             found.append(np.column_stack([board.positions[name] for name in rule.columns]))
-        for rule in self._law.rules:
-            if not isinstance(rule.meaning, Key):
-                broken = truth(rule.meaning, board) == FALSE
+        for rule in self._constraints.rules:
+            if not isinstance(rule.resolved, UniqueKey):
+                broken = evaluate_constraint(rule.resolved, board) == FALSE
                 if broken.any():
-                    return _told(rule, int(np.argmax(broken)) + 1)
+                    return _describe_violation(rule, int(np.argmax(broken)) + 1)
         return None
 
     def check_keys(self) -> None:
@@ -321,20 +330,22 @@ class Obedience:
             if len(np.unique(every, axis=0)) < len(every):
                 raise DataError(f"the rule {shown(rule.text)} is broken: a key comes twice.")
 
-    def _board(self, table: pa.Table) -> Board:
-        board = Board.of(self._law.faces, *self._encoder.encode(table))
+    def _build_board(self, table: pa.Table) -> RowPositions:
+        board = RowPositions.from_rows(self._constraints.codecs, *self._encoder.encode(table))
         everywhere = np.arange(table.num_rows)
-        for name in self._law.faces:
+        for name in self._constraints.codecs:
             # Encoded rows are in float32, which is too short for a table that left.
-            board.put(name, everywhere, positions_of(self._encoder, name, table[name]))
+            board.set_positions(
+                name, everywhere, find_cell_positions(self._encoder, name, table[name])
+            )
         return board
 
 
-def _told(rule: Rule, row: int) -> CellError:
+def _describe_violation(rule: Constraint, row: int) -> CellError:
     return CellError(f"the rule {shown(rule.text)} is broken", row, ".")
 
 
-def table_checks(named: WrittenTable | None, schema: Schema | None, rows: Path) -> Iterator[Check]:
+def check_table(named: WrittenTable | None, schema: Schema | None, rows: Path) -> Iterator[Check]:
     """Check a table against what a certificate says of it.
 
     Raises:
@@ -343,7 +354,7 @@ def table_checks(named: WrittenTable | None, schema: Schema | None, rows: Path) 
     if named is None:
         yield Check("table", FAILED, "the certificate names no table")
         return
-    sha256, size = _fingerprint(rows)
+    sha256, size = _compute_fingerprint(rows)
     if (sha256, size) == (named.sha256, named.size_bytes):
         yield Check("table", OK, f"SHA-256 {sha256[:16]}... and length are the stated ones")
     else:
@@ -353,12 +364,12 @@ def table_checks(named: WrittenTable | None, schema: Schema | None, rows: Path) 
     elif schema is None:
         yield Check("rows", FAILED, "there is no schema to hold them to")
     else:
-        yield _rows_check(named, schema, rows)
+        yield _check_rows(named, schema, rows)
 
 
-def _rows_check(named: WrittenTable, schema: Schema, rows: Path) -> Check:
+def _check_rows(named: WrittenTable, schema: Schema, rows: Path) -> Check:
     try:
-        count = fitting_rows(schema, rows)
+        count = count_fitting_rows(schema, rows)
     except DataError as error:
         return Check("rows", FAILED, f"do not fit the schema: {error}")
     if count != named.rows:
@@ -367,18 +378,18 @@ def _rows_check(named: WrittenTable, schema: Schema, rows: Path) -> Check:
     return Check("rows", OK, f"{count:,} rows, and all fit the schema{obey}")
 
 
-def fitting_rows(schema: Schema, path: Path) -> int:
+def count_fitting_rows(schema: Schema, path: Path) -> int:
     """Return the number of rows of a table, all of which fit the schema and its rules.
 
     Raises:
         DataError: If a row does not fit, or the columns are not those of the schema.
     """
-    source, strict = open_source(path), _strict(schema)
+    source, strict = open_source(path), _make_strict(schema)
     if tuple(source.names) != schema.names:
         raise DataError("the columns are not those of the schema, in its order.")
-    encoder, rules, count = Encoder(strict, strict=True), Obedience(schema), 0
+    encoder, rules, count = Encoder(strict, strict=True), ConstraintChecker(schema), 0
     for batch in source.batches(schema.names):
-        wrong = _first_wrong(encoder, batch.table) or rules.first_broken(batch.table)
+        wrong = _find_first_wrong(encoder, batch.table) or rules.find_first_violation(batch.table)
         if wrong is not None:
             raise wrong.at(None, batch.first_row)
         count += batch.table.num_rows
@@ -386,7 +397,7 @@ def fitting_rows(schema: Schema, path: Path) -> int:
     return count
 
 
-def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
+def _find_first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
     try:
         encoder.encode(table)
         for column in encoder.schema.columns:
@@ -397,7 +408,7 @@ def _first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
     return None
 
 
-def _strict(schema: Schema) -> Schema:
+def _make_strict(schema: Schema) -> Schema:
     """Return a schema that takes no cell for another."""
 
     def without_rule(column: Column) -> Column:
@@ -409,14 +420,14 @@ def _strict(schema: Schema) -> Schema:
 
 
 def _check_values(column: Integer | Float | Temporal, cells: pa.ChunkedArray) -> None:
-    bad = ~fitting(column, cells)
+    bad = ~find_valid_cells(column, cells)
     if bad.any():
         row = int(np.argmax(bad)) + 1
         called = column.type_name if isinstance(column, Temporal) else "number"
         raise CellError(f"column {column.name!r}: the {called}", row, " is outside the schema.")
 
 
-def _fingerprint(path: Path) -> tuple[str, int]:
+def _compute_fingerprint(path: Path) -> tuple[str, int]:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
@@ -469,22 +480,22 @@ def verify_plain(
         stated = Certificate.from_dict(plain)
     except FieldError as error:
         return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
-    schema, of_schema = schema_check(stated)
+    schema, of_schema = check_schema(stated)
     found = [
         Check("format", OK, "a certificate of format 1"),
-        derived_check(stated, plain),
+        check_derived(stated, plain),
         of_schema,
-        noise_check(stated),
-        delta_check(stated),
-        *epsilon_checks(stated),
-        *given_checks(stated),
+        check_noise(stated),
+        check_delta(stated),
+        *check_epsilon(stated),
+        *check_conditions(stated),
     ]
     not_checked = [STATEMENTS, NOT_SIGNED]
     if ledger is not None:
-        found.append(ledger_check(stated, existing(ledger)))
+        found.append(check_ledger(stated, open_existing_ledger(ledger)))
         not_checked = [NOTED]
     if rows is not None:
-        found += table_checks(stated.release, schema, rows)
+        found += check_table(stated.release, schema, rows)
     elif stated.release is not None:
         not_checked.insert(0, f"The table {stated.release.file}: give its path as well.")
     else:
@@ -498,7 +509,7 @@ def read_certificate(path: Path) -> Mapping[str, Any]:
         if path.stat().st_size > LARGEST_CERTIFICATE:
             raise ArchiveError(f"{path}: larger than 64 MiB: not a certificate.")
         text = path.read_text(encoding="utf-8")
-        plain = serialization.strict_json(text)
+        plain = serialization.parse_strict_json(text)
     except OSError as error:
         raise ArchiveError(f"{path}: can not read it ({error.strerror}).") from None
     except (ValueError, RecursionError) as error:

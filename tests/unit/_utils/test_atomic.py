@@ -27,7 +27,7 @@ def names(folder):
 
 
 def test_a_file_is_written_in_full(tmp_path):
-    atomic.write(tmp_path / "a.txt", content("whole"))
+    atomic.write_file(tmp_path / "a.txt", content("whole"))
     assert (tmp_path / "a.txt").read_text() == "whole"
     assert names(tmp_path) == ["a.txt"]
 
@@ -52,7 +52,7 @@ def test_a_path_without_a_folder_is_written_here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", [RuntimeError("no"), ValueError("no"), KeyboardInterrupt()])
 def test_nothing_is_left_when_the_writer_is_stopped(tmp_path, error):
     with pytest.raises(type(error)):
-        atomic.write(tmp_path / "a.txt", broken(error))
+        atomic.write_file(tmp_path / "a.txt", broken(error))
     assert names(tmp_path) == []
 
 
@@ -60,20 +60,20 @@ def test_nothing_is_left_when_the_writer_is_stopped(tmp_path, error):
 def test_the_old_file_stays_when_the_writer_is_stopped(tmp_path, error):
     (tmp_path / "a.txt").write_text("old")
     with pytest.raises((type(error), OutputError)):
-        atomic.write(tmp_path / "a.txt", broken(error))
+        atomic.write_file(tmp_path / "a.txt", broken(error))
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def test_a_full_disk_is_an_output_error_that_names_the_file(tmp_path):
     with pytest.raises(OutputError, match=r"a.txt: can not write .No space left"):
-        atomic.write(tmp_path / "a.txt", broken(OSError(28, "No space left on device")))
+        atomic.write_file(tmp_path / "a.txt", broken(OSError(28, "No space left on device")))
     assert names(tmp_path) == []
 
 
 def test_several_files_are_written_together(tmp_path):
     files = {tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")}
-    atomic.write_together(files)
+    atomic.write_files(files)
     assert names(tmp_path) == ["a.txt", "b.txt"]
 
 
@@ -82,16 +82,18 @@ def test_several_files_are_written_all_or_none(tmp_path, error):
     (tmp_path / "a.txt").write_text("old")
     files = {tmp_path / "a.txt": content("new"), tmp_path / "b.txt": broken(error)}
     with pytest.raises((type(error), OutputError)):
-        atomic.write_together(files)
+        atomic.write_files(files)
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def test_a_later_file_can_speak_of_the_bytes_of_an_earlier_one(tmp_path):
     told = []
-    atomic.write_together(
+    atomic.write_files(
         {
-            tmp_path / "a.txt": atomic.measured(content("abc"), lambda *facts: told.append(facts)),
+            tmp_path / "a.txt": atomic.make_hashing_filler(
+                content("abc"), lambda *facts: told.append(facts)
+            ),
             tmp_path / "b.txt": lambda file: file.write(repr(told[0]).encode()),
         }
     )
@@ -107,7 +109,7 @@ def test_what_speaks_of_a_file_takes_its_place_before_the_file_does(tmp_path, mo
     for name in ("link", "replace", "rename"):
         monkeypatch.setattr(os, name, refusing("a.txt", getattr(os, name)))
     with pytest.raises(OutputError):
-        atomic.write_together({tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")})
+        atomic.write_files({tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")})
     assert names(tmp_path) == ["a.txt", "b.txt"] if there else ["b.txt"]
     assert (tmp_path / "b.txt").read_text() == "b"
     assert not there or (tmp_path / "a.txt").read_text() == "old"
@@ -129,7 +131,9 @@ def test_a_file_has_no_name_while_it_is_written(tmp_path, there):
     seen = []
     if there:
         (tmp_path / "a.txt").write_text("old")
-    atomic.write(tmp_path / "a.txt", lambda file: seen.extend(names(tmp_path)) or file.write(b"a"))
+    atomic.write_file(
+        tmp_path / "a.txt", lambda file: seen.extend(names(tmp_path)) or file.write(b"a")
+    )
     assert seen == (["a.txt"] if there else [])
     assert names(tmp_path) == ["a.txt"]
 
@@ -162,7 +166,7 @@ def test_a_file_takes_the_place_of_another_on_every_system(tmp_path):
 def test_a_missing_folder_of_the_second_file_stops_the_first(tmp_path):
     files = {tmp_path / "a.txt": content("a"), tmp_path / "absent" / "b.txt": content("b")}
     with pytest.raises(OutputError, match=r"absent/b.txt"):
-        atomic.write_together(files)
+        atomic.write_files(files)
     assert names(tmp_path) == []
 
 
@@ -170,7 +174,7 @@ def test_a_folder_in_the_place_of_the_second_file_stops_the_first(tmp_path):
     (tmp_path / "b.txt").mkdir()
     files = {tmp_path / "a.txt": content("a"), tmp_path / "b.txt": content("b")}
     with pytest.raises(OutputError, match=r"b.txt"):
-        atomic.write_together(files)
+        atomic.write_files(files)
     assert names(tmp_path) == ["b.txt"]
 
 
@@ -225,7 +229,7 @@ def system(request, monkeypatch):
 @pytest.mark.usefixtures("system")
 def test_a_new_file_is_whole_and_for_its_owner_alone(tmp_path):
     path = tmp_path / "new"
-    atomic.create(path, atomic.filler(b"hello"))
+    atomic.create_file(path, atomic.make_filler(b"hello"))
     assert path.read_bytes() == b"hello"
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
@@ -236,7 +240,7 @@ def test_a_new_file_never_takes_the_place_of_another(tmp_path):
     path = tmp_path / "old"
     path.write_text("old")
     with pytest.raises(OutputError, match="exists already"):
-        atomic.create(path, atomic.filler(b"new"))
+        atomic.create_file(path, atomic.make_filler(b"new"))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -248,5 +252,5 @@ def test_a_new_file_that_can_not_be_filled_leaves_nothing(tmp_path):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        atomic.create(tmp_path / "new", fail)
+        atomic.create_file(tmp_path / "new", fail)
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 
 from tabpe import Schema, TabPE
 from tabpe._utils import files as atomic
-from tabpe._utils.files import check_apart, check_local, check_output, open_regular
+from tabpe._utils.files import check_distinct_files, check_local_path, check_output, open_regular
 from tabpe.errors import ArchiveError, DataError, OutputError, SchemaError, TabpeError
 from tabpe.io import open_source
 
@@ -52,7 +52,7 @@ def test_a_url_is_not_written(url):
 
 @pytest.mark.parametrize("path", ["C:/t.csv", "a:b.csv", "plain/a:/t.csv", "./http:/t.csv"])
 def test_what_is_no_url_is_a_path(path):
-    check_local(path, TabpeError)
+    check_local_path(path, TabpeError)
 
 
 @each_reader
@@ -156,7 +156,7 @@ def test_a_link_that_is_put_there_meanwhile_is_not_followed(tmp_path):
         (tmp_path / "t.txt").symlink_to("victim.txt")
         file.write(b"new")
 
-    atomic.write(tmp_path / "t.txt", fill)
+    atomic.write_file(tmp_path / "t.txt", fill)
     assert (tmp_path / "victim.txt").read_text() == "mine"
     assert (tmp_path / "t.txt").read_text() == "new"
     assert not (tmp_path / "t.txt").is_symlink()
@@ -171,5 +171,5 @@ def test_an_input_is_no_output_under_any_name(tmp_path, monkeypatch):
     for output in ("in.csv", "./below/../in.csv", str(tmp_path / "in.csv"), "hard.csv"):
         for given in ("in.csv", "soft.csv"):
             with pytest.raises(OutputError, match="the same file as the input"):
-                check_apart([Path("new.csv"), Path(output)], [Path("absent"), Path(given)])
-    check_apart([Path("new.csv")], [Path("in.csv"), Path("absent")])
+                check_distinct_files([Path("new.csv"), Path(output)], [Path("absent"), Path(given)])
+    check_distinct_files([Path("new.csv")], [Path("in.csv"), Path("absent")])

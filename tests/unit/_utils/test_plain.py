@@ -58,7 +58,7 @@ PLAIN = {
 
 
 def read(**changes):
-    return serialization.read(Whole, PLAIN | changes, where="whole")
+    return serialization.read_dataclass(Whole, PLAIN | changes, where="whole")
 
 
 def test_every_kind_of_field_is_read():
@@ -77,7 +77,7 @@ def test_every_kind_of_field_is_read():
 
 def test_defaults_stand_for_what_is_missing():
     plain = {name: PLAIN[name] for name in ("size", "parts", "count", "shut")}
-    assert serialization.read(Whole, plain, where="whole").note is None
+    assert serialization.read_dataclass(Whole, plain, where="whole").note is None
 
 
 def test_other_keys_are_left_alone():
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_named(changes, words):
 @pytest.mark.parametrize("plain", [None, 5, "text", [], [PLAIN]])
 def test_what_is_no_mapping_is_refused(plain):
     with pytest.raises(ArchiveError, match=r"whole=.*expected a mapping"):
-        serialization.read(Whole, plain, where="whole")
+        serialization.read_dataclass(Whole, plain, where="whole")
 
 
 def test_what_is_nested_too_deeply_is_refused():
@@ -128,7 +128,7 @@ def test_what_is_nested_too_deeply_is_refused():
     with pytest.raises(ArchiveError, match="nested too deeply"):
         read(more={"a": deep})
     with pytest.raises(ArchiveError, match="nested too deeply"):
-        serialization.value(Mapping[str, Any], {"a": deep}, where="whole")
+        serialization.read_value(Mapping[str, Any], {"a": deep}, where="whole")
 
 
 def test_a_message_is_short():

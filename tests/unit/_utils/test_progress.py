@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from tabpe._utils.progress import round_bar, step_line
+from tabpe._utils.progress import show_round_bar, show_step_line
 
 
 @pytest.mark.parametrize("visible", [True, False])
 def test_nothing_is_shown_in_a_pipe(capsys, visible):
-    with round_bar(3, 2, visible=visible) as show:
+    with show_round_bar(3, 2, visible=visible) as show:
         show.rounds(1)
         show.shards(1, 2)
     assert capsys.readouterr() == ("", "")
@@ -19,7 +19,7 @@ def test_a_terminal_sees_rounds_and_classes(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    with round_bar(3, 2, visible=True) as show:
+    with show_round_bar(3, 2, visible=True) as show:
         show.rounds(1)
         show.shards(3, 8)
     shown = capsys.readouterr().err
@@ -28,7 +28,7 @@ def test_a_terminal_sees_rounds_and_classes(capsys, monkeypatch):
 
 @pytest.mark.parametrize("visible", [True, False])
 def test_no_step_is_shown_in_a_pipe(capsys, visible):
-    with step_line(visible=visible) as show:
+    with show_step_line(visible=visible) as show:
         show("votes")
     assert capsys.readouterr() == ("", "")
 
@@ -36,6 +36,6 @@ def test_no_step_is_shown_in_a_pipe(capsys, visible):
 def test_a_terminal_sees_the_step(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with step_line(visible=True) as show:
+    with show_step_line(visible=True) as show:
         show("votes, opendp")
     assert "votes, opendp" in capsys.readouterr().err

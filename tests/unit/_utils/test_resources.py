@@ -29,7 +29,7 @@ from tabpe.errors import ParameterError
     ],
 )
 def test_a_memory_limit_is_a_number_or_text(given, size):
-    assert Resources.of(memory_limit=given).memory_limit == size
+    assert Resources.from_options(memory_limit=given).memory_limit == size
 
 
 @pytest.mark.parametrize(
@@ -41,38 +41,38 @@ def test_a_memory_limit_is_a_number_or_text(given, size):
 )
 def test_what_is_no_memory_limit_is_refused_by_name(given):
     with pytest.raises(ParameterError, match="memory_limit="):
-        Resources.of(memory_limit=given)
+        Resources.from_options(memory_limit=given)
 
 
 def test_without_a_limit_it_is_half_of_the_memory():
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    assert 0 < Resources.of().memory_limit <= whole // 2
+    assert 0 < Resources.from_options().memory_limit <= whole // 2
 
 
 def test_a_container_with_less_memory_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(resources, "_CONTAINER_LIMITS", (tmp_path / "a", tmp_path / "b"))
-    plain = Resources.of().memory_limit
+    plain = Resources.from_options().memory_limit
     (tmp_path / "a").write_text("max\n")
-    assert Resources.of().memory_limit == plain
+    assert Resources.from_options().memory_limit == plain
     (tmp_path / "b").write_text("1000000\n")
-    assert Resources.of().memory_limit == 500_000
+    assert Resources.from_options().memory_limit == 500_000
 
 
 def test_a_system_that_does_not_tell_its_memory(monkeypatch):
     monkeypatch.setattr(resources, "_CONTAINER_LIMITS", ())
     monkeypatch.delattr(os, "sysconf")
-    assert Resources.of().memory_limit == resources.UNKNOWN_MEMORY // 2
+    assert Resources.from_options().memory_limit == resources.UNKNOWN_MEMORY // 2
 
 
 @pytest.mark.parametrize("given", ["streem", None, 3, "", True])
 def test_an_unknown_engine_is_refused_by_name(given):
     with pytest.raises(ParameterError, match="engine="):
-        Resources.of(engine=given)
+        Resources.from_options(engine=given)
 
 
 def test_a_near_engine_is_suggested():
     with pytest.raises(ParameterError, match="did you mean 'stream'"):
-        Resources.of(engine="streem")
+        Resources.from_options(engine="streem")
 
 
 @pytest.mark.parametrize(
@@ -87,38 +87,38 @@ def test_a_near_engine_is_suggested():
     ],
 )
 def test_which_tables_are_streamed(engine, size, streams):
-    assert Resources.of(engine=engine, memory_limit=1000).streams(size) is streams
+    assert Resources.from_options(engine=engine, memory_limit=1000).should_stream(size) is streams
 
 
 @pytest.mark.parametrize("given", [None, False])
 def test_a_spill_may_be_left_to_the_system_or_out(given):
-    assert Resources.of(spill=given).spill is given
+    assert Resources.from_options(spill=given).spill is given
 
 
 def test_a_spill_may_be_a_folder(tmp_path):
-    assert Resources.of(spill=str(tmp_path)).spill == tmp_path
+    assert Resources.from_options(spill=str(tmp_path)).spill == tmp_path
 
 
 @pytest.mark.parametrize("given", [True, 0, 3, b"x", "/no/such/folder", __file__])
 def test_what_is_no_folder_is_refused_by_name(given):
     with pytest.raises(ParameterError, match="spill="):
-        Resources.of(spill=given)
+        Resources.from_options(spill=given)
 
 
 @pytest.mark.parametrize(("given", "threads"), [(1, 1), (7, 7)])
 def test_threads_are_as_many_as_asked_for(given, threads):
-    assert Resources.of(n_jobs=given).jobs == threads
+    assert Resources.from_options(n_jobs=given).jobs == threads
 
 
 @pytest.mark.parametrize("given", [None, -1])
 def test_all_cores_are_those_that_the_process_may_use(given, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert Resources.of(n_jobs=given).jobs == 3
+    assert Resources.from_options(n_jobs=given).jobs == 3
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert Resources.of(n_jobs=given).jobs == os.cpu_count()
+    assert Resources.from_options(n_jobs=given).jobs == os.cpu_count()
 
 
 @pytest.mark.parametrize("given", [0, -2, 1.5, "2", True, -1.0, []])
 def test_what_is_no_number_of_threads_is_refused_by_name(given):
     with pytest.raises(ParameterError, match="n_jobs="):
-        Resources.of(n_jobs=given)
+        Resources.from_options(n_jobs=given)

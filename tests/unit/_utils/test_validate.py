@@ -6,7 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tabpe._utils.validation import fraction, one_of, optional, real, whole
+from tabpe._utils.validation import (
+    check_fraction,
+    check_integer,
+    check_one_of,
+    check_optional,
+    check_real,
+)
 from tabpe.errors import ParameterError
 
 NO_NUMBERS = [None, "1", True, False, [1], 1j, np.True_]
@@ -14,7 +20,7 @@ NO_NUMBERS = [None, "1", True, False, [1], 1j, np.True_]
 
 @pytest.mark.parametrize("value", [1, 0.5, 1e-300, Fraction(1, 2), np.float32(0.5), np.int64(1)])
 def test_a_real_number_becomes_a_float(value):
-    accepted = real("epsilon", value, above=0)
+    accepted = check_real("epsilon", value, above=0)
     assert accepted == value
     assert type(accepted) is float
 
@@ -22,24 +28,24 @@ def test_a_real_number_becomes_a_float(value):
 @pytest.mark.parametrize("value", [0, -1, math.inf, -math.inf, math.nan, *NO_NUMBERS], ids=repr)
 def test_what_is_no_positive_number_is_refused_with_what_is_allowed(value):
     with pytest.raises(ParameterError) as caught:
-        real("epsilon", value, above=0, hint="Try 1.")
+        check_real("epsilon", value, above=0, hint="Try 1.")
     assert str(caught.value) == f"epsilon={value!r}: expected a finite number > 0. Try 1."
 
 
 def test_a_number_too_large_for_a_float_is_refused():
     with pytest.raises(ParameterError, match="expected a finite number > 0"):
-        real("epsilon", 10**400, above=0)
+        check_real("epsilon", 10**400, above=0)
 
 
 @pytest.mark.parametrize("value", [0, 1, 2])
 def test_both_bounds_of_a_real_number_are_out(value):
     with pytest.raises(ParameterError, match=r"delta=.: expected a finite number > 0 and < 1"):
-        real("delta", value, above=0, below=1)
+        check_real("delta", value, above=0, below=1)
 
 
 @pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.25)])
 def test_both_ends_of_a_fraction_are_in(value):
-    accepted = fraction("share", value)
+    accepted = check_fraction("share", value)
     assert accepted == value
     assert type(accepted) is float
 
@@ -47,12 +53,12 @@ def test_both_ends_of_a_fraction_are_in(value):
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf, *NO_NUMBERS], ids=repr)
 def test_what_is_no_fraction_is_refused(value):
     with pytest.raises(ParameterError, match=r"share=.*: expected a number from 0 to 1.$"):
-        fraction("share", value)
+        check_fraction("share", value)
 
 
 @pytest.mark.parametrize("value", [1, 15, np.int8(3), np.uint64(3), 2**70])
 def test_a_whole_number_becomes_an_int(value):
-    accepted = whole("rounds", value, least=1)
+    accepted = check_integer("rounds", value, least=1)
     assert accepted == value
     assert type(accepted) is int
 
@@ -60,11 +66,11 @@ def test_a_whole_number_becomes_an_int(value):
 @pytest.mark.parametrize("value", [0, -3, 2.5, 2.0, math.nan, np.float64(2), *NO_NUMBERS], ids=repr)
 def test_what_is_no_whole_number_is_refused(value):
     with pytest.raises(ParameterError, match=r"rounds=.*: expected a whole number >= 1. More.$"):
-        whole("rounds", value, least=1, hint="More.")
+        check_integer("rounds", value, least=1, hint="More.")
 
 
 def test_an_option_is_accepted():
-    assert one_of("preset", "paper", ["paper", "reference"]) == "paper"
+    assert check_one_of("preset", "paper", ["paper", "reference"]) == "paper"
 
 
 @pytest.mark.parametrize(
@@ -78,12 +84,12 @@ def test_an_option_is_accepted():
 )
 def test_what_is_no_option_is_refused_with_the_closest(value, hint):
     with pytest.raises(ParameterError) as caught:
-        one_of("preset", value, ["paper", "reference"])
+        check_one_of("preset", value, ["paper", "reference"])
     assert str(caught.value) == f"preset={value!r}: {hint}"
 
 
 def test_an_optional_parameter_may_be_none_and_is_checked_otherwise():
-    assert optional(whole, "rounds", None, least=1) is None
-    assert optional(whole, "rounds", 3, least=1) == 3
+    assert check_optional(check_integer, "rounds", None, least=1) is None
+    assert check_optional(check_integer, "rounds", 3, least=1) == 3
     with pytest.raises(ParameterError, match="rounds=0"):
-        optional(whole, "rounds", 0, least=1)
+        check_optional(check_integer, "rounds", 0, least=1)

@@ -11,104 +11,106 @@ import pytest
 
 from exact_losses import exact_delta
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Adjacency,
-    BillItem,
-    Neighbours,
-    calibrate,
-    composed_epsilon,
-    epsilon_of,
+    NeighboringRelation,
+    Spend,
+    calibrate_sigma,
+    compose_epsilon,
+    compute_epsilon,
 )
-from tabpe.accounting.pld import gaussian_delta, gaussian_mu
+from tabpe.accounting.pld import compute_gaussian_delta, solve_gaussian_mu
 from tabpe.errors import BudgetError, ParameterError
 
 DELTA = 1.5754e-5
-REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 
 
 @pytest.mark.parametrize(("epsilon", "exact"), [(0.1, 114.5535), (1.0, 14.0491), (10.0, 1.9038)])
 def test_sigma_is_hardly_above_that_of_the_exact_discrete_mechanism(epsilon, exact):
-    assert exact <= calibrate(epsilon, DELTA, rounds=15) <= 1.0005 * exact
+    assert exact <= calibrate_sigma(epsilon, DELTA, rounds=15) <= 1.0005 * exact
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(0.1, 115.3414), (1.0, 14.0587), (10.0, 1.9040)])
 def test_sigma_is_not_above_that_of_the_published_table(epsilon, sigma):
-    assert calibrate(epsilon, DELTA, rounds=15) <= 1.0005 * sigma
+    assert calibrate_sigma(epsilon, DELTA, rounds=15) <= 1.0005 * sigma
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10])
 @pytest.mark.parametrize(("sigma", "rounds"), [(0.7, 60), (1.5, 60), (0.9, 15), (14.0, 15)])
 def test_floating_point_does_not_break_the_promise_at_a_tiny_delta(sigma, rounds, delta):
-    bill = [BillItem("votes", sigma, rounds)]
-    certified = composed_epsilon(bill, delta)
-    assert exact_delta(bill, certified, ROWS) <= delta
+    bill = [Spend("votes", sigma, rounds)]
+    certified = compose_epsilon(bill, delta)
+    assert exact_delta(bill, certified, ROW_LEVEL) <= delta
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 15])
 def test_an_epsilon_beyond_floating_point_is_kept_too(rounds):
-    assert epsilon_of(calibrate(1000.0, 1e-12, rounds), 1e-12, rounds) <= 1000.0
+    assert compute_epsilon(calibrate_sigma(1000.0, 1e-12, rounds), 1e-12, rounds) <= 1000.0
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("rounds", [1, 2, 15])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
 def test_the_true_delta_of_calibrated_noise_is_within_the_promise(epsilon, rounds, neighbours):
-    sigma = calibrate(epsilon, 1e-5, rounds, neighbours)
-    bill = [BillItem("votes", sigma, rounds)]
+    sigma = calibrate_sigma(epsilon, 1e-5, rounds, neighbours)
+    bill = [Spend("votes", sigma, rounds)]
     assert exact_delta(bill, epsilon, neighbours) <= 1e-5
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_true_delta_of_a_bill_of_two_items_is_within_the_promise(epsilon, neighbours):
-    counts = BillItem("class counts", 8 / gaussian_mu(epsilon, 1e-5), times=1)
-    sigma = calibrate(epsilon, 1e-5, 3, neighbours, besides=[counts])
-    assert exact_delta([counts, BillItem("votes", sigma, 3)], epsilon, neighbours) <= 1e-5
+    counts = Spend("class counts", 8 / solve_gaussian_mu(epsilon, 1e-5), times=1)
+    sigma = calibrate_sigma(epsilon, 1e-5, 3, neighbours, other_spends=[counts])
+    assert exact_delta([counts, Spend("votes", sigma, 3)], epsilon, neighbours) <= 1e-5
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.7, 20.0])
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_the_certified_epsilon_is_safe_and_hardly_wasteful(sigma, rounds):
-    bill = [BillItem("votes", sigma, rounds)]
-    certified = composed_epsilon(bill, 1e-5)
-    assert exact_delta(bill, certified, ROWS) <= 1e-5
-    assert exact_delta(bill, certified * 0.99, ROWS) > 1e-5
+    bill = [Spend("votes", sigma, rounds)]
+    certified = compose_epsilon(bill, 1e-5)
+    assert exact_delta(bill, certified, ROW_LEVEL) <= 1e-5
+    assert exact_delta(bill, certified * 0.99, ROW_LEVEL) > 1e-5
 
 
 def test_ten_percent_less_noise_breaks_the_promise():
-    sigma = 0.9 * calibrate(1.0, 1e-5, rounds=15)
-    assert epsilon_of(sigma, 1e-5, rounds=15) > 1.0
-    assert exact_delta([BillItem("votes", sigma, 15)], 1.0, ROWS) > 1e-5
+    sigma = 0.9 * calibrate_sigma(1.0, 1e-5, rounds=15)
+    assert compute_epsilon(sigma, 1e-5, rounds=15) > 1.0
+    assert exact_delta([Spend("votes", sigma, 15)], 1.0, ROW_LEVEL) > 1e-5
 
 
 @pytest.mark.parametrize(("asked", "paid"), [(1.0, 1.47), (5.0, 7.56), (10.0, 15.5)])
 def test_noise_for_add_remove_keeps_a_weaker_promise_under_replace_one(asked, paid):
-    sigma = calibrate(asked, DELTA, rounds=15)
-    found = epsilon_of(sigma, DELTA, rounds=15, neighbours=REPLACED)
+    sigma = calibrate_sigma(asked, DELTA, rounds=15)
+    found = compute_epsilon(sigma, DELTA, rounds=15, neighbours=REPLACED)
     assert found == pytest.approx(paid, rel=0.005)
 
 
 def test_replace_one_costs_what_twice_the_rounds_cost():
-    assert epsilon_of(9.0, 1e-6, 7, REPLACED) == epsilon_of(9.0, 1e-6, 14)
-    assert calibrate(1.0, 1e-6, 7, REPLACED) == pytest.approx(calibrate(1.0, 1e-6, 14), rel=1e-4)
+    assert compute_epsilon(9.0, 1e-6, 7, REPLACED) == compute_epsilon(9.0, 1e-6, 14)
+    assert calibrate_sigma(1.0, 1e-6, 7, REPLACED) == pytest.approx(
+        calibrate_sigma(1.0, 1e-6, 14), rel=1e-4
+    )
 
 
 def test_an_item_split_in_two_costs_the_same():
-    whole = composed_epsilon([BillItem("votes", 6.0, 10)], 1e-6)
-    parts = composed_epsilon([BillItem("a", 6.0, 4), BillItem("b", 6.0, 6)], 1e-6)
+    whole = compose_epsilon([Spend("votes", 6.0, 10)], 1e-6)
+    parts = compose_epsilon([Spend("a", 6.0, 4), Spend("b", 6.0, 6)], 1e-6)
     assert parts == pytest.approx(whole, rel=1e-6)
 
 
 def test_an_empty_bill_costs_nothing():
-    assert composed_epsilon([], 1e-6) == 0.0
+    assert compose_epsilon([], 1e-6) == 0.0
 
 
 def test_another_item_on_the_bill_takes_noise_from_the_votes():
-    counts = BillItem("class counts", 40.0, times=1)
-    alone = calibrate(1.0, 1e-5, rounds=15)
-    beside = calibrate(1.0, 1e-5, rounds=15, besides=[counts])
+    counts = Spend("class counts", 40.0, times=1)
+    alone = calibrate_sigma(1.0, 1e-5, rounds=15)
+    beside = calibrate_sigma(1.0, 1e-5, rounds=15, other_spends=[counts])
     assert beside > alone
-    assert epsilon_of(beside, 1e-5, 15, besides=[counts]) <= 1.0
+    assert compute_epsilon(beside, 1e-5, 15, other_spends=[counts]) <= 1.0
 
 
 def rises(values):
@@ -116,28 +118,28 @@ def rises(values):
 
 
 def test_sigma_rises_with_rounds_and_falls_with_epsilon_and_delta():
-    assert rises([calibrate(1.0, 1e-5, rounds) for rounds in (5, 10, 20)])
-    assert rises([calibrate(epsilon, 1e-5, 15) for epsilon in (2.0, 1.0, 0.5)])
-    assert rises([calibrate(1.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
+    assert rises([calibrate_sigma(1.0, 1e-5, rounds) for rounds in (5, 10, 20)])
+    assert rises([calibrate_sigma(epsilon, 1e-5, 15) for epsilon in (2.0, 1.0, 0.5)])
+    assert rises([calibrate_sigma(1.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
 
 
 def test_epsilon_rises_with_rounds_and_falls_with_sigma_and_delta():
-    assert rises([epsilon_of(14.0, 1e-5, rounds) for rounds in (5, 10, 20)])
-    assert rises([epsilon_of(sigma, 1e-5, 15) for sigma in (28.0, 14.0, 7.0)])
-    assert rises([epsilon_of(14.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
+    assert rises([compute_epsilon(14.0, 1e-5, rounds) for rounds in (5, 10, 20)])
+    assert rises([compute_epsilon(sigma, 1e-5, 15) for sigma in (28.0, 14.0, 7.0)])
+    assert rises([compute_epsilon(14.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
 
 
 def exact_epsilon(bill, delta):
     low, high = 0.0, 400.0
     while high - low > 1e-10:
         middle = (low + high) / 2
-        over = exact_delta(bill, middle, ROWS) > delta
+        over = exact_delta(bill, middle, ROW_LEVEL) > delta
         low, high = (middle, high) if over else (low, middle)
     return high
 
 
 def scaled(shape, factor):
-    return [BillItem("votes", factor * sigma, times) for sigma, times in shape]
+    return [Spend("votes", factor * sigma, times) for sigma, times in shape]
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-6])
@@ -158,7 +160,7 @@ def test_little_noise_may_protect_less_as_it_grows():
 
 
 def test_calibration_is_repeatable():
-    assert calibrate(0.7, 1e-6, 9) == calibrate(0.7, 1e-6, 9)
+    assert calibrate_sigma(0.7, 1e-6, 9) == calibrate_sigma(0.7, 1e-6, 9)
 
 
 @pytest.mark.parametrize(
@@ -170,73 +172,73 @@ def test_calibration_is_repeatable():
     ],
 )
 def test_the_analytic_curve_goes_through_known_points(mu, epsilon, delta):
-    assert gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-9)
+    assert compute_gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-9)
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
 def test_the_analytic_inverse_agrees(epsilon, delta):
-    mu = gaussian_mu(epsilon, delta)
-    assert gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-6)
+    mu = solve_gaussian_mu(epsilon, delta)
+    assert compute_gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-6)
 
 
 def test_the_analytic_sigma_is_that_of_the_published_table():
     for epsilon, sigma in [(0.1, 114.5535), (1.0, 14.0493), (10.0, 1.9031)]:
-        assert math.sqrt(15) / gaussian_mu(epsilon, DELTA) == pytest.approx(sigma, rel=1e-5)
+        assert math.sqrt(15) / solve_gaussian_mu(epsilon, DELTA) == pytest.approx(sigma, rel=1e-5)
 
 
 def test_strong_noise_needs_no_epsilon_at_a_large_delta():
-    assert epsilon_of(1e3, 0.01, rounds=1) == 0.0
+    assert compute_epsilon(1e3, 0.01, rounds=1) == 0.0
 
 
 @pytest.mark.parametrize("epsilon", [0, 0.0, -1, math.inf, -math.inf, math.nan, True, "1", None])
 def test_epsilon_must_be_a_finite_number_above_zero(epsilon):
     with pytest.raises(ParameterError, match=r"epsilon="):
-        calibrate(epsilon, 1e-5, 15)
+        calibrate_sigma(epsilon, 1e-5, 15)
 
 
 @pytest.mark.parametrize("delta", [0, 0.0, -1e-6, 1, 1.0, 2, math.inf, math.nan, True, "1e-5"])
 def test_delta_must_lie_between_zero_and_one(delta):
     with pytest.raises(ParameterError, match=r"delta="):
-        calibrate(1.0, delta, 15)
+        calibrate_sigma(1.0, delta, 15)
     with pytest.raises(ParameterError, match=r"delta="):
-        epsilon_of(14.0, delta, 15)
+        compute_epsilon(14.0, delta, 15)
 
 
 @pytest.mark.parametrize("delta", [1e-13, 1e-300])
 def test_a_delta_beyond_the_precision_of_the_accountant_is_refused(delta):
     with pytest.raises(ParameterError, match="at least 1e-12"):
-        calibrate(1.0, delta, 15)
+        calibrate_sigma(1.0, delta, 15)
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, True, "15", None])
 def test_rounds_must_be_a_whole_number_above_zero(rounds):
     with pytest.raises(ParameterError):
-        calibrate(1.0, 1e-5, rounds)
+        calibrate_sigma(1.0, 1e-5, rounds)
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, math.inf, math.nan, "14"])
 def test_sigma_must_be_a_finite_number_above_zero(sigma):
     with pytest.raises(ParameterError, match="sigma="):
-        epsilon_of(sigma, 1e-5, 15)
+        compute_epsilon(sigma, 1e-5, 15)
 
 
 def test_a_bill_that_leaves_nothing_is_refused_with_exit_code_3():
     with pytest.raises(BudgetError) as caught:
-        calibrate(1.0, 1e-5, 15, besides=[BillItem("class counts", 0.5, times=1)])
+        calibrate_sigma(1.0, 1e-5, 15, other_spends=[Spend("class counts", 0.5, times=1)])
     assert caught.value.exit_code == 3
 
 
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-9, 1e-12, 1e-300])
 def test_an_epsilon_too_small_for_any_table_is_refused_in_words(epsilon):
     with pytest.raises(ParameterError, match="epsilon="):
-        calibrate(epsilon, 1e-12, 15)
+        calibrate_sigma(epsilon, 1e-12, 15)
 
 
 @pytest.mark.parametrize("epsilon", [1e12, 1e300])
 def test_an_epsilon_too_large_to_mean_anything_is_refused_in_words(epsilon):
     with pytest.raises(ParameterError, match="epsilon="):
-        calibrate(epsilon, 1e-6, 15)
+        calibrate_sigma(epsilon, 1e-6, 15)
 
 
 @pytest.mark.parametrize("call", ["calibrate(0.001, 0.9, 15)", "epsilon_of(100, 0.02, 15)"])
@@ -257,25 +259,31 @@ def test_a_large_delta_fits_into_modest_memory(call):
 
 
 @pytest.mark.parametrize(
-    "neighbours", [ROWS, REPLACED, Neighbours(max_rows=3), Neighbours(Adjacency.REPLACE_ONE, 3)]
+    "neighbours",
+    [
+        ROW_LEVEL,
+        REPLACED,
+        NeighboringRelation(max_rows=3),
+        NeighboringRelation(Adjacency.REPLACE_ONE, 3),
+    ],
 )
 def test_the_chance_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell(neighbours):
-    told = BillItem("categories", 40.0, 4, chance=1e-8)
-    silent = BillItem("categories", 40.0, 4)
+    told = Spend("categories", 40.0, 4, chance=1e-8)
+    silent = Spend("categories", 40.0, 4)
     left = 1e-6 - 4 * neighbours.cells * 1e-8
-    found = composed_epsilon([told], 1e-6, neighbours)
-    assert found == pytest.approx(composed_epsilon([silent], left, neighbours), rel=1e-9)
-    assert found > composed_epsilon([silent], 1e-6, neighbours)
+    found = compose_epsilon([told], 1e-6, neighbours)
+    assert found == pytest.approx(compose_epsilon([silent], left, neighbours), rel=1e-9)
+    assert found > compose_epsilon([silent], 1e-6, neighbours)
 
 
 def test_calibration_leaves_room_for_the_chance_to_tell_a_rare_value():
-    told = BillItem("categories", 40.0, 4, chance=1e-7)
-    silent = BillItem("categories", 40.0, 4)
-    sigma = calibrate(1.0, 1e-6, 15, besides=[told])
-    assert sigma > calibrate(1.0, 1e-6, 15, besides=[silent])
-    assert composed_epsilon([silent, BillItem("votes", sigma, 15)], 6e-7) <= 1.0
+    told = Spend("categories", 40.0, 4, chance=1e-7)
+    silent = Spend("categories", 40.0, 4)
+    sigma = calibrate_sigma(1.0, 1e-6, 15, other_spends=[told])
+    assert sigma > calibrate_sigma(1.0, 1e-6, 15, other_spends=[silent])
+    assert compose_epsilon([silent, Spend("votes", sigma, 15)], 6e-7) <= 1.0
 
 
 def test_a_chance_that_takes_all_of_delta_is_refused():
     with pytest.raises(ParameterError, match="larger delta"):
-        composed_epsilon([BillItem("categories", 40.0, 100, chance=1e-8)], 1e-6)
+        compose_epsilon([Spend("categories", 40.0, 100, chance=1e-8)], 1e-6)

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from tabpe.accounting import Account, Adjacency, BillItem, Neighbours
+from tabpe.accounting import Account, Adjacency, NeighboringRelation, Spend
 from tabpe.errors import BudgetError, ParameterError
 
 
 @pytest.fixture
 def account():
     account = Account()
-    account.agree(BillItem("votes", sigma=14.0, times=2))
+    account.authorize(Spend("votes", sigma=14.0, times=2))
     return account
 
 
@@ -41,8 +41,8 @@ def test_a_refused_charge_is_not_on_the_bill(account):
 
 def test_a_name_is_agreed_on_once(account):
     with pytest.raises(BudgetError, match="agreed on already"):
-        account.agree(BillItem("votes", sigma=100.0, times=1))
-    assert account.agreed == (BillItem("votes", 14.0, 2),)
+        account.agree(Spend("votes", sigma=100.0, times=1))
+    assert account.agreed == (Spend("votes", 14.0, 2),)
 
 
 def test_what_is_not_charged_yet_is_counted_down_to_nothing(account):
@@ -59,14 +59,14 @@ def test_nothing_is_spent_before_a_charge(account):
 
 def test_spent_counts_the_charges_so_far(account):
     account.charge("votes")
-    assert account.spent == (BillItem("votes", 14.0, times=1),)
+    assert account.spent == (Spend("votes", 14.0, times=1),)
     assert account.spent != account.agreed
 
 
 def test_items_are_charged_apart(account):
-    account.agree(BillItem("class counts", sigma=50.0, times=1))
+    account.agree(Spend("class counts", sigma=50.0, times=1))
     assert account.charge("class counts") == 50.0
-    assert account.spent == (BillItem("class counts", 50.0, 1),)
+    assert account.spent == (Spend("class counts", 50.0, 1),)
 
 
 def test_a_refusal_exits_with_3(account):
@@ -78,21 +78,21 @@ def test_a_refusal_exits_with_3(account):
 @pytest.mark.parametrize("sigma", [0, -1.0, math.nan, math.inf, "14", True, None])
 def test_an_item_without_noise_can_not_be_written(sigma):
     with pytest.raises(ParameterError, match="sigma="):
-        BillItem("votes", sigma=sigma, times=1)
+        Spend("votes", sigma=sigma, times=1)
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, True])
 def test_an_item_is_released_at_least_once(times):
     with pytest.raises(ParameterError, match="times="):
-        BillItem("votes", sigma=1.0, times=times)
+        Spend("votes", sigma=1.0, times=times)
 
 
 def test_losses_add_up_over_times():
-    assert BillItem("votes", 2.0, 6).loss == pytest.approx(6 * BillItem("votes", 2.0, 1).loss)
+    assert Spend("votes", 2.0, 6).loss == pytest.approx(6 * Spend("votes", 2.0, 1).loss)
 
 
 def test_an_item_in_a_file_names_its_mechanism():
-    plain = BillItem("votes", 2.0, 6).to_dict()
+    plain = Spend("votes", 2.0, 6).to_dict()
     assert plain == {
         "mechanism": "discrete Gaussian",
         "name": "votes",
@@ -104,15 +104,15 @@ def test_an_item_in_a_file_names_its_mechanism():
 
 @pytest.mark.parametrize(("name", "cells"), [("add-remove", 1), ("replace-one", 2)])
 def test_an_adjacency_is_found_by_its_name(name, cells):
-    adjacency = Adjacency.of(name)
-    assert Adjacency.of(adjacency) is adjacency
-    assert Neighbours(adjacency).cells == cells
-    assert Neighbours(adjacency, max_rows=5).cells == 5 * cells
-    assert "row" in Neighbours(adjacency).meaning
-    assert "user" in Neighbours(adjacency, max_rows=5).meaning
+    adjacency = Adjacency.from_name(name)
+    assert Adjacency.from_name(adjacency) is adjacency
+    assert NeighboringRelation(adjacency).cells == cells
+    assert NeighboringRelation(adjacency, max_rows=5).cells == 5 * cells
+    assert "row" in NeighboringRelation(adjacency).meaning
+    assert "user" in NeighboringRelation(adjacency, max_rows=5).meaning
 
 
 @pytest.mark.parametrize("given", ["replace", "", None, 3, "ADD_REMOVE"])
 def test_an_unknown_adjacency_is_refused(given):
     with pytest.raises(ParameterError, match="adjacency="):
-        Adjacency.of(given)
+        Adjacency.from_name(given)

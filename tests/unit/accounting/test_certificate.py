@@ -7,7 +7,7 @@ import re
 import pytest
 
 from certificates import ENTRY, KINDS, TABLE, honest
-from tabpe.accounting import BillItem, Certificate
+from tabpe.accounting import Certificate, Spend
 from tabpe.errors import ArchiveError
 
 
@@ -18,7 +18,7 @@ def certificate():
         epsilon=0.999991,
         delta=1.5744e-5,
         delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
-        bill=(BillItem("class counts", 30.0, 1), BillItem("votes", 15.0, 15)),
+        bill=(Spend("class counts", 30.0, 1), Spend("votes", 15.0, 15)),
         accountant="privacy loss distributions " * 6,
     )
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from tabpe.accounting import Adjacency, BillItem, Neighbours, composed_epsilon
-from tabpe.accounting.pld import divergences
-from tabpe.accounting.recount import recounted_epsilon
+from tabpe.accounting import Adjacency, NeighboringRelation, Spend, compose_epsilon
+from tabpe.accounting.pld import compute_divergences
+from tabpe.accounting.recount import recount_epsilon
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.errors import ParameterError
 
@@ -36,7 +36,7 @@ def neighbouring_choices(seed):
 def test_no_choice_tells_more_than_the_curve(seed):
     p, q, width = neighbouring_choices(seed)
     found = np.array([hockey_stick(p, q, epsilon) for epsilon in EPSILONS])
-    assert (found <= divergences(EPSILONS, width) + 1e-12).all()
+    assert (found <= compute_divergences(EPSILONS, width) + 1e-12).all()
 
 
 @pytest.mark.parametrize("width", [0.05, 0.7, 2.0])
@@ -47,7 +47,7 @@ def test_the_worst_choice_is_on_the_curve(width, epsilon):
     q = (np.exp(-t) - np.exp(-width)) / -np.expm1(-width)
     worst = np.array([q * np.exp(t), 1 - q * np.exp(t)]), np.array([q, 1 - q])
     assert np.ptp(np.log(worst[0] / worst[1])) == pytest.approx(width)
-    stated = divergences(np.array([epsilon]), width)[0]
+    stated = compute_divergences(np.array([epsilon]), width)[0]
     assert hockey_stick(*worst, epsilon) == pytest.approx(stated, rel=1e-9)
 
 
@@ -56,7 +56,7 @@ def test_a_curve_of_a_smaller_range_is_broken():
     for seed in range(60):
         p, q, width = neighbouring_choices(seed)
         found = np.array([hockey_stick(p, q, epsilon) for epsilon in EPSILONS])
-        broken += bool((found > divergences(EPSILONS, 0.5 * width) + 1e-12).any())
+        broken += bool((found > compute_divergences(EPSILONS, 0.5 * width) + 1e-12).any())
     assert broken > 20
 
 
@@ -76,9 +76,9 @@ def test_choices_after_each_other_tell_no_more_than_their_composition(seed):
             steps *= chances(later[a, 0, side], scale)[b] * chances(later[a, b, side], scale)[c]
             both[side].append(steps)
     p, q = map(np.array, both)
-    items = (BillItem("choices", scale, 3, mechanism=EXPONENTIAL),)
+    items = (Spend("choices", scale, 3, mechanism=EXPONENTIAL),)
     for delta in (1e-3, 1e-2, 0.1):
-        epsilon = composed_epsilon(items, delta)
+        epsilon = compose_epsilon(items, delta)
         assert max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon)) <= delta
 
 
@@ -86,49 +86,51 @@ def test_choices_after_each_other_tell_no_more_than_their_composition(seed):
 @pytest.mark.parametrize("times", [1, 9, 80])
 def test_two_accountants_agree_on_choices_and_histograms(sigma, times):
     bill = (
-        BillItem("choices", sigma, times, mechanism=EXPONENTIAL),
-        BillItem("counts", 3 * sigma, 5),
-        BillItem("more counts", 4 * sigma, 2),
+        Spend("choices", sigma, times, mechanism=EXPONENTIAL),
+        Spend("counts", 3 * sigma, 5),
+        Spend("more counts", 4 * sigma, 2),
     )
-    stated, found = composed_epsilon(bill, 1e-6), recounted_epsilon(bill, 1e-6)
+    stated, found = compose_epsilon(bill, 1e-6), recount_epsilon(bill, 1e-6)
     assert found == pytest.approx(stated, rel=1e-3)
 
 
 def test_one_choice_costs_at_most_its_range():
-    (item,) = (BillItem("choice", 4.0, 1, mechanism=EXPONENTIAL),)
-    assert 0.49 < composed_epsilon((item,), 1e-9) <= 0.505
+    (item,) = (Spend("choice", 4.0, 1, mechanism=EXPONENTIAL),)
+    assert 0.49 < compose_epsilon((item,), 1e-9) <= 0.505
 
 
 @pytest.mark.parametrize(
-    "neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=3)], ids=str
+    "neighbours",
+    [NeighboringRelation(Adjacency.REPLACE_ONE), NeighboringRelation(max_rows=3)],
+    ids=str,
 )
 def test_choices_are_for_rows_that_come_or_go(neighbours):
-    bill = (BillItem("choices", 4.0, 1, mechanism=EXPONENTIAL),)
+    bill = (Spend("choices", 4.0, 1, mechanism=EXPONENTIAL),)
     with pytest.raises(ParameterError, match="adding or removing one row"):
-        composed_epsilon(bill, 1e-6, neighbours)
+        compose_epsilon(bill, 1e-6, neighbours)
     with pytest.raises(ParameterError, match="adjacency"):
-        recounted_epsilon(bill, 1e-6, neighbours)
+        recount_epsilon(bill, 1e-6, neighbours)
 
 
 @pytest.mark.parametrize("sigma", [1 / 705, 1 / 710, 1 / 800, 0.0011])
 def test_a_choice_without_chance_is_never_counted_as_private(sigma):
-    bill = (BillItem("choice", sigma, 1, mechanism=EXPONENTIAL),)
-    assert recounted_epsilon(bill, 1e-6) > 0.9 * 2 / sigma
+    bill = (Spend("choice", sigma, 1, mechanism=EXPONENTIAL),)
+    assert recount_epsilon(bill, 1e-6) > 0.9 * 2 / sigma
 
 
 def test_choices_beyond_count_are_refused():
     """So many hide what else is on the bill behind the rounding of each."""
-    bill = (BillItem("votes", 1.0, 1), BillItem("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
+    bill = (Spend("votes", 1.0, 1), Spend("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
     with pytest.raises(ParameterError, match="choices, expected at most"):
-        recounted_epsilon(bill, 1e-6)
+        recount_epsilon(bill, 1e-6)
 
 
 @pytest.mark.parametrize("times", [500, 1250, 9000])
 def test_two_accountants_agree_on_many_choices(times):
     sigma = (2 * times / 0.04) ** 0.5
     bill = (
-        BillItem("choices", sigma, times, mechanism=EXPONENTIAL),
-        BillItem("marginals", sigma, times),
+        Spend("choices", sigma, times, mechanism=EXPONENTIAL),
+        Spend("marginals", sigma, times),
     )
-    found = recounted_epsilon(bill, 1e-6)
-    assert found == pytest.approx(composed_epsilon(bill, 1e-6), rel=5e-4)
+    found = recount_epsilon(bill, 1e-6)
+    assert found == pytest.approx(compose_epsilon(bill, 1e-6), rel=5e-4)

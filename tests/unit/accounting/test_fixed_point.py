@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tabpe.accounting import Adjacency, BillItem, Neighbours, calibrate, composed_epsilon
-from tabpe.accounting.neighboring import FIXED_POINT, FIXED_POINT_SLACK, SMALLEST_USER_SIGMA
-from tabpe.accounting.pld import gaussian_delta
+from tabpe.accounting import Adjacency, NeighboringRelation, Spend, calibrate_sigma, compose_epsilon
+from tabpe.accounting.neighboring import (
+    FIXED_POINT,
+    FIXED_POINT_SAMPLING_ERROR,
+    SMALLEST_USER_SIGMA,
+)
+from tabpe.accounting.pld import compute_gaussian_delta
 from tabpe.errors import ParameterError
 
 BOUND = 0.0062
@@ -38,22 +42,22 @@ def test_without_a_twelfth_less_of_variance_it_would_not():
 
 
 def test_the_slack_that_is_charged_covers_the_bound():
-    assert BOUND / (SMALLEST_USER_SIGMA * FIXED_POINT) ** 4 < FIXED_POINT_SLACK
+    assert BOUND / (SMALLEST_USER_SIGMA * FIXED_POINT) ** 4 < FIXED_POINT_SAMPLING_ERROR
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 10.0])
 def test_the_bill_of_users_is_that_of_one_gaussian_mechanism(epsilon, adjacency):
-    users = Neighbours(adjacency, max_rows=7)
-    counts = BillItem("class counts", 40.0, 1)
-    sigma = calibrate(epsilon, 1e-6, 15, users, besides=[counts])
-    bill = [counts, BillItem("votes", sigma, 15)]
+    users = NeighboringRelation(adjacency, max_rows=7)
+    counts = Spend("class counts", 40.0, 1)
+    sigma = calibrate_sigma(epsilon, 1e-6, 15, users, other_spends=[counts])
+    bill = [counts, Spend("votes", sigma, 15)]
     mu = math.sqrt(users.squared_distance * (1 / 40.0**2 + 15 / sigma**2))
-    assert composed_epsilon(bill, 1e-6, users) <= epsilon
-    assert gaussian_delta(mu, epsilon) <= 1e-6
-    assert gaussian_delta(mu, 0.995 * epsilon) > 1e-6
+    assert compose_epsilon(bill, 1e-6, users) <= epsilon
+    assert compute_gaussian_delta(mu, epsilon) <= 1e-6
+    assert compute_gaussian_delta(mu, 0.995 * epsilon) > 1e-6
 
 
 def test_too_little_noise_for_the_grid_is_refused():
     with pytest.raises(ParameterError, match="smaller epsilon"):
-        calibrate(200.0, 1e-6, 1, Neighbours(max_rows=2))
+        calibrate_sigma(200.0, 1e-6, 1, NeighboringRelation(max_rows=2))

@@ -4,65 +4,74 @@ import numpy as np
 import pytest
 
 from exact_losses import adaptive_delta, exact_hockey_stick, losses
-from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon
-from tabpe.accounting.calibration import Part, items_for
-from tabpe.accounting.ledger import Budget, Entry
-from tabpe.accounting.ledger.composition import is_over
-from tabpe.accounting.pld import gaussian_delta, gaussian_parameter
-from tabpe.accounting.recount import recounted_epsilon
+from tabpe.accounting import ROW_LEVEL, Adjacency, NeighboringRelation, Spend, compose_epsilon
+from tabpe.accounting.calibration import BudgetShare, calibrate_spends
+from tabpe.accounting.ledger import Budget, RunEntry
+from tabpe.accounting.ledger.composition import is_over_budget
+from tabpe.accounting.pld import compute_gaussian_delta, compute_gaussian_parameter
+from tabpe.accounting.recount import recount_epsilon
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.errors import ParameterError
 
 SIGMAS = [0.3, 0.5, 0.71, 1.0, 1.14, 1.16, 1.5, 2.2, 3.0, 7.0, 20.0]
-REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 
 
 def bill(sigma, times=1):
-    return (BillItem("votes", sigma, times),)
+    return (Spend("votes", sigma, times),)
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_a_gaussian_mechanism_dominates_discrete_noise_at_every_epsilon(sigma):
     """Also at the losses of the noise, and far out in the tails."""
-    mu = gaussian_parameter(sigma)
+    mu = compute_gaussian_parameter(sigma)
     values, chances = losses(sigma, 1)
     seen = values[chances > 1e-14]
     grid = np.concatenate([seen, np.linspace(seen.min(), seen.max(), 301)])
     for epsilon in grid.tolist():
         exact = exact_hockey_stick(bill(sigma), epsilon)
-        assert exact <= gaussian_delta(mu, epsilon) * (1 + 1e-9) + 1e-14
+        assert exact <= compute_gaussian_delta(mu, epsilon) * (1 + 1e-9) + 1e-14
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_and_one_with_a_thousandth_less_does_not(sigma):
-    mu = 0.999 * gaussian_parameter(sigma)
+    mu = 0.999 * compute_gaussian_parameter(sigma)
     values, _ = losses(sigma, 1)
-    excess = [exact_hockey_stick(bill(sigma), e) - gaussian_delta(mu, e) for e in values.tolist()]
+    excess = [
+        exact_hockey_stick(bill(sigma), e) - compute_gaussian_delta(mu, e) for e in values.tolist()
+    ]
     middle = np.linspace(-1, 1, 101) / sigma
-    excess += [exact_hockey_stick(bill(sigma), e) - gaussian_delta(mu, e) for e in middle]
+    excess += [exact_hockey_stick(bill(sigma), e) - compute_gaussian_delta(mu, e) for e in middle]
     assert max(excess) > 1e-6 / sigma
 
 
 def test_the_parameter_is_hardly_more_than_that_of_continuous_noise():
     for sigma, most in ((1.0, 0.046), (2.2, 0.0088), (10.0, 5e-4), (100.0, 5e-6), (2e4, 1e-8)):
-        assert 0 <= sigma * gaussian_parameter(sigma) - 1 < most
-    assert gaussian_parameter(999.999) == pytest.approx(gaussian_parameter(1000.0), rel=1e-5)
+        assert 0 <= sigma * compute_gaussian_parameter(sigma) - 1 < most
+    assert compute_gaussian_parameter(999.999) == pytest.approx(
+        compute_gaussian_parameter(1000.0), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.2, 0.7, 1.0, 2.2, 17.0, 59.0, 61.0, 1e3, 1e5])
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 def test_two_accountants_agree(sigma, neighbours):
-    items = (*bill(sigma, 12), BillItem("counts", 3 * sigma, 1, 1e-8))
-    stated = composed_epsilon(items, 1e-6, neighbours, adaptive=True)
-    found = recounted_epsilon(items, 1e-6, neighbours, adaptive=True, gaussian=True)
+    items = (*bill(sigma, 12), Spend("counts", 3 * sigma, 1, 1e-8))
+    stated = compose_epsilon(items, 1e-6, neighbours, adaptive=True)
+    found = recount_epsilon(items, 1e-6, neighbours, adaptive=True, gaussian=True)
     assert found == pytest.approx(stated, rel=1.2e-3)
 
 
 def taken_by_an_enemy(sigma, epsilon, delta, *, adaptive):
     """The delta of one histogram, then as many more as its answer decides, with what is left."""
     options = [
-        items_for(
-            (Part("votes", 1.0, times),), epsilon, delta, ROWS, bill(sigma), adaptive=adaptive
+        calibrate_spends(
+            (BudgetShare("votes", 1.0, times),),
+            epsilon,
+            delta,
+            ROW_LEVEL,
+            bill(sigma),
+            adaptive=adaptive,
         )
         for times in (1, 2, 3, 6)
     ]
@@ -88,15 +97,15 @@ def test_accounted_for_as_if_the_plan_were_fixed_the_enemy_takes_more(sigma, eps
 def test_runs_that_follow_from_releases_never_exceed_the_budget_of_a_ledger(sigma, epsilon):
     """A custodian sees the first run and then takes the worst of all that the ledger lets pass."""
     budget = Budget("patients", epsilon, 1e-6)
-    first = Entry("first", "patients", bill(sigma), ROWS)
-    assert not is_over([first], budget)
+    first = RunEntry("first", "patients", bill(sigma), ROW_LEVEL)
+    assert not is_over_budget([first], budget)
 
     def least_noise(times):
         low, high = 0.5, 50.0
         while high - low > 1e-6:
             middle = (low + high) / 2
-            second = Entry("second", "patients", bill(middle, times), ROWS)
-            low, high = (middle, high) if is_over([first, second], budget) else (low, middle)
+            second = RunEntry("second", "patients", bill(middle, times), ROW_LEVEL)
+            low, high = (middle, high) if is_over_budget([first, second], budget) else (low, middle)
         return bill(high, times)
 
     options = [least_noise(times) for times in (1, 2, 3, 6)]
@@ -104,23 +113,23 @@ def test_runs_that_follow_from_releases_never_exceed_the_budget_of_a_ledger(sigm
 
 
 def test_choices_have_no_place_in_it():
-    chosen = [BillItem("choices", 5.0, 3, mechanism=EXPONENTIAL)]
+    chosen = [Spend("choices", 5.0, 3, mechanism=EXPONENTIAL)]
     with pytest.raises(ParameterError, match="choices"):
-        composed_epsilon(chosen, 1e-6, adaptive=True)
+        compose_epsilon(chosen, 1e-6, adaptive=True)
     with pytest.raises(ParameterError, match="choices"):
-        recounted_epsilon(chosen, 1e-6, adaptive=True, gaussian=True)
+        recount_epsilon(chosen, 1e-6, adaptive=True, gaussian=True)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 def test_a_plan_whose_noise_follows_answers_is_calibrated_for_that(epsilon, neighbours):
-    parts = (Part("votes", 1.0, 15),)
-    items = items_for(parts, epsilon, 1e-6, neighbours, adaptive=True)
-    total = composed_epsilon(items, 1e-6, neighbours, adaptive=True)
+    parts = (BudgetShare("votes", 1.0, 15),)
+    items = calibrate_spends(parts, epsilon, 1e-6, neighbours, adaptive=True)
+    total = compose_epsilon(items, 1e-6, neighbours, adaptive=True)
     assert 0.99 * epsilon < total <= epsilon
 
 
 @pytest.mark.parametrize("sigma", [10.0, 30.0, 100.0])
 def test_under_usual_noise_it_costs_next_to_nothing(sigma):
-    fixed, adaptive = (composed_epsilon(bill(sigma, 20), 1e-6, adaptive=a) for a in (False, True))
+    fixed, adaptive = (compose_epsilon(bill(sigma, 20), 1e-6, adaptive=a) for a in (False, True))
     assert adaptive == pytest.approx(fixed, rel=6e-4)

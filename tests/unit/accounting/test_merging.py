@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from exact_losses import exact_delta
-from tabpe.accounting import ROWS, Adjacency, BillItem, Neighbours, composed_epsilon, pld
+from tabpe.accounting import ROW_LEVEL, Adjacency, NeighboringRelation, Spend, compose_epsilon, pld
 
-REPLACED = Neighbours(Adjacency.REPLACE_ONE)
+REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 DELTA = 1e-6
 MOST_GROUPS = pld.MOST_GROUPS  # fixtures change it
 
@@ -23,8 +23,8 @@ def limits(monkeypatch):
         forget()
 
     def forget():
-        pld._composed_epsilon.cache_clear()
-        pld._composed_loss.cache_clear()
+        pld._compose_epsilon.cache_clear()
+        pld._compose_losses.cache_clear()
 
     yield set_limits
     forget()
@@ -38,52 +38,52 @@ def runs(number, spread, seed=0):
     return tuple(
         item
         for scale in scales.tolist()
-        for item in (BillItem("votes", base * scale, 15), BillItem("counts", 5 * base * scale, 1))
+        for item in (Spend("votes", base * scale, 15), Spend("counts", 5 * base * scale, 1))
     )
 
 
 @pytest.mark.parametrize("times", [1, 15, 200])
 @pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 3.7, 20.0, 300.0])
 def test_one_scale_costs_what_dp_accounting_says(limits, sigma, times):
-    bill = [BillItem("votes", sigma, times)]
+    bill = [Spend("votes", sigma, times)]
     limits(few=1, groups=1)
-    expected = composed_epsilon(bill, DELTA)
+    expected = compose_epsilon(bill, DELTA)
     limits(few=0, groups=1)
-    assert composed_epsilon(bill, DELTA) == pytest.approx(expected, rel=1e-6)
+    assert compose_epsilon(bill, DELTA) == pytest.approx(expected, rel=1e-6)
 
 
 # The second pair is one where more noise protects less.
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-9])
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("sigmas", [(3.0, 3.05), (1.14, 1.16), (0.6, 0.7, 0.8), (2.0, 9.0)])
 def test_a_group_is_safe_whatever_its_scales(limits, sigmas, neighbours, delta):
-    bill = [BillItem("votes", sigma, 1) for sigma in sigmas]
+    bill = [Spend("votes", sigma, 1) for sigma in sigmas]
     limits(few=0, groups=1)
-    epsilon = composed_epsilon(bill, delta, neighbours)
+    epsilon = compose_epsilon(bill, delta, neighbours)
     assert exact_delta(bill, epsilon, neighbours) <= delta
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-9])
 def test_a_long_bill_is_safe_at_a_tiny_delta(limits, delta):
     """All scales are equal here, so that the truth can be summed; the ledger does not know."""
-    whole = BillItem("votes", 14.0, 60)
+    whole = Spend("votes", 14.0, 60)
     limits(few=0, groups=2)
-    bill = [BillItem("votes", 14.0, 6)] * 10
-    assert exact_delta([whole], composed_epsilon(bill, delta), ROWS) <= delta
+    bill = [Spend("votes", 14.0, 6)] * 10
+    assert exact_delta([whole], compose_epsilon(bill, delta), ROW_LEVEL) <= delta
 
 
 @pytest.mark.parametrize(("spread", "waste"), [(1.05, 0.001), (3.0, 0.01), (100.0, 0.03)])
 def test_groups_cost_hardly_more_and_never_less(limits, spread, waste):
     bill = runs(60, spread)
     limits(few=4, groups=10**9)
-    exact = composed_epsilon(bill, DELTA)
+    exact = compose_epsilon(bill, DELTA)
     limits(few=4, groups=MOST_GROUPS)
-    assert exact * (1 - 1e-6) <= composed_epsilon(bill, DELTA) <= exact * (1 + waste)
+    assert exact * (1 - 1e-6) <= compose_epsilon(bill, DELTA) <= exact * (1 + waste)
 
 
 def test_groups_are_of_neighbours_and_lose_nothing():
     bill = runs(500, 10.0)
-    found = pld.groups(bill)
+    found = pld.group_spends(bill)
     assert 16 <= len(found) <= pld.MOST_GROUPS
     flat = [item for group in found for item in group]
     assert flat == sorted(bill, key=lambda item: item.sigma)
@@ -91,5 +91,5 @@ def test_groups_are_of_neighbours_and_lose_nothing():
 
 def test_next_to_no_noise_costs_a_lot_and_no_memory(limits):
     """One draw that tells all, among many that tell nothing."""
-    bill = [BillItem("a", 1e-3, 1), *(BillItem("b", 1e4 + i, 10**5) for i in range(6))]
-    assert composed_epsilon(bill, DELTA) > 1e5
+    bill = [Spend("a", 1e-3, 1), *(Spend("b", 1e4 + i, 10**5) for i in range(6))]
+    assert compose_epsilon(bill, DELTA) > 1e5

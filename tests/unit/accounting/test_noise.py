@@ -47,10 +47,10 @@ def test_the_sources_say_whether_they_are_private(kind):
 
 
 def test_the_usual_source_is_exact_and_the_table_says_how_far_it_is_off():
-    assert OpenDPNoise().slack == 0
-    assert 0 < TableNoise().slack < 1e-32
+    assert OpenDPNoise().sampling_error == 0
+    assert 0 < TableNoise().sampling_error < 1e-32
     assert "2^-108" in TableNoise().name
-    assert TableNoise().slack == 2.0**-108
+    assert TableNoise().sampling_error == 2.0**-108
 
 
 def test_fake_noise_repeats_with_its_seed_and_continues_over_calls():

@@ -8,28 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.accounting import ROWS, Adjacency, Neighbours
-from tabpe.accounting.delta import LARGEST_SHARE, delta_slack, exact_delta
+from tabpe.accounting import ROW_LEVEL, Adjacency, NeighboringRelation
+from tabpe.accounting.delta import LARGEST_SHARE, compute_sampling_delta, subtract_sampling_delta
 from tabpe.errors import ParameterError
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, Neighbours(Adjacency.REPLACE_ONE)])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, NeighboringRelation(Adjacency.REPLACE_ONE)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_every_cell_that_a_row_can_change_is_charged_on_both_tables(epsilon, neighbours):
     expected = (1 + math.e**epsilon) * 16 * neighbours.cells * 1e-20
-    assert delta_slack(1e-20, 16, epsilon, neighbours) == pytest.approx(expected)
+    assert compute_sampling_delta(1e-20, 16, epsilon, neighbours) == pytest.approx(expected)
 
 
 def test_exact_noise_costs_nothing_even_at_the_largest_epsilon():
-    assert delta_slack(0.0, 15, 1e4, ROWS) == 0
-    assert exact_delta(0.1 + 0.2, 0.0) == 0.1 + 0.2
+    assert compute_sampling_delta(0.0, 15, 1e4, ROW_LEVEL) == 0
+    assert subtract_sampling_delta(0.1 + 0.2, 0.0) == 0.1 + 0.2
 
 
 @given(delta=st.floats(1e-11, 0.99), part=st.floats(1e-40, LARGEST_SHARE * 0.999))
 @settings(deadline=None)
 def test_what_is_left_and_the_slack_are_never_more_than_delta(delta, part):
     slack = delta * part
-    assert Fraction(exact_delta(delta, slack)) + Fraction(slack) <= Fraction(delta)
+    assert Fraction(subtract_sampling_delta(delta, slack)) + Fraction(slack) <= Fraction(delta)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_what_is_left_and_the_slack_are_never_more_than_delta(delta, part):
 )
 def test_a_slack_too_large_is_refused_with_the_way_out(delta, slack):
     with pytest.raises(ParameterError, match="opendp"):
-        exact_delta(delta, slack)
+        subtract_sampling_delta(delta, slack)
 
 
 def discrete_gaussian(sigma, reach=40):
@@ -67,6 +67,6 @@ def test_noise_from_a_coarse_table_keeps_the_promise_with_its_slack(grain, epsil
     coarse = np.floor(ideal / grain) * grain
     coarse[len(coarse) // 2] += 1 - coarse.sum()
     slack = np.abs(coarse - ideal).sum() / 2
-    charged = delta_slack(slack, rounds, epsilon, ROWS)
+    charged = compute_sampling_delta(slack, rounds, epsilon, ROW_LEVEL)
     exact, real = delta_at(epsilon, ideal, rounds), delta_at(epsilon, coarse, rounds)
     assert exact < real <= exact + charged + 1e-12

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from tabpe.accounting import TableNoise
 from tabpe.accounting import noise_table as module
-from tabpe.accounting.noise_table import WORDS, Table, table_of
+from tabpe.accounting.noise_table import WORDS, GaussianTable, build_gaussian_table
 from tabpe.errors import ParameterError
 
 SIGMAS = [0.3, 1.0, 1.9, 14.06, 115.3]
-SLACK = Fraction(TableNoise.slack)
+SLACK = Fraction(TableNoise.sampling_error)
 each_sigma = pytest.mark.parametrize("sigma", SIGMAS)
 
 
@@ -51,7 +51,7 @@ def exact(sigma):
 
 def compared(sigma):
     """Pairs of the probability in the table and the exact one, by integer."""
-    table, right = table_of(sigma), exact(sigma)
+    table, right = build_gaussian_table(sigma), exact(sigma)
     found = dict(zip(range(-table.reach, table.reach + 1), probabilities(table), strict=True))
     return {k: (found.get(k, Fraction(0)), p) for k, p in right.items()}
 
@@ -64,17 +64,17 @@ def test_every_probability_is_within_the_slack(sigma):
 @each_sigma
 def test_the_stated_excess_is_at_least_the_true_distance_and_not_far_above(sigma):
     distance = sum(abs(q - p) for q, p in compared(sigma).values()) / 2
-    excess = table_of(sigma).excess
+    excess = build_gaussian_table(sigma).excess
     assert distance <= excess <= distance * 2 + Fraction(1, WORDS)
 
 
 @each_sigma
 def test_the_excess_is_within_the_bound_of_the_proof(sigma):
-    assert table_of(sigma).excess * WORDS <= 28 * sigma + 4
+    assert build_gaussian_table(sigma).excess * WORDS <= 28 * sigma + 4
 
 
 def test_the_largest_table_is_within_half_of_the_slack():
-    largest = table_of(TableNoise.largest_sigma)
+    largest = build_gaussian_table(TableNoise.largest_sigma)
     assert 2 * largest.excess <= SLACK
     assert largest.excess * WORDS <= 28 * TableNoise.largest_sigma + 4
 
@@ -89,21 +89,21 @@ def test_only_zero_has_too_much(sigma):
 
 @each_sigma
 def test_the_table_is_symmetric_and_every_integer_has_words(sigma):
-    found = probabilities(table_of(sigma))
+    found = probabilities(build_gaussian_table(sigma))
     assert found == found[::-1]
     assert min(found) > 0
     assert sum(found) == 1
-    assert firsts(table_of(sigma))[0] == 0
+    assert firsts(build_gaussian_table(sigma))[0] == 0
 
 
 @each_sigma
 def test_first_words_and_the_ones_before_them_map_right(sigma):
-    table = table_of(sigma)
+    table = build_gaussian_table(sigma)
     integers = list(range(-table.reach, table.reach + 1))
-    assert table.integers(*halves(firsts(table))).tolist() == integers
+    assert table.look_up_integers(*halves(firsts(table))).tolist() == integers
     before = [first - 1 for first in firsts(table)[1:]]
-    assert table.integers(*halves(before)).tolist() == integers[:-1]
-    assert table.integers(*halves([0, WORDS - 1])).tolist() == [-table.reach, table.reach]
+    assert table.look_up_integers(*halves(before)).tolist() == integers[:-1]
+    assert table.look_up_integers(*halves([0, WORDS - 1])).tolist() == [-table.reach, table.reach]
 
 
 SMALL = st.integers(0, 3)
@@ -117,16 +117,16 @@ NEAR = st.builds(lambda high, low: (high << 64) + low, SMALL, SMALL)
 @settings(deadline=None)
 def test_ties_of_high_halves_are_decided_by_the_low_ones(starts, words):
     starts = sorted(starts)[: len(starts) // 2 * 2]
-    table = Table(*halves([0, *starts]), Fraction(0))
+    table = GaussianTable(*halves([0, *starts]), Fraction(0))
     expected = [bisect.bisect_right(starts, word) - len(starts) // 2 for word in words]
-    assert table.integers(*halves(words)).tolist() == expected
+    assert table.look_up_integers(*halves(words)).tolist() == expected
 
 
 @pytest.mark.parametrize("sigma", [5e-324, 1e-100, 1e-3, 0.05])
 def test_a_sigma_too_small_for_a_second_word_gives_zeros(sigma):
-    assert table_of(sigma).reach == 0
+    assert build_gaussian_table(sigma).reach == 0
     assert not TableNoise().draw(100, sigma).any()
-    assert table_of(sigma).excess < Fraction(1, WORDS)
+    assert build_gaussian_table(sigma).excess < Fraction(1, WORDS)
 
 
 @pytest.mark.parametrize("sigma", [1.0001e4, 2e5, 1e300])
@@ -136,25 +136,25 @@ def test_a_sigma_too_large_for_a_table_is_refused_with_the_way_out(sigma):
 
 
 def test_a_table_that_is_not_exact_enough_is_refused(monkeypatch):
-    monkeypatch.setattr(TableNoise, "slack", 1e-40)
+    monkeypatch.setattr(TableNoise, "sampling_error", 1e-40)
     with pytest.raises(module.TabpeError, match="less exact"):
-        table_of(14.0601)
+        build_gaussian_table(14.0601)
 
 
 def test_settings_of_decimals_that_a_user_makes_do_not_matter():
-    table_of.cache_clear()
-    usual = firsts(table_of(14.06))
-    table_of.cache_clear()
+    build_gaussian_table.cache_clear()
+    usual = firsts(build_gaussian_table(14.06))
+    build_gaussian_table.cache_clear()
     with localcontext() as context:
         context.prec = 3
         context.traps[FloatOperation] = True
-        assert firsts(table_of(14.06)) == usual
+        assert firsts(build_gaussian_table(14.06)) == usual
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 11])
 def test_every_draw_takes_sixteen_fresh_bytes_of_the_operating_system(monkeypatch, size):
     """Blocks of four draws; every word is a first word of its own, so each draw tells them."""
-    table, numbers, asked = table_of(14.06), itertools.count(), []
+    table, numbers, asked = build_gaussian_table(14.06), itertools.count(), []
 
     def urandom(count):
         asked.append(count)

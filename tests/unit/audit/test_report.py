@@ -4,14 +4,26 @@ import json
 
 import pytest
 
-from tabpe.audit import AuditReport, Claim, Distance, Repetition, Shown
+from tabpe.audit import (
+    AuditReport,
+    EpsilonLowerBound,
+    NeighborDistance,
+    NoiseRepetition,
+    PrivacyClaim,
+)
 
-CLAIM = Claim(10.0, 1e-5)
-UNDER = Shown("votes, opendp: Gaussian DP", CLAIM, epsilon=9.5, visible=47.0, samples=262_144)
-BLIND = Shown("many runs: Clopper-Pearson", CLAIM, epsilon=1.5, visible=2.1, samples=400)
-ABOVE = Shown("votes, table: Gaussian DP", CLAIM, epsilon=10.5, visible=47.0, samples=65_536)
-APART = Repetition("votes, opendp: noise over rounds", p_value=0.3, samples=65_536)
-ALIKE = Repetition("votes, table: noise over runs", p_value=1e-9, samples=65_536)
+CLAIM = PrivacyClaim(10.0, 1e-5)
+UNDER = EpsilonLowerBound(
+    "votes, opendp: Gaussian DP", CLAIM, epsilon=9.5, visible=47.0, samples=262_144
+)
+BLIND = EpsilonLowerBound(
+    "many runs: Clopper-Pearson", CLAIM, epsilon=1.5, visible=2.1, samples=400
+)
+ABOVE = EpsilonLowerBound(
+    "votes, table: Gaussian DP", CLAIM, epsilon=10.5, visible=47.0, samples=65_536
+)
+APART = NoiseRepetition("votes, opendp: noise over rounds", p_value=0.3, samples=65_536)
+ALIKE = NoiseRepetition("votes, table: noise over runs", p_value=1e-9, samples=65_536)
 
 
 def report(*findings):
@@ -32,7 +44,7 @@ def test_one_finding_refutes_it(bad):
 
 
 def test_exactly_the_claim_is_no_refutation():
-    assert Shown("x", CLAIM, epsilon=10.0, visible=47.0, samples=1).holds
+    assert EpsilonLowerBound("x", CLAIM, epsilon=10.0, visible=47.0, samples=1).holds
 
 
 def test_an_attack_that_could_not_have_refuted_the_promise_says_so():
@@ -57,7 +69,7 @@ def test_its_json_holds_every_number():
 
 
 def test_a_distance_of_more_than_one_refutes():
-    fine, far = (Distance("storage: one row more", moved, 9) for moved in (1.0, 1.5))
+    fine, far = (NeighborDistance("storage: one row more", moved, 9) for moved in (1.0, 1.5))
     report = AuditReport("as shipped", CLAIM, (fine, far))
     assert report.refuting == ("storage: one row more",)
     assert "COUNTS MORE THAN ONE" in str(report)

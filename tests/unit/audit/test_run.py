@@ -5,36 +5,44 @@ import pytest
 
 from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.audit import Effort, audit, audit_broken, storage_forms
-from tabpe.audit.attacks import FITTED, LINE, Channel, Columns, Edges, Game, Places
+from tabpe.audit import AuditEffort, audit, audit_broken, storage_forms
+from tabpe.audit.attacks import (
+    FITTED,
+    LINE_LENGTH,
+    BoundaryCanaries,
+    MarginalChannel,
+    MembershipGame,
+    ScatteredCanaries,
+    VoteChannel,
+)
 from tabpe.audit.bounds import ALARM, SCORES_ALARM
-from tabpe.audit.report import Claim, Distance
-from tabpe.audit.storage_forms import Storage
+from tabpe.audit.report import NeighborDistance, PrivacyClaim
+from tabpe.audit.storage_forms import StorageAudit
 from tabpe.audit.systems import (
     BROKEN,
-    BROKEN_AT_THE_TILL,
+    BROKEN_CHARGES,
     BROKEN_FOR_USERS,
     BROKEN_IN_STORAGE,
     SHIPPED,
+    AuditedSystem,
     NarrowNoise,
     ReusedNoise,
-    System,
 )
 from tabpe.errors import ParameterError
 from tabpe.evolution import Evolution
 from tabpe.io import open_table
 
-FEW = Effort(
-    Channel(2**10, 3),
-    Channel(2**6, 2),
-    Channel(2**8, 4, rows_a_user=4),
-    Game(8),
-    Places(20),
-    Edges(5, 10),
-    Channel(2**8, 2, each=4, repeats=2),
-    Columns(2**6, 3),
-    Game(8, FITTED, "runs of best"),
-    Storage(1, 20),
+FEW = AuditEffort(
+    VoteChannel(2**10, 3),
+    VoteChannel(2**6, 2),
+    VoteChannel(2**8, 4, rows_a_user=4),
+    MembershipGame(8),
+    ScatteredCanaries(20),
+    BoundaryCanaries(5, 10),
+    VoteChannel(2**8, 2, votes_per_row=4, repeats=2),
+    MarginalChannel(2**6, 3),
+    MembershipGame(8, FITTED, "runs of best"),
+    StorageAudit(1, 20),
 )
 
 
@@ -46,13 +54,13 @@ def test_both_sources_of_noise_and_the_whole_pipeline_are_attacked():
     several = {"several votes", "tables"}
     assert attacked == {*votes, *several, "many runs", "runs of best", "canaries", "storage"}
     assert len(names) == 10
-    assert report.claim == Claim(2.0, 1e-6)
+    assert report.claim == PrivacyClaim(2.0, 1e-6)
     assert all(f.claim.epsilon == 2.0 for f in report.findings if hasattr(f, "claim"))
 
 
 def test_every_broken_system_goes_through_the_same_tests():
     reports = audit_broken(epsilon=2.0, effort=FEW)
-    broken = (*BROKEN, *BROKEN_AT_THE_TILL, *BROKEN_IN_STORAGE, *BROKEN_FOR_USERS)
+    broken = (*BROKEN, *BROKEN_CHARGES, *BROKEN_IN_STORAGE, *BROKEN_FOR_USERS)
     assert [report.system for report in reports] == [system.name for system in broken]
     assert [len(report.findings) for report in reports] == [22] * len(BROKEN) + [8, 2, 4]
 
@@ -71,7 +79,7 @@ def test_what_is_shipped_is_not_replaced():
     assert SHIPPED.table(table) is table
     assert SHIPPED.tables(table) is table
     assert SHIPPED.users(table) is table
-    assert SHIPPED.paid(4) == 4
+    assert SHIPPED.charged(4) == 4
     assert SHIPPED.schema(schema, table) is schema
 
 
@@ -82,8 +90,8 @@ def test_releases_of_broken_noise_are_stamped():
 
     schema, table = Schema((Integer("age", 0, 9),)), pa.table({"age": [1, 2, 3]})
     for noise in (NarrowNoise, ReusedNoise):
-        broken = System("x", noise=noise)
-        model = broken.release(table, schema, Claim(1.0, 1e-5), Evolution(rounds=1), 1)
+        broken = AuditedSystem("x", noise=noise)
+        model = broken.release(table, schema, PrivacyClaim(1.0, 1e-5), Evolution(rounds=1), 1)
         assert "NOT PRIVATE" in str(model.certificate)
 
 
@@ -97,70 +105,80 @@ def test_each_broken_source_of_noise_is_broken_as_it_says():
 
 def test_a_channel_without_noise_returns_who_is_there():
     """One vote in every round for each canary, and none elsewhere; through an account."""
-    channel, silent = Channel(2**8, 3), System("silent", noise=lambda: FakeNoise(strength=0))
+    channel, silent = (
+        VoteChannel(2**8, 3),
+        AuditedSystem("silent", noise=lambda: FakeNoise(strength=0)),
+    )
     occupied = np.arange(2**8) % 3 == 0
-    votes = channel._votes(silent, 5.0, occupied, 3)
+    votes = channel._measure_votes(silent, 5.0, occupied, 3)
     assert (votes == occupied).all()
 
 
 def test_a_channel_of_users_returns_who_is_there_in_all_classes():
     """Four rows on four lines weigh a half each; without noise the sum over them is two."""
-    channel = Channel(4 * LINE, 3, rows_a_user=4)
-    silent = System("silent", noise=lambda: FakeNoise(strength=0))
-    occupied = np.arange(LINE) % 3 == 0
-    votes = channel._votes(silent, 5.0, occupied, 3)
+    channel = VoteChannel(4 * LINE_LENGTH, 3, rows_a_user=4)
+    silent = AuditedSystem("silent", noise=lambda: FakeNoise(strength=0))
+    occupied = np.arange(LINE_LENGTH) % 3 == 0
+    votes = channel._measure_votes(silent, 5.0, occupied, 3)
     assert (votes == 2 * FIXED_POINT * occupied).all()
 
 
 @pytest.mark.parametrize("users", [None, 2])
 def test_a_channel_of_several_votes_returns_who_is_there(users):
     """Four candidates of a place are voted for, and each histogram is asked for three times."""
-    channel = Channel(2 * LINE, 2, users, each=4, repeats=3)
-    silent = System("silent", noise=lambda: FakeNoise(strength=0))
+    channel = VoteChannel(2 * LINE_LENGTH, 2, users, votes_per_row=4, repeats=3)
+    silent = AuditedSystem("silent", noise=lambda: FakeNoise(strength=0))
     occupied = np.arange(channel.samples) % 3 == 0
-    votes = channel._votes(silent, 5.0, occupied, 2)
+    votes = channel._measure_votes(silent, 5.0, occupied, 2)
     weight = 1 if users is None else 2 * int(FIXED_POINT / np.sqrt(2))
     assert (votes == 4 * 3 * weight * occupied).all()
 
 
 def test_columns_without_noise_return_who_is_there():
-    silent, occupied = System("silent", noise=lambda: FakeNoise(strength=0)), np.arange(60) % 3 == 0
-    assert (Columns(60, 4)._counts(silent, 5.0, occupied) == occupied).all()
-    assert Columns(60, 4)._counts(silent, 5.0, occupied).shape == (4, 60)
+    silent, occupied = (
+        AuditedSystem("silent", noise=lambda: FakeNoise(strength=0)),
+        np.arange(60) % 3 == 0,
+    )
+    assert (MarginalChannel(60, 4)._measure_counts(silent, 5.0, occupied) == occupied).all()
+    assert MarginalChannel(60, 4)._measure_counts(silent, 5.0, occupied).shape == (4, 60)
 
 
 def test_the_chances_of_false_alarms_add_up_to_less_than_one_in_a_million():
     findings = audit(effort=FEW).findings
-    tests = [f.test for f in findings if not isinstance(f, Distance)]  # these rest on no chance
+    tests = [
+        f.test for f in findings if not isinstance(f, NeighborDistance)
+    ]  # these rest on no chance
     alarms = [ALARM if test.startswith("canaries") else SCORES_ALARM for test in tests]
     assert len(tests) == 30
     assert sum(alarms) < 1e-6
 
 
 def test_wrong_guesses_end_the_search_at_the_bounds_at_once():
-    finding = Edges(columns=50).audit(SHIPPED, Claim(6.0, 1e-5))[0]
+    finding = BoundaryCanaries(columns=50).audit(SHIPPED, PrivacyClaim(6.0, 1e-5))[0]
     assert finding.samples == 100
     assert finding.visible > 6.0 > finding.epsilon == 0.0
 
 
 def test_few_places_show_little():
-    finding = Places(20).audit(System("x", noise=TableNoise), Claim(1.0, 1e-5))[0]
+    finding = ScatteredCanaries(20).audit(
+        AuditedSystem("x", noise=TableNoise), PrivacyClaim(1.0, 1e-5)
+    )[0]
     assert finding.holds
     assert finding.claim.delta < 1e-11
 
 
 def test_storage_forms_show_nothing_of_what_is_shipped_and_all_of_what_is_broken():
-    assert [finding.moved for finding in Storage(2, 40).audit(SHIPPED)] == [1.0, 1.0]
+    assert [finding.moved for finding in StorageAudit(2, 40).audit(SHIPPED)] == [1.0, 1.0]
     (broken,) = BROKEN_IN_STORAGE
-    assert max(finding.moved for finding in Storage(2, 40).audit(broken)) > 2
+    assert max(finding.moved for finding in StorageAudit(2, 40).audit(broken)) > 2
 
 
 def test_every_storage_form_holds_every_odd_cell(tmp_path):
     """Each as it is: read again, it is one row more of the same columns."""
-    table = storage_forms._table(np.random.default_rng(0), 5)
-    for form in storage_forms._forms():
+    table = storage_forms._draw_table(np.random.default_rng(0), 5)
+    for form in storage_forms._list_forms():
         for name, cell in storage_forms.ODD:
-            data = form(storage_forms._with(table, 1, name, cell), tmp_path)
+            data = form(storage_forms._add_user_rows(table, 1, name, cell), tmp_path)
             rows, _ = open_table(data)
             assert rows.num_rows == 6
             assert set(rows.column_names) == set(table)

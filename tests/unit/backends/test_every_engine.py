@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crews import CrewOfBatches
-from tabpe.backends import LocalEngine, OwnEngine, StreamEngine, counting
+from tabpe.backends import InProcessEngine, LocalEngine, StreamEngine, counting
 from tabpe.backends.nearest import NumpyIndex
 from tabpe.encoding import Records
 
@@ -32,7 +32,7 @@ def merged(rows, _category_weight):
 @pytest.fixture(params=["plain", "merged"], autouse=True)
 def _preparation(request, monkeypatch):
     if request.param == "merged":
-        monkeypatch.setattr(counting, "prepared", merged)
+        monkeypatch.setattr(counting, "prepare_rows", merged)
 
 
 def drawn(rng, size):
@@ -87,7 +87,7 @@ def plain(votes):
 
 @pytest.mark.parametrize("kind", [LocalEngine, StreamEngine])
 def test_it_has_all_that_an_engine_has(kind):
-    for name, expected in inspect.getmembers(OwnEngine, inspect.isfunction):
+    for name, expected in inspect.getmembers(InProcessEngine, inspect.isfunction):
         if not name.startswith("_"):
             found = inspect.signature(getattr(kind, name))
             assert list(found.parameters) == list(inspect.signature(expected).parameters)
@@ -244,7 +244,7 @@ def winners(row, candidates, each):
     if not len(candidates):
         return []
     chosen = {}
-    for place in NumpyIndex(candidates, 1 / 3).nearest(row, len(candidates))[0]:
+    for place in NumpyIndex(candidates, 1 / 3).find_nearest(row, len(candidates))[0]:
         like = (*candidates.numbers[place].tolist(), *candidates.codes[place].tolist())
         chosen.setdefault(like, place)
     return list(chosen.values())[:each]
@@ -258,7 +258,7 @@ def test_votes_are_those_of_the_definition_bit_for_bit(kind, prepare, table, eac
     batches, population, segment = table
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(counting, "ROWS_A_SEGMENT", segment)
-        patched.setattr(counting, "prepared", prepare)
+        patched.setattr(counting, "prepare_rows", prepare)
         engine = KINDS[kind](classes=len(population), category_weight=1 / 3, jobs=jobs)
         engine.prepare(batches)
         expected = expected_votes(batches, population, each)

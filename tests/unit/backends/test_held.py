@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabpe.backends import HeldTables, Tables
+from tabpe.backends import CachedMarginalCounter, MarginalCounter
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis, NumberAxis
 
@@ -30,7 +30,7 @@ def batches_of(sizes, seed):
 @given(st.lists(st.integers(0, 5), max_size=4), st.integers(0, 100))
 def test_it_counts_as_the_tables_that_read_afresh(sizes, seed):
     batches = batches_of(sizes, seed)
-    held, fresh = HeldTables(batches), Tables(batches)
+    held, fresh = CachedMarginalCounter(batches), MarginalCounter(batches)
     for _ in range(2):
         for one, other in zip(held.counts(ASKED), fresh.counts(ASKED), strict=True):
             assert one.dtype == other.dtype
@@ -38,7 +38,7 @@ def test_it_counts_as_the_tables_that_read_afresh(sizes, seed):
 
 
 def test_what_it_returns_is_no_window_into_it():
-    held = HeldTables(batches_of([20], 0))
+    held = CachedMarginalCounter(batches_of([20], 0))
     (first,) = held.counts(ASKED[1:2])
     first += 1000
     assert held.counts(ASKED[1:2])[0].sum() == 20

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.backends import HeldTables
+from tabpe.backends import CachedMarginalCounter
 from tabpe.encoding import Records
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import ListAxis
@@ -21,7 +21,7 @@ def batches(rows=2500, sizes=(1000, 1500)):
 
 
 def halfspaces(axis):
-    return Halfspaces.drawn(axis, 400, 3, np.random.default_rng(1))
+    return Halfspaces.draw_halfspaces(axis, 400, 3, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(
@@ -35,23 +35,23 @@ def test_counts_are_those_of_one_row_after_the_other(axis, cells):
         inside = asked.weights.astype(np.int64) @ grid.T <= asked.limits[:, None]
         on = np.zeros(len(rows), dtype=int) if axis is None else axis.cells(rows, classes)
         expected += inside @ np.eye(cells)[on]
-    assert np.array_equal(HeldTables(batches()).inside(asked), expected)
+    assert np.array_equal(CachedMarginalCounter(batches()).count_inside(asked), expected)
 
 
 def test_batches_and_the_order_of_rows_do_not_matter():
     asked = halfspaces(WARD)
     parts = batches(sizes=(7, 1, 2492))
-    one, other = HeldTables(parts), HeldTables(parts[::-1])
-    assert np.array_equal(one.inside(asked), other.inside(asked))
+    one, other = CachedMarginalCounter(parts), CachedMarginalCounter(parts[::-1])
+    assert np.array_equal(one.count_inside(asked), other.count_inside(asked))
 
 
 def test_without_rows_there_is_nothing_inside():
-    assert not HeldTables([]).inside(halfspaces(WARD)).any()
+    assert not CachedMarginalCounter([]).count_inside(halfspaces(WARD)).any()
 
 
 def test_what_is_kept_can_not_be_changed():
-    tables, asked = HeldTables(batches()), halfspaces(None)
-    first = tables.inside(asked)
+    tables, asked = CachedMarginalCounter(batches()), halfspaces(None)
+    first = tables.count_inside(asked)
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 1
-    assert tables.inside(asked) is first
+    assert tables.count_inside(asked) is first

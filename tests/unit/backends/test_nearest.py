@@ -46,14 +46,14 @@ def numpy_only(monkeypatch):
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, None, "2"])
 def test_a_k_that_is_not_a_count_is_refused(k):
     with pytest.raises(ParameterError, match=f"k={k!r}: expected a whole number >= 1"):
-        nearest.build_index(drawn(20), WEIGHT).nearest(drawn(5), k=k)
+        nearest.build_index(drawn(20), WEIGHT).find_nearest(drawn(5), k=k)
 
 
 @native
 @pytest.mark.parametrize(("k", "size"), [(17, 40), (6, 5), (2**40, 40)])
 def test_a_k_beyond_the_candidates_or_sixteen_is_refused(k, size):
     with pytest.raises(ParameterError, match=f"k={k}: expected at most 16.* {size} candidates"):
-        nearest.build_index(drawn(size), WEIGHT).nearest(drawn(5), k=k)
+        nearest.build_index(drawn(size), WEIGHT).find_nearest(drawn(5), k=k)
 
 
 @native
@@ -67,14 +67,14 @@ def test_the_extension_itself_refuses_a_wrong_k(k):
 @native
 def test_nobody_is_near_where_there_are_no_candidates():
     with pytest.raises(ParameterError, match="0 candidates"):
-        nearest.build_index(drawn(0), WEIGHT).nearest(drawn(5))
+        nearest.build_index(drawn(0), WEIGHT).find_nearest(drawn(5))
 
 
 @native
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_less_than_one_thread_is_refused(jobs):
     with pytest.raises(ValueError, match=r"jobs.* at least 1"):
-        nearest.build_index(drawn(5), WEIGHT, jobs=jobs).nearest(drawn(5))
+        nearest.build_index(drawn(5), WEIGHT, jobs=jobs).find_nearest(drawn(5))
 
 
 @native
@@ -82,14 +82,14 @@ def test_less_than_one_thread_is_refused(jobs):
 def test_codes_of_another_type_are_refused(code_type):
     rows = Records(drawn(5).numbers, drawn(5).codes.astype(code_type))
     with pytest.raises((TypeError, ValueError)):
-        nearest.build_index(drawn(5), WEIGHT).nearest(rows)
+        nearest.build_index(drawn(5), WEIGHT).find_nearest(rows)
 
 
 @native
 @pytest.mark.parametrize(("numeric", "categorical"), [(2, 2), (4, 2), (3, 1), (3, 3), (0, 0)])
 def test_rows_with_other_columns_are_refused(numeric, categorical):
     with pytest.raises(ValueError, match="expected the columns of the candidates"):
-        nearest.build_index(drawn(5), WEIGHT).nearest(drawn(5, numeric, categorical))
+        nearest.build_index(drawn(5), WEIGHT).find_nearest(drawn(5, numeric, categorical))
 
 
 @native
@@ -97,7 +97,9 @@ def test_numbers_and_codes_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="same number of rows"):
         nearest.build_index(Records(drawn(5).numbers, drawn(4).codes), WEIGHT)
     with pytest.raises(ValueError, match="rows: expected"):
-        nearest.build_index(drawn(5), WEIGHT).nearest(Records(drawn(5).numbers, drawn(4).codes))
+        nearest.build_index(drawn(5), WEIGHT).find_nearest(
+            Records(drawn(5).numbers, drawn(4).codes)
+        )
 
 
 @native
@@ -115,7 +117,7 @@ def test_rows_that_are_not_finite_are_refused(kernel, value):
     index = nearest.build_index(drawn(40, categorical=codes), WEIGHT).index
     asked = nearest.NativeIndex(index, 40, kernel=kernel)
     with pytest.raises(ValueError, match="expected numbers from -1e15 to 1e15"):
-        asked.nearest(with_number(drawn(50, categorical=codes), value))
+        asked.find_nearest(with_number(drawn(50, categorical=codes), value))
 
 
 @native
@@ -160,8 +162,10 @@ def test_missing_numbers_are_as_far_as_a_category(rows, candidates, share, wide)
     )
     k = min(3, candidates)
     for against in (some, plain):
-        expected = NumpyIndex(against, WEIGHT).nearest(asked, k)
-        assert (nearest.build_index(against, WEIGHT, jobs=2).nearest(asked, k) == expected).all()
+        expected = NumpyIndex(against, WEIGHT).find_nearest(asked, k)
+        assert (
+            nearest.build_index(against, WEIGHT, jobs=2).find_nearest(asked, k) == expected
+        ).all()
         far = naive(asked.take(np.arange(min(rows, 50))), against, k)
         assert (far == expected[:50]).mean() > 0.99  # float32 and float64 differ in a tie
 
@@ -173,7 +177,9 @@ def test_every_instruction_set_passes_over_missing_numbers(name):
     index = nearest.NativeIndex(
         nearest.build_index(against, WEIGHT).index, 300, instruction_set=name
     )
-    assert (index.nearest(asked, 5) == NumpyIndex(against, WEIGHT).nearest(asked, 5)).all()
+    assert (
+        index.find_nearest(asked, 5) == NumpyIndex(against, WEIGHT).find_nearest(asked, 5)
+    ).all()
 
 
 @native
@@ -181,7 +187,7 @@ def test_every_instruction_set_passes_over_missing_numbers(name):
 def test_beside_missing_numbers_others_are_still_finite(value):
     index = nearest.build_index(holed(40, 0), WEIGHT)
     with pytest.raises(ValueError, match="expected numbers from -1e15 to 1e15"):
-        index.nearest(with_number(holed(50, 1), value))
+        index.find_nearest(with_number(holed(50, 1), value))
 
 
 @native
@@ -189,14 +195,14 @@ def test_beside_missing_numbers_others_are_still_finite(value):
 def test_kernels_that_can_not_hold_missing_numbers_say_so(kernel):
     index = nearest.build_index(holed(40, 0), WEIGHT).index
     with pytest.raises(ValueError, match="missing number"):
-        nearest.NativeIndex(index, 40, kernel=kernel).nearest(holed(50, 1))
+        nearest.NativeIndex(index, 40, kernel=kernel).find_nearest(holed(50, 1))
 
 
 @native
 def test_rows_with_missing_numbers_are_merged_and_ordered_like_others():
     rows = holed(2000, 4, numeric=1, categorical=1, share=0.5)
     rows = Records(np.round(rows.numbers, 1), rows.codes)
-    merged, weights = nearest.prepared(rows, WEIGHT)
+    merged, weights = nearest.prepare_rows(rows, WEIGHT)
     assert weights is not None
     assert weights.sum() == len(rows)
     assert len(np.unique(np.hstack([merged.numbers, merged.codes]), axis=0)) == len(merged)
@@ -215,7 +221,7 @@ def test_kernels_and_instruction_sets_that_there_are_not_are_refused(name, value
 @native
 def test_arrays_come_in_any_layout():
     rows, candidates = drawn(50), drawn(30, seed=1)
-    expected = nearest.build_index(candidates, WEIGHT).nearest(rows).tolist()
+    expected = nearest.build_index(candidates, WEIGHT).find_nearest(rows).tolist()
     for change in (
         np.asfortranarray,
         lambda cells: np.repeat(cells, 2, axis=0)[::2],
@@ -225,18 +231,18 @@ def test_arrays_come_in_any_layout():
         read_only,
     ):
         changed = Records(change(rows.numbers), change(rows.codes))
-        assert nearest.build_index(candidates, WEIGHT).nearest(changed).tolist() == expected
+        assert nearest.build_index(candidates, WEIGHT).find_nearest(changed).tolist() == expected
         changed = Records(change(candidates.numbers), change(candidates.codes))
-        assert nearest.build_index(changed, WEIGHT).nearest(rows).tolist() == expected
+        assert nearest.build_index(changed, WEIGHT).find_nearest(rows).tolist() == expected
 
 
 @native
 @pytest.mark.parametrize("code_type", [np.uint8, np.uint16, np.uint32])
 def test_rows_may_hold_codes_of_any_width(code_type):
     rows, candidates = drawn(50), drawn(30, seed=1)
-    expected = nearest.build_index(candidates, WEIGHT).nearest(rows).tolist()
+    expected = nearest.build_index(candidates, WEIGHT).find_nearest(rows).tolist()
     wide = Records(rows.numbers, rows.codes.astype(code_type))
-    assert nearest.build_index(candidates, WEIGHT).nearest(wide).tolist() == expected
+    assert nearest.build_index(candidates, WEIGHT).find_nearest(wide).tolist() == expected
 
 
 @native
@@ -244,14 +250,17 @@ def test_candidates_may_be_gone_before_the_search():
     """The index holds copies."""
     candidates = drawn(30, seed=1)
     index = nearest.build_index(candidates, WEIGHT)
-    expected = NumpyIndex(drawn(30, seed=1), WEIGHT).nearest(drawn(50)).tolist()
+    expected = NumpyIndex(drawn(30, seed=1), WEIGHT).find_nearest(drawn(50)).tolist()
     candidates.numbers[:] = 0
-    assert index.nearest(drawn(50)).tolist() == expected
+    assert index.find_nearest(drawn(50)).tolist() == expected
 
 
 @native
 def test_no_rows_find_nothing():
-    assert nearest.build_index(drawn(30), WEIGHT, jobs=3).nearest(drawn(0), k=4).shape == (0, 4)
+    assert nearest.build_index(drawn(30), WEIGHT, jobs=3).find_nearest(drawn(0), k=4).shape == (
+        0,
+        4,
+    )
 
 
 def unaligned(cells):
@@ -276,12 +285,12 @@ def test_without_the_extension_numpy_answers(numpy_only):
     with pytest.warns(SlowVotesWarning):
         index = nearest.build_index(drawn(30, seed=1), WEIGHT, jobs=2)
     assert isinstance(index, NumpyIndex)
-    assert index.nearest(drawn(50), k=3).shape == (50, 3)
+    assert index.find_nearest(drawn(50), k=3).shape == (50, 3)
 
 
 def test_without_the_extension_preparing_keeps_the_rows(numpy_only):
     twice = Records.concat([drawn(20), drawn(20)])
-    rows, weights = nearest.prepared(twice, WEIGHT)
+    rows, weights = nearest.prepare_rows(twice, WEIGHT)
     assert rows.numbers.tolist() == drawn(20).numbers.tolist()
     assert weights.tolist() == [2] * 20
 
@@ -300,7 +309,7 @@ def test_without_the_extension_an_engine_counts_from_end_to_end(numpy_only):
 def test_with_the_extension_nothing_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nearest.build_index(drawn(5), WEIGHT).nearest(drawn(5))
+        nearest.build_index(drawn(5), WEIGHT).find_nearest(drawn(5))
 
 
 # All equally far, so that nothing can be left out. The clock and the alarm are those of the

@@ -5,14 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabpe.backends.queries import Answer, Cells, Marks, Reading, Tabulated, total
+from tabpe.backends.queries import (
+    EncodedReading,
+    MarginalQuery,
+    RawColumnQuery,
+    ShardAnswer,
+    ShardDigests,
+    sum_answers,
+)
 from tabpe.errors import DataError, TabpeError
 
-HELD = Tabulated(Reading(0, None, 1 / 3), (), is_held=True)
+HELD = MarginalQuery(EncodedReading(0, None, 1 / 3), (), keeps_rows=True)
 
 
 def answer(shard, *counts, mark=b""):
-    return Answer(np.array(counts), {shard: mark})
+    return ShardAnswer(np.array(counts), {shard: mark})
 
 
 @given(
@@ -23,10 +30,10 @@ def test_sums_do_not_depend_on_who_is_added_first(counts, data):
     answers = [answer(shard, *cells) for shard, cells in enumerate(counts)]
     order = data.draw(st.permutations(answers))
     middle = data.draw(st.integers(1, len(order)))
-    parts = [total(part) for part in (order[:middle], order[middle:]) if part]
-    found = total(parts)
+    parts = [sum_answers(part) for part in (order[:middle], order[middle:]) if part]
+    found = sum_answers(parts)
     assert found.value.tolist() == np.sum(counts, axis=0).tolist()
-    assert set(found.marks) == set(range(len(counts)))
+    assert set(found.digests) == set(range(len(counts)))
 
 
 def test_a_shard_that_answers_twice_is_not_counted_twice():
@@ -37,31 +44,35 @@ def test_a_shard_that_answers_twice_is_not_counted_twice():
 
 @pytest.mark.parametrize("shards", [[0, 1], [0, 1, 2, 3], [0, 1, 3]])
 def test_an_answer_in_which_not_every_shard_is_counted_is_refused(shards):
-    found = total(answer(shard, 1) for shard in shards)
+    found = sum_answers(answer(shard, 1) for shard in shards)
     with pytest.raises(TabpeError, match="not each of them was counted once"):
-        Marks(3).checked(Cells("row_count"), found)
+        ShardDigests(3).check_answer(RawColumnQuery("row_count"), found)
 
 
 def test_a_shard_that_has_other_rows_than_before_is_refused():
-    marks = Marks(2)
-    marks.checked(HELD, answer(0, 5, mark=b"5") + answer(1, 7, mark=b"7"))
-    marks.checked(Cells("row_count"), answer(0, 5) + answer(1, 7))
-    marks.checked(HELD, answer(1, 7, mark=b"7") + answer(0, 5, mark=b"5"))
+    marks = ShardDigests(2)
+    marks.check_answer(HELD, answer(0, 5, mark=b"5") + answer(1, 7, mark=b"7"))
+    marks.check_answer(RawColumnQuery("row_count"), answer(0, 5) + answer(1, 7))
+    marks.check_answer(HELD, answer(1, 7, mark=b"7") + answer(0, 5, mark=b"5"))
     with pytest.raises(DataError, match="the table changed") as caught:
-        marks.checked(HELD, answer(0, 5, mark=b"5") + answer(1, 8, mark=b"8"))
+        marks.check_answer(HELD, answer(0, 5, mark=b"5") + answer(1, 8, mark=b"8"))
     assert not any(digit in str(caught.value) for digit in "578")
 
 
 def test_other_cells_do_not_add_up():
-    for other in (answer(1, 1, 2), Answer(np.array([0.5]), {1: b""}), Answer(3, {1: b""})):
+    for other in (
+        answer(1, 1, 2),
+        ShardAnswer(np.array([0.5]), {1: b""}),
+        ShardAnswer(3, {1: b""}),
+    ):
         with pytest.raises((TabpeError, TypeError, AttributeError)):
             answer(0, 1) + other
     with pytest.raises(TabpeError, match="does not add up"):
-        Answer("31", {0: b""}) + Answer("32", {1: b""})
+        ShardAnswer("31", {0: b""}) + ShardAnswer("32", {1: b""})
 
 
 def values(shard, counts):
-    return Answer({"ward": counts}, {shard: b""})
+    return ShardAnswer({"ward": counts}, {shard: b""})
 
 
 def test_values_are_added_up_by_name_and_come_in_order():

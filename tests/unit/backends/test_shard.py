@@ -13,21 +13,28 @@ from hypothesis import strategies as st
 from crews import frames, near_keeper
 from tabpe import Boolean, Integer, Schema
 from tabpe._utils.resources import Resources
-from tabpe.backends import Unit
-from tabpe.backends.cluster import Failed, Place, Shard, shards_of, spread, without_words
-from tabpe.backends.queries import Cells, Reading, Tabulated
+from tabpe.backends import PrivacyUnit
+from tabpe.backends.cluster import (
+    Shard,
+    ShardFailure,
+    ShardIndex,
+    assign_shards,
+    partition_source,
+    redact_error,
+)
+from tabpe.backends.queries import EncodedReading, MarginalQuery, RawColumnQuery
 from tabpe.encoding import Encoder
 from tabpe.errors import CellError, DataError, TabpeError
 from tabpe.io import open_source
 
-UNIT = Unit("person", most=2, seed=0, scale=100, names=("age", "person"))
-AGES = Reading(0, Encoder(Schema((Integer("age", 0, 99),))), 1 / 3)
+UNIT = PrivacyUnit("person", max_rows=2, seed=0, scale=100, names=("age", "person"))
+AGES = EncodedReading(0, Encoder(Schema((Integer("age", 0, 99),))), 1 / 3)
 STRICT = dataclasses.replace(AGES, encoder=Encoder(AGES.encoder.schema, strict=True))
 SECRET = "31 years and two months"
 
 
-def shard(table, unit=None, place=Place(0, 1)):  # noqa: B008
-    return Shard(place, frames(table)[0], unit, Resources.of(n_jobs=1))
+def shard(table, unit=None, place=ShardIndex(0, 1)):  # noqa: B008
+    return Shard(place, frames(table)[0], unit, Resources.from_options(n_jobs=1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,20 +52,20 @@ class Failing:
 @pytest.mark.parametrize("error", [ValueError(SECRET), pa.ArrowInvalid(SECRET), KeyError(SECRET)])
 def test_a_failure_tells_its_kind_and_nothing_of_its_words(error):
     failed = shard(pa.table({"age": [1]})).answer(Failing(error))
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ShardFailure)
     assert str(failed.error).startswith(f"a worker failed: {type(error).__name__} in engines/")
     assert failed.error.__cause__ is failed.error.__context__ is failed.error.__traceback__ is None
     assert SECRET.encode() not in pickle.dumps(failed)
 
 
 def test_a_failure_tells_where_it_was():
-    failed = shard(pa.table({"age": [1]})).answer(Cells("values", 31))
+    failed = shard(pa.table({"age": [1]})).answer(RawColumnQuery("values", 31))
     assert str(failed.error).startswith("a worker failed: ")
     assert " in engines/survey.py:" in str(failed.error)
 
 
 def test_memory_that_does_not_suffice_is_said_without_sizes():
-    error = without_words(MemoryError("Unable to allocate 8 bytes for 31 rows"))
+    error = redact_error(MemoryError("Unable to allocate 8 bytes for 31 rows"))
     assert "ran out of memory" in str(error)
     assert "31" not in str(error)
 
@@ -66,7 +73,9 @@ def test_memory_that_does_not_suffice_is_said_without_sizes():
 def test_our_own_errors_arrive_as_they_are_with_file_and_row(tmp_path):
     (tmp_path / "t.csv").write_text("age\n1\nx\n")
     part = open_source(tmp_path / "t.csv")
-    failed = Shard(Place(0, 1), part, None, Resources.of()).answer(Tabulated(STRICT, None, True))
+    failed = Shard(ShardIndex(0, 1), part, None, Resources.from_options()).answer(
+        MarginalQuery(STRICT, None, True)
+    )
     arrived = pickle.loads(pickle.dumps(failed)).error
     assert type(arrived) is CellError
     assert str(arrived) == str(failed.error)
@@ -81,22 +90,22 @@ def test_rows_of_some_users_are_found_again_in_the_file(tmp_path, shards):
     ages = ["1"] * 33 + ["x"] + ["1"] * 6
     pa.csv.write_csv(pa.table({"age": ages, "person": people}), tmp_path / "t.csv")
     source = open_source(tmp_path / "t.csv")
-    keeper = near_keeper(spread(source, UNIT, shards), UNIT)
+    keeper = near_keeper(partition_source(source, UNIT, shards), UNIT)
     with pytest.raises(CellError, match=r"t\.csv: column 'age'.*row 34"):
         (
-            keeper.tables(STRICT.encoder).row_count(),
-            keeper.tables(STRICT.encoder).class_counts(),
+            keeper.build_marginal_counter(STRICT.encoder).row_count(),
+            keeper.build_marginal_counter(STRICT.encoder).class_counts(),
         )
 
 
 def test_a_row_without_an_id_counts_for_nobody_or_is_found_again_in_the_file(tmp_path):
     (tmp_path / "t.csv").write_text("age,person\n1,a\n2,b\n3,\n")
-    keeper = near_keeper(spread(open_source(tmp_path / "t.csv"), UNIT, 3), UNIT)
-    assert keeper.survey().row_count().tolist() == [2 * UNIT.scale]
+    keeper = near_keeper(partition_source(open_source(tmp_path / "t.csv"), UNIT, 3), UNIT)
+    assert keeper.build_raw_counter().row_count().tolist() == [2 * UNIT.scale]
     strict = dataclasses.replace(UNIT, strict=True)
-    keeper = near_keeper(spread(open_source(tmp_path / "t.csv"), strict, 3), strict)
+    keeper = near_keeper(partition_source(open_source(tmp_path / "t.csv"), strict, 3), strict)
     with pytest.raises(CellError, match=r"t\.csv: column 'person' has no value in row 3"):
-        keeper.survey().row_count()
+        keeper.build_raw_counter().row_count()
 
 
 IDS = {
@@ -115,7 +124,7 @@ def test_all_rows_of_a_user_are_in_one_shard_and_each_row_in_one(kind, data, sha
     unit = dataclasses.replace(UNIT, seed=seed)
     parts = [
         [row for batch in part.batches(["age", "person"]) for row in batch.table.to_pylist()]
-        for part in spread(frames(table)[0], unit, shards)
+        for part in partition_source(frames(table)[0], unit, shards)
     ]
     assert sorted(row["age"] for part in parts for row in part) == list(range(len(ids)))
     for user in set(ids):
@@ -127,14 +136,14 @@ def test_a_user_in_two_shards_is_refused():
     table = pa.table({"person": ["a", "b", "a", "c"] * 3, "age": list(range(12))})
     halves = frames(table.slice(0, 6), table.slice(6))
     with pytest.raises(TabpeError, match="rows of a user are not all in the same"):
-        near_keeper(halves, UNIT).survey().row_count()
+        near_keeper(halves, UNIT).build_raw_counter().row_count()
 
 
 def test_users_are_counted_once_over_all_shards():
     table = pa.table({"person": [f"p{place % 11}" for place in range(50)], "age": [1] * 50})
-    where = shards_of(table, UNIT, 3)
+    where = assign_shards(table, UNIT, 3)
     parts = frames(*(table.filter(pa.array(where == number)) for number in range(3)))
-    assert near_keeper(parts, UNIT).survey().row_count().tolist() == [11 * UNIT.scale]
+    assert near_keeper(parts, UNIT).build_raw_counter().row_count().tolist() == [11 * UNIT.scale]
 
 
 def test_the_error_is_that_of_the_first_shard_that_failed():
@@ -142,7 +151,7 @@ def test_the_error_is_that_of_the_first_shard_that_failed():
         pa.table({"age": ["1"]}), pa.table({"age": ["x"]}), pa.table({"age": ["1", "y"]})
     )
     with pytest.raises(CellError, match="row 1"):
-        near_keeper(parts).tables(STRICT.encoder).row_count()
+        near_keeper(parts).build_marginal_counter(STRICT.encoder).row_count()
 
 
 def test_a_table_that_changes_between_questions_is_refused():
@@ -161,29 +170,29 @@ def test_a_table_that_changes_between_questions_is_refused():
             return frames(table)[0].batches(names)
 
     encoder = Encoder(Schema((Integer("age", 0, 9), Boolean("ill")), label="ill"))
-    held = near_keeper([Growing(), Growing()]).hold(encoder, 1 / 3)
-    held.tables().class_counts()
+    held = near_keeper([Growing(), Growing()]).encode_table(encoder, 1 / 3)
+    held.build_marginal_counter().class_counts()
     with pytest.raises(DataError, match="the table changed"):
-        held.tables().class_counts()
+        held.build_marginal_counter().class_counts()
 
 
 def test_a_shard_made_anew_from_other_rows_is_refused():
     """As after the loss of a worker whose file was written over meanwhile."""
     one, two = (pa.table({"age": [1] * size}) for size in (3, 4))
     keeper = near_keeper(frames(one, one))
-    held = keeper.hold(AGES.encoder, 1 / 3)
-    held.tables().row_count()
-    keeper._crew._shards[1] = shard(one, place=Place(1, 2))
-    assert held.tables().row_count().tolist() == [6]
-    keeper._crew._shards[1] = shard(two, place=Place(1, 2))
+    held = keeper.encode_table(AGES.encoder, 1 / 3)
+    held.build_marginal_counter().row_count()
+    keeper._pool._shards[1] = shard(one, place=ShardIndex(1, 2))
+    assert held.build_marginal_counter().row_count().tolist() == [6]
+    keeper._pool._shards[1] = shard(two, place=ShardIndex(1, 2))
     with pytest.raises(DataError, match="the table changed"):
-        held.tables().row_count()
+        held.build_marginal_counter().row_count()
 
 
 def test_fingerprints_add_up():
     table = pa.table({"age": np.arange(20), "ward": ["eye", None] * 10})
-    whole = near_keeper(frames(table)).contents(["age", "ward"], b"key")
+    whole = near_keeper(frames(table)).sum_row_hashes(["age", "ward"], b"key")
     cut = frames(table.slice(7, 13), table.slice(0, 7))
-    assert near_keeper(cut).contents(["age", "ward"], b"key").tolist() == whole.tolist()
+    assert near_keeper(cut).sum_row_hashes(["age", "ward"], b"key").tolist() == whole.tolist()
     other = frames(table.slice(0, 19))
-    assert near_keeper(other).contents(["age", "ward"], b"key").tolist() != whole.tolist()
+    assert near_keeper(other).sum_row_hashes(["age", "ward"], b"key").tolist() != whole.tolist()

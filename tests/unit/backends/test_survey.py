@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.backends import Survey
-from tabpe.backends.raw_columns import kind_cells
-from tabpe.backends.users import bounded
+from tabpe.backends import RawColumnCounter
+from tabpe.backends.raw_columns import find_kind_cells
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder
 from tabpe.encoding.raw_cells import (
     BINARY,
@@ -26,8 +26,8 @@ from tabpe.encoding.raw_cells import (
     OTHER,
     WHOLE,
     ZONED,
-    Bins,
-    magnitude_cells,
+    EqualWidthBins,
+    find_magnitude_cells,
 )
 from tabpe.io import batches, open_source
 from tabpe.schema import Categorical, Schema
@@ -39,7 +39,7 @@ def _small_batches(monkeypatch):
 
 
 def of(**columns):
-    return Survey(open_source(pa.table(columns)))
+    return RawColumnCounter(open_source(pa.table(columns)))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def of(**columns):
     ],
 )
 def test_the_kind_of_text(text, kind):
-    assert kind_cells(pa.array([text], pa.string())).tolist() == [kind]
-    assert kind_cells(pa.array(["x", text, "1"], pa.large_string()))[1] == kind
+    assert find_kind_cells(pa.array([text], pa.string())).tolist() == [kind]
+    assert find_kind_cells(pa.array(["x", text, "1"], pa.large_string()))[1] == kind
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_kind_of_text(text, kind):
     ],
 )
 def test_the_kind_of_numbers(number, kind):
-    assert kind_cells(pa.array([number], pa.float64())).tolist() == [kind]
+    assert find_kind_cells(pa.array([number], pa.float64())).tolist() == [kind]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_kind_of_numbers(number, kind):
     ],
 )
 def test_the_kind_of_cells_of_every_type(cells, kind):
-    assert set(kind_cells(cells).tolist()) == {kind}
+    assert set(find_kind_cells(cells).tolist()) == {kind}
 
 
 def test_kinds_are_counted_for_all_columns_over_all_batches():
@@ -109,7 +109,7 @@ def test_kinds_are_counted_for_all_columns_over_all_batches():
 )
 def test_numbers_count_by_power_of_two_and_nothing_else_does(cells):
     found = of(a=cells).magnitudes(["a"])["a"]
-    expected = magnitude_cells(np.array([3, -0.5, 1e3, 0.0]))
+    expected = find_magnitude_cells(np.array([3, -0.5, 1e3, 0.0]))
     assert found.tolist() == np.bincount(expected, minlength=MAGNITUDES).tolist()
 
 
@@ -125,12 +125,12 @@ def test_numbers_beyond_floats_count_at_the_ends(huge):
 )
 def test_numbers_of_all_types_are_read(kind):
     cells = pa.array([1, 0, 1]).cast(kind)
-    assert of(a=cells).bins({"a": Bins(-0.5, 1.0, 2)})["a"].tolist() == [1, 2]
+    assert of(a=cells).bins({"a": EqualWidthBins(-0.5, 1.0, 2)})["a"].tolist() == [1, 2]
 
 
 def test_each_column_has_its_own_bins():
     survey = of(a=[1, 5, 9, 50], b=["1.5", "2.5", "x", "-1"])
-    found = survey.bins({"a": Bins(0.0, 5.0, 2), "b": Bins(1.0, 0.5, 4)})
+    found = survey.bins({"a": EqualWidthBins(0.0, 5.0, 2), "b": EqualWidthBins(1.0, 0.5, 4)})
     assert found["a"].tolist() == [1, 2]
     assert found["b"].tolist() == [0, 1, 0, 1]
 
@@ -165,7 +165,7 @@ def test_values_too_long_for_a_category_count_nowhere():
 
 def test_no_number_of_values_is_too_many():
     cells = [f"v{number:05}" for number in range(70_000)]
-    found = Survey(open_source(pa.table({"name": cells}))).values({"name": str})["name"]
+    found = RawColumnCounter(open_source(pa.table({"name": cells}))).values({"name": str})["name"]
     assert len(found) == 70_000
     assert set(found.values()) == {1}
 
@@ -178,7 +178,7 @@ def test_files_and_frames_count_alike(tmp_path):
     )
     sources = [pa.table(rows), tmp_path / "rows.parquet", tmp_path / "rows.csv"]
     for source in sources:
-        found = Survey(open_source(source))
+        found = RawColumnCounter(open_source(source))
         assert found.values({"b": str, "a": int})["a"] == {1: 2, 2: 3, 3: 1, 7: 1}
         assert found.kinds(["a"])["a"][[BINARY, WHOLE]].tolist() == [2, 5]
 
@@ -189,7 +189,7 @@ def test_one_pass_answers_for_all_columns(monkeypatch):
     monkeypatch.setattr(
         type(source), "batches", lambda self, names: passes.append(names) or iter(())
     )
-    Survey(source).magnitudes(["a", "b"])
+    RawColumnCounter(source).magnitudes(["a", "b"])
     assert passes == [["a", "b"]]
 
 
@@ -197,8 +197,10 @@ LENGTH = 1000
 
 
 def of_users(ids, most=3, **columns):
-    users = bounded([pa.table({"id": ids})], column="id", most=most, seed=0, scale=LENGTH)
-    return Survey(open_source(pa.table(columns)), users)
+    users = limit_contributions(
+        [pa.table({"id": ids})], column="id", max_rows=most, seed=0, scale=LENGTH
+    )
+    return RawColumnCounter(open_source(pa.table(columns)), users)
 
 
 def test_a_user_counts_as_one_vector_over_all_batches():

@@ -5,16 +5,16 @@ import pyarrow as pa
 import pytest
 
 from tabpe import measurement
-from tabpe.accounting import Account, BillItem, FakeNoise
-from tabpe.backends import LocalEngine, Tables
-from tabpe.backends.users import bounded
+from tabpe.accounting import Account, FakeNoise, Spend
+from tabpe.backends import LocalEngine, MarginalCounter
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.marginals import axis_of
+from tabpe.encoding.marginals import build_axis
 from tabpe.errors import DataError
 from tabpe.schema import Boolean, Integer, Schema
 
 ENCODER = Encoder(Schema((Integer("age", 0, 3), Boolean("ill")), label="ill"))
-AGE, ILL = (Marginal((axis_of(ENCODER, name),)) for name in ENCODER.schema.names)
+AGE, ILL = (Marginal((build_axis(ENCODER, name),)) for name in ENCODER.schema.names)
 BOTH = Marginal((*AGE.axes, *ILL.axes))
 TABLE = pa.table({"age": [0, 0, 3, 3, 3], "ill": [True, False, True, True, True]})
 IDS = ["a", "b", "a", "a", "c"]
@@ -25,12 +25,14 @@ def batches(size):
 
 
 def users(ids=IDS, scale=100):
-    return bounded([pa.table({"id": ids})], column="id", most=3, seed=0, scale=scale)
+    return limit_contributions(
+        [pa.table({"id": ids})], column="id", max_rows=3, seed=0, scale=scale
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_each_row_counts_once_in_every_marginal_whatever_the_batches(size):
-    found = Tables(batches(size)).counts([AGE, ILL, BOTH, Marginal(())])
+    found = MarginalCounter(batches(size)).counts([AGE, ILL, BOTH, Marginal(())])
     assert [counts.tolist() for counts in found] == [
         [2, 0, 0, 3],
         [1, 4],
@@ -41,7 +43,7 @@ def test_each_row_counts_once_in_every_marginal_whatever_the_batches(size):
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_user_counts_with_one_vector_in_every_marginal(size):
-    tables = Tables(batches(size), users())
+    tables = MarginalCounter(batches(size), users())
     found = tables.counts([AGE, Marginal(())])
     assert tables.scale == 100
     # a: one row of 0 and two of 3, so 1/sqrt(5) and 2/sqrt(5); b: one of 0; c: one of 3.
@@ -57,7 +59,7 @@ def test_rows_and_classes_are_counted_as_an_engine_counts_them(size, ids):
     for rows, classes in batches(size):
         here, kept = np.array(kept[: len(rows)]), kept[len(rows) :]
         parts.append((rows.take(here), classes[here]))
-    tables = Tables(parts, whose, classes=2)
+    tables = MarginalCounter(parts, whose, classes=2)
     engine = LocalEngine(classes=2, category_weight=1 / 3, users=whose)
     engine.prepare(parts)
     for found, expected in (
@@ -69,17 +71,25 @@ def test_rows_and_classes_are_counted_as_an_engine_counts_them(size, ids):
 
 
 def test_a_class_without_rows_is_counted_too():
-    assert Tables(batches(2), classes=4).class_counts().tolist() == [1, 4, 0, 0]
-    assert Tables([]).row_count().tolist() == Tables([]).class_counts().tolist() == [0]
+    assert MarginalCounter(batches(2), classes=4).class_counts().tolist() == [1, 4, 0, 0]
+    assert (
+        MarginalCounter([]).row_count().tolist()
+        == MarginalCounter([]).class_counts().tolist()
+        == [0]
+    )
 
 
 @pytest.mark.parametrize("whose", [None, users()])
 def test_its_counts_can_be_bought(whose):
-    account, noise, tables = Account(), FakeNoise(strength=0), Tables(batches(2), whose, classes=2)
+    account, noise, tables = (
+        Account(),
+        FakeNoise(strength=0),
+        MarginalCounter(batches(2), whose, classes=2),
+    )
     for name in ("row count", "class counts"):
-        account.agree(BillItem(name, 2.5, 1))
-    rows = measurement.row_count(tables, account, noise)
-    classes = measurement.class_counts(tables, 2, account, noise)
+        account.authorize(Spend(name, 2.5, 1))
+    rows = measurement.measure_row_count(tables, account, noise)
+    classes = measurement.measure_class_counts(tables, 2, account, noise)
     assert account.spent == (rows.item, classes.item)
     assert {rows.scale, classes.scale} == {tables.scale}
     assert rows.values[0].tolist() == ([5] if whose is None else [300])
@@ -95,20 +105,20 @@ def test_all_marginals_are_counted_in_one_pass():
             return iter(batches(2))
 
     once = Once()
-    Tables(once).counts([AGE, ILL, BOTH])
+    MarginalCounter(once).counts([AGE, ILL, BOTH])
     assert once.passes == 1
 
 
 @pytest.mark.parametrize("ids", [IDS[:-1], IDS[:2], [*IDS, "d"]])
 def test_a_table_that_changed_since_its_users_were_counted_is_refused(ids):
     with pytest.raises(DataError, match="changed"):
-        Tables(batches(2), users(ids)).counts([AGE])
+        MarginalCounter(batches(2), users(ids)).counts([AGE])
 
 
 def test_many_cells_are_told_apart_with_users():
     """The cell of each row is remembered in the smallest type that holds it."""
     encoder = Encoder(Schema((Integer("id", 0, 999),)))
-    wide = Marginal((axis_of(encoder, "id", most=1000),))
+    wide = Marginal((build_axis(encoder, "id", max_bins=1000),))
     rows = encoder.encode(pa.table({"id": [999, 256]}))
-    (found,) = Tables([rows], users(["a", "b"])).counts([wide])
+    (found,) = MarginalCounter([rows], users(["a", "b"])).counts([wide])
     assert np.flatnonzero(found).tolist() == [256, 999]

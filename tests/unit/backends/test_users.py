@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabpe.accounting.neighboring import FIXED_POINT
 from tabpe.backends import LocalEngine, StreamEngine
-from tabpe.backends.users import bounded, unit_vectors
+from tabpe.backends.users import limit_contributions, sum_user_vectors
 from tabpe.encoding import Records
 
 memberships = st.lists(st.integers(0, 6), min_size=1, max_size=40)
@@ -19,7 +19,7 @@ memberships = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 def chosen(ids, most=2, seed=0, batches=1):
     parts = np.array_split(np.array(ids, dtype=object), batches)
     columns = [pa.table({"id": pa.array(list(part))}) for part in parts if len(part)]
-    return bounded(columns, column="id", most=most, seed=seed, scale=FIXED_POINT)
+    return limit_contributions(columns, column="id", max_rows=most, seed=seed, scale=FIXED_POINT)
 
 
 @given(ids=memberships, most=st.integers(1, 5), seed=st.integers(0, 2**63))
@@ -68,7 +68,7 @@ def test_which_rows_count_depends_on_no_order(rows, most, seed, data):
 def multiset(rows, most, seed):
     ids, cells = zip(*rows, strict=True)
     table = pa.table({"id": ids, "cell": cells})
-    users = bounded([table], column="id", most=most, seed=seed, scale=FIXED_POINT)
+    users = limit_contributions([table], column="id", max_rows=most, seed=seed, scale=FIXED_POINT)
     return sorted(row for row, kept in zip(rows, users.kept, strict=True) if kept)
 
 
@@ -77,7 +77,9 @@ def test_every_row_counts_equally_often_whatever_is_in_it(cells):
     """As below, for rows of which some are equal, or none."""
     table, often = pa.table({"id": ["a"] * 6, "cell": cells}), np.zeros(6, dtype=int)
     for seed in range(3000):
-        often += bounded([table], column="id", most=3, seed=seed, scale=FIXED_POINT).kept
+        often += limit_contributions(
+            [table], column="id", max_rows=3, seed=seed, scale=FIXED_POINT
+        ).kept
     assert np.abs(often - 1500).max() < 7 * np.sqrt(3000 / 4)
 
 
@@ -107,7 +109,7 @@ def test_a_table_without_rows_has_no_users():
 def test_a_user_more_or_less_moves_a_histogram_by_its_length_at_most(rows, gone, length):
     owners, cells = np.array(rows, dtype=np.int64).T
     others = owners != gone
-    moved = unit_vectors(owners, cells, 8, length) - unit_vectors(
+    moved = sum_user_vectors(owners, cells, 8, length) - sum_user_vectors(
         owners[others], cells[others], 8, length
     )
     assert (moved >= 0).all()
@@ -118,7 +120,7 @@ def test_a_user_more_or_less_moves_a_histogram_by_its_length_at_most(rows, gone,
 @settings(deadline=None)
 def test_no_rounding_makes_a_vector_longer_and_hardly_any_shorter(counts):
     cells = np.repeat(np.arange(len(counts)), counts)
-    vector = unit_vectors(np.zeros_like(cells), cells, len(counts), FIXED_POINT)
+    vector = sum_user_vectors(np.zeros_like(cells), cells, len(counts), FIXED_POINT)
     squared = int((vector**2).sum())
     assert squared <= FIXED_POINT**2
     assert squared >= (FIXED_POINT - len(counts)) ** 2
@@ -126,7 +128,7 @@ def test_no_rounding_makes_a_vector_longer_and_hardly_any_shorter(counts):
 
 def test_a_user_with_one_row_counts_as_much_as_one_with_many():
     owners, cells = np.array([0, *[1] * 9]), np.array([0, *[1] * 9])
-    assert unit_vectors(owners, cells, 2, 50).tolist() == [50, 50]
+    assert sum_user_vectors(owners, cells, 2, 50).tolist() == [50, 50]
 
 
 def records(rng, size):
@@ -181,7 +183,7 @@ def test_every_engine_counts_users_as_the_definition_does(empty, each):
             assert found.tolist() == right.tolist()
         assert engine.row_count().tolist() == [users.count * FIXED_POINT]
         assert np.array_equal(
-            engine.class_counts(), unit_vectors(users.owners, labels, 3, FIXED_POINT)
+            engine.class_counts(), sum_user_vectors(users.owners, labels, 3, FIXED_POINT)
         )
         engine.close()
 
@@ -242,7 +244,7 @@ def test_the_longest_vectors_are_whole_numbers_that_did_not_run_over():
     alike, apart = np.tile(np.arange(16), most), np.arange(16 * most)
     for cells in (alike, apart, np.concatenate([alike[: 8 * most], apart[8 * most :]])):
         owners = np.zeros_like(cells)
-        vector = unit_vectors(owners, cells, 16 * most, FIXED_POINT, votes=16)
+        vector = sum_user_vectors(owners, cells, 16 * most, FIXED_POINT, votes=16)
         counts = np.bincount(cells, minlength=16 * most)
         squares = sum(count**2 for count in counts.tolist())
         largest = int(counts.max())

@@ -15,7 +15,7 @@ SHAPES = [(0, 4), (3, 0), (3, 2), (20, 1), (1, 12), (0, 0)]
 def class_votes(segments, candidates, weight, jobs=1, each=1):
     """The votes of a single class."""
     (votes,) = count_votes(
-        [candidates], segments, classes=1, category_weight=weight, jobs=jobs, each=each
+        [candidates], segments, classes=1, category_weight=weight, jobs=jobs, votes_per_row=each
     )
     return votes
 
@@ -49,7 +49,7 @@ def test_the_votes_are_the_same_without_the_extension(
     rows, candidates = drawn(700, numeric, categorical), drawn(90, numeric, categorical, seed=1)
 
     def votes():
-        segment = Segment(0, rows).prepared(WEIGHT)
+        segment = Segment(0, rows).prepare_segment(WEIGHT)
         return class_votes([segment], candidates, WEIGHT, jobs=2, each=each).tolist()
 
     assert votes() == without_extension(votes)
@@ -93,7 +93,7 @@ def test_zeros_of_either_sign_are_equally_far_and_the_first_gets_the_votes():
     rows = Records(np.array([[0.0], [-0.0]], np.float32), no_codes)
     for candidates in (zeros, zeros[::-1]):
         votes = class_votes(
-            [Segment(0, rows).prepared(WEIGHT)], Records(candidates, no_codes), WEIGHT
+            [Segment(0, rows).prepare_segment(WEIGHT)], Records(candidates, no_codes), WEIGHT
         )
         assert votes.tolist() == [2, 0]
 
@@ -102,7 +102,7 @@ def test_zeros_of_either_sign_are_one_candidate():
     no_codes = np.empty((3, 0), np.uint8)
     candidates = Records(np.array([[-0.0], [0.0], [1.0]]), no_codes)
     rows = Records(np.array([[0.0], [0.1], [-0.0]], np.float32), no_codes)
-    segment = Segment(0, rows).prepared(WEIGHT)
+    segment = Segment(0, rows).prepare_segment(WEIGHT)
     assert class_votes([segment], candidates, WEIGHT, each=2).tolist() == [3, 0, 3]
 
 
@@ -117,7 +117,7 @@ def test_candidates_that_are_equal_in_float32_are_equal():
 def test_no_rows_are_prepared_and_give_no_votes(without_extension):
     def votes():
         return class_votes(
-            [Segment(0, drawn(0, 2, 1)).prepared(WEIGHT)], drawn(3, 2, 1), WEIGHT
+            [Segment(0, drawn(0, 2, 1)).prepare_segment(WEIGHT)], drawn(3, 2, 1), WEIGHT
         ).tolist()
 
     assert votes() == [0, 0, 0]

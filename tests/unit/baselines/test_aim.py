@@ -14,7 +14,7 @@ from tabpe import Boolean, Categorical, Schema
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.baselines import aim as module
-from tabpe.baselines.aim import AIM, Round, fitting, workload
+from tabpe.baselines.aim import AIM, AIMRound, build_workload, filter_by_size
 from tabpe.errors import CapacityError
 from tabpe.verification import verify_plain
 
@@ -108,18 +108,18 @@ def test_too_many_cells_are_refused(monkeypatch):
 
 
 def test_a_tenth_of_a_round_chooses_and_the_rest_measures():
-    now = Round(loss=0.4)
+    now = AIMRound(loss=0.4)
     assert now.sigma**-2 == pytest.approx(0.36)
     assert now.choice_sigma**-2 == pytest.approx(0.04)
 
 
 def test_rounds_go_on_while_they_learn():
-    assert Round(0.1, 2).next(5.0, learned=True) == Round(0.1, 2)
+    assert AIMRound(0.1, 2).plan_next(5.0, learned=True) == AIMRound(0.1, 2)
 
 
 def test_noise_is_halved_where_nothing_was_learned():
-    now = Round(0.1)
-    after = now.next(5.0, learned=False)
+    now = AIMRound(0.1)
+    after = now.plan_next(5.0, learned=False)
     assert after.sigma == pytest.approx(now.sigma / 2)
     assert after.choice_sigma == pytest.approx(now.choice_sigma / 2)
     assert (after.choosing, after.measuring) == ("choices, level 1", "marginals, level 1")
@@ -127,29 +127,29 @@ def test_noise_is_halved_where_nothing_was_learned():
 
 @pytest.mark.parametrize(("left", "learned"), [(0.19, True), (0.79, False), (0.01, True)])
 def test_the_last_round_takes_all_that_is_left(left, learned):
-    after = Round(0.1).next(left, learned=learned)
+    after = AIMRound(0.1).plan_next(left, learned=learned)
     assert (after.loss, after.last) == (left, True)
     assert after.sigma**-2 + after.choice_sigma**-2 == pytest.approx(left)
 
 
 @pytest.mark.parametrize(("left", "learned"), [(0.21, True), (0.81, False)])
 def test_what_is_enough_for_two_is_not_taken_at_once(left, learned):
-    assert not Round(0.1).next(left, learned=learned).last
+    assert not AIMRound(0.1).plan_next(left, learned=learned).last
 
 
 def test_no_round_comes_after_the_last():
-    assert Round(0.1, last=True).next(0.0, learned=False) is None
+    assert AIMRound(0.1, last=True).plan_next(0.0, learned=False) is None
 
 
 def test_items_of_the_last_round_have_names_of_their_own():
-    now = Round(0.1)
-    assert now.next(0.15, learned=True).measuring != now.measuring
+    now = AIMRound(0.1)
+    assert now.plan_next(0.15, learned=True).measuring != now.measuring
 
 
 def test_the_noise_that_is_expected():
-    now = Round(0.1)
+    now = AIMRound(0.1)
     drawn = np.random.default_rng(0).normal(0, now.sigma, 200_000)
-    assert now.noise(200_000) == pytest.approx(np.abs(drawn).sum(), rel=0.01)
+    assert now.compute_noise(200_000) == pytest.approx(np.abs(drawn).sum(), rel=0.01)
 
 
 def by_definition(attributes: int, degree: int) -> dict[tuple[int, ...], float]:
@@ -168,14 +168,14 @@ def by_definition(attributes: int, degree: int) -> dict[tuple[int, ...], float]:
 def test_weights_are_overlaps_with_what_matters(attributes, degree):
     expected = by_definition(attributes, degree)
     most = max(expected.values())
-    found = workload(attributes, degree)
+    found = build_workload(attributes, degree)
     assert found.keys() == expected.keys()
     for clique, weight in found.items():
         assert weight == pytest.approx(expected[clique] / most)
 
 
 def test_there_are_no_marginals_of_more_attributes_than_there_are():
-    assert workload(2, 5) == {(0,): 0.5, (1,): 0.5, (0, 1): 1.0}
+    assert build_workload(2, 5) == {(0,): 0.5, (1,): 0.5, (0, 1): 1.0}
 
 
 def cells(count: int) -> float:
@@ -185,16 +185,16 @@ def cells(count: int) -> float:
 def test_candidates_are_those_with_which_the_model_is_small_enough():
     sizes, pairs = (10, 20, 30), [(0, 1), (0, 2), (1, 2)]
     alone = [(0,), (1,), (2,)]
-    assert fitting(sizes, pairs, alone, cells(230)) == [(0, 1)]
-    assert fitting(sizes, pairs, alone, cells(320)) == [(0, 1), (0, 2)]
-    assert fitting(sizes, pairs, alone, cells(229)) == []
+    assert filter_by_size(sizes, pairs, alone, cells(230)) == [(0, 1)]
+    assert filter_by_size(sizes, pairs, alone, cells(320)) == [(0, 1), (0, 2)]
+    assert filter_by_size(sizes, pairs, alone, cells(229)) == []
 
 
 def test_candidates_that_would_close_a_ring_count_as_its_chord():
     ring = [(0, 1), (1, 2)]
-    assert fitting((10, 10, 10), [(0, 2)], ring, cells(999)) == []
-    assert fitting((10, 10, 10), [(0, 2)], ring, cells(1000)) == [(0, 2)]
+    assert filter_by_size((10, 10, 10), [(0, 2)], ring, cells(999)) == []
+    assert filter_by_size((10, 10, 10), [(0, 2)], ring, cells(1000)) == [(0, 2)]
 
 
 def test_what_was_measured_may_be_measured_again_however_large():
-    assert fitting((100, 100), [(0,), (0, 1)], [(0, 1)], 0.0) == [(0,), (0, 1)]
+    assert filter_by_size((100, 100), [(0,), (0, 1)], [(0, 1)], 0.0) == [(0,), (0, 1)]

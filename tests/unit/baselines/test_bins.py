@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.accounting import ROWS, Account, FakeNoise
+from tabpe.accounting import ROW_LEVEL, Account, FakeNoise
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
-from tabpe.backends import HeldTables
+from tabpe.backends import CachedMarginalCounter
 from tabpe.baselines import base
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.marginals import axis_of
+from tabpe.encoding.marginals import build_axis
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 from tabpe.schema import Boolean, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -49,43 +49,43 @@ def table(rows=ROWS_GIVEN, seed=0):
 
 def bought(kind, noise=None, most=16, sigma=40.0, rows=ROWS_GIVEN, encoder=ENCODER, data=None):
     account = Account()
-    for part in base.parts(kind, encoder):
-        account.agree(part.item(loss=part.times / sigma**2))
-    tables = HeldTables([encoder.encode(table() if data is None else data)])
-    terms = Terms(account, noise or FakeNoise(), ROWS)
-    found = base.buy(kind, encoder, tables, terms, most=most, rows=rows)
-    assert account.spent == account.agreed
+    for part in base.plan_bins(kind, encoder):
+        account.authorize(part.make_spend(loss=part.times / sigma**2))
+    tables = CachedMarginalCounter([encoder.encode(table() if data is None else data)])
+    terms = MeasurementTerms(account, noise or FakeNoise(), ROW_LEVEL)
+    found = base.measure_bins(kind, encoder, tables, terms, most=most, rows=rows)
+    assert account.spent == account.authorized
     return found
 
 
 def shares(axis, data=None):
     rows = ENCODER.encode(table() if data is None else data)
-    counts = np.bincount(Marginal((axis,)).cells(*rows), minlength=axis.size)
+    counts = np.bincount(Marginal((axis,)).find_cells(*rows), minlength=axis.size)
     return counts / counts.sum()
 
 
 @pytest.mark.parametrize(("kind", "mechanism"), [("privtree", EXPONENTIAL), ("quantile", GAUSSIAN)])
 def test_each_column_with_many_values_is_paid_for_once(kind, mechanism):
-    (part,) = base.parts(kind, ENCODER)
+    (part,) = base.plan_bins(kind, ENCODER)
     assert (part.name, part.share, part.times, part.mechanism) == ("bins", 1.0, 4, mechanism)
 
 
 def test_bins_of_equal_width_are_free():
-    assert base.parts("uniform", ENCODER) == ()
-    assert bought("uniform", most=8)["size"] == axis_of(ENCODER, "size", most=8)
+    assert base.plan_bins("uniform", ENCODER) == ()
+    assert bought("uniform", most=8)["size"] == build_axis(ENCODER, "size", max_bins=8)
 
 
 @each_kind
 def test_without_columns_of_many_values_nothing_is_bought(kind):
     encoder = Encoder(Schema((Integer("children", 0, 15), Boolean("ill"))))
-    assert base.parts(kind, encoder) == ()
+    assert base.plan_bins(kind, encoder) == ()
     data = pa.table({"children": [3], "ill": [True]})
     assert bought(kind, encoder=encoder, data=data)["children"].size == 16
 
 
 def test_a_column_has_a_bin_for_each_value_up_to_a_few():
     encoder = Encoder(Schema((Integer("few", 1, base.FEW), Integer("more", 0, base.FEW))))
-    assert base.parts("privtree", encoder)[0].times == 1
+    assert base.plan_bins("privtree", encoder)[0].times == 1
 
 
 @each_kind
@@ -140,9 +140,16 @@ def test_quantiles_of_few_rows_under_much_noise_are_made_of_fewer_cells():
 
 @pytest.mark.parametrize("kind", ["privtree", "quantile"])
 def test_nothing_is_bought_that_was_not_agreed_on(kind):
-    tables = HeldTables([ENCODER.encode(table(10))])
+    tables = CachedMarginalCounter([ENCODER.encode(table(10))])
     with pytest.raises(BudgetError):
-        base.buy(kind, ENCODER, tables, Terms(Account(), FakeNoise(), ROWS), most=8, rows=10)
+        base.measure_bins(
+            kind,
+            ENCODER,
+            tables,
+            MeasurementTerms(Account(), FakeNoise(), ROW_LEVEL),
+            most=8,
+            rows=10,
+        )
 
 
 @each_kind
@@ -153,7 +160,7 @@ def test_a_table_of_next_to_no_rows_has_bins_too(kind):
 
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ParameterError, match="did you mean 'privtree'"):
-        base.parts("privtre", ENCODER)
+        base.plan_bins("privtre", ENCODER)
 
 
 @pytest.mark.parametrize(
@@ -169,12 +176,12 @@ def test_an_unknown_kind_is_refused():
     ],
 )
 def test_bins_of_equal_mass(counts, most, starts):
-    assert base.even_starts(np.array(counts, dtype=float), most) == starts
+    assert base.find_even_starts(np.array(counts, dtype=float), most) == starts
 
 
 def test_noise_alone_does_not_make_too_many_bins():
     rng = np.random.default_rng(0)
     for _ in range(50):
-        starts = base.even_starts(rng.normal(0.0, 50.0, 256), most=10)
+        starts = base.find_even_starts(rng.normal(0.0, 50.0, 256), most=10)
         assert len(starts) <= 10
         assert list(starts) == sorted(set(starts))

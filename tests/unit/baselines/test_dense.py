@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 from tabpe.baselines import privsyn
-from tabpe.baselines.privsyn import dense_pairs, merged, noise_in_rows, split_loss
+from tabpe.baselines.privsyn import choose_pairs, divide_loss, estimate_noise, merge_pairs
 
 
 def noise(cells, losses):
@@ -22,17 +22,17 @@ def test_the_split_has_the_least_noise_of_all():
         return noise(cells, loss * np.exp(logits) / np.exp(logits).sum())
 
     best = optimize.minimize(noise_of, np.zeros(4), method="BFGS")
-    assert noise(cells, split_loss(cells, loss)) == pytest.approx(best.fun, rel=1e-6)
+    assert noise(cells, divide_loss(cells, loss)) == pytest.approx(best.fun, rel=1e-6)
     assert best.fun < 0.9 * noise(cells, [loss / 4] * 4)
 
 
 def test_the_split_spends_the_loss():
-    assert split_loss([3, 1000, 17], 0.7).sum() == pytest.approx(0.7)
+    assert divide_loss([3, 1000, 17], 0.7).sum() == pytest.approx(0.7)
 
 
 def test_noise_is_foretold_as_it_will_be():
     cells, loss = [4, 30, 200], 0.05
-    assert noise_in_rows(cells, loss) == pytest.approx(noise(cells, split_loss(cells, loss)))
+    assert estimate_noise(cells, loss) == pytest.approx(noise(cells, divide_loss(cells, loss)))
 
 
 def test_greedy_choice_is_close_to_the_best_of_all():
@@ -42,31 +42,31 @@ def test_greedy_choice_is_close_to_the_best_of_all():
 
     def error(chosen):
         left = dependence.sum() - dependence[list(chosen)].sum()
-        return left + (noise_in_rows(cells[list(chosen)], 0.1) if chosen else 0.0)
+        return left + (estimate_noise(cells[list(chosen)], 0.1) if chosen else 0.0)
 
     best = min(error(chosen) for k in range(11) for chosen in itertools.combinations(range(10), k))
-    assert error(dense_pairs(dependence, cells, 0.1)) <= 1.02 * best
+    assert error(choose_pairs(dependence, cells, 0.1)) <= 1.02 * best
 
 
 @pytest.mark.parametrize(("loss", "chosen"), [(1e9, 4), (1e-9, 0)])
 def test_a_large_budget_measures_all_and_a_small_one_nothing(loss, chosen):
-    found = dense_pairs(np.array([50.0, 900.0, 3.0, 70.0]), [10, 20, 30, 40], loss)
+    found = choose_pairs(np.array([50.0, 900.0, 3.0, 70.0]), [10, 20, 30, 40], loss)
     assert len(found) == chosen
 
 
 def test_independent_pairs_are_never_measured():
-    assert dense_pairs(np.array([0.0, -20.0]), [4, 4], 1e9) == []
+    assert choose_pairs(np.array([0.0, -20.0]), [4, 4], 1e9) == []
 
 
 def test_without_pairs_nothing_is_chosen():
-    assert dense_pairs(np.array([]), [], 1.0) == []
+    assert choose_pairs(np.array([]), [], 1.0) == []
 
 
 def test_merged_cliques_hold_every_pair_and_nothing_else():
     rng = np.random.default_rng(1)
     every = list(itertools.combinations(range(8), 2))
     pairs = [pair for pair in every if rng.random() < 0.5]
-    cliques = merged(pairs, [4] * 8, most_cells=300)
+    cliques = merge_pairs(pairs, [4] * 8, most_cells=300)
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     assert held == set(pairs)
     assert all(math.prod([4] * len(clique)) <= 300 for clique in cliques if len(clique) > 2)
@@ -74,13 +74,13 @@ def test_merged_cliques_hold_every_pair_and_nothing_else():
 
 def test_a_large_triangle_stays_three_pairs():
     triangle = [(0, 1), (0, 2), (1, 2)]
-    assert merged(triangle, [10, 10, 10], most_cells=999) == triangle
-    assert merged(triangle, [10, 10, 10], most_cells=1000) == [(0, 1, 2)]
+    assert merge_pairs(triangle, [10, 10, 10], most_cells=999) == triangle
+    assert merge_pairs(triangle, [10, 10, 10], most_cells=1000) == [(0, 1, 2)]
 
 
 def test_cliques_with_much_in_common_are_not_both_taken():
     pairs = [pair for pair in itertools.combinations(range(5), 2) if pair != (3, 4)]
-    cliques = merged(pairs, [2] * 5, most_cells=100)
+    cliques = merge_pairs(pairs, [2] * 5, most_cells=100)
     assert (0, 1, 2, 3) in cliques
     assert (0, 1, 2, 4) not in cliques
 
@@ -88,6 +88,6 @@ def test_cliques_with_much_in_common_are_not_both_taken():
 def test_a_dense_graph_of_many_attributes_does_not_explode(monkeypatch):
     monkeypatch.setattr(privsyn, "_MOST_CLIQUES", 1000)
     pairs = list(itertools.combinations(range(30), 2))
-    cliques = merged(pairs, [2] * 30, most_cells=10**9)
+    cliques = merge_pairs(pairs, [2] * 30, most_cells=10**9)
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     assert held == set(pairs)

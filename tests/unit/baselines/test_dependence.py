@@ -8,7 +8,7 @@ from method_corners import fitted
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import privsyn
 from tabpe.baselines.independent import Independent
-from tabpe.baselines.privsyn import measured_singles, pair_dependence
+from tabpe.baselines.privsyn import measure_dependence, measure_one_ways
 from tabpe.schema import Boolean, Categorical, Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")
@@ -35,8 +35,8 @@ class Asking(Independent):
 
     def synthesise(self, desk, size):
         """Ask, and make any rows."""
-        singles = measured_singles(desk, desk.left / 2)
-        Asking.found = pair_dependence(desk, singles, desk.left)
+        singles = measure_one_ways(desk, desk.left / 2)
+        Asking.found = measure_dependence(desk, singles, desk.left)
         return desk.rows_of(desk.rng.integers(0, desk.domain.sizes, (size, len(singles))))
 
 

@@ -13,7 +13,7 @@ import pytest
 from adultlike import adult_like
 from tabpe import Boolean, Categorical, Float, Integer, Schema
 from tabpe.accounting import FakeNoise
-from tabpe.accounting.calibration import Part, sigma_for
+from tabpe.accounting.calibration import BudgetShare, compute_sigma
 from tabpe.baselines import METHODS, Baseline, Independent
 from tabpe.errors import (
     BudgetError,
@@ -45,7 +45,7 @@ class Adaptive:
         while desk.left - self.left_over > 1.01 / self.sigma**2:
             desk.marginals("pairs", [(0, 1)], sigma=self.sigma)
         if not self.left_over:
-            desk.marginals("last", [(0, 1)], sigma=sigma_for(desk.left))
+            desk.marginals("last", [(0, 1)], sigma=compute_sigma(desk.left))
         return desk.rows_of(np.zeros((size, desk.domain.attributes), dtype=np.int64))
 
 
@@ -227,7 +227,7 @@ def test_a_model_that_is_not_fitted_says_so():
 def test_shares_of_a_plan_add_up():
     class Wrong(Independent):
         def parts(self, attributes):
-            return (Part("one-ways", 0.9, attributes),)
+            return (BudgetShare("one-ways", 0.9, attributes),)
 
     with pytest.raises(ParameterError, match="add up to 1"):
         Baseline(Wrong(), delta=1e-6).fit(TABLE, schema=SCHEMA)

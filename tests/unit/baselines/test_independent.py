@@ -7,7 +7,7 @@ from adultlike import adult_like
 from method_corners import CORNERS
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
-from tabpe.baselines.independent import drawn
+from tabpe.baselines.independent import draw_cells
 from tabpe.verification import verify_plain
 
 RNG = np.random.default_rng(0)
@@ -65,10 +65,10 @@ def test_the_same_seed_and_the_same_measurements_make_the_same_rows():
 
 
 def test_cells_are_drawn_in_proportion():
-    cells = drawn(np.array([1.0, 3.0, -9.0]), 10_000, RNG)
+    cells = draw_cells(np.array([1.0, 3.0, -9.0]), 10_000, RNG)
     assert np.bincount(cells, minlength=3) / 10_000 == pytest.approx([0.25, 0.75, 0], abs=0.03)
 
 
 def test_without_counts_cells_are_drawn_uniformly():
-    cells = drawn(np.array([-1.0, 0.0]), 10_000, RNG)
+    cells = draw_cells(np.array([-1.0, 0.0]), 10_000, RNG)
     assert np.mean(cells) == pytest.approx(0.5, abs=0.03)

@@ -10,12 +10,12 @@ import pytest
 
 from tabpe.baselines.graphical_model import (
     INFERENCE,
-    Measured,
-    Model,
-    combined,
+    GraphicalModel,
+    MarginalMeasurement,
+    combine_measurements,
+    compute_model_megabytes,
     fit_model,
-    loaded,
-    model_megabytes,
+    load_mbi,
 )
 from tabpe.errors import ParameterError
 
@@ -29,14 +29,16 @@ def whole() -> np.ndarray:
     return ROWS * np.random.default_rng(3).dirichlet(np.ones(48)).reshape(SIZES)
 
 
-def exact(*cliques: tuple[int, ...], sigma: float = 1.0) -> list[Measured]:
+def exact(*cliques: tuple[int, ...], sigma: float = 1.0) -> list[MarginalMeasurement]:
     return [
-        Measured(c, whole().sum(axis=tuple(a for a in range(4) if a not in c)), sigma)
+        MarginalMeasurement(c, whole().sum(axis=tuple(a for a in range(4) if a not in c)), sigma)
         for c in cliques
     ]
 
 
-def fitted(measured: list[Measured], iterations: int = 2000, start: Model | None = None) -> Model:
+def fitted(
+    measured: list[MarginalMeasurement], iterations: int = 2000, start: GraphicalModel | None = None
+) -> GraphicalModel:
     return fit_model(
         SIZES, measured, rows=ROWS, iterations=iterations, start=start, inference="numpy"
     )
@@ -46,7 +48,7 @@ def test_a_model_has_the_marginals_that_were_measured():
     measured = exact((0, 1), (1, 2), (2, 3), (0, 3))
     model = fitted(measured)
     for one in measured:
-        np.testing.assert_allclose(model.marginal(one.clique), one.counts, atol=0.5)
+        np.testing.assert_allclose(model.compute_marginal(one.clique), one.counts, atol=0.5)
 
 
 def test_it_is_the_model_of_largest_entropy():
@@ -54,20 +56,20 @@ def test_it_is_the_model_of_largest_entropy():
     model = fitted([a, b])
     middle = a.counts.sum(axis=0)
     expected = np.einsum("ab,bc->abc", a.counts, b.counts / middle[:, None])
-    np.testing.assert_allclose(model.marginal((0, 1, 2)), expected, atol=0.5)
+    np.testing.assert_allclose(model.compute_marginal((0, 1, 2)), expected, atol=0.5)
 
 
-def noisy() -> list[Measured]:
+def noisy() -> list[MarginalMeasurement]:
     rng = np.random.default_rng(0)
     return [
-        Measured(m.clique, m.counts + rng.normal(0, 20, m.counts.shape), 20.0)
+        MarginalMeasurement(m.clique, m.counts + rng.normal(0, 20, m.counts.shape), 20.0)
         for m in exact((0, 1), (1, 2), (2, 3), (0, 3))
     ]
 
 
 @needs_mbi
 def test_it_agrees_with_the_estimator_of_mbi():
-    with loaded() as mbi:
+    with load_mbi() as mbi:
         known = [mbi.LinearMeasurement(m.counts.ravel(), m.clique, m.sigma) for m in noisy()]
         theirs = mbi.estimation.MirrorDescent().estimate(
             mbi.Domain(range(4), SIZES), known, known_total=ROWS, iters=3000
@@ -75,19 +77,19 @@ def test_it_agrees_with_the_estimator_of_mbi():
         expected = {c: np.asarray(theirs.project(c).values) for c in ((0, 1), (0, 2), (1, 3))}
     ours = fitted(noisy(), iterations=3000)
     for clique, counts in expected.items():
-        np.testing.assert_allclose(ours.marginal(clique), counts, atol=1.0)
+        np.testing.assert_allclose(ours.compute_marginal(clique), counts, atol=1.0)
 
 
 @pytest.mark.parametrize("iterations", [1, 7, 60])
 @needs_mbi
 def test_both_kinds_of_inference_take_the_same_steps(iterations):
-    uneven = Measured((3,), np.array([700.0, 300.0]), np.array([5.0, 50.0]))
+    uneven = MarginalMeasurement((3,), np.array([700.0, 300.0]), np.array([5.0, 50.0]))
     models = [
         fit_model(SIZES, [*noisy(), uneven], rows=ROWS, iterations=iterations, inference=kind)
         for kind in INFERENCE
     ]
     for clique in ((0, 1), (1, 2), (0, 2), (3,)):
-        first, second = (model.marginal(clique) for model in models)
+        first, second = (model.compute_marginal(clique) for model in models)
         np.testing.assert_allclose(first, second, rtol=1e-6)
 
 
@@ -98,27 +100,36 @@ def test_an_inference_that_there_is_not():
 
 def test_a_precise_measurement_counts_more_than_a_vague_one():
     counts = np.array([600.0, 200.0, 200.0])
-    vague, precise = Measured((0,), counts[::-1], 30.0), Measured((0,), counts, 1.0)
-    found = fitted([vague, precise], 200).marginal((0,))
+    vague, precise = (
+        MarginalMeasurement((0,), counts[::-1], 30.0),
+        MarginalMeasurement((0,), counts, 1.0),
+    )
+    found = fitted([vague, precise], 200).compute_marginal((0,))
     assert np.abs(found - counts).max() < 2
 
 
 def test_a_start_is_where_it_was_left():
     first = fitted(exact((0, 1)), 500)
     later = fitted(exact((0, 1), (1, 2)), 1, first)
-    np.testing.assert_allclose(later.marginal((0, 1)), first.marginal((0, 1)), atol=0.5)
+    np.testing.assert_allclose(
+        later.compute_marginal((0, 1)), first.compute_marginal((0, 1)), atol=0.5
+    )
 
 
 def test_attributes_of_which_nothing_is_known_are_uniform():
     model = fitted(exact((0,)), 100)
-    np.testing.assert_allclose(model.marginal((2,)), ROWS / 4)
+    np.testing.assert_allclose(model.compute_marginal((2,)), ROWS / 4)
 
 
 def test_one_attribute_with_one_cell():
     model = fit_model(
-        (1,), [Measured((0,), np.array([9.0]), 2.0)], rows=10, iterations=5, inference="numpy"
+        (1,),
+        [MarginalMeasurement((0,), np.array([9.0]), 2.0)],
+        rows=10,
+        iterations=5,
+        inference="numpy",
     )
-    np.testing.assert_allclose(model.marginal((0,)), [10.0])
+    np.testing.assert_allclose(model.compute_marginal((0,)), [10.0])
     assert model.sample(3, np.random.default_rng(0)).tolist() == [[0]] * 3
 
 
@@ -127,17 +138,17 @@ def test_single_precision_is_left_as_it_was():
     import jax
 
     before = jax.config.jax_enable_x64
-    fit_model((2,), [Measured((0,), np.array([1.0, 2.0]), 1.0)], rows=3, iterations=2)
+    fit_model((2,), [MarginalMeasurement((0,), np.array([1.0, 2.0]), 1.0)], rows=3, iterations=2)
     assert jax.config.jax_enable_x64 == before
 
 
 def test_combined_keeps_cliques_apart():
-    found = combined([*exact((0, 1), sigma=3.0), *exact((0,))])
+    found = combine_measurements([*exact((0, 1), sigma=3.0), *exact((0,))])
     assert [(m.clique, m.sigma) for m in found] == [((0, 1), 3.0), ((0,), 1.0)]
 
 
 def cells(*cliques: tuple[int, ...]) -> float:
-    return model_megabytes((10, 10, 10, 10), cliques) * 2**20 / 8
+    return compute_model_megabytes((10, 10, 10, 10), cliques) * 2**20 / 8
 
 
 def test_the_size_of_a_model_is_that_of_its_junction_tree():

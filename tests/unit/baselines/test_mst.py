@@ -9,7 +9,7 @@ from method_corners import CORNERS, survives
 from tabpe import Boolean, Categorical, Schema
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
-from tabpe.baselines.mst import MST, MergedAxis, merged_cells, merged_counts, widened
+from tabpe.baselines.mst import MST, MergedAxis, merge_cells, merge_counts, unmerge_codes
 from tabpe.encoding import Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.verification import verify_plain
@@ -74,19 +74,19 @@ def test_the_same_seed_and_the_same_measurements_make_the_same_rows():
 
 
 def test_cells_below_the_noise_become_one():
-    assert merged_cells(np.array([5.0, 50.0, -3.0, 30.0]), 30.0).tolist() == [2, 0, 2, 1]
-    assert merged_cells(np.array([50.0, 30.0]), 30.0).tolist() == [0, 1]
-    assert merged_cells(np.array([1.0, 3.0]), 30.0).tolist() == [0, 0]
+    assert merge_cells(np.array([5.0, 50.0, -3.0, 30.0]), 30.0).tolist() == [2, 0, 2, 1]
+    assert merge_cells(np.array([50.0, 30.0]), 30.0).tolist() == [0, 1]
+    assert merge_cells(np.array([1.0, 3.0]), 30.0).tolist() == [0, 0]
 
 
 def test_the_noise_of_merged_cells_adds_up():
-    merged = merged_counts((4,), np.array([5.0, 50.0, -3.0]), np.array([1, 0, 1]), 3.0)
+    merged = merge_counts((4,), np.array([5.0, 50.0, -3.0]), np.array([1, 0, 1]), 3.0)
     np.testing.assert_allclose(merged.counts, [50, 2])
     np.testing.assert_allclose(merged.sigma, [3, 3 * 2**0.5])
 
 
 def test_merged_cells_come_back_alike():
-    codes = widened(np.array([[1]] * 9000 + [[0]] * 10), [np.array([1, 0, 1, 1])], RNG)[:, 0]
+    codes = unmerge_codes(np.array([[1]] * 9000 + [[0]] * 10), [np.array([1, 0, 1, 1])], RNG)[:, 0]
     assert set(codes[9000:]) == {1}
     assert np.bincount(codes[:9000], minlength=4)[[0, 2, 3]] == pytest.approx(3000, abs=300)
 
@@ -95,4 +95,4 @@ def test_the_merged_cell_of_a_row_is_its_own():
     axis = MergedAxis(ListAxis("ward", 0, (0, 1, 2)), (1, 0, 1))
     rows = Records(np.zeros((4, 0)), np.array([[0], [1], [2], [1]], dtype=np.uint8))
     assert (axis.name, axis.size) == ("ward", 2)
-    assert axis.cells(rows, np.zeros(4, dtype=np.int64)).tolist() == [1, 0, 1, 0]
+    assert axis.find_cells(rows, np.zeros(4, dtype=np.int64)).tolist() == [1, 0, 1, 0]

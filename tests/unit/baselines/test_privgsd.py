@@ -10,7 +10,7 @@ from method_corners import CORNERS, fitted
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import Independent
 from tabpe.baselines.domain import Domain
-from tabpe.baselines.privgsd import PrivGSD, Search
+from tabpe.baselines.privgsd import GeneticSearch, PrivGSD
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import CapacityError, ParameterError
 from tabpe.verification import verify_plain
@@ -29,19 +29,19 @@ def target(degree=2, rows=300, seed=0):
     one = rng.integers(0, 3, rows)
     codes = np.stack([one, 0 * one, one + rng.integers(0, 2, rows), one // 2], axis=1)
     cliques = list(itertools.combinations(range(4), degree))
-    return cliques, [DOMAIN.counts(codes, clique) for clique in cliques]
+    return cliques, [DOMAIN.count_rows(codes, clique) for clique in cliques]
 
 
 def search(degree=2, rows=300, noise=0.0, seed=0):
     cliques, wanted = target(degree, rows)
     rng = np.random.default_rng(seed)
     noisy = [counts + noise * rng.normal(size=counts.shape) for counts in wanted]
-    return Search(DOMAIN, cliques, noisy, rows, rng), cliques, noisy
+    return GeneticSearch(DOMAIN, cliques, noisy, rows, rng), cliques, noisy
 
 
 def error_of(codes, cliques, wanted):
     return sum(
-        ((DOMAIN.counts(codes, clique) - counts) ** 2).sum()
+        ((DOMAIN.count_rows(codes, clique) - counts) ** 2).sum()
         for clique, counts in zip(cliques, wanted, strict=True)
     )
 
@@ -51,7 +51,7 @@ def test_the_error_is_followed_exactly_and_never_rises(degree):
     found, cliques, wanted = search(degree, noise=2.0)
     errors = [found.error]
     for _ in range(10):
-        found.group(mutations=5, crossovers=5)
+        found.run_generations(mutations=5, crossovers=5)
         errors.append(found.error)
         assert found.error == pytest.approx(error_of(found.codes, cliques, wanted))
     assert errors == sorted(errors, reverse=True)
@@ -61,7 +61,7 @@ def test_the_error_is_followed_exactly_and_never_rises(degree):
 def test_codes_stay_in_their_domain():
     found, _, _ = search(noise=20.0)
     for _ in range(20):
-        found.group(mutations=5, crossovers=5)
+        found.run_generations(mutations=5, crossovers=5)
     assert (found.codes >= 0).all()
     assert (found.codes < np.array(SIZES)).all()
 
@@ -70,14 +70,14 @@ def test_a_table_with_exact_marginals_is_found():
     cliques, wanted = target()
     rng = np.random.default_rng(1)
     method = PrivGSD(table_rows=300, generations=5000)
-    codes = method.searched(DOMAIN, cliques, wanted, rng)
+    codes = method.search_table(DOMAIN, cliques, wanted, rng)
     assert error_of(codes, cliques, wanted) < 1e-3 * error_of(codes[:0], cliques, wanted)
 
 
 def test_without_crossovers_it_still_finds_its_way():
     cliques, wanted = target()
     method = PrivGSD(table_rows=300, generations=5000, crossovers=0)
-    codes = method.searched(DOMAIN, cliques, wanted, np.random.default_rng(1))
+    codes = method.search_table(DOMAIN, cliques, wanted, np.random.default_rng(1))
     assert error_of(codes, cliques, wanted) < 1e-2 * error_of(codes[:0], cliques, wanted)
 
 
@@ -85,7 +85,7 @@ def test_the_search_ends_when_it_gets_no_further():
     """Or this would take a billion generations."""
     cliques, wanted = target(rows=100)
     method = PrivGSD(table_rows=100, generations=10**9, tolerance=0.01)
-    assert len(method.searched(DOMAIN, cliques, wanted, np.random.default_rng(1))) == 100
+    assert len(method.search_table(DOMAIN, cliques, wanted, np.random.default_rng(1))) == 100
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 
 from adultlike import adult_like
 from method_corners import CORNERS, against_independent, fitted, keeps_its_promise, survives
-from tabpe.baselines.privmrf import PrivMRF, rounds_of
+from tabpe.baselines.privmrf import PrivMRF, plan_rounds
 
 pytest.importorskip("mbi")
 
@@ -52,17 +52,17 @@ def test_corners(name):
     [(15, 300, 12), (15, 12, 12), (15, 4, 4), (1, 0, 0), (1, 3, 0), (2, 5, 1), (100, 999, 80)],
 )
 def test_rounds_add_up(attributes, available, expected):
-    rounds = rounds_of(attributes, available)
+    rounds = plan_rounds(attributes, available)
     assert sum(rounds) == expected
     assert all(number > 0 for number in rounds)
     assert len(rounds) <= 8
 
 
 def test_less_noise_and_more_rows_make_larger_marginals_useful():
-    few = PrivMRF().useful_cells(1000, 0.1, 10)
-    assert PrivMRF().useful_cells(2000, 0.1, 10) == pytest.approx(2 * few)
-    assert PrivMRF().useful_cells(1000, 0.4, 10) == pytest.approx(2 * few)
-    assert PrivMRF(theta=3).useful_cells(1000, 0.1, 10) == pytest.approx(2 * few)
+    few = PrivMRF().compute_useful_cells(1000, 0.1, 10)
+    assert PrivMRF().compute_useful_cells(2000, 0.1, 10) == pytest.approx(2 * few)
+    assert PrivMRF().compute_useful_cells(1000, 0.4, 10) == pytest.approx(2 * few)
+    assert PrivMRF(theta=3).compute_useful_cells(1000, 0.1, 10) == pytest.approx(2 * few)
 
 
 def test_both_ways_of_inference_run():

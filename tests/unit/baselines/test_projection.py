@@ -5,29 +5,29 @@ import pytest
 
 from tabpe.baselines import gem
 from tabpe.baselines import rappp as module
-from tabpe.baselines.gem import Layout
-from tabpe.baselines.rappp import Points, Rates, Wanted, moved
+from tabpe.baselines.gem import AttributeLayout
+from tabpe.baselines.rappp import LearningRates, MixedPoints, ProjectionTargets, move_points
 
 pytest.importorskip("jax")
-LAYOUT = Layout((2, 3, 1))
+LAYOUT = AttributeLayout((2, 3, 1))
 PAIR = np.array([[0.4, 0.1, 0.0], [0.0, 0.1, 0.4]])
-LISTS, NUMBERS = Rates(0.0, 3e-2, 0), Rates(3e-2, 3e-2, 3)
+LISTS, NUMBERS = LearningRates(0.0, 3e-2, 0), LearningRates(3e-2, 3e-2, 3)
 
 
 def started(count=100):
     rng = np.random.default_rng(0)
     chances = [rng.dirichlet(np.ones(size), count) for size in LAYOUT.sizes]
     together = np.concatenate(chances, axis=1).astype(np.float32)
-    return Points(rng.random((count, 2), dtype=np.float32), together)
+    return MixedPoints(rng.random((count, 2), dtype=np.float32), together)
 
 
 def nothing():
-    return Wanted.nothing(LAYOUT, numbers=2, most=4)
+    return ProjectionTargets.make_empty(LAYOUT, numbers=2, most=4)
 
 
 def share_below(points, limit, value):
     """Return the share of points whose first number is at most a limit and that have a value."""
-    chances = LAYOUT.split(np.asarray(points.chances))[0][:, value]
+    chances = LAYOUT.slice_attributes(np.asarray(points.chances))[0][:, value]
     return float(np.mean((np.asarray(points.numbers)[:, 0] <= limit) * chances))
 
 
@@ -38,30 +38,30 @@ def below_half(shares):
 
 def test_points_learn_a_marginal_while_numbers_stay():
     points, wanted = started(), nothing().with_marginal((0, 1), PAIR)
-    after = moved(points, wanted, LISTS)
-    found = gem.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
+    after = move_points(points, wanted, LISTS)
+    found = gem.compute_marginal(LAYOUT.slice_attributes(np.asarray(after.probabilities)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.02)
     assert np.array_equal(after.numbers, points.numbers)
 
 
 def test_points_learn_a_halfspace_with_hard_edges():
-    after = moved(started(), below_half([0.1, 0.6]), NUMBERS)
+    after = move_points(started(), below_half([0.1, 0.6]), NUMBERS)
     assert share_below(after, 0.5, 0) == pytest.approx(0.1, abs=0.03)
     assert share_below(after, 0.5, 1) == pytest.approx(0.6, abs=0.03)
 
 
 def test_points_learn_a_halfspace_of_all_rows():
     wanted = nothing().with_halfspace(3, np.array([1.0, 0.0, 0.3]), 2, np.array([0.9]))
-    after = moved(started(), wanted, NUMBERS)
+    after = move_points(started(), wanted, NUMBERS)
     assert np.mean(np.asarray(after.numbers)[:, 0] <= 0.3) == pytest.approx(0.9, abs=0.1)
 
 
 def test_points_stay_in_the_cube_and_on_the_simplex():
     wanted = below_half([0.1, 0.6]).with_marginal((0, 1), PAIR)
-    after = moved(started(), wanted, NUMBERS)
+    after = move_points(started(), wanted, NUMBERS)
     assert np.asarray(after.numbers).min() >= 0
     assert np.asarray(after.numbers).max() <= 1
-    for part in LAYOUT.split(np.asarray(after.chances)):
+    for part in LAYOUT.slice_attributes(np.asarray(after.probabilities)):
         assert part.min() >= 0
         assert part.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-4)
 
@@ -69,15 +69,15 @@ def test_points_stay_in_the_cube_and_on_the_simplex():
 def test_points_that_are_right_stay():
     wanted = nothing().with_marginal((2,), np.array([1.0]))
     points = started()
-    assert moved(points, wanted, LISTS) is points
+    assert move_points(points, wanted, LISTS) is points
 
 
 def test_what_was_measured_before_is_not_forgotten():
     wanted = nothing().with_marginal((0, 1), PAIR)
-    points = moved(started(), wanted, LISTS)
+    points = move_points(started(), wanted, LISTS)
     more = wanted.with_halfspace(0, np.array([1.0, 0.0, 0.5]), 0, np.array([0.4, 0.1]))
-    after = moved(points, more, NUMBERS)
-    found = gem.marginal(LAYOUT.split(np.asarray(after.chances)), (0, 1))
+    after = move_points(points, more, NUMBERS)
+    found = gem.compute_marginal(LAYOUT.slice_attributes(np.asarray(after.probabilities)), (0, 1))
     assert found == pytest.approx(PAIR.ravel(), abs=0.03)
     assert share_below(after, 0.5, 0) == pytest.approx(0.4, abs=0.04)
 
@@ -91,11 +91,13 @@ def nearest_by_sorting(rows):
 
 
 def test_the_way_back_to_the_simplex_is_the_shortest():
-    layout, rng = Layout((1, 2, 42)), np.random.default_rng(1)
+    layout, rng = AttributeLayout((1, 2, 42)), np.random.default_rng(1)
     moved = [
         rng.dirichlet(np.ones(size), 200) + rng.normal(0, 0.01, (200, size))
         for size in layout.sizes
     ]
-    found = layout.split(np.asarray(module._on_simplex(np.concatenate(moved, axis=1), layout)))
+    found = layout.slice_attributes(
+        np.asarray(module._project_to_simplex(np.concatenate(moved, axis=1), layout))
+    )
     for part, rows in zip(found, moved, strict=True):
         assert part == pytest.approx(nearest_by_sorting(rows), abs=1e-5)

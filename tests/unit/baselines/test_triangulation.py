@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from tabpe.baselines.junction_tree import junction_cells, junction_tree
+from tabpe.baselines.junction_tree import build_junction_tree, count_junction_cells
 
 needs_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="mbi is not installed")
 
@@ -22,7 +22,7 @@ def some_cliques(seed):
 @pytest.mark.parametrize("seed", range(30))
 def test_it_is_a_junction_tree(seed):
     asked = some_cliques(seed)
-    cliques, parents = junction_tree(SIZES, asked)
+    cliques, parents = build_junction_tree(SIZES, asked)
     for one in [*asked, *((a,) for a in range(len(SIZES)))]:
         assert any(set(one) <= set(clique) for clique in cliques)
     for one, other in itertools.permutations(cliques, 2):
@@ -38,33 +38,33 @@ def test_it_is_a_junction_tree(seed):
 
 @needs_mbi
 def test_models_are_not_larger_than_those_of_mbi():
-    from tabpe.baselines.graphical_model import loaded
+    from tabpe.baselines.graphical_model import load_mbi
 
-    with loaded() as mbi:
+    with load_mbi() as mbi:
         domain = mbi.Domain(range(len(SIZES)), SIZES)
         theirs = [
             mbi.junction_tree.hypothetical_model_size(domain, some_cliques(seed)) * 2**20 / 8
             for seed in range(30)
         ]
-    ours = [junction_cells(SIZES, some_cliques(seed)) for seed in range(30)]
+    ours = [count_junction_cells(SIZES, some_cliques(seed)) for seed in range(30)]
     assert np.mean(np.log(ours)) <= np.mean(np.log(theirs)) + 0.02
     assert np.median(np.array(ours) / theirs) == pytest.approx(1, abs=0.05)
 
 
 def test_a_graph_that_needs_no_chord_gets_none():
     chain = [(a, a + 1) for a in range(11)]
-    assert set(junction_tree(SIZES, chain)[0]) == set(chain)
+    assert set(build_junction_tree(SIZES, chain)[0]) == set(chain)
     # The star has a small centre, which a rule of small cliques alone would take out first.
     star = [(0, a) for a in range(1, 6)]
-    assert set(junction_tree((2, 2, 9, 9, 9, 9), star)[0]) == set(star)
+    assert set(build_junction_tree((2, 2, 9, 9, 9, 9), star)[0]) == set(star)
 
 
 def test_cells_are_those_of_the_tree():
     for seed in range(5):
-        cliques, _ = junction_tree(SIZES, some_cliques(seed))
+        cliques, _ = build_junction_tree(SIZES, some_cliques(seed))
         cells = sum(int(np.prod([SIZES[a] for a in clique])) for clique in cliques)
-        assert junction_cells(SIZES, some_cliques(seed)) == cells
+        assert count_junction_cells(SIZES, some_cliques(seed)) == cells
 
 
 def test_no_attributes():
-    assert junction_tree((), []) == ((), ())
+    assert build_junction_tree((), []) == ((), ())

@@ -7,7 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.encoding.cells import cells_of_codes, cells_of_plain_numbers, codes_of, plain_numbers
+from tabpe.encoding.cells import (
+    decode_codes,
+    decode_plain_numbers,
+    encode_codes,
+    encode_plain_numbers,
+)
 from tabpe.errors import DataError
 from tabpe.schema import Boolean, Categorical, Float, Integer
 
@@ -27,7 +32,7 @@ def chunked(cells, kind=None):
 
 
 def read(column, cells, kind=None, *, strict=False):
-    reader = plain_numbers if isinstance(column, (Integer, Float)) else codes_of
+    reader = encode_plain_numbers if isinstance(column, (Integer, Float)) else encode_codes
     return reader(column, chunked(cells, kind), strict=strict).tolist()
 
 
@@ -70,9 +75,9 @@ def test_numbers_outside_the_bounds_are_clamped(cells):
 
 def test_cells_in_several_chunks_are_read_in_order():
     chunks = pa.chunked_array([["1", "2"], [], ["3"]], pa.string())
-    assert plain_numbers(AGE, chunks).tolist() == [1, 2, 3]
+    assert encode_plain_numbers(AGE, chunks).tolist() == [1, 2, 3]
     words = pa.chunked_array([pa.array([x]).dictionary_encode() for x in "ba"])
-    assert codes_of(WARD, words).tolist() == [1, 0]
+    assert encode_codes(WARD, words).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +282,7 @@ def test_a_date_is_no_number(cell):
 def test_more_than_256_categories_have_codes():
     column = Categorical("x", tuple(f"v{number}" for number in range(1000)))
     assert read(column, ["v999", "v256", "v0"]) == [999, 256, 0]
-    assert cells_of_codes(column, np.array([999, 256, 0])).to_pylist() == ["v999", "v256", "v0"]
+    assert decode_codes(column, np.array([999, 256, 0])).to_pylist() == ["v999", "v256", "v0"]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +299,7 @@ def test_more_than_256_categories_have_codes():
 )
 def test_scaled_numbers_become_the_numbers_of_the_column(column, scaled, cells, kind):
     for precision in (np.float32, np.float64):
-        array = cells_of_plain_numbers(column, np.array(scaled, precision))
+        array = decode_plain_numbers(column, np.array(scaled, precision))
         assert array.type == kind
         assert array.to_pylist() == cells
 
@@ -309,12 +314,12 @@ def test_scaled_numbers_become_the_numbers_of_the_column(column, scaled, cells, 
 )
 def test_codes_become_the_values_of_the_column(column, values, kind):
     for precision in (np.uint8, np.int64):
-        array = cells_of_codes(column, np.array([2, 0], precision))
+        array = decode_codes(column, np.array([2, 0], precision))
         assert array.type == kind
         assert array.to_pylist() == values
 
 
 def test_codes_of_truths_become_truths():
-    array = cells_of_codes(ILL, np.array([1, 0], np.uint8))
+    array = decode_codes(ILL, np.array([1, 0], np.uint8))
     assert array.type == pa.bool_()
     assert array.to_pylist() == [True, False]

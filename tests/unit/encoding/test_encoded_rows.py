@@ -11,8 +11,8 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.encoding import Encoder, Sight, Warp
-from tabpe.encoding.encoded_rows import EncodedRows, contents, user_rows
+from tabpe.encoding import Encoder, RankTransform, VotingSpace
+from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows, sum_row_hashes
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
@@ -172,7 +172,7 @@ def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, warped):
     assert [len(part) for part, _ in rows] == [4, 4, 2]
     write(path, table(6))
     line = np.array([0.0, 1.0])
-    sight = Sight(np.zeros(2, bool), Warp((line,) * 2, (line,) * 2))
+    sight = VotingSpace(np.zeros(2, bool), RankTransform((line,) * 2, (line,) * 2))
     again = dataclasses.replace(rows, sight=sight) if warped else rows
     with pytest.raises(DataError, match="the table changed") as caught:
         list(again)
@@ -236,15 +236,15 @@ NO_ID = {
 def test_in_strict_mode_a_row_without_a_user_is_refused(kind):
     rows = open_source(pa.table({"user": NO_ID[kind]}))
     with pytest.raises(CellError, match="column 'user' has no value in row 6"):
-        list(user_rows(rows, "user", [], strict=True))
-    assert sum(batch.num_rows for batch in user_rows(rows, "user", [])) == 6
+        list(read_user_rows(rows, "user", [], strict=True))
+    assert sum(batch.num_rows for batch in read_user_rows(rows, "user", [])) == 6
 
 
 def test_a_csv_file_has_blanks_for_users_that_are_missing(tmp_path):
     (tmp_path / "rows.csv").write_text("user,age\na,1\n,2\n")
     rows = open_source(tmp_path / "rows.csv")
     with pytest.raises(CellError, match=r"rows\.csv: column 'user' has no value in row 2"):
-        list(user_rows(rows, "user", ["age"], strict=True))
+        list(read_user_rows(rows, "user", ["age"], strict=True))
 
 
 NUMBERS = [35.0, 0.1, 1e-7, 1e300, 1e17, -0.0, float("inf"), float("-inf"), None]
@@ -260,19 +260,19 @@ SAME = {
 def test_contents_depend_on_cells_and_not_on_what_stores_them(kind):
     """Infinity is a number that text may name, as any other is."""
     rows = pd.DataFrame({"x": SAME[kind]}) if "pandas" in kind else pa.table({"x": SAME[kind]})
-    found = contents(open_source(rows), ["x"], b"key")
-    expected = contents(open_source(pa.table({"x": SAME["floats"]})), ["x"], b"key")
+    found = sum_row_hashes(open_source(rows), ["x"], b"key")
+    expected = sum_row_hashes(open_source(pa.table({"x": SAME["floats"]})), ["x"], b"key")
     assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("ids", [["a", "b", "a"], [0, 1, 0]])
 def test_user_rows_come_as_they_are(ids):
-    (batch,) = user_rows(open_source(pa.table({"user": ids})), "user", [])
+    (batch,) = read_user_rows(open_source(pa.table({"user": ids})), "user", [])
     assert batch["user"].to_pylist() == ids
 
 
 def test_rows_may_be_moved_onto_another_scale_each_by_itself():
-    warp = Warp(
+    warp = RankTransform(
         (np.array([0, 0.5, 1.0]), np.array([0, 1.0])), (np.array([0, 0.8, 1.0]), np.array([0, 1.0]))
     )
     ages = pa.table(
@@ -280,7 +280,7 @@ def test_rows_may_be_moved_onto_another_scale_each_by_itself():
     )
     kept = np.array([True, True, False, True, True])
     source = open_source(ages)
-    sight = Sight(np.zeros(2, bool), warp)
+    sight = VotingSpace(np.zeros(2, bool), warp)
     plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, sight)
     for (before, classes), (after, same) in zip(plain, moved, strict=True):
         assert after.numbers.dtype == before.numbers.dtype == np.float32

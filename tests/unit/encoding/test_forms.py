@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import fitting, ids_of, number_of, plain_schema
+from tabpe.encoding.cells import build_plain_schema, find_valid_cells, make_ids, make_plain_column
 from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 
 GRADE = Categorical("grade", ("low", "mid", "high"), ordered=True)
@@ -22,18 +22,18 @@ DAY = Date("day", "2024-01-01", "2024-01-11")
     ],
 )
 def test_a_number_of_steps_stands_for_a_date_a_time_or_a_place(column, steps):
-    assert number_of(column, None) == Integer(column.name, 0, steps)
+    assert make_plain_column(column, None) == Integer(column.name, 0, steps)
 
 
 def test_numbers_stay_and_lists_and_truths_are_none():
     size = Float("size", 0.0, 2.0)
-    assert number_of(size, None) is size
+    assert make_plain_column(size, None) is size
     for column in (Boolean("ill"), Categorical("ward", ("a", "b")), Id("no")):
-        assert number_of(column, None) is None
+        assert make_plain_column(column, None) is None
 
 
 def test_an_ordered_label_is_a_class_and_no_number():
-    assert number_of(GRADE, "grade") is None
+    assert make_plain_column(GRADE, "grade") is None
     encoder = Encoder(Schema((DAY, GRADE), label="grade"))
     rows, classes = encoder.encode(pa.table({"day": ["2024-01-06"] * 2, "grade": ["high", "low"]}))
     assert classes.tolist() == [2, 0]
@@ -56,10 +56,10 @@ def test_other_stands_for_what_is_not_listed_in_an_order_too():
 
 def test_a_plain_schema_has_no_ids_and_the_same_label():
     schema = Schema((Id("no"), DAY, GRADE, Boolean("ill")), label="ill")
-    plain = plain_schema(schema)
+    plain = build_plain_schema(schema)
     assert plain.names == ("day", "grade", "ill")
     assert plain.label == "ill"
-    assert plain_schema(plain) == plain
+    assert build_plain_schema(plain) == plain
 
 
 def test_columns_come_back_in_the_order_of_the_schema():
@@ -72,8 +72,8 @@ def test_columns_come_back_in_the_order_of_the_schema():
 
 
 def test_ids_are_whole_numbers_without_a_prefix():
-    assert ids_of(Id("no", first=0), 3).to_pylist() == [0, 1, 2]
-    assert ids_of(Id("no"), 0).to_pylist() == []
+    assert make_ids(Id("no", first=0), 3).to_pylist() == [0, 1, 2]
+    assert make_ids(Id("no"), 0).to_pylist() == []
 
 
 def test_a_constant_date_is_kept():
@@ -86,11 +86,11 @@ def test_a_constant_date_is_kept():
 def test_dates_fit_within_their_bounds_and_on_their_grid():
     hours = Datetime("x", "2024-01-01", "2024-01-02", "hour")
     text = ["2023-12-31T23:00", "2024-01-01T00:00", "2024-01-01T00:30", "2024-01-02T00:00"]
-    found = fitting(hours, pa.chunked_array([[*text, "2024-01-02T01:00"]]))
+    found = find_valid_cells(hours, pa.chunked_array([[*text, "2024-01-02T01:00"]]))
     assert found.tolist() == [False, True, False, True, False]
 
 
 def test_numbers_fit_with_the_digits_that_are_declared():
     column = Float("x", 0.0, 1.0, decimals=1)
     cells = pa.chunked_array([["0.1", "0.15", "1.1", "-0.1", "1"]])
-    assert fitting(column, cells).tolist() == [True, False, False, False, True]
+    assert find_valid_cells(column, cells).tolist() == [True, False, False, False, True]

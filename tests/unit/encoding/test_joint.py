@@ -8,7 +8,7 @@ from tabpe import Boolean, Categorical, Integer, Schema
 from tabpe.encoding import Encoder
 from tabpe.errors import CellError
 from tabpe.evolution import Evolution
-from tabpe.evolution.variation import random_records, vary
+from tabpe.evolution.variation import draw_uniform_records, vary_rows
 
 COLUMNS = (
     Integer("age", 0, 100),
@@ -52,8 +52,8 @@ def test_candidates_never_leave_their_class(operator):
     encoder, rng = Encoder(RARE), np.random.default_rng(0)
     rare = set(RARE.label_rare)
     for label, space in enumerate(encoder.spaces):
-        rows = random_records(space, 200, rng)
-        rows = vary(rows, space, 0.9, Evolution(operator=operator), rng)
+        rows = draw_uniform_records(space, 200, rng)
+        rows = vary_rows(rows, space, 0.9, Evolution(operator=operator), rng)
         assert rows.codes.dtype == encoder.space.code_type
         assert label == 3 or not rows.codes[:, -1].any()
         made = encoder.decode(rows, np.full(200, label)).select(["ill", "ward"]).to_pylist()

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.cells import fitting
-from tabpe.encoding.marginals import axis_of
+from tabpe.encoding.cells import find_valid_cells
+from tabpe.encoding.marginals import build_axis
 from tabpe.errors import CellError, SchemaError
 from tabpe.schema import Boolean, Integer, Schema
 
@@ -79,11 +79,11 @@ def test_what_is_no_whole_number_is_rounded_clamped_or_the_smallest():
 
 def test_neighbours_fit_exactly():
     cells = pa.chunked_array([[2**60 - 1, 2**60, 2**60 + 1000, 2**60 + 1001]])
-    assert fitting(COLUMNS[0], cells).tolist() == [False, True, True, False]
+    assert find_valid_cells(COLUMNS[0], cells).tolist() == [False, True, True, False]
 
 
 def test_edges_of_bins_are_numbers_of_the_column():
-    axis = axis_of(Encoder(Schema((COLUMNS[1],))), "x", most=2)
+    axis = build_axis(Encoder(Schema((COLUMNS[1],))), "x", max_bins=2)
     assert axis.edges == (2.0**60, 2.0**60 + WIDTH / 2, 2.0**60 + WIDTH)
 
 

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.encoding.cells import cells_of_temporal_steps, marked, temporal_steps, written
+from tabpe.encoding.cells import (
+    decode_temporal,
+    encode_temporal,
+    format_axis_labels,
+    format_temporal,
+)
 from tabpe.errors import CellError, DataError
 from tabpe.schema import Date, Datetime, Time
 
@@ -31,22 +36,24 @@ EACH = (
 
 
 def steps(column, cells, kind=None, *, strict=False):
-    return temporal_steps(column, pa.chunked_array([pa.array(cells, kind)]), strict=strict).tolist()
+    return encode_temporal(
+        column, pa.chunked_array([pa.array(cells, kind)]), strict=strict
+    ).tolist()
 
 
 @given(data=st.data(), column=st.sampled_from(EACH))
 @settings(deadline=None, max_examples=200)
 def test_there_and_back_is_the_same(data, column):
     places = data.draw(st.lists(st.integers(0, column.steps), min_size=1, max_size=5))
-    cells = cells_of_temporal_steps(column, pa.array(places))
-    assert temporal_steps(column, pa.chunked_array([cells])).tolist() == places
+    cells = decode_temporal(column, pa.array(places))
+    assert encode_temporal(column, pa.chunked_array([cells])).tolist() == places
 
 
 @pytest.mark.parametrize("column", [each for each in EACH if each.tick >= 10**6], ids=repr)
 def test_text_and_back_is_the_same(column):
     places = np.unique(np.linspace(0, column.steps, 50).astype(np.int64))
-    text = written(column, cells_of_temporal_steps(column, pa.array(places)))
-    assert temporal_steps(column, pa.chunked_array([text])).tolist() == places.tolist()
+    text = format_temporal(column, decode_temporal(column, pa.array(places)))
+    assert encode_temporal(column, pa.chunked_array([text])).tolist() == places.tolist()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,7 @@ def test_each_kind_of_cell_is_read(column, cells, kind, expected):
 def test_a_format_is_kept_in_both_directions():
     column = Date("x", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
     assert steps(column, ["31.01.2024"]) == [30]
-    assert written(column, cells_of_temporal_steps(column, pa.array([30]))).to_pylist() == [
+    assert format_temporal(column, decode_temporal(column, pa.array([30]))).to_pylist() == [
         "31.01.2024"
     ]
 
@@ -102,7 +109,7 @@ def test_a_format_is_kept_in_both_directions():
     ],
 )
 def test_text_is_written_as_people_write_it(column, step, text):
-    assert written(column, cells_of_temporal_steps(column, pa.array([step]))).to_pylist() == [text]
+    assert format_temporal(column, decode_temporal(column, pa.array([step]))).to_pylist() == [text]
 
 
 @pytest.mark.parametrize(
@@ -162,9 +169,11 @@ def test_a_cell_is_read_the_same_whatever_the_others_are():
 
 @pytest.mark.parametrize("column", EACH, ids=repr)
 def test_marks_are_short(column):
-    assert max(map(len, marked(column, pa.array([0, column.steps])))) <= len("2024-01-01 ")
+    assert max(map(len, format_axis_labels(column, pa.array([0, column.steps])))) <= len(
+        "2024-01-01 "
+    )
 
 
 def test_marks_of_few_days_tell_the_hour():
     column = Datetime("x", "2024-01-01", "2024-01-02")
-    assert marked(column, pa.array([3600])) == ["01-01 01:00"]
+    assert format_axis_labels(column, pa.array([3600])) == ["01-01 01:00"]

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.encoding import Encoder, Records, Sight, Warp
-from tabpe.encoding.marginals import Marginal, axis_of
+from tabpe.encoding import Encoder, RankTransform, Records, VotingSpace
+from tabpe.encoding.marginals import Marginal, build_axis
 from tabpe.errors import DataError, SchemaError
 from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 
@@ -179,37 +179,37 @@ def test_schema_files_say_what_is_nullable(kind):
 def test_nulls_are_counted_in_a_cell_of_their_own():
     encoder = Encoder(Schema((Integer("age", 0, 99, nullable=True), Boolean("b", nullable=True))))
     rows = encoder.encode(pa.table({"age": [10, 99, None], "b": [None, True, False]}))
-    age, truth = (axis_of(encoder, name, most=4) for name in ("age", "b"))
+    age, truth = (build_axis(encoder, name, max_bins=4) for name in ("age", "b"))
     assert (age.size, age.bins, truth.size) == (5, 4, 3)
-    assert Marginal((age,)).cells(*rows).tolist() == [0, 3, 4]
-    assert Marginal((truth,)).cells(*rows).tolist() == [2, 1, 0]
+    assert Marginal((age,)).find_cells(*rows).tolist() == [0, 3, 4]
+    assert Marginal((truth,)).find_cells(*rows).tolist() == [2, 1, 0]
 
 
 def test_a_mark_tells_of_every_number_that_is_missing():
     rows = Records(
         np.array([[0.1, np.nan, 0.3], [0.1, 0.2, np.nan]], np.float32), np.zeros((2, 1), np.uint8)
     )
-    seen = Sight(np.array([False, True, True])).of(rows)
+    seen = VotingSpace(np.array([False, True, True])).transform_rows(rows)
     assert seen.codes.tolist() == [[0, 1, 0], [0, 0, 1]]
     assert seen.numbers.dtype == np.float32
 
 
 def test_rows_are_seen_as_they_are_where_nothing_can_be_missing():
     rows = Records(np.array([[0.1]]), np.zeros((1, 0), np.uint8))
-    assert Sight(np.array([False])).of(rows) is rows
+    assert VotingSpace(np.array([False])).transform_rows(rows) is rows
 
 
 def test_all_missing_numbers_are_seen_as_the_same_bits():
     """Rows are merged and candidates told apart bit by bit."""
     odd = np.array([0x7FC00001, 0xFFC00000, 0x7FC00000], np.uint32).view(np.float32)[:, None]
-    seen = Sight(np.array([True])).of(Records(odd, np.zeros((3, 0), np.uint8)))
+    seen = VotingSpace(np.array([True])).transform_rows(Records(odd, np.zeros((3, 0), np.uint8)))
     assert len(set(seen.numbers.view(np.uint32).ravel().tolist())) == 1
 
 
 def test_a_missing_number_has_no_place_on_another_scale_either():
-    warp = Warp((np.array([0.0, 0.1, 1.0]),), (np.array([0.0, 0.5, 1.0]),))
+    warp = RankTransform((np.array([0.0, 0.1, 1.0]),), (np.array([0.0, 0.5, 1.0]),))
     rows = Records(np.array([[np.nan], [0.1]]), np.zeros((2, 0), np.uint8))
-    seen = Sight(np.array([True]), warp).of(rows)
+    seen = VotingSpace(np.array([True]), warp).transform_rows(rows)
     assert np.isnan(seen.numbers[0, 0])
     assert seen.numbers[1, 0] == 0.5
-    assert np.isnan(warp.back(np.array([[np.nan]]))).all()
+    assert np.isnan(warp.inverse_transform(np.array([[np.nan]]))).all()

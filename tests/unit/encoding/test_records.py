@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabpe.encoding import Records, Space
+from tabpe.encoding import Records, RecordSpace
 
 
 def records(*rows):
@@ -18,7 +18,9 @@ def rows_of(records):
 
 
 def space(low=(0.0,), high=(1.0,), steps=(0.0,), sizes=()):
-    return Space(*(np.array(x, dtype=float) for x in (low, high, steps)), np.array(sizes, int))
+    return RecordSpace(
+        *(np.array(x, dtype=float) for x in (low, high, steps)), np.array(sizes, int)
+    )
 
 
 THREE = records((0.0, 2), (0.5, 1), (1.0, 0))
@@ -89,7 +91,7 @@ def test_projecting_twice_is_projecting_once(numbers, steps):
 
 def test_a_narrowed_space_binds_one_column_and_leaves_the_first_space_alone():
     whole = space((0, 0), (1, 1), (0, 0), (3,))
-    narrow = whole.narrowed(1, 0.25, 0.5)
+    narrow = whole.narrow_column(1, 0.25, 0.5)
     assert narrow.project(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [[0, 0.25], [1, 0.5]]
     assert whole.project(np.array([[1.0, 1.0]])).tolist() == [[1, 1]]
     assert narrow.sizes.tolist() == [3]

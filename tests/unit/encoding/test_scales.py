@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from tabpe.encoding import Encoder, Records
-from tabpe.encoding.marginals import axis_of
-from tabpe.encoding.scales import scale_of
+from tabpe.encoding.marginals import build_axis
+from tabpe.encoding.scales import build_scale
 from tabpe.schema import Boolean, Float, Integer, Schema
 
 LARGEST = 2**40
@@ -40,7 +40,7 @@ def on_grid(column, size=3000):
 def test_every_value_of_the_grid_comes_back(column):
     values = on_grid(column)
     encoder = Encoder(Schema((column,)))
-    places = scale_of(column).of(values.astype(np.float64))
+    places = build_scale(column).transform_values(values.astype(np.float64))
     assert (np.diff(places) > 0).all()
     assert (places[0], places[-1]) == (0.0, 1.0)
     rows, classes = encoder.encode(pa.table({"x": values}))
@@ -53,16 +53,18 @@ def test_every_value_of_the_grid_comes_back(column):
 @every_column
 def test_a_row_is_encoded_as_it_is_alone(column):
     values = on_grid(column, 40).astype(np.float64)
-    scale = scale_of(column)
-    alone = np.concatenate([scale.of(values[place : place + 1]) for place in range(len(values))])
-    np.testing.assert_array_equal(scale.of(values), alone)
+    scale = build_scale(column)
+    alone = np.concatenate(
+        [scale.transform_values(values[place : place + 1]) for place in range(len(values))]
+    )
+    np.testing.assert_array_equal(scale.transform_values(values), alone)
 
 
 @every_column
 @pytest.mark.parametrize("most", [2, 10, 40])
 def test_what_lies_in_a_bin_is_decoded_to_a_value_of_that_bin(column, most):
     encoder = Encoder(Schema((column,)))
-    axis = axis_of(encoder, "x", most=most)
+    axis = build_axis(encoder, "x", max_bins=most)
     assert 1 < axis.size <= most
     assert len(axis.edges) == axis.size + 1
     places = np.random.default_rng(1).random(5000)
@@ -70,13 +72,13 @@ def test_what_lies_in_a_bin_is_decoded_to_a_value_of_that_bin(column, most):
     classes = np.zeros(len(places), dtype=np.int64)
     free = Records(places[:, None], codes)
     made = encoder.decode(free, classes)["x"].to_numpy().astype(np.float64)
-    again = Records(scale_of(column).of(made)[:, None], codes)
-    np.testing.assert_array_equal(axis.cells(free, classes), axis.cells(again, classes))
+    again = Records(build_scale(column).transform_values(made)[:, None], codes)
+    np.testing.assert_array_equal(axis.find_cells(free, classes), axis.find_cells(again, classes))
 
 
 def test_bins_of_equal_width_on_the_scale_have_edges_in_numbers_of_the_column():
     def edges(column, most):
-        return axis_of(Encoder(Schema((column,))), "x", most=most).edges
+        return build_axis(Encoder(Schema((column,))), "x", max_bins=most).edges
 
     assert edges(Float("x", 1.0, 1000.0, scale="log"), 3) == pytest.approx((1, 10, 100, 1000))
     assert edges(Integer("x", 0, 2, scale="log"), 10) == (-0.5, 0.5, 1.5, 2.5)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tabpe.encoding import Records, Warp
+from tabpe.encoding import RankTransform, Records
 from tabpe.errors import TabpeError
 
 # Plain interpolation puts the number before 1 at 1.0000000000000002.
-AWKWARD = Warp((np.array([0, 0.3, 1.0]),), (np.array([0, 0.21, 1.0]),))
-NOTHING_INSIDE = Warp((np.array([0, 0.2, 0.8, 1.0]),), (np.array([0, 0.5, 0.5, 1.0]),))
+AWKWARD = RankTransform((np.array([0, 0.3, 1.0]),), (np.array([0, 0.21, 1.0]),))
+NOTHING_INSIDE = RankTransform((np.array([0, 0.2, 0.8, 1.0]),), (np.array([0, 0.5, 0.5, 1.0]),))
 
 
 def rows(numbers, kind=np.float64):
@@ -32,7 +32,7 @@ def ends(draw, size, smallest):
 @st.composite
 def warps(draw, smallest=1e-3):
     size = draw(st.integers(1, 8))
-    return Warp((ends(draw, size, smallest),), (ends(draw, size, smallest),))
+    return RankTransform((ends(draw, size, smallest),), (ends(draw, size, smallest),))
 
 
 inside = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]))
@@ -86,18 +86,20 @@ def test_where_a_row_comes_to_lie_depends_on_that_row_alone(kind, warp, numbers,
 
 @given(numbers=st.lists(st.floats(-2, 3), min_size=1))
 def test_what_was_moved_outside_is_mirrored_inside(numbers):
-    straight = Warp((np.array([0.0, 1.0]),), (np.array([0.0, 1.0]),))
-    found = straight.back(np.array(numbers)[:, None]).ravel()
+    straight = RankTransform((np.array([0.0, 1.0]),), (np.array([0.0, 1.0]),))
+    found = straight.inverse_transform(np.array(numbers)[:, None]).ravel()
     assert ((found >= 0) & (found <= 1)).all()
     near = [number for number in numbers if -1 <= number <= 2]
     expected = [1 - abs(1 - abs(number)) for number in near]
-    assert np.allclose(straight.back(np.array(near)[:, None]).ravel(), expected)
+    assert np.allclose(straight.inverse_transform(np.array(near)[:, None]).ravel(), expected)
 
 
 def test_columns_are_stretched_each_by_itself_and_codes_stay():
-    warp = Warp((AWKWARD.edges[0], np.array([0.0, 1.0])), (AWKWARD.places[0], np.array([0.0, 1.0])))
+    warp = RankTransform(
+        (AWKWARD.edges[0], np.array([0.0, 1.0])), (AWKWARD.positions[0], np.array([0.0, 1.0]))
+    )
     given = Records(np.array([[0.3, 0.3], [1.0, 0.7]]), np.array([[3], [4]], dtype=np.uint8))
-    found = warp.of(given)
+    found = warp.transform_rows(given)
     assert found.numbers.tolist() == [[0.21, 0.3], [1.0, 0.7]]
     assert found.codes is given.codes
 
@@ -118,9 +120,9 @@ def test_columns_are_stretched_each_by_itself_and_codes_stay():
 )
 def test_ends_that_do_not_rise_from_0_to_1_are_refused(edges, places):
     with pytest.raises(TabpeError, match="rise from 0 to 1"):
-        Warp((np.array(edges),), (np.array(places),))
+        RankTransform((np.array(edges),), (np.array(places),))
 
 
 def test_rows_of_other_columns_are_refused():
     with pytest.raises(ValueError, match="argument"):
-        AWKWARD.of(Records(np.zeros((2, 2)), np.zeros((2, 0), dtype=np.uint8)))
+        AWKWARD.transform_rows(Records(np.zeros((2, 2)), np.zeros((2, 0), dtype=np.uint8)))

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from tabpe.encoding import Encoder, Records
-from tabpe.evolution.marginal_prior import MOST_BINS, MOST_LISTED_BY_CLASS, bins_of, pairs_of
+from tabpe.evolution.marginal_prior import (
+    MOST_BINS,
+    MOST_LISTED_BY_CLASS,
+    choose_bins,
+    choose_pairs,
+)
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -24,7 +29,7 @@ SCHEMA = Schema(
 
 
 def bins(rows=100_000, sigma=10.0, schema=SCHEMA):
-    return bins_of(Encoder(schema), rows, sigma, by_class=schema.label is not None)
+    return choose_bins(Encoder(schema), rows, sigma, by_class=schema.label is not None)
 
 
 def test_numbers_come_before_listed_values():
@@ -53,7 +58,7 @@ def test_coarse_cells_are_groups_of_fine_ones():
     rows = Records(numbers, np.zeros((500, 1), dtype=np.uint8))
     classes = np.zeros(500, dtype=np.int64)
     for fine, coarse, groups in zip(found.fine, found.coarse, found.groups, strict=True):
-        assert (groups[fine.cells(rows, classes)] == coarse.cells(rows, classes)).all()
+        assert (groups[fine.find_cells(rows, classes)] == coarse.find_cells(rows, classes)).all()
         assert coarse.size == groups.max() + 1
 
 
@@ -79,7 +84,7 @@ NUMBERS = Schema((Float("x", 0, 1), Float("y", 0, 1)))
 
 def pairs(rows=100_000, sigma=10.0, schema=SCHEMA):
     """Tables of pairs; those of single columns have next to no noise."""
-    return pairs_of(bins(rows=10**9, schema=schema), rows, sigma)
+    return choose_pairs(bins(rows=10**9, schema=schema), rows, sigma)
 
 
 def by_class(schema, classes):
@@ -168,10 +173,12 @@ def test_cells_of_pairs_are_groups_of_those_of_single_columns():
     numbers = np.random.default_rng(0).random((500, 3)).astype(np.float32)
     rows = Records(numbers, np.zeros((500, 1), dtype=np.uint8))
     classes = np.zeros(500, dtype=np.int64)
-    fine = {axis.name: axis.cells(rows, classes) for axis in single.fine}
+    fine = {axis.name: axis.find_cells(rows, classes) for axis in single.fine}
     joined = 0
     for axis in (axis for table in few for axis in table.axes if axis.name in fine):
-        both = {*zip(fine[axis.name].tolist(), axis.cells(rows, classes).tolist(), strict=True)}
+        both = {
+            *zip(fine[axis.name].tolist(), axis.find_cells(rows, classes).tolist(), strict=True)
+        }
         assert len(both) == len({cell for cell, _ in both})
         joined += len(both) > len({cell for _, cell in both})
     assert joined
@@ -189,10 +196,10 @@ def test_a_row_falls_into_one_cell_of_a_pair_whatever_the_others_are():
     rows = Records(rng.random((50, 3)).astype(np.float32), codes)
     classes = rng.integers(0, 2, 50)
     for table in pairs(1_000):
-        cells = table.cells(rows, classes)
+        cells = table.find_cells(rows, classes)
         assert cells.shape == (50,)
         assert 0 <= cells.min() <= cells.max() < table.size
-        alone = [table.cells(rows.take(np.array([k])), classes[[k]])[0] for k in range(50)]
+        alone = [table.find_cells(rows.take(np.array([k])), classes[[k]])[0] for k in range(50)]
         assert cells.tolist() == alone
 
 
@@ -224,7 +231,7 @@ def test_pairs_of_a_long_list_look_at_it_a_few_times():
     fine = tuple(axis for axis in found.fine if axis is not code)
     listed = replace(code, groups=Listed(code.groups))
     Listed.looks = 0
-    pairs = pairs_of(replace(found, fine=(*fine, listed)), rows=100_000, sigma=10.0)
+    pairs = choose_pairs(replace(found, fine=(*fine, listed)), rows=100_000, sigma=10.0)
     assert all(pair.size for pair in pairs)
     assert Listed.looks < 20
 

@@ -6,12 +6,19 @@ import math
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe.evolution import PRESETS, Evolution, Posterior, plain, strategy_from, strategy_of
+from tabpe.evolution import (
+    PRESETS,
+    Evolution,
+    Posterior,
+    parse_strategy,
+    resolve_strategy,
+    serialize_strategy,
+)
 from tabpe.evolution.config import COLUMNS, PAIRS
 
 
 def test_the_default_is_the_paper():
-    assert Evolution() == PRESETS["paper"] == strategy_of("paper")
+    assert Evolution() == PRESETS["paper"] == resolve_strategy("paper")
 
 
 def test_the_paper_preset_has_the_defaults_of_the_paper():
@@ -31,13 +38,13 @@ def test_the_reference_preset_is_the_published_code():
 
 def test_settings_stay_as_they_are():
     own = Evolution(rounds=3)
-    assert strategy_of(own) is own
+    assert resolve_strategy(own) is own
 
 
 @pytest.mark.parametrize("preset", ["papr", "", None, 3, {"rounds": 3}])
 def test_an_unknown_preset_is_refused(preset):
     with pytest.raises(ParameterError, match="preset="):
-        strategy_of(preset)
+        resolve_strategy(preset)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +90,12 @@ def test_the_genetic_operator_takes_no_tables():
 
 
 def test_a_tilt_puts_each_round_on_the_bill():
-    asked = Evolution(rounds=3, votes=2, tilt=1.0).asked(columns=5, classes=2)
+    asked = Evolution(rounds=3, votes=2, tilt=1.0).plan_queries(columns=5, classes=2)
     assert [part.name for part in asked.rest] == [f"votes, round {r}" for r in (1, 2, 3)]
     assert [part.times for part in asked.rest] == [2, 2, 2]
     assert asked.rest[2].share / asked.rest[0].share == pytest.approx(math.e)
     assert math.fsum(part.share for part in asked.rest) == pytest.approx(1)
-    assert [asked.votes_of(index) for index in range(3)] == [part.name for part in asked.rest]
+    assert [asked.get_votes_name(index) for index in range(3)] == [part.name for part in asked.rest]
 
 
 def test_too_many_tilted_rounds_are_refused():
@@ -97,14 +104,14 @@ def test_too_many_tilted_rounds_are_refused():
 
 
 def test_a_bill_has_a_histogram_for_each_vote_of_a_row_and_two_tables_a_column():
-    asked = PRESETS["best"].asked(columns=7, classes=3)
+    asked = PRESETS["best"].plan_queries(columns=7, classes=3)
     assert [(part.name, part.times) for part in asked.first] == [("tables of columns", 14)]
     assert [(part.name, part.times) for part in asked.rest] == [("votes", 32)]
-    assert PRESETS["best"].asked(columns=7, classes=1).first[0].times == 7
+    assert PRESETS["best"].plan_queries(columns=7, classes=1).first[0].times == 7
 
 
 def test_a_table_without_columns_beside_the_label_has_votes_alone():
-    assert PRESETS["best"].asked(columns=0, classes=2).first == ()
+    assert PRESETS["best"].plan_queries(columns=0, classes=2).first == ()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +133,7 @@ def test_a_table_without_columns_beside_the_label_has_votes_alone():
     ],
 )
 def test_pairs_are_asked_for_where_half_of_a_few_columns_are_listed(columns, listed, asks):
-    names = [part.name for part in PRESETS["best"].asked(columns, 2, listed).first]
+    names = [part.name for part in PRESETS["best"].plan_queries(columns, 2, listed).first]
     assert (PAIRS in names) == asks
     assert (COLUMNS in names) == (columns > 0)
 
@@ -134,13 +141,13 @@ def test_pairs_are_asked_for_where_half_of_a_few_columns_are_listed(columns, lis
 @pytest.mark.parametrize("columns", [2, 3, 7, 39])
 @pytest.mark.parametrize("classes", [1, 2, 10])
 def test_every_pair_of_columns_is_one_histogram_whatever_the_classes(columns, classes):
-    singles, pairs = PRESETS["best"].asked(columns, classes, listed=columns).first
+    singles, pairs = PRESETS["best"].plan_queries(columns, classes, listed=columns).first
     assert (pairs.name, pairs.times) == (PAIRS, math.comb(columns, 2))
     assert singles.times == columns * (1 if classes == 1 else 2)
 
 
 def test_pairs_take_their_part_beside_that_of_single_columns():
-    asked = Posterior(tables=0.2, pairs=0.3).asked(columns=4, classes=2, listed=4)
+    asked = Posterior(tables=0.2, pairs=0.3).plan_queries(columns=4, classes=2, listed=4)
     assert [(part.name, part.share) for part in asked.first] == [(COLUMNS, 0.2), (PAIRS, 0.3)]
     assert [(part.name, part.share, part.times) for part in asked.rest] == [("votes", 1.0, 32)]
     assert asked.histograms == 8 + 6 + 32
@@ -150,18 +157,20 @@ def test_pairs_take_their_part_beside_that_of_single_columns():
     ("config", "listed"), [(PRESETS["best"], 1), (Posterior(pairs=0), 4), (Posterior(pairs=0), 0)]
 )
 def test_without_pairs_a_strategy_asks_what_it_asks_of_numbers(config, listed):
-    assert config.asked(4, 2, listed) == PRESETS["best"].asked(4, 2)
+    assert config.asked(4, 2, listed) == PRESETS["best"].plan_queries(4, 2)
 
 
 @pytest.mark.parametrize("listed", [0, 3, 6])
 def test_evolution_asks_for_no_pairs(listed):
     config = Evolution(tables=0.2)
-    assert config.asked(6, 2, listed) == config.asked(6, 2)
+    assert config.plan_queries(6, 2, listed) == config.plan_queries(6, 2)
 
 
 @pytest.mark.parametrize(("tables", "pairs"), [(0.1, 0.4), (0.5, 0.1), (1e-3, 0.9)])
 def test_without_votes_tables_and_pairs_share_all_of_the_budget(tables, pairs):
-    asked = Posterior(rounds=0, tables=tables, pairs=pairs).asked(columns=5, classes=2, listed=5)
+    asked = Posterior(rounds=0, tables=tables, pairs=pairs).plan_queries(
+        columns=5, classes=2, listed=5
+    )
     assert asked.first == ()
     assert [(part.name, part.times) for part in asked.rest] == [(COLUMNS, 10), (PAIRS, 10)]
     shares = [part.share for part in asked.rest]
@@ -171,7 +180,7 @@ def test_without_votes_tables_and_pairs_share_all_of_the_budget(tables, pairs):
 
 @pytest.mark.parametrize(("columns", "listed"), [(5, 2), (1, 1), (40, 40)])
 def test_without_votes_and_pairs_tables_take_all_of_the_budget(columns, listed):
-    (part,) = Posterior(rounds=0).asked(columns, 2, listed).rest
+    (part,) = Posterior(rounds=0).plan_queries(columns, 2, listed).rest
     assert (part.name, part.times) == (COLUMNS, 2 * columns)
     assert part.share == pytest.approx(1)
 
@@ -191,7 +200,7 @@ def test_pairs_that_are_no_part_of_a_budget_are_refused_by_name(pairs):
 @pytest.mark.parametrize("columns", [40, 41, 196, 784])
 def test_in_a_wide_table_what_is_left_after_the_trial_pays_for_all_tables(columns):
     best = PRESETS["best"]
-    asked = best.asked(columns, classes=10)
+    asked = best.plan_queries(columns, classes=10)
     (part,) = asked.rest
     left = part.times - asked.trial * best.votes * asked.repeats
     assert part.times == best.rounds * best.votes * asked.repeats
@@ -202,9 +211,9 @@ def test_in_a_wide_table_what_is_left_after_the_trial_pays_for_all_tables(column
     "strategy", [*PRESETS.values(), Evolution(tilt=2.0), Posterior(pool=9), Posterior(pairs=0.2)]
 )
 def test_a_strategy_survives_a_file(strategy):
-    assert strategy_from(plain(strategy)) == strategy
+    assert parse_strategy(serialize_strategy(strategy)) == strategy
 
 
 def test_a_file_with_another_strategy_is_refused():
     with pytest.raises(ParameterError, match="strategy="):
-        strategy_from({"strategy": "annealing"})
+        parse_strategy({"strategy": "annealing"})

@@ -11,28 +11,28 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 from scipy.special import xlogy
 
-from tabpe.evolution.evidence import Counted, fitted, scale, scatter
+from tabpe.evolution.evidence import CellCounts, fit_weights, scale_weights, sum_by_cell
 
 
 @dataclass(frozen=True)
 class Task:
     """What there is to fit."""
 
-    measured: tuple[Counted, ...]
+    measured: tuple[CellCounts, ...]
     rows: int
     even: float = 1.0
     pull: float = 0.1
 
     def fitted(self, sweeps=1):
         """The weights after so many sweeps."""
-        return fitted(self.measured, self.rows, even=self.even, pull=self.pull, sweeps=sweeps)
+        return fit_weights(self.measured, self.rows, even=self.even, pull=self.pull, sweeps=sweeps)
 
     @cached_property
     def joined(self):
         """All measurements as one, with cells that are counted through all of them."""
         sizes = [len(each.targets) for each in self.measured]
         both = zip(self.measured, np.cumsum([0, *sizes[:-1]]), strict=True)
-        return Counted(
+        return CellCounts(
             np.concatenate([each.cells + first for each, first in both]).astype(np.int32),
             np.concatenate([each.targets for each in self.measured]),
             np.concatenate([each.precisions for each in self.measured]),
@@ -82,13 +82,13 @@ def task(seed, rows=30, lines=(1, 3, 1), size=6, **fields):
     for width in lines:
         cells = rng.integers(0, size, (width, rows)).astype(np.int32)
         precisions = rng.choice([0.0, 0.1, 1.0, 4.0], size)
-        measured.append(Counted(cells, rng.normal(10, 15, size), precisions))
+        measured.append(CellCounts(cells, rng.normal(10, 15, size), precisions))
     return Task(tuple(measured), rows, **fields)
 
 
 def table(cells, targets, precision=1.0):
     targets = np.array(targets, dtype=float)
-    return Counted(np.array([cells], np.int32), targets, np.full(len(targets), precision))
+    return CellCounts(np.array([cells], np.int32), targets, np.full(len(targets), precision))
 
 
 def tables_of_pairs(columns=8, values=3, rows=400, sigma=5.0):
@@ -112,7 +112,7 @@ def probed(whole):
         cells[:, : whole.rows] = each.cells
         cells[0, first : first + size] = np.arange(size)
         targets, precisions = np.append(each.targets, 0.0), np.append(each.precisions, 0.0)
-        measured.append(Counted(cells, targets, precisions))
+        measured.append(CellCounts(cells, targets, precisions))
     return replace(whole, measured=tuple(measured), rows=int(firsts[-1]))
 
 
@@ -198,13 +198,13 @@ def test_a_step_has_a_limit_which_the_cells_of_a_row_share():
     found = Task((single,), 3, even=np.log(4)).fitted()
     assert np.log(found / 4) == pytest.approx([1, -1, 1 / 4.1])
     cells = np.array([[0, 0, 0, 2], [0, 1, 2, 2], [0, 0, 2, 2], [0, 1, 2, 2]], dtype=np.int32)
-    several = Counted(cells, np.array([1e9, -1e9, 0.0]), np.array([1.0, 1.0, 0.0]))
+    several = CellCounts(cells, np.array([1e9, -1e9, 0.0]), np.array([1.0, 1.0, 0.0]))
     assert np.log(Task((several,), 4, even=0.0).fitted()) == pytest.approx([1, 0, 0.25, 0])
 
 
 def test_cells_without_precision_say_nothing():
     known = task(3)
-    silent = Counted(np.zeros((2, 30), np.int32), np.array([1e6]), np.zeros(1))
+    silent = CellCounts(np.zeros((2, 30), np.int32), np.array([1e6]), np.zeros(1))
     more = replace(known, measured=(*known.measured, silent))
     other = known.with_targets(np.where(known.joined.precisions > 0, known.joined.targets, 1e6))
     for same in (more, other):
@@ -246,14 +246,14 @@ def test_what_is_given_stays_as_it_is():
     parts = [part for each in whole.measured for part in vars(each).values()]
     before = [part.copy() for part in parts]
     whole.fitted(sweeps=3)
-    scale(whole.measured[1].cells, weights, np.full(6, 2.0))
+    scale_weights(whole.measured[1].cells, weights, np.full(6, 2.0))
     assert all(map(np.array_equal, parts, before))
     assert (weights == 1).all()
 
 
 def test_without_sweeps_or_counts_weights_are_even():
-    silent = Counted(np.zeros((1, 3), np.int32), np.ones(1), np.zeros(1))
-    nowhere = Counted(np.empty((0, 3), np.int32), np.ones(2), np.ones(2))
+    silent = CellCounts(np.zeros((1, 3), np.int32), np.ones(1), np.zeros(1))
+    nowhere = CellCounts(np.empty((0, 3), np.int32), np.ones(2), np.ones(2))
     for measured in ((), (silent,), (nowhere,)):
         assert Task(measured, 3).fitted(sweeps=5).tolist() == [np.exp(1.0)] * 3
     assert task(4).fitted(sweeps=0).tolist() == [np.exp(1.0)] * 30
@@ -276,6 +276,6 @@ def test_a_place_that_is_none_is_refused(place):
     cells = task(13).measured[1].cells.copy()
     cells[2, 29] = place
     with pytest.raises(ValueError, match="cells: expected places from 0"):
-        scatter(cells, np.ones(30), 6)
+        sum_by_cell(cells, np.ones(30), 6)
     with pytest.raises(ValueError, match="cells: expected places from 0"):
-        scale(cells, np.ones(30), np.ones(6))
+        scale_weights(cells, np.ones(30), np.ones(6))

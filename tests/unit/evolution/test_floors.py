@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tabpe.evolution import apportion
-from tabpe.evolution.marginal_prior import Guide
-from tabpe.evolution.posterior import lifted, with_floor
+from tabpe.evolution.marginal_prior import MarginalPrior
+from tabpe.evolution.posterior import apportion_with_floor, lift_small_classes
 
 
 @pytest.mark.parametrize("floor", [0, 1, 7, 20, 25])
 def test_all_rows_are_given_and_nobody_is_below_the_floor(floor):
     weights = [500, 3, 0.01, 90]
-    sizes = with_floor(100, weights, floor)
+    sizes = apportion_with_floor(100, weights, floor)
     assert sum(sizes) == 100
     assert min(sizes) >= floor
     assert max(sizes) == sizes[0]
@@ -19,31 +19,31 @@ def test_all_rows_are_given_and_nobody_is_below_the_floor(floor):
 
 def test_without_a_floor_it_is_the_largest_remainder():
     for weights in ([3, 3, 1, -2], [0, 0], [5.5, 1e-9, 7]):
-        assert with_floor(11, weights, 0) == apportion(11, weights)
+        assert apportion_with_floor(11, weights, 0) == apportion(11, weights)
 
 
 def test_those_above_the_floor_keep_their_proportion():
-    assert with_floor(130, [600, 300, 1], floor=10) == [80, 40, 10]
+    assert apportion_with_floor(130, [600, 300, 1], floor=10) == [80, 40, 10]
 
 
 def test_a_class_without_weight_gets_nothing():
-    assert with_floor(20, [5, 0, -3], floor=10) == [20, 0, 0]
+    assert apportion_with_floor(20, [5, 0, -3], floor=10) == [20, 0, 0]
 
 
 def test_if_nobody_has_weight_all_are_alike():
-    assert with_floor(20, [0, -1], floor=10) == [10, 10]
+    assert apportion_with_floor(20, [0, -1], floor=10) == [10, 10]
 
 
 def test_too_high_a_floor_is_shared():
-    assert with_floor(9, [100, 1, 1], floor=10) == [3, 3, 3]
+    assert apportion_with_floor(9, [100, 1, 1], floor=10) == [3, 3, 3]
 
 
 def test_lifting_lets_nothing_be_lost():
-    guide = Guide(np.array([990.0, 9.0, 1.0, 0.0]), (), (), ())
-    changed = lifted(guide, pool=2000, floor=10)
+    guide = MarginalPrior(np.array([990.0, 9.0, 1.0, 0.0]), (), (), ())
+    changed = lift_small_classes(guide, pool=2000, floor=10)
     rows = 2000 * changed.sizes * changed.lift / (changed.sizes * changed.lift).sum()
     assert rows[1:3] == pytest.approx([80, 80])
     assert np.isfinite(changed.lift).all()
     even = changed.rows / 2000 * changed.mean_lift / changed.lift
     assert (rows * even)[:3] == pytest.approx(changed.sizes[:3])
-    assert lifted(guide, pool=2000, floor=0) is guide
+    assert lift_small_classes(guide, pool=2000, floor=0) is guide

@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tabpe.backends import Tables
+from tabpe.backends import MarginalCounter
 from tabpe.encoding import Encoder
-from tabpe.evolution.marginal_prior import Table, bins_of, guide_of, projected
+from tabpe.evolution.marginal_prior import (
+    NoisyMarginal,
+    build_marginal_prior,
+    choose_bins,
+    project_counts,
+)
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -40,17 +45,17 @@ def table(size=20_000, seed=0):
 def guide(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
     encoder = Encoder(schema)
     rows, classes = encoder.encode(table() if data is None else data)
-    bins = bins_of(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
+    bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
     asked = [*bins.overall, *bins.by_class]
-    exact = Tables([(rows, classes)]).counts(asked)
+    exact = MarginalCounter([(rows, classes)]).counts(asked)
     rng = np.random.default_rng(1)
     tables = [
-        Table(one, (counts + rng.normal(0, sigma, len(counts))).reshape(one.shape), sigma)
+        NoisyMarginal(one, (counts + rng.normal(0, sigma, len(counts))).reshape(one.shape), sigma)
         for one, counts in zip(asked, exact, strict=True)
     ]
     if sizes is None:
         sizes = np.bincount(classes, minlength=encoder.class_count).astype(float)
-    return guide_of(encoder, bins, tables, sizes, size_sigma)
+    return build_marginal_prior(encoder, bins, tables, sizes, size_sigma)
 
 
 def drawn(found, label, size=20_000):
@@ -78,7 +83,7 @@ def test_numbers_are_drawn_on_their_grid_each_as_often_as_it_is_there():
 def test_listed_values_are_drawn_as_often_as_they_are_there_and_none_is_ruled_out():
     found = guide().columns[2]
     assert found.overall == pytest.approx([0.1, 0.9, 0.0], abs=0.01)
-    assert (found.chances > 0).all()
+    assert (found.probabilities > 0).all()
 
 
 def test_a_numeric_label_stays_in_its_class():
@@ -95,11 +100,13 @@ def test_a_numeric_label_stays_in_its_class():
 
 def test_the_warp_gives_room_to_where_rows_are():
     found = guide()
-    warp = found.warp(1.0)
+    warp = found.build_rank_transform(1.0)
     real, _ = Encoder(SCHEMA).encode(table())
-    ranks = warp.of(real).numbers[:, 0]
+    ranks = warp.transform_rows(real).numbers[:, 0]
     assert np.quantile(ranks, [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.08)
-    assert found.warp(0.0).of(real).numbers == pytest.approx(real.numbers, abs=1e-6)
+    assert found.build_rank_transform(0.0).transform_rows(real).numbers == pytest.approx(
+        real.numbers, abs=1e-6
+    )
 
 
 def test_noisy_sizes_of_classes_become_better_by_the_tables():
@@ -112,8 +119,8 @@ def test_noisy_sizes_of_classes_become_better_by_the_tables():
 def test_a_table_full_of_noise_still_gives_chances():
     found = guide(sigma=1e6, sizes=np.array([10.0, 10.0]), size_sigma=1e6)
     for column in found.columns:
-        assert column.chances.sum(axis=1) == pytest.approx(1.0)
-        assert (column.chances >= 0).all()
+        assert column.probabilities.sum(axis=1) == pytest.approx(1.0)
+        assert (column.probabilities >= 0).all()
     assert np.isfinite(drawn(found, 0).numbers).all()
 
 
@@ -121,7 +128,7 @@ def test_one_class_needs_no_tables_by_class():
     schema = Schema(SCHEMA.columns[:3])
     found = guide(schema, table().drop_columns("ill"))
     assert len(found.tables) == 3
-    assert found.columns[0].chances.shape[0] == 1
+    assert found.columns[0].probabilities.shape[0] == 1
     assert found.rows == 20_000
 
 
@@ -135,7 +142,7 @@ def test_a_class_without_rows_takes_what_all_have():
     arrays.arrays(float, st.integers(1, 20), elements=st.floats(-1e6, 1e6)), st.floats(1e-3, 1e6)
 )
 def test_projected_counts_add_up_and_keep_their_order(counts, total):
-    found = projected(counts, total)
+    found = project_counts(counts, total)
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(total, rel=1e-6, abs=1e-6)
     assert (np.diff(found[np.argsort(counts)]) >= -1e-9).all()

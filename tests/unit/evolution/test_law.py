@@ -10,9 +10,9 @@ from ruled import COLUMNS, RULES, SCHEMA, broken, holds
 from tabpe import Boolean, Categorical, Datetime, Float, Integer, Schema
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import RuleError, TabpeError
-from tabpe.evolution.constraint_repair import Law, Mender
-from tabpe.evolution.variation import random_records
-from tabpe.schema.constraints.parser import parsed
+from tabpe.evolution.constraint_repair import ConstraintRepairer, ConstraintSet
+from tabpe.evolution.variation import draw_uniform_records
+from tabpe.schema.constraints.parser import parse_constraint
 
 MORE = (
     "age * 2 - fees <= 100.5",
@@ -44,7 +44,7 @@ def rows_of(schema, size=500, seed=0):
     encoder = Encoder(schema)
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, encoder.class_count, size)
-    parts = [random_records(encoder.spaces[label], 1, rng) for label in classes]
+    parts = [draw_uniform_records(encoder.spaces[label], 1, rng) for label in classes]
     return encoder, Records.concat(parts), classes
 
 
@@ -52,51 +52,54 @@ def rows_of(schema, size=500, seed=0):
 def test_a_rule_holds_where_it_does_for_plain_python(rule):
     schema = dataclasses.replace(SCHEMA, rules=(rule,))
     encoder, rows, classes = rows_of(schema)
-    found = Law.of(encoder).broken(rows, classes)
+    found = ConstraintSet.from_encoder(encoder).find_broken(rows, classes)
     table = encoder.decode(rows, classes).to_pylist()
-    assert found.tolist() == [holds(parsed(rule), row, schema) is False for row in table]
+    assert found.tolist() == [holds(parse_constraint(rule), row, schema) is False for row in table]
 
 
 @pytest.mark.parametrize("rule", [*RULES, *MORE])
 def test_a_rule_is_mended_in_nearly_every_row(rule):
     schema = dataclasses.replace(SCHEMA, rules=(rule,))
     encoder, rows, classes = rows_of(schema)
-    law = Law.of(encoder)
-    mended = law.mended(rows, classes, np.random.default_rng(0))
-    assert law.broken(mended, classes).mean() <= 0.02
-    valid = ~law.broken(mended, classes)
+    law = ConstraintSet.from_encoder(encoder)
+    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
+    assert law.find_broken(mended, classes).mean() <= 0.02
+    valid = ~law.find_broken(mended, classes)
     assert broken(encoder.decode(mended.take(valid), classes[valid]), schema) == set()
 
 
 def test_what_obeys_the_rules_is_not_moved():
     encoder, rows, classes = rows_of(SCHEMA)
-    law, rng = Law.of(encoder), np.random.default_rng(0)
-    mended = law.mended(rows, classes, rng)
-    good = ~law.broken(mended, classes)
-    again = law.mended(mended.take(good), classes[good], rng)
+    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
+    mended = law.repair_rows(rows, classes, rng)
+    good = ~law.find_broken(mended, classes)
+    again = law.repair_rows(mended.take(good), classes[good], rng)
     assert (again.numbers == mended.numbers[good]).all()
     assert (again.codes == mended.codes[good]).all()
 
 
 def test_all_rules_are_mended_together():
     encoder, rows, classes = rows_of(SCHEMA)
-    law = Law.of(encoder)
-    mended = law.mended(rows, classes, np.random.default_rng(0))
-    assert law.broken(mended, classes).mean() < 0.02
+    law = ConstraintSet.from_encoder(encoder)
+    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
+    assert law.find_broken(mended, classes).mean() < 0.02
 
 
 def test_mending_moves_as_little_as_may_be():
     schema = Schema((Integer("low", 0, 9), Integer("high", 0, 9)), rules=("low <= high",))
-    law = Law.of(Encoder(schema))
+    law = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[8 / 9, 3 / 9]] * 200), np.empty((200, 0), np.uint8))
-    moved = np.rint(law.mended(rows, np.zeros(200, int), np.random.default_rng(0)).numbers * 9)
+    moved = np.rint(law.repair_rows(rows, np.zeros(200, int), np.random.default_rng(0)).numbers * 9)
     assert set(map(tuple, moved.astype(int).tolist())) == {(3, 3), (8, 8)}
 
 
 def test_mending_is_the_same_for_the_same_seed():
     _, rows, classes = rows_of(SCHEMA)
     one, other = (
-        Law.of(Encoder(SCHEMA)).mended(rows, classes, np.random.default_rng(1)) for _ in range(2)
+        ConstraintSet.from_encoder(Encoder(SCHEMA)).repair_rows(
+            rows, classes, np.random.default_rng(1)
+        )
+        for _ in range(2)
     )
     assert (one.numbers == other.numbers).all()
     assert (one.codes == other.codes).all()
@@ -106,9 +109,9 @@ def test_mended_rows_lie_on_their_grid_and_in_their_class():
     columns = (Integer("age", 0, 100), Float("charges", 0, 1000, decimals=1))
     schema = Schema(columns, "charges", (100.0, 500.0), rules=("charges == age * 10",))
     encoder, rows, classes = rows_of(schema)
-    law = Law.of(encoder)
-    mended = law.mended(rows, classes, np.random.default_rng(0))
-    good = ~law.broken(mended, classes)
+    law = ConstraintSet.from_encoder(encoder)
+    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
+    good = ~law.find_broken(mended, classes)
     assert good.all()
     for label, space in enumerate(encoder.spaces):
         mine = mended.numbers[classes == label]
@@ -119,7 +122,9 @@ def test_a_sum_of_decimals_is_exact():
     columns = tuple(Float(name, 0, 9, decimals=2) for name in "abc")
     schema = Schema(columns, rules=("a == b + c",))
     encoder, rows, classes = rows_of(schema, size=2000)
-    mended = Law.of(encoder).mended(rows, classes, np.random.default_rng(0))
+    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+        rows, classes, np.random.default_rng(0)
+    )
     found = encoder.decode(mended, classes).to_pydict()
     sums = np.round(np.array(found["b"]) + np.array(found["c"]), 2)
     assert (sums == np.array(found["a"])).all()
@@ -133,7 +138,9 @@ def test_a_quotient_is_equal_as_far_as_it_is_shown():
     )
     schema = Schema(columns, rules=("bmi == weight / (height * height)",))
     encoder, rows, classes = rows_of(schema, size=500)
-    mended = Law.of(encoder).mended(rows, classes, np.random.default_rng(0))
+    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+        rows, classes, np.random.default_rng(0)
+    )
     found = encoder.decode(mended, classes).to_pandas()
     assert np.abs(found.bmi - found.weight / found.height**2).max() <= 0.0501
 
@@ -142,9 +149,9 @@ def test_without_decimals_equal_is_equal_to_a_billionth():
     columns = tuple(Float(name, 0, 1) for name in "abc")
     schema = Schema(columns, rules=("a == b + c", "b < c"))
     encoder, rows, classes = rows_of(schema, size=500)
-    law = Law.of(encoder)
-    mended = law.mended(rows, classes, np.random.default_rng(0))
-    valid = ~law.broken(mended, classes)
+    law = ConstraintSet.from_encoder(encoder)
+    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
+    valid = ~law.find_broken(mended, classes)
     assert valid.mean() > 0.9
     found = encoder.decode(mended.take(valid), classes[valid]).to_pandas()
     assert np.abs(found.a - found.b - found.c).max() < 1e-8
@@ -156,9 +163,9 @@ def test_an_empty_cell_makes_no_rule_break():
         (Integer("age", 0, 9), Categorical("ward", ("a", "b"))),
         rules=("age > 3", "ward == 'a'", "not age > 8", "age is not null or ward is null"),
     )
-    law = Law.of(Encoder(schema))
+    law = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[np.nan], [np.nan], [5 / 9]]), np.array([[2], [0], [2]], np.uint8))
-    assert law.broken(rows, np.zeros(3, int)).tolist() == [False, True, False]
+    assert law.find_broken(rows, np.zeros(3, int)).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +183,7 @@ def test_an_empty_cell_makes_no_rule_break():
 def test_rules_that_nothing_obeys_are_refused(rules, message):
     schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill", rules=rules)
     with pytest.raises(RuleError) as error:
-        Law.of(Encoder(schema))
+        ConstraintSet.from_encoder(Encoder(schema))
     assert message in str(error.value)
 
 
@@ -184,25 +191,29 @@ def test_rules_that_few_rows_obey_are_met_all_the_same():
     columns = tuple(Integer(name, 0, 1000) for name in "abcd")
     schema = Schema(columns, rules=("a * a == 3600", "b == a + 1", "c == b + 1", "c < d"))
     encoder, _, classes = rows_of(schema)
-    law, rng = Law.of(encoder), np.random.default_rng(0)
-    rows = law.drawn(classes, lambda of: random_records(encoder.space, len(of), rng), rng)
-    assert not law.broken(rows, classes).any()
+    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
+    rows = law.draw_rows(classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng)
+    assert not law.find_broken(rows, classes).any()
 
 
 def test_a_row_that_can_not_be_mended_is_what_it_was_before():
     schema = Schema((Integer("a", 0, 100), Integer("b", 0, 100)), rules=("a * a == 3600",))
-    law, rng = Law.of(Encoder(schema)), np.random.default_rng(0)
+    law, rng = ConstraintSet.from_encoder(Encoder(schema)), np.random.default_rng(0)
     before = Records(np.full((3, 2), 0.6), np.empty((3, 0), np.uint8))
     moved = Records(np.array([[0.5, 0.1], [0.6, 0.1], [0.7, 0.1]]), before.codes)
-    kept = law.kept(moved, before, np.zeros(3, int), rng)
+    kept = law.repair_or_revert(moved, before, np.zeros(3, int), rng)
     assert kept.numbers.tolist() == [[0.6, 0.6], [0.6, 0.1], [0.6, 0.6]]
 
 
 def test_rows_made_up_anew_are_spread_over_what_is_allowed():
     schema = Schema((Float("x", 0, 1), Float("y", 0, 1)), rules=("x <= y",))
-    encoder, law, rng = Encoder(schema), Law.of(Encoder(schema)), np.random.default_rng(0)
+    encoder, law, rng = (
+        Encoder(schema),
+        ConstraintSet.from_encoder(Encoder(schema)),
+        np.random.default_rng(0),
+    )
     classes = np.zeros(2000, int)
-    rows = law.drawn(classes, lambda of: random_records(encoder.space, len(of), rng), rng)
+    rows = law.draw_rows(classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng)
     on_border = np.abs(rows.numbers[:, 0] - rows.numbers[:, 1]) < 1e-6
     assert on_border.mean() < 0.06
     assert abs(rows.numbers[:, 0].mean() - 1 / 3) < 0.03
@@ -211,15 +222,15 @@ def test_rows_made_up_anew_are_spread_over_what_is_allowed():
 def test_what_breaks_a_rule_does_not_leave():
     encoder, rows, classes = rows_of(SCHEMA)
     with pytest.raises(TabpeError, match="this is a bug of tabpe"):
-        Law.of(encoder).check(rows, classes)
+        ConstraintSet.from_encoder(encoder).check_rows(rows, classes)
 
 
 def test_a_column_that_can_not_move_is_left_to_the_others():
     schema = Schema((Integer("low", 0, 9), Integer("high", 0, 9)), rules=("low <= high",))
-    law = Law.of(Encoder(schema))
+    law = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[8 / 9, 3 / 9]] * 50), np.empty((50, 0), np.uint8))
     fixed = frozenset(["low"])
-    moved = law.mended(rows, np.zeros(50, int), np.random.default_rng(0), fixed=fixed)
+    moved = law.repair_rows(rows, np.zeros(50, int), np.random.default_rng(0), fixed=fixed)
     assert np.rint(moved.numbers * 9).tolist() == [[8, 8]] * 50
 
 
@@ -228,7 +239,9 @@ def test_points_in_time_of_zones_compare_as_instants():
     columns = (Datetime("a", *day, "Europe/Berlin"), Datetime("b", *day, "Europe/London"))
     schema = Schema(columns, rules=("a < b", "a >= '2024-03-31T03:30'", "b - a <= 0.25"))
     encoder, rows, classes = rows_of(schema)
-    mended = Law.of(encoder).mended(rows, classes, np.random.default_rng(0))
+    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+        rows, classes, np.random.default_rng(0)
+    )
     found = encoder.decode(mended, classes).to_pandas()
     assert (found.a < found.b).all()
     assert (found.b - found.a <= pd.Timedelta(hours=6)).all()
@@ -237,43 +250,49 @@ def test_points_in_time_of_zones_compare_as_instants():
 
 def test_without_rules_a_law_does_nothing():
     encoder, rows, classes = rows_of(Schema(COLUMNS, label="ill"))
-    law = Law.of(encoder)
-    assert law.mended(rows, classes, np.random.default_rng(0)) is rows
-    assert not law.broken(rows, classes).any()
+    law = ConstraintSet.from_encoder(encoder)
+    assert law.repair_rows(rows, classes, np.random.default_rng(0)) is rows
+    assert not law.find_broken(rows, classes).any()
 
 
 def test_a_label_that_is_null_stays_so_and_no_other_becomes_it():
     columns = Integer("score", 0, 99, nullable=True), Integer("age", 0, 99)
     rules = ("if age < 50 then score is null", "if age >= 50 then score is not null")
     encoder = Encoder(Schema(columns, label="score", label_cuts=(50,), rules=rules))
-    law, rng = Law.of(encoder), np.random.default_rng(0)
+    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
     for label, space in enumerate(encoder.spaces):
         classes = np.full(500, label)
-        mended = law.mended(random_records(space, 500, rng), classes, rng)
-        assert not law.broken(mended, classes).any()
+        mended = law.repair_rows(draw_uniform_records(space, 500, rng), classes, rng)
+        assert not law.find_broken(mended, classes).any()
         assert (np.isnan(mended.numbers[:, 0]) == (label == 2)).all()
 
 
 def test_of_several_labels_what_rules_exclude_gets_no_rows():
     columns = Boolean("ill"), Boolean("old"), Integer("age", 0, 99)
-    law = Law.of(Encoder(Schema(columns, label=("ill", "old"), rules=("if ill then not old",))))
-    assert law.without_excluded((1.0, 2.0, 3.0, 4.0)).tolist() == [1.0, 2.0, 3.0, 0.0]
-    assert law.without_excluded((0.0, -1.0, 0.0, 4.0)).tolist() == [1.0, 1.0, 1.0, 0.0]
+    law = ConstraintSet.from_encoder(
+        Encoder(Schema(columns, label=("ill", "old"), rules=("if ill then not old",)))
+    )
+    assert law.exclude_classes((1.0, 2.0, 3.0, 4.0)).tolist() == [1.0, 2.0, 3.0, 0.0]
+    assert law.exclude_classes((0.0, -1.0, 0.0, 4.0)).tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
 def test_several_labels_that_rules_exclude_altogether_are_refused():
     columns = Boolean("ill"), Boolean("old")
     with pytest.raises(RuleError, match="ill / old='False / False'"):
-        Law.of(Encoder(Schema(columns, label=("ill", "old"), rules=("ill and not ill",))))
+        ConstraintSet.from_encoder(
+            Encoder(Schema(columns, label=("ill", "old"), rules=("ill and not ill",)))
+        )
 
 
 def moves_of(monkeypatch, schema):
     """Return how often a column was moved until a schema was refused, and the refusal."""
     monkeypatch.setattr("tabpe.evolution.constraint_repair.MOST_WORK", 100_000, raising=False)
-    moves, solve = [], Mender._solve
-    monkeypatch.setattr(Mender, "_solve", lambda *given: (moves.append(1), solve(*given)))
+    moves, solve = [], ConstraintRepairer._solve
+    monkeypatch.setattr(
+        ConstraintRepairer, "_solve", lambda *given: (moves.append(1), solve(*given))
+    )
     with pytest.raises(RuleError) as error:
-        Law.of(Encoder(schema))
+        ConstraintSet.from_encoder(Encoder(schema))
     return len(moves), str(error.value)
 
 
@@ -321,9 +340,13 @@ def test_combinations_of_labels_that_rules_exclude_are_not_searched(monkeypatch)
         Integer("a", 0, 9),
         Integer("b", 0, 9),
     )
-    moves, solve = [], Mender._solve
-    monkeypatch.setattr(Mender, "_solve", lambda *given: (moves.append(1), solve(*given)))
-    law = Law.of(Encoder(Schema(columns, label=("one", "other"), rules=("one == other", "a < b"))))
-    possible = law.without_excluded(np.ones(625)).reshape(25, 25)
+    moves, solve = [], ConstraintRepairer._solve
+    monkeypatch.setattr(
+        ConstraintRepairer, "_solve", lambda *given: (moves.append(1), solve(*given))
+    )
+    law = ConstraintSet.from_encoder(
+        Encoder(Schema(columns, label=("one", "other"), rules=("one == other", "a < b")))
+    )
+    possible = law.exclude_classes(np.ones(625)).reshape(25, 25)
     assert (possible == np.eye(25)).all()
     assert len(moves) < 25 * 100

@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tabpe.accounting import BillItem
-from tabpe.encoding import Space
+from tabpe.accounting import Spend
+from tabpe.encoding import RecordSpace
 from tabpe.evolution import PRESETS, Evolution, evolve
-from tabpe.evolution.proposals import Level
-from tabpe.measurement import Measured
+from tabpe.evolution.proposals import UniformProposal
+from tabpe.measurement import NoisyCounts
 
-SPACE = Space(np.zeros(2), np.ones(2), np.array([0.0, 10.0]), np.array([4, 3]))
+SPACE = RecordSpace(np.zeros(2), np.ones(2), np.array([0.0, 10.0]), np.array([4, 3]))
 SHORT = Evolution(rounds=4, sampling_rounds=1)
 
 
@@ -25,7 +25,7 @@ class Ballot:
         """Return the votes of a round."""
         self.populations.append(population)
         values = [self.rule(rows).astype(np.int64) for rows in population]
-        return Measured(values, BillItem("votes", 2.5, 1))
+        return NoisyCounts(values, Spend("votes", 2.5, 1))
 
     @property
     def sizes(self):
@@ -35,7 +35,9 @@ class Ballot:
 
 def run(sizes=(6, 4), config=SHORT, ballot=None, seed=0, **options):
     ballot = ballot or Ballot()
-    return evolve(Level([SPACE] * len(sizes)), sizes, config, ballot, seed=seed, **options), ballot
+    return evolve(
+        UniformProposal([SPACE] * len(sizes)), sizes, config, ballot, seed=seed, **options
+    ), ballot
 
 
 def plain(evolved):

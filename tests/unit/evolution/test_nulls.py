@@ -4,16 +4,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.backends import Tables
-from tabpe.encoding import Encoder, Records, Space
+from tabpe.backends import MarginalCounter
+from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.evolution import Evolution
-from tabpe.evolution.marginal_prior import Table, bins_of, guide_of, pairs_of
-from tabpe.evolution.proposals import Guided, Level
-from tabpe.evolution.variation import random_records, random_walk, smoothed, vary
+from tabpe.evolution.marginal_prior import (
+    NoisyMarginal,
+    build_marginal_prior,
+    choose_bins,
+    choose_pairs,
+)
+from tabpe.evolution.proposals import MarginalProposal, UniformProposal
+from tabpe.evolution.variation import draw_uniform_records, random_walk, smooth_numbers, vary_rows
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 MANY = 20_000
-SPACE = Space(
+SPACE = RecordSpace(
     np.zeros(3), np.ones(3), np.zeros(3), np.array([3]), missing=np.array([0.0, 0.1, 1.0])
 )
 SCHEMA = Schema(
@@ -32,13 +37,13 @@ def rng(seed=5):
 
 
 def test_random_rows_are_null_as_often_as_the_space_says():
-    shares = np.isnan(random_records(SPACE, MANY, rng()).numbers).mean(axis=0)
+    shares = np.isnan(draw_uniform_records(SPACE, MANY, rng()).numbers).mean(axis=0)
     assert shares == pytest.approx([0.0, 0.1, 1.0], abs=0.015)
 
 
 def test_nothing_else_of_random_rows_depends_on_nulls():
-    without = Space(SPACE.low, SPACE.high, SPACE.steps, SPACE.sizes)
-    one, other = random_records(SPACE, 100, rng()), random_records(without, 100, rng())
+    without = RecordSpace(SPACE.low, SPACE.high, SPACE.steps, SPACE.sizes)
+    one, other = draw_uniform_records(SPACE, 100, rng()), draw_uniform_records(without, 100, rng())
     assert (one.codes == other.codes).all()
     known = ~np.isnan(one.numbers)
     assert (one.numbers[known] == other.numbers[known]).all()
@@ -60,15 +65,15 @@ def test_variation_enters_and_leaves_null(rate):
 def test_genetic_variation_enters_and_leaves_null():
     config = Evolution(operator="genetic")
     numbers = np.full((MANY, 3), [0.5, np.nan, np.nan])
-    moved = vary(Records(numbers, np.zeros((MANY, 1), np.uint8)), SPACE, 0.5, config, rng())
+    moved = vary_rows(Records(numbers, np.zeros((MANY, 1), np.uint8)), SPACE, 0.5, config, rng())
     assert not np.isnan(moved.numbers[:, 0]).any()
     assert np.isnan(moved.numbers[:, 1]).mean() == pytest.approx(1 - 0.5 * 0.9, abs=0.02)
 
 
 def test_a_smoothed_copy_stays_null():
     rows = Records(np.array([[0.5, np.nan, np.nan]]), np.zeros((1, 1), np.uint8))
-    among = random_records(SPACE, 50, rng()).numbers
-    moved = smoothed(rows, np.zeros(1, int), [SPACE], 0.1, rng(), among=among)
+    among = draw_uniform_records(SPACE, 50, rng()).numbers
+    moved = smooth_numbers(rows, np.zeros(1, int), [SPACE], 0.1, rng(), among=among)
     assert np.isnan(moved).tolist() == [[False, True, True]]
 
 
@@ -87,19 +92,19 @@ def private(size=MANY):
 def guide(schema=SCHEMA, data=None, sigma=1.0):
     encoder = Encoder(schema)
     rows, classes = encoder.encode(private() if data is None else data)
-    bins = bins_of(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
+    bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
     asked = [*bins.overall, *bins.by_class]
-    exact = Tables([(rows, classes)]).counts(asked)
+    exact = MarginalCounter([(rows, classes)]).counts(asked)
     tables = [
-        Table(one, counts.reshape(one.shape).astype(float), sigma)
+        NoisyMarginal(one, counts.reshape(one.shape).astype(float), sigma)
         for one, counts in zip(asked, exact, strict=True)
     ]
     sizes = np.bincount(classes, minlength=encoder.class_count).astype(float)
-    return guide_of(encoder, bins, tables, sizes, 0.0)
+    return build_marginal_prior(encoder, bins, tables, sizes, 0.0)
 
 
 def test_rows_are_drawn_null_as_often_as_tables_of_their_class_say():
-    drawn = guide().drawn(np.repeat([0, 1], MANY), rng())
+    drawn = guide().draw_rows(np.repeat([0, 1], MANY), rng())
     pay, children = np.isnan(drawn.numbers).reshape(2, MANY, 2).mean(axis=1).T
     assert pay == pytest.approx([0.02, 0.47], abs=0.03)
     assert children == pytest.approx([0.1, 0.1], abs=0.02)
@@ -107,23 +112,23 @@ def test_rows_are_drawn_null_as_often_as_tables_of_their_class_say():
 
 
 def test_ranks_are_those_of_numbers_that_there_are():
-    warp = guide().warp(1.0)
+    warp = guide().build_rank_transform(1.0)
     half = np.nanmedian(private()["pay"].to_numpy()) / 1000
     rows = Records(np.array([[half, 0.0]]), np.zeros((1, 1), np.uint8))
-    assert warp.of(rows).numbers[0, 0] == pytest.approx(0.5, abs=0.05)
+    assert warp.transform_rows(rows).numbers[0, 0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_column_that_is_all_null_is_drawn_as_one():
     schema = Schema((Float("x", 0, 1, nullable=True),))
     found = guide(schema, pa.table({"x": pa.nulls(500, pa.float64())}))
-    assert np.isnan(found.drawn(np.zeros(1000, int), rng()).numbers).mean() > 0.95
-    found.warp(0.5)
+    assert np.isnan(found.draw_rows(np.zeros(1000, int), rng()).numbers).mean() > 0.95
+    found.build_rank_transform(0.5)
 
 
 def test_a_guided_step_enters_and_leaves_null():
-    terrain = Guided(found := guide(), found.warp(0.5))
-    start = found.drawn(np.ones(MANY, int), rng(3))
-    moved = terrain.stepped(start, np.ones(MANY, int), 0.2, rng(4))
+    terrain = MarginalProposal(found := guide(), found.build_rank_transform(0.5))
+    start = found.draw_rows(np.ones(MANY, int), rng(3))
+    moved = terrain.mutate_rows(start, np.ones(MANY, int), 0.2, rng(4))
     was, now = np.isnan(start.numbers[:, 0]), np.isnan(moved.numbers[:, 0])
     assert now[~was].mean() == pytest.approx(0.2 * 0.47, abs=0.02)
     assert (~now[was]).mean() == pytest.approx(0.2 * 0.53, abs=0.02)
@@ -136,23 +141,26 @@ def test_the_label_stays_null_in_its_class_and_nowhere_else():
     x = np.where(draws.random(2000) < 0.3, np.nan, draws.integers(0, 10, 2000))
     data = pa.table({"x": x, "y": draws.random(2000)})
     found, spaces = guide(schema, data), Encoder(schema).spaces
-    for terrain in (Level(spaces), Guided(found, found.warp(0.5))):
+    for terrain in (
+        UniformProposal(spaces),
+        MarginalProposal(found, found.build_rank_transform(0.5)),
+    ):
         for label in range(3):
-            rows = terrain.random(label, 300, rng())
-            rows = terrain.varied(rows, label, 0.5, Evolution(), rng())
+            rows = terrain.draw_initial(label, 300, rng())
+            rows = terrain.vary_rows(rows, label, 0.5, Evolution(), rng())
             assert (np.isnan(rows.numbers[:, 0]) == (label == 2)).all()
             assert not np.isnan(rows.numbers[:, 1]).any()
 
 
 def test_nulls_keep_a_cell_of_their_own_in_coarse_tables_and_pairs():
     encoder = Encoder(SCHEMA)
-    bins = bins_of(encoder, rows=300, sigma=20, by_class=True)
+    bins = choose_bins(encoder, rows=300, sigma=20, by_class=True)
     assert [axis.nullable for axis in bins.coarse[:2]] == [True, True]
     assert bins.groups[0][-1] == bins.coarse[0].size - 1
     rows, classes = encoder.encode(private(1000))
-    for pair in pairs_of(bins, rows=300, sigma=20):
-        pair.cells(rows, classes)  # refuses cells that there are not
-    pay = pairs_of(bins, rows=300, sigma=20)[0].axes[-2]
-    assert (pay.cells(rows, classes) == pay.size - 1).tolist() == np.isnan(
+    for pair in choose_pairs(bins, rows=300, sigma=20):
+        pair.find_cells(rows, classes)  # refuses cells that there are not
+    pay = choose_pairs(bins, rows=300, sigma=20)[0].axes[-2]
+    assert (pay.find_cells(rows, classes) == pay.size - 1).tolist() == np.isnan(
         rows.numbers[:, 0]
     ).tolist()

@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.accounting import BillItem
-from tabpe.backends import LocalEngine, Tables
+from tabpe.accounting import Spend
+from tabpe.backends import LocalEngine, MarginalCounter
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import ParameterError
 from tabpe.evolution import Posterior, fit_posterior
-from tabpe.evolution.marginal_prior import Table, bins_of, guide_of
-from tabpe.evolution.posterior import Extent, mutation_rate
-from tabpe.evolution.proposals import Guided
-from tabpe.measurement import Measured
+from tabpe.evolution.marginal_prior import NoisyMarginal, build_marginal_prior, choose_bins
+from tabpe.evolution.posterior import PopulationSizes, compute_mutation_rate
+from tabpe.evolution.proposals import MarginalProposal
+from tabpe.measurement import NoisyCounts
 from tabpe.schema import Boolean, Categorical, Float, Schema
 
 SCHEMA = Schema(
@@ -22,7 +22,7 @@ SCHEMA = Schema(
     label="odd",
 )
 CONFIG = Posterior(rounds=4, pool=3000, candidates=300)
-EXTENT = Extent(candidates=300, pool=3000, rows=2000)
+EXTENT = PopulationSizes(candidates=300, pool=3000, rows=2000)
 
 
 def table(size=4000):
@@ -40,16 +40,20 @@ class Scene:
         self.config, self.sigma, self.asked = config, sigma, []
         encoder = Encoder(SCHEMA)
         rows, classes = encoder.encode(table() if data is None else data)
-        bins = bins_of(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
+        bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
         asked = [*bins.overall, *bins.by_class]
         tables = [
-            Table(one, counts.reshape(one.shape).astype(float), sigma)
-            for one, counts in zip(asked, Tables([(rows, classes)]).counts(asked), strict=True)
+            NoisyMarginal(one, counts.reshape(one.shape).astype(float), sigma)
+            for one, counts in zip(
+                asked, MarginalCounter([(rows, classes)]).counts(asked), strict=True
+            )
         ]
-        guide = guide_of(encoder, bins, tables, np.bincount(classes, minlength=2) * 1.0, 0.0)
-        self.terrain = Guided(guide, guide.warp(config.by_rank))
+        guide = build_marginal_prior(
+            encoder, bins, tables, np.bincount(classes, minlength=2) * 1.0, 0.0
+        )
+        self.terrain = MarginalProposal(guide, guide.build_rank_transform(config.by_rank))
         self.engine = LocalEngine(classes=2, category_weight=config.category_weight)
-        self.engine.prepare([(self.terrain.warp.of(rows), classes)])
+        self.engine.prepare([(self.terrain.rank_transform.transform_rows(rows), classes)])
 
     def vote(self, population, index):
         """Return the votes of a round; the noise is the same in every run."""
@@ -57,8 +61,8 @@ class Scene:
         rng = np.random.default_rng(index)
         exact = self.engine.votes(population, self.config.votes)
         noisy = [part + np.rint(rng.normal(0, self.sigma, len(part))) for part in exact]
-        item = BillItem("votes", self.sigma, self.config.votes)
-        return Measured([part.astype(np.int64) for part in noisy], item)
+        item = Spend("votes", self.sigma, self.config.votes)
+        return NoisyCounts([part.astype(np.int64) for part in noisy], item)
 
     def run(self, **options):
         """Fit a pool and draw rows from it."""
@@ -206,7 +210,7 @@ def test_the_history_holds_plain_values():
 
 def test_moves_become_smaller_by_equal_factors():
     config = Posterior(rounds=5)
-    rates = [mutation_rate(config, index) for index in range(5)]
+    rates = [compute_mutation_rate(config, index) for index in range(5)]
     assert np.ptp(np.diff(np.log(rates))) < 1e-12
     assert (rates[0], rates[-1]) == pytest.approx((config.mutation_init, config.mutation_final))
 
@@ -264,6 +268,6 @@ def test_a_trial_goes_on_where_votes_help():
 
 def test_declared_sizes_of_classes_are_kept():
     scene = Scene()
-    guide = dataclasses.replace(scene.terrain.guide, sizes=np.array([1000.0, 3000.0]))
-    scene.terrain = Guided(guide, scene.terrain.warp)
+    guide = dataclasses.replace(scene.terrain.prior, sizes=np.array([1000.0, 3000.0]))
+    scene.terrain = MarginalProposal(guide, scene.terrain.rank_transform)
     assert [len(part) for part in scene.run().classes] == pytest.approx([500, 1500], abs=1)

@@ -3,12 +3,12 @@
 import pytest
 
 from tabpe.evolution import PRESETS, Evolution
-from tabpe.evolution.private_evolution import mutation_rate, plan
+from tabpe.evolution.private_evolution import compute_mutation_rate, plan_rounds
 
 
 @pytest.mark.parametrize("t", range(15))
 def test_the_paper_preset_follows_the_paper(t):
-    step = plan(PRESETS["paper"])[t]
+    step = plan_rounds(PRESETS["paper"])[t]
     assert step.index == t
     assert step.samples == (t <= 5)
     assert step.keeps_parents == (t >= 5)
@@ -18,7 +18,7 @@ def test_the_paper_preset_follows_the_paper(t):
 
 @pytest.mark.parametrize("t", range(14))
 def test_the_reference_preset_follows_the_published_code(t):
-    step = plan(PRESETS["reference"])[t]
+    step = plan_rounds(PRESETS["reference"])[t]
     assert step.samples == (t < 4)
     assert step.keeps_parents == (t >= 4)
     assert step.variations == (1 if t < 4 else 3)
@@ -27,41 +27,41 @@ def test_the_reference_preset_follows_the_published_code(t):
 
 @pytest.mark.parametrize(("preset", "rounds"), [("paper", 15), ("reference", 14)])
 def test_there_is_a_round_for_every_histogram(preset, rounds):
-    assert len(plan(PRESETS[preset])) == rounds
+    assert len(plan_rounds(PRESETS[preset])) == rounds
 
 
 def test_the_linear_schedule_falls_evenly_whatever_gamma_says():
     config = Evolution(rounds=10, schedule="linear", gamma=0.2)
-    rates = [mutation_rate(config, t) for t in range(10)]
+    rates = [compute_mutation_rate(config, t) for t in range(10)]
     assert rates == pytest.approx([0.5 - 0.048 * t for t in range(10)])
 
 
 def test_a_schedule_without_fall_stays():
     config = Evolution(mutation_init=0.3, mutation_final=0.3)
-    assert [step.mutation_rate for step in plan(config)] == pytest.approx([0.3] * 15)
+    assert [step.mutation_rate for step in plan_rounds(config)] == pytest.approx([0.3] * 15)
 
 
 @pytest.mark.parametrize("preset", ["paper", "reference"])
 def test_rates_fall_and_stay_above_the_final_one(preset):
-    rates = [step.mutation_rate for step in plan(PRESETS[preset])]
+    rates = [step.mutation_rate for step in plan_rounds(PRESETS[preset])]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] > PRESETS[preset].mutation_final
 
 
 def test_sampling_alone_never_ranks_nor_grows():
-    steps = plan(Evolution(selection="sampling"))
+    steps = plan_rounds(Evolution(selection="sampling"))
     assert all(step.samples and not step.keeps_parents for step in steps)
     assert {step.variations for step in steps} == {1}
 
 
 def test_ranking_alone_never_samples_and_always_grows():
-    steps = plan(Evolution(selection="ranking"))
+    steps = plan_rounds(Evolution(selection="ranking"))
     assert not any(step.samples for step in steps)
     assert all(step.keeps_parents and step.variations == 3 for step in steps)
 
 
 def test_without_sampling_rounds_only_the_growing_round_samples():
-    assert [step.samples for step in plan(Evolution(rounds=3, sampling_rounds=0))] == [
+    assert [step.samples for step in plan_rounds(Evolution(rounds=3, sampling_rounds=0))] == [
         True,
         False,
         False,
@@ -69,4 +69,4 @@ def test_without_sampling_rounds_only_the_growing_round_samples():
 
 
 def test_sampling_rounds_beyond_the_last_are_all_sampled():
-    assert all(step.samples for step in plan(Evolution(rounds=3, sampling_rounds=9)))
+    assert all(step.samples for step in plan_rounds(Evolution(rounds=3, sampling_rounds=9)))

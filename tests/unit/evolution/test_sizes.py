@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabpe.evolution import Posterior, apportion
-from tabpe.evolution.posterior import extent_of, spread_of
+from tabpe.evolution.posterior import choose_population_sizes, compute_weight_spread
 
 weights = st.lists(
     st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)), min_size=1, max_size=30
@@ -66,7 +66,7 @@ def test_sizes_are_plain_integers():
 
 def extent(config=None, **changes):
     table = {"rows": 1e6, "sigma": 22.0, "classes": 2, "tables": 20, "size": 1000}
-    return extent_of(config or Posterior(), **{**table, **changes})
+    return choose_population_sizes(config or Posterior(), **{**table, **changes})
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ def test_few_rows_or_much_noise_leave_fewer_candidates():
 def test_what_is_given_is_taken():
     found = extent(Posterior(candidates=123, pool=456))
     assert (found.candidates, found.pool) == (123, 456)
-    assert spread_of(Posterior(spread=0.3), 20) == 0.3
+    assert compute_weight_spread(Posterior(spread=0.3), 20) == 0.3
 
 
 def test_weights_may_differ_more_the_more_classes_there_are():
-    spreads = [spread_of(Posterior(), classes) for classes in range(1, 40)]
+    spreads = [compute_weight_spread(Posterior(), classes) for classes in range(1, 40)]
     assert spreads[:2] == [1.0, 1.0]
     assert all(low < high for low, high in itertools.pairwise(spreads[1:]))
     assert spreads[17] == 3.0

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
-from tabpe.encoding import Records, Space
+from tabpe.encoding import Records, RecordSpace
 from tabpe.evolution import Evolution
-from tabpe.evolution.variation import genetic, random_records, random_walk, vary
+from tabpe.evolution.variation import cross_and_mutate, draw_uniform_records, random_walk, vary_rows
 
 MANY = 20_000
 FAIR = 1e-4
@@ -19,7 +19,9 @@ def rng(seed=5):
 
 
 def space(low=(), high=(), steps=(), sizes=()):
-    return Space(*(np.array(x, dtype=float) for x in (low, high, steps)), np.array(sizes, int))
+    return RecordSpace(
+        *(np.array(x, dtype=float) for x in (low, high, steps)), np.array(sizes, int)
+    )
 
 
 def repeated(numbers, codes, times=MANY):
@@ -77,15 +79,15 @@ def test_categories_are_redrawn_one_by_one():
 @pytest.mark.parametrize("operator", ["random-walk", "genetic"])
 def test_the_settings_choose_the_operator(operator):
     where = space([0], [1], [0], [3])
-    rows = random_records(where, 20, rng())
-    direct = {"random-walk": random_walk, "genetic": genetic}[operator]
-    chosen = vary(rows, where, 0.3, Evolution(operator=operator), rng())
+    rows = draw_uniform_records(where, 20, rng())
+    direct = {"random-walk": random_walk, "genetic": cross_and_mutate}[operator]
+    chosen = vary_rows(rows, where, 0.3, Evolution(operator=operator), rng())
     assert (chosen.numbers == direct(rows, where, 0.3, rng()).numbers).all()
 
 
 def test_the_settings_choose_the_step():
     rows = repeated([[0.5]], np.empty((1, 0)))
-    uniform = vary(rows, NUMBER, 0.1, Evolution(step="uniform"), rng())
+    uniform = vary_rows(rows, NUMBER, 0.1, Evolution(step="uniform"), rng())
     assert np.abs(uniform.numbers - 0.5).max() <= 0.1
 
 
@@ -110,8 +112,8 @@ def spaces(draw):
 )
 @settings(deadline=None, max_examples=150)
 def test_variations_stay_in_the_space_and_on_its_grid(where, size, rate, config):
-    rows = random_records(where, size, rng())
-    moved = vary(rows, where, rate, config, rng(1))
+    rows = draw_uniform_records(where, size, rng())
+    moved = vary_rows(rows, where, rate, config, rng(1))
     assert len(moved) == size
     assert moved.codes.dtype == rows.codes.dtype
     assert ((moved.numbers >= where.low) & (moved.numbers <= where.high)).all()
@@ -123,7 +125,7 @@ def test_variations_stay_in_the_space_and_on_its_grid(where, size, rate, config)
 @given(where=spaces(), step=st.sampled_from(["gaussian", "uniform"]))
 @settings(deadline=None, max_examples=50)
 def test_a_walk_of_rate_zero_stays(where, step):
-    rows = random_records(where, 5, rng())
+    rows = draw_uniform_records(where, 5, rng())
     same = random_walk(rows, where, 0.0, rng(1), step=step)
     assert (same.numbers == rows.numbers).all()
     assert (same.codes == rows.codes).all()
@@ -141,7 +143,7 @@ def test_crossover_takes_at_most_one_cell_and_from_another_row(numeric, categori
     size = 100
     where = space([0] * numeric, [1] * numeric, [0] * numeric, [size] * categorical)
     rows = distinct_rows(size, numeric, categorical)
-    child = genetic(rows, where, 0.0, rng())
+    child = cross_and_mutate(rows, where, 0.0, rng())
     numbers, codes = child.numbers != rows.numbers, child.codes != rows.codes
     changed = numbers.sum(axis=1) + codes.sum(axis=1)
     assert set(changed.tolist()) <= {0, 1}
@@ -154,22 +156,24 @@ def test_crossover_takes_at_most_one_cell_and_from_another_row(numeric, categori
 def test_full_mutation_redraws_every_attribute():
     where = space([0], [1], [0], [200])
     rows = repeated([[0.5]], [[7]])
-    child = genetic(rows, where, 1.0, rng())
+    child = cross_and_mutate(rows, where, 1.0, rng())
     assert kstest(child.numbers[:, 0], "uniform").pvalue > FAIR
     assert chisquare(np.bincount(child.codes[:, 0], minlength=200)).pvalue > FAIR
 
 
 def test_mutation_reaches_attributes_at_its_rate():
-    child = genetic(repeated([[0.5, 0.5]], [[7]]), space([0, 0], [1, 1], [0, 0], [200]), 0.3, rng())
+    child = cross_and_mutate(
+        repeated([[0.5, 0.5]], [[7]]), space([0, 0], [1, 1], [0, 0], [200]), 0.3, rng()
+    )
     changed = (child.numbers != 0.5).mean(axis=0)
     assert changed == pytest.approx([0.3, 0.3], abs=0.02)
 
 
 def test_rows_that_are_varied_stay_as_they_were():
     where = space([0], [1], [0], [5])
-    rows = random_records(where, 30, rng())
+    rows = draw_uniform_records(where, 30, rng())
     before = rows.numbers.copy(), rows.codes.copy()
     for operator in ("random-walk", "genetic"):
-        vary(rows, where, 1.0, Evolution(operator=operator), rng())
+        vary_rows(rows, where, 1.0, Evolution(operator=operator), rng())
     assert (rows.numbers == before[0]).all()
     assert (rows.codes == before[1]).all()

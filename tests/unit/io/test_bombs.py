@@ -127,8 +127,8 @@ def test_batches_are_small_whatever_the_encoding_and_hold_the_same_rows(
     path = tmp_path / "t.parquet"
     options = ENCODINGS[encoding] | {"data_page_size": 2000, "data_page_version": version}
     pq.write_table(table, path, compression=compression, row_group_size=1700, **options)
-    with files.ParquetTable(pa.OSFile(str(path)), "t", Limits()) as file:
-        batches = list(file.batches(["a", "b"]))
+    with files.ParquetReader(pa.OSFile(str(path)), "t", Limits()) as file:
+        batches = list(file.read_batches(["a", "b"]))
     assert pa.Table.from_batches(batches).equals(table.select(["a", "b"]))
     # Arrow's batches have offsets, and its buffers are rounded up.
     assert max(batch.nbytes for batch in batches) <= 1.2 * most

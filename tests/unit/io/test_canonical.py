@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from tabpe.errors import DataError
 from tabpe.io.canonical import (
-    canonical_table,
+    canonicalize_table,
+    concatenate_tables,
     find_missing,
     find_values,
-    flat,
+    flatten_column,
+    format_cell,
     hash_cells,
     hash_rows,
-    joined,
     read_booleans,
     read_instants,
     read_integers,
     read_numbers,
     read_texts,
     read_times,
-    text_of,
 )
 
 DAY = datetime.date(2020, 1, 1)
@@ -165,7 +165,7 @@ SAME = {
 
 
 def told(array):
-    cells = flat(array)
+    cells = flatten_column(array)
     return {
         "hash": hash_cells(cells, b"key").tolist(),
         "texts": read_texts(cells).to_pylist(),
@@ -192,7 +192,7 @@ def test_the_same_cells_are_the_same_whatever_stores_them(kind):
 @pytest.mark.parametrize("kind", [kind for kind in SAME if kind != "nothing"])
 def test_a_word_among_cells_changes_none_of_them(kind):
     for array in SAME[kind]:
-        alone, cells = told(array), flat(array)
+        alone, cells = told(array), flatten_column(array)
         texts = pa.concat_arrays([read_texts(cells), pa.array(["secret", "", "1e400", "[1]"])])
         among = told(texts)
         assert {name: found[: len(array)] for name, found in among.items()} == alone
@@ -224,30 +224,32 @@ def test_booleans_and_one_and_zero_find_the_values_that_stand_for_them():
 
 def test_instants_that_no_int64_of_microseconds_holds_are_cut():
     far = pa.array([2**62, -(2**62)], pa.timestamp("s"))
-    found = read_instants(flat(far), zoned=False).to_pylist()
+    found = read_instants(flatten_column(far), zoned=False).to_pylist()
     assert found[0] > 10**17
     assert found[1] < -(10**17)
 
 
 def test_nanoseconds_are_rounded_down_on_both_sides_of_1970():
-    ticks = flat(pa.array([1, -1, 1999], pa.timestamp("ns")))
+    ticks = flatten_column(pa.array([1, -1, 1999], pa.timestamp("ns")))
     assert read_instants(ticks, zoned=False).to_pylist() == [0, -1, 1]
 
 
 @pytest.mark.parametrize("cells", [[[1]], [{"a": 1}]])
 def test_lists_are_no_cells(cells):
     with pytest.raises(DataError, match=r"'x'.*expected plain values"):
-        canonical_table(pa.table({"x": cells}))
+        canonicalize_table(pa.table({"x": cells}))
 
 
 @pytest.mark.parametrize("thing", [[1], {"a": 1}, {1}, np.ones(2), object])
 def test_the_text_of_what_is_no_plain_value_reads_as_nothing_and_holds_none_of_it(thing):
-    text = text_of(thing)
+    text = format_cell(thing)
     assert np.isnan(read_numbers(pa.array([text]))).all()
     assert not find_missing(pa.array([text])).any()
     assert "1" not in text
 
 
 def test_tables_of_different_types_are_joined_as_the_cells_that_they_hold():
-    whole = joined([pa.table({"n": [1]}), pa.table({"n": [2.5]}), pa.table({"n": ["3.0"]})])
-    assert read_numbers(flat(whole["n"])).tolist() == [1, 2.5, 3]
+    whole = concatenate_tables(
+        [pa.table({"n": [1]}), pa.table({"n": [2.5]}), pa.table({"n": ["3.0"]})]
+    )
+    assert read_numbers(flatten_column(whole["n"])).tolist() == [1, 2.5, 3]

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe.encoding import Encoder
-from tabpe.io.example import hospital_schema, hospital_table, pattern_holds
+from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
 
 
 def test_the_table_fits_its_schema_and_is_the_same_every_time():
@@ -24,10 +24,10 @@ def test_the_pattern_needs_three_columns():
     )
     for guess in (poor, drug, support, poor ^ drug, poor ^ support, drug ^ support):
         assert abs(np.mean(guess == back) - 0.5) < 0.05
-    assert pattern_holds(table) > 0.85
+    assert compute_pattern_share(table) > 0.85
 
 
 def test_the_pattern_reads_text_as_csv_holds_it():
     table = hospital_table(1000)
     text = pa.table({name: table[name].cast(pa.string()) for name in table.column_names})
-    assert pattern_holds(text) == pattern_holds(table)
+    assert compute_pattern_share(text) == compute_pattern_share(table)

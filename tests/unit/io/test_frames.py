@@ -12,8 +12,8 @@ import pytest
 
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import open_source, open_table
-from tabpe.io.canonical import flat, hash_rows, read_texts
-from tabpe.io.frames import check_library, to_frame
+from tabpe.io.canonical import flatten_column, hash_rows, read_texts
+from tabpe.io.frames import check_library, convert_to_frame
 
 SECRET = "Secret-Cell-4711"
 TYPED = pa.table(
@@ -38,7 +38,7 @@ HOLES = pa.table(
 
 
 def test_types_of_pandas_follow_from_the_table():
-    assert to_frame(TYPED, "pandas").dtypes.astype(str).to_dict() == {
+    assert convert_to_frame(TYPED, "pandas").dtypes.astype(str).to_dict() == {
         "whole": "int64",
         "float": "float64",
         "flag": "bool",
@@ -52,7 +52,9 @@ def test_types_of_pandas_follow_from_the_table():
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_types_of_nullable_columns_do_not_follow_from_nulls(library):
-    with_nulls, without = (to_frame(rows, library, nullable=EVERY) for rows in (HOLES, TYPED))
+    with_nulls, without = (
+        convert_to_frame(rows, library, nullable=EVERY) for rows in (HOLES, TYPED)
+    )
     if library == "pandas":
         assert with_nulls.dtypes.astype(str).to_dict() == without.dtypes.astype(str).to_dict()
         assert (str(without.dtypes["whole"]), str(without.dtypes["flag"])) == ("Int64", "boolean")
@@ -62,8 +64,8 @@ def test_types_of_nullable_columns_do_not_follow_from_nulls(library):
 
 
 def test_types_of_polars_and_arrow_are_those_of_the_table():
-    assert to_frame(TYPED, "pyarrow").schema == TYPED.schema
-    assert to_frame(TYPED, "polars").schema == pl.from_arrow(TYPED).schema
+    assert convert_to_frame(TYPED, "pyarrow").schema == TYPED.schema
+    assert convert_to_frame(TYPED, "polars").schema == pl.from_arrow(TYPED).schema
 
 
 def pandas_forms():
@@ -81,7 +83,7 @@ def test_the_same_cells_come_in_from_every_type_of_pandas(form):
     column = dict(pandas_forms())[form]
     table, library = open_table(pd.DataFrame({"x": column}))
     assert library == "pandas"
-    assert read_texts(flat(table["x"])).to_pylist() == ["3", "1", "2"]
+    assert read_texts(flatten_column(table["x"])).to_pylist() == ["3", "1", "2"]
 
 
 def test_one_missing_cell_turns_whole_numbers_of_pandas_into_floats_and_changes_none():
@@ -89,7 +91,7 @@ def test_one_missing_cell_turns_whole_numbers_of_pandas_into_floats_and_changes_
     whole, _ = open_table(pd.DataFrame({"x": ids}))
     floats, _ = open_table(pd.DataFrame({"x": [*ids, None]}))
     assert str(pd.Series([*ids, None]).dtype) == "float64"
-    texts = [read_texts(flat(table["x"])).to_pylist() for table in (whole, floats)]
+    texts = [read_texts(flatten_column(table["x"])).to_pylist() for table in (whole, floats)]
     assert texts[0] == texts[1][:3]
 
 
@@ -102,7 +104,7 @@ def test_types_that_never_turn_into_floats_keep_long_numbers():
         pa.table({"x": ids}),
     ):
         table, _ = open_table(frame)
-        assert read_texts(flat(table["x"])).to_pylist()[:2] == [str(one) for one in ids]
+        assert read_texts(flatten_column(table["x"])).to_pylist()[:2] == [str(one) for one in ids]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_a_lazy_frame_is_read():
 def test_the_index_of_a_frame_is_nobodys_business():
     table, _ = open_table(pd.DataFrame({"b": [1], "a": [2]}, index=["someone"]))
     assert table.schema.names == ["b", "a"]
-    assert list(to_frame(table, "pandas").index) == [0]
+    assert list(convert_to_frame(table, "pandas").index) == [0]
 
 
 def test_a_library_that_nobody_knows_is_refused():

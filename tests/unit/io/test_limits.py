@@ -135,12 +135,12 @@ def test_a_packed_bomb_is_stopped_at_the_limit_of_bytes(tmp_path, content, monke
     path.write_bytes(gzip.compress(content))
     read = 0
 
-    def counted(self, count, plain=files._Unfolded._counted):
+    def counted(self, count, plain=files._UnpackedStream._count_bytes):
         nonlocal read
         read = max(read, self._count + count)
         return plain(self, count)
 
-    monkeypatch.setattr(files._Unfolded, "_counted", counted)
+    monkeypatch.setattr(files._UnpackedStream, "_counted", counted)
     assert refusal(path, bytes=2**21).startswith(f"{path}: ")
     assert read <= 2**21 + 2**21
 
@@ -206,7 +206,7 @@ def test_a_limit_of_the_environment_that_is_no_count_is_refused(monkeypatch, tex
 
 
 def test_an_empty_variable_is_no_limit():
-    assert Limits.of({"TABPE_MAX_ROWS": ""}) == Limits()
+    assert Limits.from_environment({"TABPE_MAX_ROWS": ""}) == Limits()
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, None])

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.io import batches, open_source
-from tabpe.io.batches import dealt
-from tabpe.io.source import parts_of
+from tabpe.io.batches import group_evenly
+from tabpe.io.source import divide_source
 
 ROWS = 100
 TABLE = pa.table({"age": list(range(ROWS)), "ward": ["eye", "lung"] * (ROWS // 2)})
@@ -61,7 +61,7 @@ def read(source):
 def test_every_row_is_in_one_part_and_keeps_its_number(kind, most, tables, monkeypatch):
     monkeypatch.setattr(batches, "ROWS_A_BATCH", 9)
     source = open_source(tables[kind])
-    parts = parts_of(source, most)
+    parts = divide_source(source, most)
     assert 1 <= len(parts) <= most
     assert [row for part in parts for row in read(part)] == read(source)
     assert {tuple(part.names) for part in parts} == {tuple(source.names)}
@@ -69,7 +69,7 @@ def test_every_row_is_in_one_part_and_keeps_its_number(kind, most, tables, monke
 
 @pytest.mark.parametrize("kind", ["frame", "parquet", "dataset"])
 def test_few_large_files_give_many_parts(kind, tables):
-    sizes = [len(read(part)) for part in parts_of(open_source(tables[kind]), 4)]
+    sizes = [len(read(part)) for part in divide_source(open_source(tables[kind]), 4)]
     assert len(sizes) == 4
     assert max(sizes) <= 40
 
@@ -77,19 +77,19 @@ def test_few_large_files_give_many_parts(kind, tables):
 def test_parts_know_about_how_large_they_are(tables):
     for kind in ("frame", "parquet", "csv"):
         source = open_source(tables[kind])
-        parts = parts_of(source, 3)
+        parts = divide_source(source, 3)
         assert all(part.most_rows >= len(read(part)) for part in parts)
         assert sum(part.most_rows for part in parts) == source.most_rows
 
 
 def test_what_can_not_be_cut_is_one_part():
     source = object()
-    assert parts_of(source, 5) == [source]
+    assert divide_source(source, 5) == [source]
 
 
 @given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=20), most=st.integers(1, 8))
 def test_pieces_are_dealt_in_order_and_about_evenly(sizes, most):
-    groups = dealt(range(len(sizes)), sizes, most)
+    groups = group_evenly(range(len(sizes)), sizes, most)
     assert [piece for group in groups for piece in group] == list(range(len(sizes)))
     assert all(groups)
     assert len(groups) <= most

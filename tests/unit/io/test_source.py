@@ -13,8 +13,8 @@ import pytest
 
 from tabpe.errors import DataError
 from tabpe.io import Limits, batches, open_source, open_table, read_table
-from tabpe.io.canonical import flat, read_texts
-from tabpe.io.files import ParquetFile, file_of
+from tabpe.io.canonical import flatten_column, read_texts
+from tabpe.io.files import ParquetFile, open_table_file
 
 SECRET = "Secret-Cell-4711"
 TABLE = pa.table({"age": [31, 42, 53, 64, 75], "ward": ["a", "b", "c", "d", "e"]})
@@ -119,7 +119,9 @@ def test_only_the_columns_asked_for_are_read_in_their_order(tmp_path, ending):
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_columns_that_are_not_asked_for_are_not_even_unfolded(tmp_path, ending):
     path = write(tmp_path / f"t{ending}")
-    assert [batch.schema.names for batch in file_of(path, Limits()).batches(["ward"])] == [["ward"]]
+    assert [
+        batch.schema.names for batch in open_table_file(path, Limits()).read_batches(["ward"])
+    ] == [["ward"]]
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,7 @@ def test_files_of_different_types_hold_the_cells_that_they_hold_alone(tmp_path):
     for number, cells in enumerate(parts):
         write(tmp_path / f"{number}.{'arrow' if number % 2 else 'parquet'}", pa.table({"x": cells}))
     for _ in range(2):
-        assert read_texts(flat(read_table(tmp_path)["x"])).to_pylist() == [
+        assert read_texts(flatten_column(read_table(tmp_path)["x"])).to_pylist() == [
             "1",
             "2.5",
             str(2**53 + 1),
@@ -405,7 +407,7 @@ def test_files_of_a_dataset_are_read_in_their_own_types(tmp_path):
     write(tmp_path / "a.parquet", pa.table({"x": [1]}))
     write(tmp_path / "b.parquet", pa.table({"x": [2.5]}))
     table, _ = open_table(pyarrow.dataset.dataset(tmp_path))
-    assert read_texts(flat(table["x"])).to_pylist() == ["1", "2.5"]
+    assert read_texts(flatten_column(table["x"])).to_pylist() == ["1", "2.5"]
 
 
 @pytest.mark.parametrize(

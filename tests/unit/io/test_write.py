@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tabpe._utils import files as atomic
 from tabpe.errors import OutputError
-from tabpe.io import read_table, table_writer
+from tabpe.io import make_table_writer, read_table
 
 TABLE = pa.table({"age": [31, 42], "bmi": [20.5, 31.25], "ill": [True, False], "ward": ["a", "b"]})
 
 
 def written(table, name="table.csv", **options):
     buffer = io.BytesIO()
-    table_writer(table, Path(name), **options)(buffer)
+    make_table_writer(table, Path(name), **options)(buffer)
     return buffer.getvalue()
 
 
@@ -42,7 +42,7 @@ def test_csv_is_plain_text():
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.pq"])
 def test_parquet_keeps_the_table(tmp_path, name):
-    atomic.write(tmp_path / name, table_writer(TABLE, tmp_path / name))
+    atomic.write_file(tmp_path / name, make_table_writer(TABLE, tmp_path / name))
     assert pq.read_table(tmp_path / name).equals(TABLE)
 
 
@@ -89,7 +89,7 @@ def test_dictionary_columns_stay_so_in_parquet():
 def test_csv_comes_back_as_it_went_out(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "table.csv"
     table = pa.table({"first, name": [a for a, _ in rows], "second": [b for _, b in rows]})
-    atomic.write(path, table_writer(table, path))
+    atomic.write_file(path, make_table_writer(table, path))
     assert read_table(path).equals(table)
 
 
@@ -124,7 +124,7 @@ formula_like = st.text(st.sampled_from("'=+@\uff1d \t\r\n\x00\u3000a,\""), max_s
 def test_escaped_text_is_safe_and_comes_back_without_its_apostrophe(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("csv") / "table.csv"
     table = pa.table({text: [text] for text in texts})
-    atomic.write(path, table_writer(table, path, escape_formulas=True))
+    atomic.write_file(path, make_table_writer(table, path, escape_formulas=True))
     back = read_table(path)
     assert back.schema.names == [cells[0] for cells in back.to_pydict().values()]
     for text, found in zip(texts, back.schema.names, strict=True):
@@ -150,4 +150,4 @@ def test_formulas_are_left_alone_in_parquet():
 @pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz", ".csv"])
 def test_a_name_that_tells_no_format_is_refused(name):
     with pytest.raises(OutputError, match=r"ends in .csv, .parquet, .pq"):
-        table_writer(TABLE, Path(name))
+        make_table_writer(TABLE, Path(name))

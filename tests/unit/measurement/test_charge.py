@@ -3,25 +3,25 @@
 import pyarrow as pa
 import pytest
 
-from tabpe.accounting import ROWS, BillItem
+from tabpe.accounting import ROW_LEVEL, Spend
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import BudgetError, DataError
 from tabpe.io import open_source
-from tabpe.measurement.reservation import Charge, WatchedSource
+from tabpe.measurement.reservation import LedgerCharge, WatchedSource
 
-BILL = (BillItem("votes", 17.0, 15),)
-HALF = (BillItem("votes", 17.0, 7),)
+BILL = (Spend("votes", 17.0, 15),)
+HALF = (Spend("votes", 17.0, 7),)
 
 
 @pytest.fixture
 def charge(tmp_path):
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.set_budget("patients", epsilon=1.0, delta=1e-6)
-    return Charge(ledger, "patients", None)
+    return LedgerCharge(ledger, "patients", None)
 
 
 def held(charge, give_back, run="run"):
-    return charge.reserved(run, BILL, ROWS, 0.0, give_back)
+    return charge.reserved(run, BILL, ROW_LEVEL, 0.0, give_back)
 
 
 def states(charge):
@@ -30,7 +30,7 @@ def states(charge):
 
 def test_the_delta_is_that_of_the_budget(charge):
     assert charge.delta == 1e-6
-    assert Charge(charge.ledger, "visits", None).delta is None
+    assert LedgerCharge(charge.ledger, "visits", None).delta is None
 
 
 def test_it_is_in_the_ledger_before_the_run_begins(charge):

@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from tabpe import measurement
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Account,
     Adjacency,
-    BillItem,
     FakeNoise,
-    Neighbours,
+    NeighboringRelation,
     OpenDPNoise,
+    Spend,
     TableNoise,
 )
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.backends import HeldTables
+from tabpe.backends import CachedMarginalCounter
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError
-from tabpe.measurement.selection import PARTS
+from tabpe.measurement.selection import PARTS_PER_ROW
 
 AXES = tuple(ListAxis(name, place, (0, 1, 2)) for place, name in enumerate("abc"))
 PAIRS = [Marginal((AXES[one], AXES[other])) for one, other in ((0, 1), (0, 2), (1, 2))]
@@ -48,13 +48,13 @@ class Unread:
 def tables_of(codes):
     codes = np.asarray(codes, dtype=np.uint8).reshape(-1, 3)
     rows = Records(np.zeros((len(codes), 0)), codes)
-    return HeldTables([(rows, np.zeros(len(codes), dtype=np.int64))])
+    return CachedMarginalCounter([(rows, np.zeros(len(codes), dtype=np.int64))])
 
 
-def terms_of(noise, *, sigma=3.0, times=5, mechanism=EXPONENTIAL, neighbours=ROWS):
+def terms_of(noise, *, sigma=3.0, times=5, mechanism=EXPONENTIAL, neighbours=ROW_LEVEL):
     account = Account()
-    account.agree(BillItem("asked", sigma, times, mechanism=mechanism))
-    return measurement.Terms(account, noise, neighbours)
+    account.authorize(Spend("asked", sigma, times, mechanism=mechanism))
+    return measurement.MeasurementTerms(account, noise, neighbours)
 
 
 codes = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12)
@@ -66,7 +66,7 @@ def test_a_row_moves_a_score_by_its_weight_at_most(rows, estimates, weights):
     seen = []
     for kept in (rows, rows[:-1]):
         noise = Recording()
-        measurement.choose(
+        measurement.choose_marginal(
             tables_of(kept), PAIRS, estimates, terms_of(noise), "asked", weights=weights[:3]
         )
         seen.append(noise.seen)
@@ -84,17 +84,17 @@ def test_the_scale_is_no_larger_than_it_must_be():
     estimates = [np.full((3, 3), 10.0), np.zeros((3, 3))]
     seen = []
     for kept in ([[0, 0, 0]], []):
-        measurement.choose(tables_of(kept), pair, estimates, terms_of(noise), "asked")
+        measurement.choose_marginal(tables_of(kept), pair, estimates, terms_of(noise), "asked")
         seen.append(noise.seen)
     moved = seen[0][0] - seen[1][0]
-    assert np.ptp(moved) == 2 * PARTS
-    assert seen[0][1] == 3.0 * PARTS
+    assert np.ptp(moved) == 2 * PARTS_PER_ROW
+    assert seen[0][1] == 3.0 * PARTS_PER_ROW
 
 
 @given(codes, st.lists(cells, min_size=3, max_size=3))
 def test_a_row_moves_a_distance_by_one_row_at_most(rows, estimates):
     found = [
-        measurement.distances(
+        measurement.measure_distances(
             tables_of(kept),
             PAIRS,
             estimates,
@@ -116,17 +116,17 @@ def test_the_farthest_is_chosen_without_noise():
     fits = [np.zeros((3, 3)) for _ in PAIRS]
     fits[0][0, 1] = fits[2][1, 2] = 50
     terms = terms_of(FakeNoise(strength=0))
-    assert measurement.choose(tables_of(rows), PAIRS, fits, terms, "asked") == 1
+    assert measurement.choose_marginal(tables_of(rows), PAIRS, fits, terms, "asked") == 1
 
 
 def test_weights_and_penalties_count():
     rows = [[0, 1, 2]] * 50
     tables, noise = tables_of(rows), FakeNoise(strength=0)
-    chosen = measurement.choose(
+    chosen = measurement.choose_marginal(
         tables, PAIRS, UNKNOWN, terms_of(noise), "asked", weights=[0.1, 0.1, 1.0]
     )
     assert chosen == 2
-    chosen = measurement.choose(
+    chosen = measurement.choose_marginal(
         tables, PAIRS, UNKNOWN, terms_of(noise), "asked", penalties=[20.0, 0.0, 20.0]
     )
     assert chosen == 1
@@ -139,10 +139,12 @@ def test_choices_are_as_likely_as_the_mechanism_says():
     estimates = [np.zeros((3, 3)) for _ in PAIRS]
     estimates[1][0, 0], estimates[2][0, 0] = 2, 4
     account = Account()
-    account.agree(BillItem("asked", 2.0, draws, mechanism=EXPONENTIAL))
-    terms = measurement.Terms(account, OpenDPNoise(), ROWS)
+    account.authorize(Spend("asked", 2.0, draws, mechanism=EXPONENTIAL))
+    terms = measurement.MeasurementTerms(account, OpenDPNoise(), ROW_LEVEL)
     tables = tables_of(rows)
-    drawn = [measurement.choose(tables, PAIRS, estimates, terms, "asked") for _ in range(draws)]
+    drawn = [
+        measurement.choose_marginal(tables, PAIRS, estimates, terms, "asked") for _ in range(draws)
+    ]
     seen = np.bincount(drawn, minlength=3)
     # P ~ exp(range * score / 2) with range = 2 / sigma = 1.
     assert chi_square(seen, np.exp(np.array([6, 4, 2]) / 2)) < 31  # 2 degrees: below 2e-7
@@ -156,15 +158,15 @@ def chi_square(seen, weights):
 
 @pytest.mark.parametrize("ask", ["choose", "distances"])
 def test_nothing_is_read_before_it_is_charged(ask):
-    terms = measurement.Terms(Account(), FakeNoise(), ROWS)
+    terms = measurement.MeasurementTerms(Account(), FakeNoise(), ROW_LEVEL)
     with pytest.raises(BudgetError, match="not agreed on"):
         getattr(measurement, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
 
 
 def test_every_distance_is_charged_once():
     terms = terms_of(FakeNoise(), times=3, mechanism="discrete Gaussian")
-    measurement.distances(tables_of([[0, 0, 0]]), PAIRS, UNKNOWN, terms, "asked")
-    assert terms.account.spent == terms.account.agreed
+    measurement.measure_distances(tables_of([[0, 0, 0]]), PAIRS, UNKNOWN, terms, "asked")
+    assert terms.account.spent == terms.account.authorized
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,9 @@ def test_an_item_must_be_on_the_bill_as_what_it_is(ask, mechanism):
 
 
 @pytest.mark.parametrize(
-    "neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=2)], ids=str
+    "neighbours",
+    [NeighboringRelation(Adjacency.REPLACE_ONE), NeighboringRelation(max_rows=2)],
+    ids=str,
 )
 @pytest.mark.parametrize("ask", ["choose", "distances"])
 def test_other_relations_are_refused(ask, neighbours):
@@ -188,23 +192,23 @@ def test_other_relations_are_refused(ask, neighbours):
 
 def test_a_source_without_choices_is_refused():
     with pytest.raises(ParameterError, match="noise='opendp'"):
-        measurement.choose(Unread(), PAIRS, UNKNOWN, terms_of(TableNoise()), "asked")
+        measurement.choose_marginal(Unread(), PAIRS, UNKNOWN, terms_of(TableNoise()), "asked")
 
 
 @pytest.mark.parametrize("estimate", [np.full((3, 3), np.nan), np.full((3, 3), np.inf)])
 def test_estimates_are_finite(estimate):
     with pytest.raises(TabpeError, match="finite"):
-        measurement.choose(Unread(), PAIRS[:1], [estimate], terms_of(FakeNoise()), "asked")
+        measurement.choose_marginal(Unread(), PAIRS[:1], [estimate], terms_of(FakeNoise()), "asked")
 
 
 @pytest.mark.parametrize("weights", [[0.0, 1, 1], [1, 1, 1.5], [1, 1]])
 def test_weights_are_checked(weights):
     with pytest.raises(TabpeError, match="weight"):
-        measurement.choose(
+        measurement.choose_marginal(
             Unread(), PAIRS, UNKNOWN, terms_of(FakeNoise()), "asked", weights=weights
         )
 
 
 def test_marginals_are_not_on_the_bill_as_choices():
     with pytest.raises(TabpeError, match="is not on the bill"):
-        measurement.marginals(Unread(), PAIRS[:1], terms_of(FakeNoise()), "asked")
+        measurement.measure_marginals(Unread(), PAIRS[:1], terms_of(FakeNoise()), "asked")

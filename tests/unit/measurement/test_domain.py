@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tabpe.accounting import ROWS, Account, BillItem, FakeNoise, Neighbours
-from tabpe.encoding.raw_cells import Bins, Pieces
+from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
+from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.errors import BudgetError, TabpeError
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 from tabpe.measurement import raw_columns as measure
-from tabpe.measurement.raw_columns import told_above
+from tabpe.measurement.raw_columns import compute_release_threshold
 from tabpe.schema import Categorical
 
-USERS = Neighbours(max_rows=3)
+USERS = NeighboringRelation(max_rows=3)
 NAMES = ("a", "b")
 VALUES = {"a": {"z": 900, "x": 1000, "rare": 1}, "b": {}}
 
@@ -63,12 +63,18 @@ class ConstantNoise:
 
 
 ASKING = {
-    measure.KINDS: (measure.kinds, NAMES),
-    measure.MAGNITUDES: (measure.magnitudes, NAMES),
-    measure.BINS: (measure.bins, dict.fromkeys(NAMES, Bins(0.0, 1.0, 3))),
-    measure.QUANTILES: (measure.quantiles, dict.fromkeys(NAMES, Pieces((1.0, 2.0)))),
-    measure.COMMON: (measure.listed, {name: Categorical(name, ("x", "y", "z")) for name in NAMES}),
-    measure.VALUES: (measure.values, dict.fromkeys(NAMES, str)),
+    measure.KINDS: (measure.measure_kinds, NAMES),
+    measure.MAGNITUDES: (measure.measure_magnitudes, NAMES),
+    measure.BINS: (measure.measure_bins, dict.fromkeys(NAMES, EqualWidthBins(0.0, 1.0, 3))),
+    measure.QUANTILES: (
+        measure.measure_quantile_bins,
+        dict.fromkeys(NAMES, ClampedBins((1.0, 2.0))),
+    ),
+    measure.COMMON: (
+        measure.measure_declared_values,
+        {name: Categorical(name, ("x", "y", "z")) for name in NAMES},
+    ),
+    measure.VALUES: (measure.measure_values, dict.fromkeys(NAMES, str)),
 }
 each_measurement = pytest.mark.parametrize("name", ASKING)
 each_histogram = pytest.mark.parametrize(
@@ -78,13 +84,13 @@ each_histogram = pytest.mark.parametrize(
 
 def agreed(name, times=2, sigma=4.0):
     account = Account()
-    account.agree(BillItem(name, sigma, times, 1e-6 if name == measure.VALUES else 0.0))
+    account.authorize(Spend(name, sigma, times, 1e-6 if name == measure.VALUES else 0.0))
     return account
 
 
-def ask(name, survey, account, noise, neighbours=ROWS):
+def ask(name, survey, account, noise, neighbours=ROW_LEVEL):
     function, asked = ASKING[name]
-    return function(survey, asked, Terms(account, noise, neighbours))
+    return function(survey, asked, MeasurementTerms(account, noise, neighbours))
 
 
 @each_measurement
@@ -105,7 +111,7 @@ def test_the_account_is_charged_for_every_column_before_the_rows_are_read(name):
     class Survey(RecordingSurvey):
         def __getattribute__(self, asked):
             if asked in ("kinds", "magnitudes", "bins", "listed", "values"):
-                assert account.spent == account.agreed
+                assert account.spent == account.authorized
             return super().__getattribute__(asked)
 
     ask(name, Survey(), account, ConstantNoise())
@@ -140,11 +146,11 @@ def test_every_value_gets_noise_and_only_those_above_the_threshold_are_told():
     assert noise.drawn == [(3, 4.0), (0, 4.0)]
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
 @pytest.mark.parametrize("beyond", [0, 1])
 def test_a_value_is_told_from_just_above_the_threshold_on(neighbours, beyond):
     scale = neighbours.scale
-    above = told_above(4.0 * scale, 1e-6, scale)
+    above = compute_release_threshold(4.0 * scale, 1e-6, scale)
     noise = ConstantNoise(shift=above - scale + beyond)
     found = ask(measure.VALUES, RecordingSurvey(scale), agreed(measure.VALUES), noise, neighbours)
     assert ("rare" in found["a"]) == bool(beyond)
@@ -152,7 +158,7 @@ def test_a_value_is_told_from_just_above_the_threshold_on(neighbours, beyond):
 
 def test_without_a_chance_no_value_is_asked_for():
     account, survey = Account(), RecordingSurvey()
-    account.agree(BillItem(measure.VALUES, 4.0, 2))
+    account.authorize(Spend(measure.VALUES, 4.0, 2))
     with pytest.raises(TabpeError, match="chance"):
         ask(measure.VALUES, survey, account, ConstantNoise())
     assert survey.calls == []

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from tabpe import measurement
-from tabpe.accounting import ROWS, Account, BillItem, FakeNoise, Neighbours
+from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError
-from tabpe.measurement import Terms
-from tabpe.measurement.selection import PARTS
+from tabpe.measurement import MeasurementTerms
+from tabpe.measurement.selection import PARTS_PER_ROW
 
 NAME, SIGMA = "halfspaces", 4.0
 WARD = ListAxis("ward", 0, (0, 1, 2))
 RNG = np.random.default_rng(0)
-ASKED = [Halfspaces.drawn(None, 4, 2, RNG), Halfspaces.drawn(WARD, 3, 2, RNG)]
+ASKED = [Halfspaces.draw_halfspaces(None, 4, 2, RNG), Halfspaces.draw_halfspaces(WARD, 3, 2, RNG)]
 COUNTS = [np.array([[10], [20], [30], [40]]), np.arange(9).reshape(3, 3)]
 
 
@@ -53,7 +53,7 @@ class Listening(FakeNoise):
 
 def agreed(times, mechanism=EXPONENTIAL):
     account = Account()
-    account.agree(BillItem(NAME, SIGMA, times, mechanism=mechanism))
+    account.authorize(Spend(NAME, SIGMA, times, mechanism=mechanism))
     return account
 
 
@@ -66,8 +66,8 @@ def estimates(**wrong):
 
 
 def worst(account, guesses, *, most, noise=None, **settings):
-    terms = Terms(account, noise or Listening(), ROWS)
-    return measurement.worst_halfspaces(
+    terms = MeasurementTerms(account, noise or Listening(), ROW_LEVEL)
+    return measurement.choose_halfspaces(
         KnownTables(account), ASKED, guesses, terms, NAME, most=most, **settings
     )
 
@@ -87,8 +87,8 @@ def test_the_distance_is_the_sum_over_cells_and_a_row_is_so_many_parts():
     guesses[1][0] += [1.0, -2.0, 0.5]
     worst(agreed(1), guesses, most=1, noise=noise)
     ((scores, scale),) = noise.chosen
-    assert scores.tolist() == [0, 0, 0, 0, 3.5 * PARTS, 0, 0]
-    assert scale == SIGMA * PARTS
+    assert scores.tolist() == [0, 0, 0, 0, 3.5 * PARTS_PER_ROW, 0, 0]
+    assert scale == SIGMA * PARTS_PER_ROW
 
 
 def test_one_row_changes_a_score_by_at_most_one_row():
@@ -98,13 +98,13 @@ def test_one_row_changes_a_score_by_at_most_one_row():
     moved[1][2, 1] += 1.0  # a row more in a cell is like one less in its estimate
     worst(agreed(1), moved, most=1, noise=after)
     change = np.abs(before.chosen[0][0] - after.chosen[0][0])
-    assert change.tolist() == [0, 0, 0, 0, 0, 0, PARTS]
+    assert change.tolist() == [0, 0, 0, 0, 0, 0, PARTS_PER_ROW]
 
 
 def test_no_more_are_chosen_or_charged_than_there_are():
     account = agreed(2)
     assert sorted(worst(account, estimates(), most=9, taken=[0, 1, 2, 3, 4])) == [5, 6]
-    assert account.spent == account.agreed
+    assert account.spent == account.authorized
     assert worst(Account(), estimates(), most=2, taken=range(7)) == []
 
 
@@ -112,16 +112,16 @@ def test_no_more_are_chosen_or_charged_than_there_are():
 def test_nothing_is_read_unless_every_choice_is_paid_for(account):
     tables, noise = KnownTables(), Listening()
     with pytest.raises(BudgetError):
-        measurement.worst_halfspaces(
-            tables, ASKED, estimates(), Terms(account, noise, ROWS), NAME, most=2
+        measurement.choose_halfspaces(
+            tables, ASKED, estimates(), MeasurementTerms(account, noise, ROW_LEVEL), NAME, most=2
         )
     assert (tables.calls, noise.chosen) == (0, [])
 
 
 def test_counts_have_a_draw_of_noise_on_every_cell():
     account, noise = agreed(3, GAUSSIAN), Listening(shift=1000)
-    terms = Terms(account, noise, ROWS)
-    counts = measurement.rows_inside(KnownTables(account), ASKED, [3, 4, 6], terms, NAME)
+    terms = MeasurementTerms(account, noise, ROW_LEVEL)
+    counts = measurement.measure_halfspaces(KnownTables(account), ASKED, [3, 4, 6], terms, NAME)
     assert [one.tolist() for one in counts] == [[1040], [1000, 1001, 1002], [1006, 1007, 1008]]
     assert noise.drawn == [(1, SIGMA), (3, SIGMA), (3, SIGMA)]
 
@@ -129,15 +129,17 @@ def test_counts_have_a_draw_of_noise_on_every_cell():
 @pytest.mark.parametrize("times", [1, 2])
 def test_no_row_is_counted_unless_every_halfspace_is_paid_for(times):
     tables, noise = KnownTables(), Listening()
-    terms = Terms(agreed(times, GAUSSIAN), noise, ROWS)
+    terms = MeasurementTerms(agreed(times, GAUSSIAN), noise, ROW_LEVEL)
     with pytest.raises(BudgetError):
-        measurement.rows_inside(tables, ASKED, [0, 1, 2], terms, NAME)
+        measurement.measure_halfspaces(tables, ASKED, [0, 1, 2], terms, NAME)
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_nothing_asked_costs_nothing():
     assert (
-        measurement.rows_inside(KnownTables(), ASKED, [], Terms(Account(), Listening(), ROWS), "")
+        measurement.measure_halfspaces(
+            KnownTables(), ASKED, [], MeasurementTerms(Account(), Listening(), ROW_LEVEL), ""
+        )
         == []
     )
 
@@ -147,16 +149,18 @@ def test_an_item_of_another_mechanism_is_refused_before_a_row_is_read():
     with pytest.raises(TabpeError, match="on the bill as exponential"):
         worst(agreed(1, GAUSSIAN), estimates(), most=1)
     with pytest.raises(TabpeError, match="on the bill as"):
-        measurement.rows_inside(tables, ASKED, [0], Terms(agreed(1), noise, ROWS), NAME)
+        measurement.measure_halfspaces(
+            tables, ASKED, [0], MeasurementTerms(agreed(1), noise, ROW_LEVEL), NAME
+        )
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_other_neighbours_are_refused():
-    terms = Terms(agreed(1), Listening(), Neighbours(max_rows=3))
+    terms = MeasurementTerms(agreed(1), Listening(), NeighboringRelation(max_rows=3))
     with pytest.raises(ParameterError, match="adjacency"):
-        measurement.worst_halfspaces(KnownTables(), ASKED, estimates(), terms, NAME, most=1)
+        measurement.choose_halfspaces(KnownTables(), ASKED, estimates(), terms, NAME, most=1)
     with pytest.raises(ParameterError, match="adjacency"):
-        measurement.rows_inside(KnownTables(), ASKED, [0], terms, NAME)
+        measurement.measure_halfspaces(KnownTables(), ASKED, [0], terms, NAME)
 
 
 @pytest.mark.parametrize("bad", [np.zeros((4, 2)), np.full((4, 1), np.nan)], ids=["shape", "nan"])

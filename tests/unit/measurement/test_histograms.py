@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabpe import measurement
-from tabpe.accounting import Account, BillItem, FakeNoise
+from tabpe.accounting import Account, FakeNoise, Spend
 from tabpe.encoding import Records
 from tabpe.errors import BudgetError, ParameterError, TabpeError
 
@@ -61,23 +61,23 @@ def population(*sizes):
 
 def agreed(name, sigma=4.0, times=None):
     account = Account()
-    account.agree(BillItem(name, sigma, TIMES.get(name, 1) if times is None else times))
+    account.authorize(Spend(name, sigma, TIMES.get(name, 1) if times is None else times))
     return account
 
 
 SOFT = "votes, round 3"
 TIMES = {SOFT: 3}
 ASKING = {
-    SOFT: lambda engine, account, noise: measurement.votes(
-        engine, population(2, 3, 1), account, noise, each=3, name=SOFT
+    SOFT: lambda engine, account, noise: measurement.measure_votes(
+        engine, population(2, 3, 1), account, noise, votes_per_row=3, name=SOFT
     ),
-    "votes": lambda engine, account, noise: measurement.votes(
+    "votes": lambda engine, account, noise: measurement.measure_votes(
         engine, population(2, 3, 1), account, noise
     ),
-    "class counts": lambda engine, account, noise: measurement.class_counts(
+    "class counts": lambda engine, account, noise: measurement.measure_class_counts(
         engine, 3, account, noise
     ),
-    "row count": measurement.row_count,
+    "row count": measurement.measure_row_count,
 }
 each_measurement = pytest.mark.parametrize("name", ASKING)
 
@@ -106,7 +106,7 @@ def test_the_account_is_charged_before_the_rows_are_read(name):
 
     class Engine(RecordingEngine):
         def _note(self, asked):
-            assert account.spent == account.agreed
+            assert account.spent == account.authorized
             super()._note(asked)
 
     ASKING[name](Engine(), account, ConstantNoise())
@@ -122,7 +122,7 @@ def test_a_failed_measurement_stays_charged(name):
 
     with pytest.raises(RuntimeError, match="disk gone"):
         ASKING[name](Broken(), account, ConstantNoise())
-    assert account.spent == account.agreed
+    assert account.spent == account.authorized
 
 
 @each_measurement
@@ -139,7 +139,7 @@ def test_a_failure_of_the_noise_releases_nothing(name):
 def test_the_item_on_the_bill_is_what_was_charged_at_the_agreed_sigma(name):
     account = agreed(name, 7.5, times=4)
     measured = ASKING[name](RecordingEngine(), account, ConstantNoise())
-    assert measured.item == BillItem(name, sigma=7.5, times=TIMES.get(name, 1))
+    assert measured.item == Spend(name, sigma=7.5, times=TIMES.get(name, 1))
     assert account.spent == (measured.item,)
 
 
@@ -173,7 +173,7 @@ def test_votes_come_back_class_by_class():
 
 def test_votes_keep_classes_without_candidates():
     engine = RecordingEngine(votes=((), (4,), ()))
-    measured = measurement.votes(
+    measured = measurement.measure_votes(
         engine, population(0, 1, 0), agreed("votes"), FakeNoise(strength=0)
     )
     assert [values.tolist() for values in measured.values] == [[], [4], []]
@@ -182,16 +182,20 @@ def test_votes_keep_classes_without_candidates():
 @pytest.mark.parametrize("each", [1, 5])
 def test_votes_for_nobody_are_still_charged(each):
     account = agreed("votes", times=each)
-    measured = measurement.votes(RecordingEngine(votes=()), [], account, ConstantNoise(), each=each)
+    measured = measurement.measure_votes(
+        RecordingEngine(votes=()), [], account, ConstantNoise(), votes_per_row=each
+    )
     assert sum(map(len, measured.values)) == 0
-    assert account.spent == account.agreed
+    assert account.spent == account.authorized
 
 
 @pytest.mark.parametrize("each", [1, 2, 5, 16])
 def test_a_row_with_several_votes_is_charged_for_each_however_few_candidates_there_are(each):
     account, engine, noise = agreed("votes", times=each), RecordingEngine(), ConstantNoise()
-    measured = measurement.votes(engine, population(2, 3, 1), account, noise, each=each)
-    assert account.spent == account.agreed == (measured.item,)
+    measured = measurement.measure_votes(
+        engine, population(2, 3, 1), account, noise, votes_per_row=each
+    )
+    assert account.spent == account.authorized == (measured.item,)
     assert engine.each == each
     assert noise.drawn == [(6, 4.0)]
 
@@ -199,7 +203,9 @@ def test_a_row_with_several_votes_is_charged_for_each_however_few_candidates_the
 def test_nothing_is_read_unless_every_vote_of_a_row_is_paid_for():
     engine, noise = RecordingEngine(), ConstantNoise()
     with pytest.raises(BudgetError, match="used up"):
-        measurement.votes(engine, population(2, 3, 1), agreed("votes", times=3), noise, each=4)
+        measurement.measure_votes(
+            engine, population(2, 3, 1), agreed("votes", times=3), noise, votes_per_row=4
+        )
     assert (engine.calls, noise.drawn) == ([], [])
 
 
@@ -207,7 +213,9 @@ def test_nothing_is_read_unless_every_vote_of_a_row_is_paid_for():
 def test_a_number_of_votes_that_no_row_can_have_is_refused_before_it_is_charged(each):
     account, engine = agreed("votes", times=20), RecordingEngine()
     with pytest.raises(ParameterError, match="each="):
-        measurement.votes(engine, population(2, 3, 1), account, ConstantNoise(), each=each)
+        measurement.measure_votes(
+            engine, population(2, 3, 1), account, ConstantNoise(), votes_per_row=each
+        )
     assert (account.spent, engine.calls) == ((), [])
 
 

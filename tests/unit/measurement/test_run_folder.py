@@ -7,21 +7,21 @@ import pytest
 
 from tabpe import measurement
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import ROWS, Account, BillItem, FakeNoise
-from tabpe.backends import LocalEngine, Tables
+from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, Spend
+from tabpe.backends import LocalEngine, MarginalCounter
 from tabpe.encoding import Marginal, Records
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
-from tabpe.measurement import Measured, Terms
+from tabpe.measurement import MeasurementTerms, NoisyCounts
 from tabpe.measurement.checkpoint import (
-    Journal,
-    Run,
+    MeasurementJournal,
     RunFolder,
-    archive_of,
-    code_digest,
-    measured_of,
+    RunInfo,
+    archive_measurement,
+    compute_code_digest,
+    restore_measurement,
 )
 
-RUN = Run("an id", 7, "2026-01-01T00:00:00+00:00")
+RUN = RunInfo("an id", 7, "2026-01-01T00:00:00+00:00")
 IDENTITY = {"configuration": {"epsilon": 1.0, "cuts": (1, 2)}, "schema": "ab"}
 
 
@@ -33,12 +33,12 @@ def folder(tmp_path):
 
 
 def reopened(path, identity=IDENTITY):
-    return RunFolder(path, Run.begin(None), identity)
+    return RunFolder(path, RunInfo.begin_run(None), identity)
 
 
 def measured(*parts, name="votes", sigma=2.5, times=1, scale=1):
-    return Measured(
-        [np.array(part, dtype=np.int64) for part in parts], BillItem(name, sigma, times), scale
+    return NoisyCounts(
+        [np.array(part, dtype=np.int64) for part in parts], Spend(name, sigma, times), scale
     )
 
 
@@ -90,25 +90,25 @@ def test_another_table_is_refused(folder):
 
 
 def test_measurements_without_a_fingerprint_are_refused(folder):
-    folder.record("votes", 1, archive_of(measured([1, 2])))
+    folder.record("votes", 1, archive_measurement(measured([1, 2])))
     with pytest.raises(ArchiveError, match="fingerprint"):
         folder.check_fingerprint("a")
 
 
 def test_a_measurement_comes_back_as_it_was(folder):
     given = measured([1, -2, 3], [], [4], times=7, scale=16)
-    folder.record("class counts", 3, archive_of(given))
-    found = measured_of(folder.recall("class counts", 3))
+    folder.record("class counts", 3, archive_measurement(given))
+    found = restore_measurement(folder.recall("class counts", 3))
     assert [part.tolist() for part in found.values] == [[1, -2, 3], [], [4]]
     assert (found.item, found.scale) == (given.item, 16)
     assert folder.recall("class counts", 2) is None
 
 
 def test_a_measurement_is_never_overwritten(folder):
-    folder.record("votes", 1, archive_of(measured([1])))
+    folder.record("votes", 1, archive_measurement(measured([1])))
     with pytest.raises(OutputError, match="exists"):
-        folder.record("votes", 1, archive_of(measured([2])))
-    assert measured_of(folder.recall("votes", 1)).values[0].tolist() == [1]
+        folder.record("votes", 1, archive_measurement(measured([2])))
+    assert restore_measurement(folder.recall("votes", 1)).values[0].tolist() == [1]
 
 
 TEXT = {"name": "votes", "sigma": 1.0, "times": 1, "scale": 1}
@@ -131,7 +131,7 @@ COUNTS = np.zeros(3, dtype=np.int64)
 )
 def test_a_damaged_measurement_is_refused(archive):
     with pytest.raises(ArchiveError, match="damaged"):
-        measured_of(archive)
+        restore_measurement(archive)
 
 
 NAMES = [
@@ -145,10 +145,10 @@ NAMES = [
 def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
     for name in NAMES:
         for place in (1, 2, 3):
-            folder.record(name, place, archive_of(measured([place], name=name)))
+            folder.record(name, place, archive_measurement(measured([place], name=name)))
     for name in NAMES:
         for place in (1, 2, 3):
-            found = measured_of(folder.recall(name, place))
+            found = restore_measurement(folder.recall(name, place))
             assert (found.item.name, found.values[0].tolist()) == (name, [place])
     assert len(list((tmp_path / "run").glob("*.measured"))) == 3 * len(NAMES)
 
@@ -157,16 +157,16 @@ def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
 def test_files_stand_in_the_order_of_rounds(folder, tmp_path, tilted):
     for number in range(1, 31):
         name, place = (f"votes, round {number}", 1) if tilted else ("votes", number)
-        folder.record(name, place, archive_of(measured([number], name=name)))
-    folder.record("class counts", 1, archive_of(measured([0], name="class counts")))
+        folder.record(name, place, archive_measurement(measured([number], name=name)))
+    folder.record("class counts", 1, archive_measurement(measured([0], name="class counts")))
     files = sorted((tmp_path / "run").glob("*votes*.measured"))
-    rounds = [measured_of(Archive.load(file)).values[0][0] for file in files]
+    rounds = [restore_measurement(Archive.load(file)).values[0][0] for file in files]
     assert rounds == list(range(1, 31))
 
 
 def account(times=2, *, name="votes", sigma=2.5):
     opened = Account()
-    opened.agree(BillItem(name, sigma, times))
+    opened.authorize(Spend(name, sigma, times))
     return opened
 
 
@@ -180,9 +180,11 @@ def test_a_journal_measures_once_and_charges_every_time(folder):
         first.charge("votes")
         return measured([5])
 
-    assert Journal(first, folder).once("votes", measure).values[0].tolist() == [5]
-    assert Journal(second, folder).once("votes", never).values[0].tolist() == [5]
-    assert second.spent == first.spent == (BillItem("votes", 2.5, 1),)
+    assert MeasurementJournal(first, folder).measure_once("votes", measure).values[0].tolist() == [
+        5
+    ]
+    assert MeasurementJournal(second, folder).measure_once("votes", never).values[0].tolist() == [5]
+    assert second.spent == first.spent == (Spend("votes", 2.5, 1),)
 
 
 @pytest.mark.parametrize("charges", [0, 1, 3])
@@ -190,35 +192,37 @@ def test_what_is_forgone_is_charged_to_the_last_and_then_nothing(folder, charges
     opened = account(times=3)
     for _ in range(charges):
         opened.charge("votes")
-    journal = Journal(opened, folder)
+    journal = MeasurementJournal(opened, folder)
     for _ in range(2):
-        journal.forgo("votes")
-        assert opened.spent == opened.agreed
+        journal.charge_unused("votes")
+        assert opened.spent == opened.authorized
 
 
 def test_a_journal_of_a_spent_run_measures_nothing(folder):
     """A folder that lost a measurement, or an old copy of one, would be charged for nothing."""
     read = []
-    journal = Journal(account(), folder, is_closed=True)
+    journal = MeasurementJournal(account(), folder, is_closed=True)
     with pytest.raises(BudgetError, match="is spent in the ledger"):
-        journal.once("votes", lambda: read.append(1) or measured([5]))
+        journal.measure_once("votes", lambda: read.append(1) or measured([5]))
     with pytest.raises(BudgetError, match="is spent in the ledger"):
-        Journal(asked(), folder, is_closed=True).answered("categories", lambda: read.append(1))
+        MeasurementJournal(asked(), folder, is_closed=True).ask_once(
+            "categories", lambda: read.append(1)
+        )
     assert read == []
 
 
 def test_a_journal_remembers_rounds_in_their_order(folder):
-    journal = Journal(account(), folder)
+    journal = MeasurementJournal(account(), folder)
     for number in (5, 6):
-        journal.once("votes", lambda number=number: measured([number]))
-    again = Journal(account(), folder)
-    assert [again.once("votes", list).values[0].tolist() for _ in range(2)] == [[5], [6]]
+        journal.measure_once("votes", lambda number=number: measured([number]))
+    again = MeasurementJournal(account(), folder)
+    assert [again.measure_once("votes", list).values[0].tolist() for _ in range(2)] == [[5], [6]]
 
 
 def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
-    folder.record("votes", 1, archive_of(measured([5], sigma=2.0)))
+    folder.record("votes", 1, archive_measurement(measured([5], sigma=2.0)))
     with pytest.raises(ArchiveError, match="another measurement"):
-        Journal(account(), folder).once("votes", list)
+        MeasurementJournal(account(), folder).measure_once("votes", list)
 
 
 def test_what_was_charged_several_times_is_charged_as_often_again(folder):
@@ -230,34 +234,38 @@ def test_what_was_charged_several_times_is_charged_as_often_again(folder):
             first.charge("votes")
         return measured([5], times=4)
 
-    journal, again = Journal(first, folder), Journal(second, folder)
+    journal, again = MeasurementJournal(first, folder), MeasurementJournal(second, folder)
     for _ in range(2):
-        journal.once("votes", measure, times=4)
-        found = again.once("votes", list, times=4)
+        journal.measure_once("votes", measure, times=4)
+        found = again.measure_once("votes", list, times=4)
         assert (found.values[0].tolist(), found.item.times) == ([5], 4)
         assert second.spent == first.spent
-    assert second.spent == second.agreed
+    assert second.spent == second.authorized
 
 
 def soft_votes(tables, account):
     engine = LocalEngine(classes=1, category_weight=1 / 3)
     engine.prepare(tables)
     candidates = [Records(np.arange(6)[:, None] / 5, np.zeros((6, 0), dtype=np.uint8))]
-    return measurement.votes(engine, candidates, account, FakeNoise(0), each=4, name="asked")
+    return measurement.measure_votes(
+        engine, candidates, account, FakeNoise(0), votes_per_row=4, name="asked"
+    )
 
 
 def columns(tables, account):
-    terms = Terms(account, FakeNoise(0), ROWS)
+    terms = MeasurementTerms(account, FakeNoise(0), ROW_LEVEL)
     whole = Marginal(())
-    return measurement.measured_marginals(Tables(tables), [whole] * 4, terms, "asked")
+    return measurement.measure_marginal_counts(MarginalCounter(tables), [whole] * 4, terms, "asked")
 
 
 @pytest.mark.parametrize("ask", [soft_votes, columns])
 def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, ask):
     def once(tables):
         opened = account(times=4, name="asked")
-        found = Journal(opened, folder).once("asked", lambda: ask(tables, opened), times=4)
-        assert opened.spent == opened.agreed == (found.item,)
+        found = MeasurementJournal(opened, folder).measure_once(
+            "asked", lambda: ask(tables, opened), times=4
+        )
+        assert opened.spent == opened.authorized == (found.item,)
         return [part.tolist() for part in found.values]
 
     def never():
@@ -270,76 +278,82 @@ def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, as
 
 @pytest.mark.parametrize(("then", "now"), [(1, 4), (4, 1), (4, 3)])
 def test_a_journal_refuses_what_was_charged_another_number_of_times(folder, then, now):
-    folder.record("votes", 1, archive_of(measured([5], times=then)))
+    folder.record("votes", 1, archive_measurement(measured([5], times=then)))
     opened = account(times=12)
     with pytest.raises(ArchiveError, match="another measurement"):
-        Journal(opened, folder).once("votes", list, times=now)
+        MeasurementJournal(opened, folder).measure_once("votes", list, times=now)
     assert [item.times for item in opened.spent] == [now]
 
 
 def test_a_journal_does_not_go_beyond_what_was_agreed_on(folder):
-    folder.record("votes", 1, archive_of(measured([5], times=4)))
+    folder.record("votes", 1, archive_measurement(measured([5], times=4)))
     with pytest.raises(BudgetError, match="used up"):
-        Journal(account(times=3), folder).once("votes", list, times=4)
+        MeasurementJournal(account(times=3), folder).measure_once("votes", list, times=4)
 
 
 def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembered(folder):
     with pytest.raises(TabpeError, match="4 times"):
-        Journal(account(times=4), folder).once("votes", lambda: measured([5]), times=4)
+        MeasurementJournal(account(times=4), folder).measure_once(
+            "votes", lambda: measured([5]), times=4
+        )
     assert folder.recall("votes", 1) is None
 
 
 def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(folder):
     """Names that differ by more than words and numbers could share one."""
-    folder.record("votes round 3", 1, archive_of(measured([5], name="votes round 3")))
+    folder.record("votes round 3", 1, archive_measurement(measured([5], name="votes round 3")))
     with pytest.raises(ArchiveError, match="another measurement"):
-        Journal(account(name="votes, round 3"), folder).once("votes, round 3", list)
+        MeasurementJournal(account(name="votes, round 3"), folder).measure_once(
+            "votes, round 3", list
+        )
 
 
 def asked(sigma=2.5, times=3):
     opened = Account()
-    opened.agree(BillItem("categories", sigma, times, chance=1e-9))
+    opened.authorize(Spend("categories", sigma, times, chance=1e-9))
     return opened
 
 
 def test_an_answer_is_asked_for_once_and_charged_every_time(folder):
     answer = {"ward": [["heart", 12.5]]}
     first, second = asked(), asked()
-    assert Journal(first, folder).answered("categories", lambda: answer) == answer
-    assert Journal(second, folder).answered("categories", list) == answer
-    assert second.spent == second.agreed
+    assert MeasurementJournal(first, folder).ask_once("categories", lambda: answer) == answer
+    assert MeasurementJournal(second, folder).ask_once("categories", list) == answer
+    assert second.spent == second.authorized
 
 
 def test_an_answer_under_other_noise_is_refused(folder):
-    Journal(asked(), folder).answered("categories", dict)
+    MeasurementJournal(asked(), folder).ask_once("categories", dict)
     for other in (asked(sigma=2.0), asked(times=4)):
         with pytest.raises(ArchiveError, match="another measurement"):
-            Journal(other, folder).answered("categories", list)
+            MeasurementJournal(other, folder).ask_once("categories", list)
 
 
 def test_a_damaged_answer_is_refused(folder):
-    item = asked().agreed[0].to_dict()
+    item = asked().authorized[0].to_dict()
     folder.record("categories", 1, Archive({"item": item, "answer": [1]}, {}))
     with pytest.raises(ArchiveError, match="another measurement"):
-        Journal(asked(), folder).answered("categories", list)
+        MeasurementJournal(asked(), folder).ask_once("categories", list)
 
 
 def test_a_measurement_is_on_the_disk_before_it_is_seen(folder, tmp_path):
     seen = []
-    journal = Journal(account(), folder)
-    journal.once("votes", lambda: seen.extend((tmp_path / "run").iterdir()) or measured([5]))
+    journal = MeasurementJournal(account(), folder)
+    journal.measure_once(
+        "votes", lambda: seen.extend((tmp_path / "run").iterdir()) or measured([5])
+    )
     assert not any(path.suffix == ".measured" for path in seen)
     assert (tmp_path / "run" / "votes-001.measured").exists()
 
 
 def test_without_a_folder_nothing_is_remembered():
-    journal = Journal(account(), None)
-    assert journal.once("votes", lambda: measured([5])).values[0].tolist() == [5]
+    journal = MeasurementJournal(account(), None)
+    assert journal.measure_once("votes", lambda: measured([5])).values[0].tolist() == [5]
 
 
 def test_the_digest_of_the_code_is_one_of_it():
-    assert code_digest() == code_digest()
-    assert len(code_digest()) == 64
+    assert compute_code_digest() == compute_code_digest()
+    assert len(compute_code_digest()) == 64
 
 
 def test_the_head_holds_nothing_but_what_is_public(folder, tmp_path):

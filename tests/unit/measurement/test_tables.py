@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tabpe import measurement
-from tabpe.accounting import ROWS, Account, BillItem, FakeNoise, Neighbours
+from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.encoding import Marginal
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, TabpeError
-from tabpe.measurement import Terms
+from tabpe.measurement import MeasurementTerms
 from tabpe.measurement.marginals import MARGINALS
 
-USERS = Neighbours(max_rows=3)
+USERS = NeighboringRelation(max_rows=3)
 WARD, ILL = ListAxis("ward", 0, (0, 1, 2)), ListAxis("ill", None, (0, 1))
 ASKED = [Marginal((WARD,)), Marginal((ILL, WARD))]
 
@@ -44,7 +44,7 @@ class ConstantNoise(FakeNoise):
 
 def agreed(times=2, name=MARGINALS):
     account = Account()
-    account.agree(BillItem(name, 4.0, times))
+    account.authorize(Spend(name, 4.0, times))
     return account
 
 
@@ -52,21 +52,23 @@ def agreed(times=2, name=MARGINALS):
 def test_nothing_is_read_or_drawn_unless_every_marginal_is_paid_for(account):
     tables, noise = RecordingTables(), ConstantNoise()
     with pytest.raises(BudgetError):
-        measurement.marginals(tables, ASKED, Terms(account, noise, ROWS))
+        measurement.measure_marginals(tables, ASKED, MeasurementTerms(account, noise, ROW_LEVEL))
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_the_account_is_charged_for_every_marginal_before_the_rows_are_read():
     account = agreed()
-    terms = Terms(account, ConstantNoise(), ROWS)
-    measurement.marginals(RecordingTables(account=account), ASKED, terms)
+    terms = MeasurementTerms(account, ConstantNoise(), ROW_LEVEL)
+    measurement.measure_marginals(RecordingTables(account=account), ASKED, terms)
     with pytest.raises(BudgetError, match="used up"):
-        measurement.marginals(RecordingTables(), ASKED, terms)
+        measurement.measure_marginals(RecordingTables(), ASKED, terms)
 
 
 def test_every_cell_gets_noise_of_the_agreed_sigma():
     noise = ConstantNoise()
-    found = measurement.marginals(RecordingTables(), ASKED, Terms(agreed(), noise, ROWS))
+    found = measurement.measure_marginals(
+        RecordingTables(), ASKED, MeasurementTerms(agreed(), noise, ROW_LEVEL)
+    )
     assert [counts.tolist() for counts in found] == [
         [1000, 1001, 1002],
         [[1000, 1001, 1002], [1003, 1004, 1005]],
@@ -76,45 +78,52 @@ def test_every_cell_gets_noise_of_the_agreed_sigma():
 
 def test_counts_of_users_get_noise_on_their_scale():
     noise = ConstantNoise(USERS.scale)
-    terms = Terms(agreed(1), noise, USERS)
-    (found,) = measurement.marginals(RecordingTables(USERS.scale), ASKED[:1], terms)
+    terms = MeasurementTerms(agreed(1), noise, USERS)
+    (found,) = measurement.measure_marginals(RecordingTables(USERS.scale), ASKED[:1], terms)
     assert found.tolist() == [1, 2, 3]
     assert noise.drawn == [(3, 4.0 * USERS.scale)]
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
 def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbours):
     account, scale = agreed(3, "columns"), neighbours.scale
-    terms = Terms(account, ConstantNoise(), neighbours)
-    found = measurement.measured_marginals(RecordingTables(scale), ASKED, terms, "columns")
+    terms = MeasurementTerms(account, ConstantNoise(), neighbours)
+    found = measurement.measure_marginal_counts(RecordingTables(scale), ASKED, terms, "columns")
     assert [counts.dtype for counts in found.values] == [np.int64, np.int64]
     assert [counts.tolist() for counts in found.values] == [
         [1000 + scale * cell for cell in range(size)] for size in (3, 6)
     ]
-    assert (found.item, found.scale) == (BillItem("columns", 4.0, 2), scale)
+    assert (found.item, found.scale) == (Spend("columns", 4.0, 2), scale)
     assert account.spent == (found.item,)
 
 
-@pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROWS)])
+@pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROW_LEVEL)])
 def test_rows_that_are_counted_for_another_promise_are_not_read(scale, neighbours):
     tables, account = RecordingTables(scale), agreed()
     with pytest.raises(TabpeError, match="another promise"):
-        measurement.marginals(tables, ASKED, Terms(account, ConstantNoise(), neighbours))
+        measurement.measure_marginals(
+            tables, ASKED, MeasurementTerms(account, ConstantNoise(), neighbours)
+        )
     assert (tables.calls, account.spent) == (0, ())
 
 
 def test_several_items_may_be_on_one_bill():
     account = agreed(1, "columns")
-    account.agree(BillItem("pairs", 9.0, 1))
-    terms = Terms(account, ConstantNoise(), ROWS)
+    account.authorize(Spend("pairs", 9.0, 1))
+    terms = MeasurementTerms(account, ConstantNoise(), ROW_LEVEL)
     for marginal, name in zip(ASKED, ("columns", "pairs"), strict=True):
-        measurement.marginals(RecordingTables(), [marginal], terms, name)
+        measurement.measure_marginals(RecordingTables(), [marginal], terms, name)
     assert terms.noise.drawn == [(3, 4.0), (6, 9.0)]
 
 
 def test_no_question_costs_nothing():
     tables = RecordingTables()
-    assert measurement.marginals(tables, [], Terms(Account(), ConstantNoise(), ROWS)) == []
+    assert (
+        measurement.measure_marginals(
+            tables, [], MeasurementTerms(Account(), ConstantNoise(), ROW_LEVEL)
+        )
+        == []
+    )
     assert tables.calls == 0
 
 
@@ -124,7 +133,9 @@ def test_one_draw_is_never_shared_by_many_cells():
             return np.zeros(1, dtype=np.int64)
 
     with pytest.raises(TabpeError, match="size"):
-        measurement.marginals(RecordingTables(), ASKED, Terms(agreed(), Short(), ROWS))
+        measurement.measure_marginals(
+            RecordingTables(), ASKED, MeasurementTerms(agreed(), Short(), ROW_LEVEL)
+        )
 
 
 def test_counts_of_other_cells_than_were_asked_about_are_refused():
@@ -133,4 +144,6 @@ def test_counts_of_other_cells_than_were_asked_about_are_refused():
             return [np.arange(2) for _ in asked]
 
     with pytest.raises(TabpeError, match="cells asked for"):
-        measurement.marginals(Other(), ASKED, Terms(agreed(), ConstantNoise(), ROWS))
+        measurement.measure_marginals(
+            Other(), ASKED, MeasurementTerms(agreed(), ConstantNoise(), ROW_LEVEL)
+        )

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from tabpe.accounting import ROWS, Account, Adjacency, BillItem, FakeNoise, Neighbours
+from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError
-from tabpe.measurement import Terms
-from tabpe.measurement.privtree import TREES, Growth, grown, trees
+from tabpe.measurement import MeasurementTerms
+from tabpe.measurement.privtree import TREES, TreeGrowth, grow_tree, grow_trees
 
 CELLS = ListAxis("cell", 0, tuple(range(8)))
 QUIET = FakeNoise(strength=0)
-GROWTH = Growth(scale=1.0, decay=2)
+GROWTH = TreeGrowth(scale=1.0, decay=2)
 
 
 class KnownTables:
@@ -43,17 +43,17 @@ class Drawing:
 
 def agreed(times=1, sigma=2.0, mechanism=EXPONENTIAL):
     account = Account()
-    account.agree(BillItem(TREES, sigma, times, mechanism=mechanism))
+    account.authorize(Spend(TREES, sigma, times, mechanism=mechanism))
     return account
 
 
-def asked(tables, account, noise=QUIET, neighbours=ROWS, times=1, **given):
-    terms = Terms(account, noise, neighbours)
-    return trees(tables, [CELLS] * times, terms, **({"threshold": 0, "most": 8} | given))
+def asked(tables, account, noise=QUIET, neighbours=ROW_LEVEL, times=1, **given):
+    terms = MeasurementTerms(account, noise, neighbours)
+    return grow_trees(tables, [CELLS] * times, terms, **({"threshold": 0, "most": 8} | given))
 
 
 def starts(counts, threshold=0, most=99):
-    return grown(np.array(counts), QUIET, GROWTH, threshold=threshold, most=most)
+    return grow_tree(np.array(counts), QUIET, GROWTH, threshold=threshold, most=most)
 
 
 @pytest.mark.parametrize("account", [Account(), agreed(1)], ids=["nothing", "too little"])
@@ -78,7 +78,9 @@ def test_an_item_with_gaussian_noise_does_not_pay_for_a_tree():
     assert tables.calls == 0
 
 
-@pytest.mark.parametrize("neighbours", [Neighbours(Adjacency.REPLACE_ONE), Neighbours(max_rows=2)])
+@pytest.mark.parametrize(
+    "neighbours", [NeighboringRelation(Adjacency.REPLACE_ONE), NeighboringRelation(max_rows=2)]
+)
 def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
     tables, account = KnownTables(), agreed()
     with pytest.raises(ParameterError, match="adding or removing a row"):
@@ -88,7 +90,7 @@ def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
 
 def test_counts_of_users_are_not_read():
     tables, account = KnownTables(), agreed()
-    tables.scale = Neighbours(max_rows=2).scale
+    tables.scale = NeighboringRelation(max_rows=2).scale
     with pytest.raises(TabpeError, match="another promise"):
         asked(tables, account)
     assert (tables.calls, account.spent) == (0, ())
@@ -130,12 +132,15 @@ class Watching(FakeNoise):
 def test_choices_have_the_scale_that_was_paid_for():
     noise = Watching()
     asked(KnownTables([9] * 8), agreed(sigma=30.0), noise=noise)
-    assert noise.scales == {Growth.within(2 / 30.0).scale}
+    assert noise.scales == {TreeGrowth.from_range(2 / 30.0).scale}
 
 
 def test_no_axes_cost_nothing():
     tables = KnownTables()
-    assert trees(tables, [], Terms(Account(), QUIET, ROWS), threshold=0, most=1) == []
+    assert (
+        grow_trees(tables, [], MeasurementTerms(Account(), QUIET, ROW_LEVEL), threshold=0, most=1)
+        == []
+    )
     assert tables.calls == 0
 
 
@@ -168,9 +173,9 @@ def test_there_are_never_more_bins_than_allowed(most):
 
 def test_empty_bins_are_halved_now_and_then_by_chance():
     """With a chance of 1 / (1 + e^2) each, so seldom more than a few times."""
-    noise, growth = FakeNoise(seed=1), Growth(scale=50.0, decay=100)
+    noise, growth = FakeNoise(seed=1), TreeGrowth(scale=50.0, decay=100)
     sizes = [
-        len(grown(np.zeros(1024, dtype=np.int64), noise, growth, threshold=100, most=99))
+        len(grow_tree(np.zeros(1024, dtype=np.int64), noise, growth, threshold=100, most=99))
         for _ in range(300)
     ]
     assert 1.0 < np.mean(sizes) < 1.5
@@ -179,4 +184,4 @@ def test_empty_bins_are_halved_now_and_then_by_chance():
 @pytest.mark.parametrize(("scale", "decay"), [(0.0, 1), (float("inf"), 1), (1.0, 0), (1.0, 1.5)])
 def test_a_growth_without_an_end_is_refused(scale, decay):
     with pytest.raises(ParameterError):
-        Growth(scale, decay)
+        TreeGrowth(scale, decay)

@@ -10,7 +10,7 @@ from tabpe.cli.app import app
 from tabpe.errors import SchemaError
 from tabpe.io.example import hospital_schema
 from tabpe.schema import Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
-from tabpe.schema.json_schema import json_schema
+from tabpe.schema.json_schema import build_json_schema
 
 RICH = Schema(
     (
@@ -29,7 +29,7 @@ RICH = Schema(
 
 @pytest.fixture(scope="module")
 def checker():
-    found = json_schema()
+    found = build_json_schema()
     jsonschema.Draft202012Validator.check_schema(found)
     return jsonschema.Draft202012Validator(found)
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tabpe.cli.app import app
 from tabpe.errors import ParameterError, SchemaError
-from tabpe.schema import Outline, Schema, importers
+from tabpe.schema import PartialSchema, Schema, importers
 from tabpe.schema.importers import FORMATS, imported
 
 SDV = {
@@ -118,7 +118,7 @@ def test_a_schema_is_told_by_its_looks_and_its_columns_are_read(tool):
 
 @each
 def test_what_is_not_known_stays_open(tool):
-    assert " ".join(Outline.of(imported(ALL[tool]).plain).missing) == OPEN[tool]
+    assert " ".join(PartialSchema.from_schema(imported(ALL[tool]).plain).missing) == OPEN[tool]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_command_writes_what_can_be_read_again(tool, tmp_path):
     source.write_text(yaml.safe_dump(ALL[tool], sort_keys=False))
     result = CliRunner().invoke(app, ["schema", "import", str(source), "-o", str(target)])
     assert result.exit_code == 0, result.output
-    assert Outline.of(target) == Outline.of(imported(ALL[tool]).plain)
+    assert PartialSchema.from_schema(target) == PartialSchema.from_schema(imported(ALL[tool]).plain)
     assert ("\nopen " in result.output) == bool(OPEN[tool])
     again = CliRunner().invoke(app, ["schema", "import", str(source), "-o", str(target)])
     assert again.exit_code == 2

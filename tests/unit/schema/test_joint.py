@@ -4,8 +4,8 @@ import pytest
 
 from tabpe import Boolean, Categorical, Integer, Schema
 from tabpe.errors import SchemaError
-from tabpe.schema import Date, Outline
-from tabpe.schema.json_schema import json_schema
+from tabpe.schema import Date, PartialSchema
+from tabpe.schema.json_schema import build_json_schema
 from tabpe.schema.schema import MOST_COMBINATIONS
 
 WARD = Categorical("ward", ("heart", "lung", "skin"))
@@ -129,15 +129,19 @@ def test_rare_is_for_several_labels():
 
 
 def test_an_outline_knows_its_classes_if_all_labels_are_declared():
-    whole = Outline.of(SCHEMA).completed({"age": "int64", "ward": "string", "ill": "bool"})
+    whole = PartialSchema.from_schema(SCHEMA).complete_columns(
+        {"age": "int64", "ward": "string", "ill": "bool"}
+    )
     assert whole.class_names == SCHEMA.class_names
-    gaps = Outline.of({"label": ["ward", "ill"]}).completed({"ward": "string", "ill": "bool"})
+    gaps = PartialSchema.from_schema({"label": ["ward", "ill"]}).complete_columns(
+        {"ward": "string", "ill": "bool"}
+    )
     assert gaps.class_names is None
     assert gaps.missing == ("ward.type", "ill.type")
 
 
 def test_editors_know_every_key():
     keys = {"label", "label_cuts", "label_classes", "label_rare", "columns", "rules"}
-    assert set(json_schema()["properties"]) == keys
+    assert set(build_json_schema()["properties"]) == keys
     with pytest.raises(SchemaError, match=r"unknown key 'label_cut'.*label_cuts"):
         Schema.from_dict({"label_cut": [1], "columns": []})

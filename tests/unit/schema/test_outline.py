@@ -5,7 +5,16 @@ import json
 import pytest
 
 from tabpe.errors import SchemaError
-from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema, Sketch, Source
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Float,
+    Integer,
+    PartialColumn,
+    PartialSchema,
+    Schema,
+    Source,
+)
 
 TABLE = ["age", "bmi", "ward", "ill"]
 WHOLE = Schema(
@@ -15,13 +24,13 @@ WHOLE = Schema(
 
 
 def outline(*columns, **head):
-    return Outline.of({"columns": list(columns), **head})
+    return PartialSchema.from_schema({"columns": list(columns), **head})
 
 
 def test_a_whole_schema_lacks_nothing_and_comes_back():
-    completed = Outline.of(WHOLE).completed(TABLE)
+    completed = PartialSchema.from_schema(WHOLE).complete_columns(TABLE)
     assert completed.missing == ()
-    assert completed.filled({}) == WHOLE
+    assert completed.fill_gaps({}) == WHOLE
 
 
 def test_marks_of_a_schema_stay():
@@ -31,11 +40,13 @@ def test_marks_of_a_schema_stay():
             Float("bmi", 10, 60, source=Source.DATA),
         )
     )
-    assert Outline.of(marked).completed(["age", "bmi"]).filled({}) == marked
+    assert (
+        PartialSchema.from_schema(marked).complete_columns(["age", "bmi"]).fill_gaps({}) == marked
+    )
 
 
 def test_nothing_at_all_lacks_every_type():
-    missing = Outline.of(None).completed(TABLE).missing
+    missing = PartialSchema.from_schema(None).complete_columns(TABLE).missing
     assert missing == ("age.type", "bmi.type", "ward.type", "ill.type")
 
 
@@ -74,7 +85,7 @@ def test_nothing_at_all_lacks_every_type():
     ],
 )
 def test_gaps_of_a_column_are_listed(column, missing):
-    assert outline(column).completed([column["name"]]).missing == missing
+    assert outline(column).complete_columns([column["name"]]).missing == missing
 
 
 def test_files_with_gaps_are_read(tmp_path):
@@ -82,11 +93,15 @@ def test_files_with_gaps_are_read(tmp_path):
     as_json, as_yaml = tmp_path / "a.json", tmp_path / "a.yaml"
     as_json.write_text(json.dumps(plain))
     as_yaml.write_text("label: ward\ncolumns:\n- {name: age, type: integer, min: 0}\n")
-    assert Outline.of(as_json) == Outline.of(str(as_yaml)) == Outline.of(plain)
+    assert (
+        PartialSchema.from_schema(as_json)
+        == PartialSchema.from_schema(str(as_yaml))
+        == PartialSchema.from_schema(plain)
+    )
 
 
 def test_a_file_may_name_the_label_alone():
-    completed = Outline.of({"label": "ward"}).completed(TABLE)
+    completed = PartialSchema.from_schema({"label": "ward"}).complete_columns(TABLE)
     assert completed.label == "ward"
     assert [sketch.name for sketch in completed.columns] == list(TABLE)
 
@@ -149,11 +164,11 @@ def test_what_does_not_fit_is_named(column, message):
 )
 def test_outlines_are_as_strict_as_schemas(plain, message):
     with pytest.raises(SchemaError, match=message):
-        Outline.of(plain)
+        PartialSchema.from_schema(plain)
 
 
 def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
-    completed = outline({"name": "ward"}).completed(TABLE, drop=["bmi"])
+    completed = outline({"name": "ward"}).complete_columns(TABLE, drop=["bmi"])
     assert [sketch.name for sketch in completed.columns] == ["age", "ward", "ill"]
 
 
@@ -173,13 +188,15 @@ def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
 )
 def test_names_that_the_table_does_not_have_are_refused(given, drop, message):
     with pytest.raises(SchemaError, match=message):
-        Outline.of(given).completed(TABLE, drop=drop)
+        PartialSchema.from_schema(given).complete_columns(TABLE, drop=drop)
 
 
 def test_dates_are_no_label():
-    given = Outline.of({"label": "when", "columns": [{"name": "when", "type": "date"}]})
+    given = PartialSchema.from_schema(
+        {"label": "when", "columns": [{"name": "when", "type": "date"}]}
+    )
     with pytest.raises(SchemaError, match=r"label='when' is a date or a time.*such as the year"):
-        given.completed(["when"])
+        given.complete_columns(["when"])
 
 
 @pytest.mark.parametrize(
@@ -194,19 +211,19 @@ def test_dates_are_no_label():
 def test_a_numeric_label_is_refused_before_a_row_is_read(column, cuts, message):
     given = {"label": "age", "columns": [column]} | ({"label_cuts": cuts} if cuts else {})
     with pytest.raises(SchemaError, match=message):
-        Outline.of(given).completed(TABLE)
+        PartialSchema.from_schema(given).complete_columns(TABLE)
 
 
 def test_another_label_loses_the_cuts():
-    first = Outline(label="age", label_cuts=(5.0,))
-    assert first.with_label("ill") == Outline(label="ill")
+    first = PartialSchema(label="age", label_cuts=(5.0,))
+    assert first.with_label("ill") == PartialSchema(label="ill")
     assert first.with_label(None) is first
     assert first.with_label("age") is first
 
 
 def test_what_is_bought_is_marked_and_what_is_public_is_not():
-    age = Sketch("age", Integer, {"min": 0}).filled(max=95)
-    bmi = Sketch("bmi").filled(Float, min=1.5, max=2.5, decimals=1)
+    age = PartialColumn("age", Integer, {"min": 0}).fill_gaps(max=95)
+    bmi = PartialColumn("bmi").fill_gaps(Float, min=1.5, max=2.5, decimals=1)
     schema = Schema((age, bmi))
     assert schema.fields_bought == ("age.max", "bmi.type", "bmi.min", "bmi.max", "bmi.decimals")
     assert schema.fields_from_data == ()
@@ -215,19 +232,21 @@ def test_what_is_bought_is_marked_and_what_is_public_is_not():
 
 def test_a_column_without_a_type_can_not_be_filled():
     with pytest.raises(SchemaError, match="neither declared nor bought"):
-        Sketch("age").filled(min=0)
+        PartialColumn("age").fill_gaps(min=0)
 
 
 def test_a_column_without_a_type_may_be_declared_nullable():
-    outline = Outline.of({"columns": [{"name": "age", "nullable": True}, {"name": "ward"}]})
-    table = outline.completed(["age", "ward"])
+    outline = PartialSchema.from_schema(
+        {"columns": [{"name": "age", "nullable": True}, {"name": "ward"}]}
+    )
+    table = outline.complete_columns(["age", "ward"])
     assert table.missing == ("age.type", "ward.type")
-    bought = table.columns[0].filled(Integer, min=0, max=9)
+    bought = table.columns[0].fill_gaps(Integer, min=0, max=9)
     assert bought.nullable
     assert bought.bought == ("type", "min", "max")
-    assert table.with_values("age", (1, 2)).columns[0].filled().nullable
+    assert table.with_values("age", (1, 2)).columns[0].fill_gaps().nullable
 
 
 def test_whether_a_column_without_a_type_is_nullable_is_a_truth():
     with pytest.raises(SchemaError, match=r"nullable='maybe'.*true or false"):
-        Outline.of({"columns": [{"name": "age", "nullable": "maybe"}]})
+        PartialSchema.from_schema({"columns": [{"name": "age", "nullable": "maybe"}]})

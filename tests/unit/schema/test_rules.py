@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tabpe import Boolean, Categorical, Date, Datetime, Float, Id, Integer, Schema, Time
 from tabpe.errors import SchemaError
-from tabpe.schema import Outline
+from tabpe.schema import PartialSchema
 from tabpe.schema.constraints import parser
-from tabpe.schema.constraints.parser import DEEPEST, LONGEST, MOST_SIGNS, parsed
-from tabpe.schema.partial import ruled
+from tabpe.schema.constraints.parser import LONGEST_TEXT, MOST_NESTING, MOST_SIGNS, parse_constraint
+from tabpe.schema.partial import build_constrained_schema
 
 COLUMNS = (
     Id("patient"),
@@ -97,8 +97,8 @@ def test_a_rule_is_kept_as_it_was_written(rule):
 
 @pytest.mark.parametrize("rule", GOOD)
 def test_what_is_written_is_parsed_as_the_same(rule):
-    found = parsed(rule)
-    assert parsed(parser.written(found)) == found
+    found = parse_constraint(rule)
+    assert parse_constraint(parser.format_tree(found)) == found
 
 
 @pytest.mark.parametrize("rule", BAD)
@@ -122,12 +122,12 @@ def test_rules_are_a_list_of_texts(given):
     "bomb",
     [
         "(" * 100_000,
-        "(" * (DEEPEST + 1) + "age > 3" + ")" * (DEEPEST + 1),
+        "(" * (MOST_NESTING + 1) + "age > 3" + ")" * (MOST_NESTING + 1),
         "not " * 1000 + "pregnant",
         "-" * 1000 + "1 < age",
         "age" + " + 1" * (MOST_SIGNS + 1) + " > 3",
         "if pregnant then " * 100 + "pregnant",
-        "age > " + "9" * LONGEST,
+        "age > " + "9" * LONGEST_TEXT,
     ],
     ids=["brackets", "deep", "not", "minus", "plus", "if", "digits"],
 )
@@ -200,7 +200,7 @@ def test_any_text_is_a_rule_or_a_schema_error(text):
         Schema(COLUMNS, rules=[text])
 
 
-NAMES = st.sampled_from(["a", "in", "body mass", "x`y", "é", "_1"]).map(parser.Named)
+NAMES = st.sampled_from(["a", "in", "body mass", "x`y", "é", "_1"]).map(parser.ColumnReference)
 LITERALS = st.one_of(
     st.integers(0, 2**53),
     st.floats(0, 1e300).filter(lambda value: not value.is_integer()),
@@ -210,18 +210,20 @@ LITERALS = st.one_of(
 TERMS = st.recursive(
     st.one_of(NAMES, LITERALS),
     lambda inside: st.one_of(
-        st.builds(parser.Negative, inside),
+        st.builds(parser.UnaryMinus, inside),
         st.builds(parser.Arithmetic, st.sampled_from("+-*/"), inside, inside),
     ),
     max_leaves=6,
 )
 ATOMS = st.one_of(
     NAMES,
-    st.builds(parser.Missing, NAMES, st.booleans()),
-    st.builds(parser.Comparison, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), TERMS, TERMS),
+    st.builds(parser.IsNull, NAMES, st.booleans()),
+    st.builds(
+        parser.TermComparison, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), TERMS, TERMS
+    ),
     st.integers(1, 3).flatmap(
         lambda width: st.builds(
-            parser.Among,
+            parser.InList,
             st.tuples(*[NAMES] * width),
             st.lists(st.tuples(*[LITERALS] * width), min_size=1, max_size=3).map(tuple),
             st.booleans(),
@@ -231,10 +233,10 @@ ATOMS = st.one_of(
 TREES = st.recursive(
     ATOMS,
     lambda inside: st.one_of(
-        st.builds(parser.Not, inside),
-        st.builds(parser.Every, st.lists(inside, min_size=2, max_size=3).map(tuple)),
-        st.builds(parser.Either, st.lists(inside, min_size=2, max_size=3).map(tuple)),
-        st.builds(parser.If, inside, inside, st.none() | inside),
+        st.builds(parser.Negation, inside),
+        st.builds(parser.Conjunction, st.lists(inside, min_size=2, max_size=3).map(tuple)),
+        st.builds(parser.Disjunction, st.lists(inside, min_size=2, max_size=3).map(tuple)),
+        st.builds(parser.IfThenElse, inside, inside, st.none() | inside),
     ),
     max_leaves=6,
 )
@@ -243,18 +245,18 @@ TREES = st.recursive(
 @given(TREES)
 @settings(max_examples=300, deadline=None)
 def test_a_tree_is_written_and_parsed_back(found):
-    assert parsed(parser.written(found)) == found
+    assert parse_constraint(parser.format_tree(found)) == found
 
 
 def test_a_schema_with_gaps_keeps_rules_about_what_is_declared():
-    outline = Outline.of(
+    outline = PartialSchema.from_schema(
         {"columns": [{"name": "age", "type": "integer", "min": 0, "max": 9}], "rules": ["age > 3"]}
-    ).completed({"age": "int64", "ward": "string"})
-    found = ruled(outline)
+    ).complete_columns({"age": "int64", "ward": "string"})
+    found = build_constrained_schema(outline)
     assert found.names == ("age",)
     assert found.rules == ("age > 3",)
-    assert ruled(Outline.of(None)) is None
-    assert Outline.of(found).filled({}) == found
+    assert build_constrained_schema(PartialSchema.from_schema(None)) is None
+    assert PartialSchema.from_schema(found).fill_gaps({}) == found
 
 
 @pytest.mark.parametrize(
@@ -266,11 +268,11 @@ def test_a_schema_with_gaps_keeps_rules_about_what_is_declared():
     ],
 )
 def test_rules_about_gaps_are_refused(rule, message):
-    outline = Outline.of(
+    outline = PartialSchema.from_schema(
         {"columns": [{"name": "age", "type": "integer", "min": 0, "max": 9}], "rules": [rule]}
-    ).completed({"age": "int64", "ward": "string"})
+    ).complete_columns({"age": "int64", "ward": "string"})
     with pytest.raises(SchemaError) as error:
-        ruled(outline)
+        build_constrained_schema(outline)
     assert message in str(error.value)
 
 
@@ -302,7 +304,7 @@ def test_else_after_else_does_not_double():
     for place in range(18):
         rule = f"if a == {place} then b > {place} else {rule}"
     (found,) = Schema(THREE, rules=(rule,)).parsed_rules
-    assert found.meaning.weight < 500
+    assert found.resolved.weight < 500
 
 
 def test_all_rules_together_have_a_size():
@@ -331,5 +333,5 @@ def test_long_lists_are_compared_in_one_go():
     (rule,) = Schema(tuple(columns), rules=("one == other",)).parsed_rules
     assert Counted.compared < 20 * size
     one, other = (column.values for column in columns)
-    assert len(rule.meaning.options) == size
-    assert all(str(one[int(i)]) == str(other[int(j)]) for i, j in rule.meaning.options)
+    assert len(rule.resolved.options) == size
+    assert all(str(one[int(i)]) == str(other[int(j)]) for i, j in rule.resolved.options)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tabpe.encoding.scales import scale_of
+from tabpe.encoding.scales import build_scale
 from tabpe.errors import SchemaError
-from tabpe.schema import Float, Integer, Outline, Schema, Source
+from tabpe.schema import Float, Integer, PartialSchema, Schema, Source
 
 PAY = Integer("pay", 0, 9000, scale="quantile", quantiles=[0, 120, 300, 9000])
 SIZE = Float("size", 0, 5, decimals=1, scale="log")
@@ -16,7 +16,7 @@ def test_scales_survive_a_file(tmp_path, ending):
     schema = Schema((PAY, SIZE))
     schema.save(tmp_path / f"schema.{ending}")
     assert Schema.load(tmp_path / f"schema.{ending}") == schema
-    assert Outline.of(tmp_path / f"schema.{ending}").filled({}) == schema
+    assert PartialSchema.from_schema(tmp_path / f"schema.{ending}").fill_gaps({}) == schema
 
 
 def test_the_usual_scale_is_not_written():
@@ -89,7 +89,9 @@ def test_a_ratio_that_no_float_holds_has_no_logarithm(low, high):
     ("low", "high"), [(0.0, 1.7e308), (-8e307, 8e307), (0.0, 1e-299), (1e-140, 1e140), (-3.0, -3.0)]
 )
 def test_the_widest_logarithmic_scales_lead_there_and_back(low, high):
-    scale = scale_of(Float("x", low, high, scale="log"))
+    scale = build_scale(Float("x", low, high, scale="log"))
     if scale is not None:
         places = np.linspace(0, 1, 50)
-        np.testing.assert_allclose(scale.of(scale.back(places)), places, atol=1e-9)
+        np.testing.assert_allclose(
+            scale.transform_values(scale.inverse_transform(places)), places, atol=1e-9
+        )

@@ -5,7 +5,17 @@ import datetime as dt
 import pytest
 
 from tabpe.errors import SchemaError
-from tabpe.schema import Boolean, Categorical, Date, Datetime, Id, Integer, Outline, Schema, Time
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Id,
+    Integer,
+    PartialSchema,
+    Schema,
+    Time,
+)
 
 ALL = Schema(
     (
@@ -26,7 +36,7 @@ def test_a_file_gives_back_what_was_written(tmp_path, suffix):
     ALL.save(path)
     assert Schema.load(path) == ALL
     assert Schema.load(path).digest == ALL.digest
-    assert Outline.of(path).filled({}) == ALL
+    assert PartialSchema.from_schema(path).fill_gaps({}) == ALL
 
 
 @pytest.mark.parametrize(

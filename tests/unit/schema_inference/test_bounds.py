@@ -6,32 +6,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabpe.accounting import TableNoise
-from tabpe.encoding.raw_cells import MAGNITUDES, Bins, magnitude_cells
-from tabpe.schema_inference.bounds import BINS, MISLED, span_of, threshold, trimmed
+from tabpe.encoding.raw_cells import MAGNITUDES, EqualWidthBins, find_magnitude_cells
+from tabpe.schema_inference.bounds import (
+    BINS,
+    ERROR_PROBABILITY,
+    compute_noise_threshold,
+    find_coarse_range,
+    trim_range,
+)
 
 
 def counted(values, noise=0.0):
-    exact = np.bincount(magnitude_cells(values), minlength=MAGNITUDES)
+    exact = np.bincount(find_magnitude_cells(values), minlength=MAGNITUDES)
     return exact + (TableNoise().draw(MAGNITUDES, noise) if noise else 0)
 
 
 def found(values, decimals=None, noise=0.0, sigma=1.0, **declared):
     """The bounds that are bought for these values."""
     values = np.asarray(values, dtype=float)
-    span = span_of(counted(values, noise), sigma, decimals, **declared)
+    span = find_coarse_range(counted(values, noise), sigma, decimals, **declared)
     if span.low == span.high:
         return span.low, span.high
     bins = span.bins
-    cells = bins.cells(values)
+    cells = bins.find_cells(values)
     counts = np.bincount(cells[cells >= 0], minlength=bins.count)
     added = TableNoise().draw(bins.count, noise) if noise else 0
-    return trimmed(span, counts + added, sigma)
+    return trim_range(span, counts + added, sigma)
 
 
 @settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=20))
 def test_cells_rise_with_the_numbers(values):
-    cells = magnitude_cells(np.sort(values))
+    cells = find_magnitude_cells(np.sort(values))
     assert (np.diff(cells) >= 0).all()
     assert cells.min() >= 0
     assert cells.max() < MAGNITUDES
@@ -41,7 +47,7 @@ def test_cells_rise_with_the_numbers(values):
 @given(st.floats(2.0**-32, 2.0**64, exclude_max=True), st.sampled_from([-1, 1]))
 def test_a_power_of_two_holds_its_numbers(size, sign):
     value = sign * size
-    span = span_of(counted(np.full(1000, value)), 1.0, None)
+    span = find_coarse_range(counted(np.full(1000, value)), 1.0, None)
     low, high = span.low, span.high
     assert low <= value <= high
     assert max(abs(low), abs(high)) == 2 * min(abs(low), abs(high))
@@ -112,8 +118,8 @@ def test_a_declared_bound_stays_where_it_is():
 
 
 def test_no_evidence_gives_no_range():
-    assert span_of(np.zeros(MAGNITUDES), 10.0, None) is None
-    assert span_of(np.full(MAGNITUDES, 30.0), 10.0, None) is None
+    assert find_coarse_range(np.zeros(MAGNITUDES), 10.0, None) is None
+    assert find_coarse_range(np.full(MAGNITUDES, 30.0), 10.0, None) is None
 
 
 def test_wide_whole_numbers_stay_where_floats_are_exact():
@@ -129,7 +135,7 @@ def test_outliers_are_few_with_real_noise_and_empty_ends_are_cut():
     for _ in range(100):
         low, high = found(values, 0, noise=sigma, sigma=sigma)
         outside = (values < low).sum() + (values > high).sum()
-        few = outside <= 4 * threshold(sigma, MAGNITUDES) + 10 * sigma
+        few = outside <= 4 * compute_noise_threshold(sigma, MAGNITUDES) + 10 * sigma
         misled += not (few and 60 <= high <= 127)
     assert misled < 8
 
@@ -137,8 +143,8 @@ def test_outliers_are_few_with_real_noise_and_empty_ends_are_cut():
 def test_the_outermost_power_of_two_is_never_cut_off_whole():
     """Its rows are known of by a better measurement than that of the bins."""
     values = np.repeat([5, 1000], [9000, 1000])
-    span = span_of(counted(values), 50.0, 0)
-    _, high = trimmed(span, np.full(span.bins.count, -1000.0), 50.0)
+    span = find_coarse_range(counted(values), 50.0, 0)
+    _, high = trim_range(span, np.full(span.bins.count, -1000.0), 50.0)
     assert high >= 512
 
 
@@ -146,12 +152,12 @@ def test_noise_alone_makes_no_range():
     """Over 1,000 empty columns about one is misled; 20 would be a chance of 1e-18."""
     sigma = 50.0
     drawn = TableNoise().draw(1000 * MAGNITUDES, sigma).reshape(1000, MAGNITUDES)
-    misled = sum(span_of(counts, sigma, None) is not None for counts in drawn)
+    misled = sum(find_coarse_range(counts, sigma, None) is not None for counts in drawn)
     assert misled < 20
-    assert MISLED * 1000 < 20
+    assert ERROR_PROBABILITY * 1000 < 20
 
 
 def test_bins_count_each_number_at_most_once():
-    bins = Bins(0.0, 0.1, 10)
-    cells = bins.cells(np.array([-1e-9, 0.0, 0.05, 0.95, 1.0, 1.01, np.inf, -np.inf]))
+    bins = EqualWidthBins(0.0, 0.1, 10)
+    cells = bins.find_cells(np.array([-1e-9, 0.0, 0.05, 0.95, 1.0, 1.01, np.inf, -np.inf]))
     assert cells.tolist() == [-1, 0, 0, 9, 9, -1, -1, -1]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tabpe.encoding.raw_cells import Pieces
+from tabpe.encoding.raw_cells import ClampedBins
 from tabpe.schema import Float, Integer, Schema
-from tabpe.schema_inference.bounds import CELLS, Line, cuts_of, rows_below
+from tabpe.schema_inference.bounds import CELLS, CutGrid, count_rows_below, find_cuts
 
 RNG = np.random.default_rng(0)
 SIZE = 5000
@@ -26,12 +26,12 @@ def counts_of(edges, values, sigma=0.0):
 
 
 def cuts(column, values, classes=4, sigma=0.0):
-    line = Line(column)
-    edges = line.even
+    line = CutGrid(column)
+    edges = line.even_bins
     if not line.is_resolved:
-        edges = line.levelled(edges, counts_of(edges, values, sigma))
+        edges = line.build_balanced_bins(edges, counts_of(edges, values, sigma))
         assert edges.count <= CELLS
-    return cuts_of(line, edges, counts_of(edges, values, sigma), classes)
+    return find_cuts(line, edges, counts_of(edges, values, sigma), classes)
 
 
 @pytest.mark.parametrize("kind", list(COLUMNS))
@@ -89,18 +89,20 @@ def test_values_that_do_not_divide_give_fewer_classes(column, values, expected):
 
 
 def test_every_number_is_in_one_bin_whatever_the_others_are():
-    edges = Pieces((0.0, 1.0))
+    edges = ClampedBins((0.0, 1.0))
     values = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf])
-    assert edges.cells(values).tolist() == [0, 0, 1, 1, 2, 2]
-    assert [int(edges.cells(values[i : i + 1])[0]) for i in range(6)] == [0, 0, 1, 1, 2, 2]
+    assert edges.find_cells(values).tolist() == [0, 0, 1, 1, 2, 2]
+    assert [int(edges.find_cells(values[i : i + 1])[0]) for i in range(6)] == [0, 0, 1, 1, 2, 2]
 
 
 def test_sums_of_noisy_counts_rise():
-    below = rows_below(np.random.default_rng(0).normal(0, 10, 50))
+    below = count_rows_below(np.random.default_rng(0).normal(0, 10, 50))
     assert below[0] == 0
     assert (np.diff(below) >= 0).all()
 
 
 def test_no_class_begins_at_a_bound_or_twice():
-    found = Line(Integer("x", 0, 100)).beginnings(np.array([-0.5, 2.4, 2.6, 98.7, 99.5, 200.0]))
+    found = CutGrid(Integer("x", 0, 100)).find_class_starts(
+        np.array([-0.5, 2.4, 2.6, 98.7, 99.5, 200.0])
+    )
     assert found.tolist() == [3.0, 99.0]

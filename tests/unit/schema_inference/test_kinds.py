@@ -18,7 +18,7 @@ from tabpe.encoding.raw_cells import (
 )
 from tabpe.errors import SchemaError
 from tabpe.schema import Boolean, Categorical, Date, Datetime, Float, Integer, Time
-from tabpe.schema_inference.kinds import Reading, reading_of
+from tabpe.schema_inference.kinds import InferredType, infer_type
 
 
 def counts(**cells):
@@ -37,34 +37,34 @@ def counts(**cells):
 
 
 READINGS = [
-    ({"whole": 1000}, Reading(Integer, 0)),
-    ({"whole": 900, "digits_2": 100}, Reading(Float, 2)),
-    ({"digits_1": 500, "digits_3": 500}, Reading(Float, 3)),
-    ({"whole": 500, "more": 500}, Reading(Float, None)),
-    ({"binary": 1000}, Reading(Boolean)),
-    ({"other": 1000}, Reading(Categorical)),
-    ({"other": 500, "whole": 500}, Reading(Categorical)),
-    ({"other": 500, "empty": 500}, Reading(Categorical, nullable=True)),
-    ({"empty": 500, "whole": 500}, Reading(Integer, 0, nullable=True)),
-    ({"empty": 500, "digits_2": 500}, Reading(Float, 2, nullable=True)),
-    ({"empty": 500, "binary": 500}, Reading(Boolean, nullable=True)),
-    ({"binary": 500, "whole": 500}, Reading(Integer, 0)),
-    ({"binary": 500, "digits_2": 500}, Reading(Float, 2)),
-    ({"binary": 500, "other": 500}, Reading(Categorical)),
-    ({"day": 1000}, Reading(Date, 0)),
-    ({"day": 500, "moment": 500, "empty": 500}, Reading(Datetime, 0, nullable=True)),
-    ({"zoned": 1000}, Reading(Datetime, 0, zoned=True)),
-    ({"moment": 500, "zoned": 500}, Reading(Datetime, 0, zoned=True)),
-    ({"clock": 1000}, Reading(Time, 0)),
-    ({"clock": 500, "day": 500}, Reading(Categorical)),
-    ({"day": 500, "whole": 500}, Reading(Categorical)),
-    ({"day": 500, "binary": 500}, Reading(Categorical)),
+    ({"whole": 1000}, InferredType(Integer, 0)),
+    ({"whole": 900, "digits_2": 100}, InferredType(Float, 2)),
+    ({"digits_1": 500, "digits_3": 500}, InferredType(Float, 3)),
+    ({"whole": 500, "more": 500}, InferredType(Float, None)),
+    ({"binary": 1000}, InferredType(Boolean)),
+    ({"other": 1000}, InferredType(Categorical)),
+    ({"other": 500, "whole": 500}, InferredType(Categorical)),
+    ({"other": 500, "empty": 500}, InferredType(Categorical, nullable=True)),
+    ({"empty": 500, "whole": 500}, InferredType(Integer, 0, nullable=True)),
+    ({"empty": 500, "digits_2": 500}, InferredType(Float, 2, nullable=True)),
+    ({"empty": 500, "binary": 500}, InferredType(Boolean, nullable=True)),
+    ({"binary": 500, "whole": 500}, InferredType(Integer, 0)),
+    ({"binary": 500, "digits_2": 500}, InferredType(Float, 2)),
+    ({"binary": 500, "other": 500}, InferredType(Categorical)),
+    ({"day": 1000}, InferredType(Date, 0)),
+    ({"day": 500, "moment": 500, "empty": 500}, InferredType(Datetime, 0, nullable=True)),
+    ({"zoned": 1000}, InferredType(Datetime, 0, zoned=True)),
+    ({"moment": 500, "zoned": 500}, InferredType(Datetime, 0, zoned=True)),
+    ({"clock": 1000}, InferredType(Time, 0)),
+    ({"clock": 500, "day": 500}, InferredType(Categorical)),
+    ({"day": 500, "whole": 500}, InferredType(Categorical)),
+    ({"day": 500, "binary": 500}, InferredType(Categorical)),
 ]
 
 
 @pytest.mark.parametrize(("cells", "reading"), READINGS)
 def test_a_column_is_read_as_all_of_its_cells_allow(cells, reading):
-    assert reading_of("x", counts(**cells), sigma=10.0) == reading
+    assert infer_type("x", counts(**cells), sigma=10.0) == reading
 
 
 @pytest.mark.parametrize(("cells", "reading"), READINGS)
@@ -73,12 +73,12 @@ def test_noise_changes_no_reading_of_many_rows(cells, reading):
     exact = counts(**cells)
     for _ in range(50):
         noisy = exact + TableNoise().draw(KINDS, 5.0)
-        assert reading_of("x", noisy, sigma=10.0) == reading
+        assert infer_type("x", noisy, sigma=10.0) == reading
 
 
 def test_cells_of_another_kind_below_the_noise_do_not_count():
-    assert reading_of("x", counts(whole=1000, other=50), sigma=10.0) == Reading(Integer, 0)
-    assert reading_of("x", counts(whole=1000, other=70), sigma=10.0) == Reading(Categorical)
+    assert infer_type("x", counts(whole=1000, other=50), sigma=10.0) == InferredType(Integer, 0)
+    assert infer_type("x", counts(whole=1000, other=70), sigma=10.0) == InferredType(Categorical)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_cells_of_another_kind_below_the_noise_do_not_count():
 )
 def test_what_can_not_be_told_is_refused(cells, message):
     with pytest.raises(SchemaError, match=message):
-        reading_of("x", counts(**cells), sigma=10.0)
+        infer_type("x", counts(**cells), sigma=10.0)

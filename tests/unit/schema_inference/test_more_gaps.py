@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from keepers import keeper_of
-from tabpe.accounting import ROWS, Account, Adjacency, FakeNoise, Neighbours
-from tabpe.accounting.pld import told_chance
-from tabpe.backends.users import bounded
+from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation
+from tabpe.accounting.pld import compute_release_delta
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder
 from tabpe.errors import SchemaError
 from tabpe.io import open_source
-from tabpe.schema import Categorical, Date, Datetime, Outline, Schema, Time
-from tabpe.schema_inference import buy_schema, most_histograms, planned_item
+from tabpe.schema import Categorical, Date, Datetime, PartialSchema, Schema, Time
+from tabpe.schema_inference import count_most_histograms, infer_schema, plan_spend
 
 ROWS_IN_ALL = 6000
 RNG = np.random.default_rng(0)
@@ -46,12 +46,12 @@ ALL = {
 
 def bought(columns, *given, noise=QUIET, account=None, table=None, **paid):
     source = open_source(table or pa.table({name: TABLE[name] for name in columns}))
-    outline = Outline.of({"columns": list(given)}).completed(source.names)
+    outline = PartialSchema.from_schema({"columns": list(given)}).complete_columns(source.names)
     account = Account() if account is None else account
     keeper = keeper_of(source, paid.pop("users", None))
-    made = buy_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
-    assert account.spent == account.agreed
-    assert sum(item.times for item in account.spent) <= most_histograms(outline)
+    made = infer_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
+    assert account.spent == account.authorized
+    assert sum(item.times for item in account.spent) <= count_most_histograms(outline)
     return made
 
 
@@ -240,10 +240,10 @@ def test_dates_on_the_wrong_side_of_a_declared_bound_are_refused():
 
 
 NEIGHBOURS = [
-    ROWS,
-    Neighbours(Adjacency.REPLACE_ONE),
-    Neighbours(max_rows=2),
-    Neighbours(Adjacency.REPLACE_ONE, max_rows=2),
+    ROW_LEVEL,
+    NeighboringRelation(Adjacency.REPLACE_ONE),
+    NeighboringRelation(max_rows=2),
+    NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=2),
 ]
 
 
@@ -252,15 +252,15 @@ def test_the_price_is_kept_whatever_is_bought(neighbours):
     account, users = Account(), None
     if neighbours.of_users:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
-        users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
+        users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     options = {"account": account, "neighbours": neighbours, "users": users}
     made = bought(list(TABLE), *ALL["columns"], **options)
-    outline = Outline.of(ALL).completed(list(TABLE))
-    planned = planned_item(outline, neighbours=neighbours, **PAID)
+    outline = PartialSchema.from_schema(ALL).complete_columns(list(TABLE))
+    planned = plan_spend(outline, neighbours=neighbours, **PAID)
     for items in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in items)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-        assert told_chance(items, neighbours) <= PAID["chance"]
+        assert compute_release_delta(items, neighbours) <= PAID["chance"]
     assert sorted(bill(account)) == sorted(
         [
             *("categories", "most common values", "bounds, powers of two", "bounds, bins"),
@@ -276,10 +276,14 @@ def test_a_user_counts_once_however_many_rows_they_have():
     ids = [*range(half), *[-1] * half]
     table = pa.table({"ward": ["eye"] * half + ["rare"] * half})
     gap = {"name": "ward", "type": "categorical", "values": ["eye", "rare", "none"], "top": 1}
-    users = bounded(
-        [pa.table({"id": ids})], column="id", most=9, seed=0, scale=Neighbours(max_rows=9).scale
+    users = limit_contributions(
+        [pa.table({"id": ids})],
+        column="id",
+        max_rows=9,
+        seed=0,
+        scale=NeighboringRelation(max_rows=9).scale,
     )
-    options = {"table": table, "users": users, "neighbours": Neighbours(max_rows=9)}
+    options = {"table": table, "users": users, "neighbours": NeighboringRelation(max_rows=9)}
     assert bought([], gap, **options).schema["ward"].values == ("eye", "other")
 
 
@@ -288,7 +292,7 @@ def test_a_bought_schema_is_a_file_like_any_other(tmp_path):
     for ending in ("yaml", "json"):
         schema.save(tmp_path / f"schema.{ending}")
         assert Schema.load(tmp_path / f"schema.{ending}") == schema
-        assert Outline.of(tmp_path / f"schema.{ending}").missing == ()
+        assert PartialSchema.from_schema(tmp_path / f"schema.{ending}").missing == ()
 
 
 def test_the_order_of_rows_changes_nothing():

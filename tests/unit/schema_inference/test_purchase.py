@@ -11,23 +11,32 @@ import pytest
 
 from keepers import keeper_of
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Account,
     Adjacency,
     FakeNoise,
-    Neighbours,
+    NeighboringRelation,
     TableNoise,
-    composed_epsilon,
+    compose_epsilon,
 )
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.accounting.pld import told_chance
-from tabpe.backends.users import bounded
+from tabpe.accounting.pld import compute_release_delta
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder
 from tabpe.errors import DataError, ParameterError, SchemaError
 from tabpe.io import open_source
 from tabpe.io.source import FrameSource
-from tabpe.schema import Boolean, Categorical, Datetime, Float, Integer, Outline, Schema, Source
-from tabpe.schema_inference import buy_schema, most_histograms, planned_item
+from tabpe.schema import (
+    Boolean,
+    Categorical,
+    Datetime,
+    Float,
+    Integer,
+    PartialSchema,
+    Schema,
+    Source,
+)
+from tabpe.schema_inference import count_most_histograms, infer_schema, plan_spend
 
 SECRET = "Secret-Cell-4711"
 ROWS_IN_ALL = 6000
@@ -47,12 +56,12 @@ NO_NOISE = FakeNoise(strength=0)
 
 def bought(columns, given=None, *, drop=(), noise=NO_NOISE, account=None, **paid):
     source = open_source(pa.table(columns) if isinstance(columns, dict) else columns)
-    outline = Outline.of(given).completed(source.names, drop=drop)
+    outline = PartialSchema.from_schema(given).complete_columns(source.names, drop=drop)
     account = Account() if account is None else account
     keeper = keeper_of(source, paid.pop("users", None))
-    made = buy_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
-    assert account.spent == account.agreed
-    assert sum(item.times for item in account.spent) <= most_histograms(outline)
+    made = infer_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
+    assert account.spent == account.authorized
+    assert sum(item.times for item in account.spent) <= count_most_histograms(outline)
     return made
 
 
@@ -96,9 +105,9 @@ def test_text_reads_as_what_its_cells_are(tmp_path):
 def test_under_noise_a_schema_comes_out_that_every_row_fits(tmp_path):
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
     source = open_source(written(tmp_path / "rows.csv", text))
-    outline = Outline.of({"label": "ward"}).completed(source.names)
+    outline = PartialSchema.from_schema({"label": "ward"}).complete_columns(source.names)
     keeper = keeper_of(source)
-    made = buy_schema(outline, keeper, account=Account(), noise=FakeNoise(seed=0), **PAID)
+    made = infer_schema(outline, keeper, account=Account(), noise=FakeNoise(seed=0), **PAID)
     encoder = Encoder(made.schema)
     assert sum(len(encoder.encode(batch.table)[0]) for batch in source.batches()) == ROWS_IN_ALL
     assert SECRET not in repr(made)
@@ -109,8 +118,8 @@ def test_a_whole_schema_costs_nothing():
     whole = Schema((Boolean("smoker"), Integer("age", 0, 120)))
     columns = {name: TABLE[name] for name in ("smoker", "age")}
     assert bought(columns, whole, account=account).schema == whole
-    assert planned_item(Outline.of(whole), **PAID) is None
-    assert account.agreed == ()
+    assert plan_spend(PartialSchema.from_schema(whole), **PAID) is None
+    assert account.authorized == ()
 
 
 STORED = {
@@ -165,10 +174,10 @@ def test_declared_fields_stay_and_the_rest_is_bought():
 
 
 NEIGHBOURS = [
-    ROWS,
-    Neighbours(Adjacency.REPLACE_ONE),
-    Neighbours(max_rows=2),
-    Neighbours(Adjacency.REPLACE_ONE, max_rows=2),
+    ROW_LEVEL,
+    NeighboringRelation(Adjacency.REPLACE_ONE),
+    NeighboringRelation(max_rows=2),
+    NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=2),
 ]
 OUTLINES = [
     None,
@@ -197,21 +206,21 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
     account, users = Account(), None
     if neighbours.of_users:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
-        users = bounded([ids], column="id", most=2, seed=0, scale=neighbours.scale)
+        users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     bought(columns, given, account=account, neighbours=neighbours, users=users)
     source = open_source(columns if as_text else pa.table(columns))
-    outline = Outline.of(given).completed(source.names)
-    planned = planned_item(outline, neighbours=neighbours, **PAID)
+    outline = PartialSchema.from_schema(given).complete_columns(source.names)
+    planned = plan_spend(outline, neighbours=neighbours, **PAID)
     for bill in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in bill)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-        assert told_chance(bill, neighbours) <= PAID["chance"]
+        assert compute_release_delta(bill, neighbours) <= PAID["chance"]
 
 
 def test_the_bill_composes():
     account = Account()
     bought(TABLE, account=account)
-    epsilon = composed_epsilon(account.spent, 1e-6, ROWS)
+    epsilon = compose_epsilon(account.spent, 1e-6, ROW_LEVEL)
     assert 0 < epsilon < 5
     assert len({item.name for item in account.spent}) == len(account.spent) == 4
 
@@ -288,17 +297,17 @@ def test_a_bought_type_says_whether_cells_are_empty(cells, expected):
 def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkeypatch):
     source = open_source(pa.table({"age": [1, 2, 3]}))
     monkeypatch.setattr(type(source), "batches", lambda *_: pytest.fail("a row was read"))
-    outline, account = Outline.of(None).completed(source.names), Account()
+    outline, account = PartialSchema.from_schema(None).complete_columns(source.names), Account()
     with pytest.raises(ParameterError, match="noise='opendp'"):
-        buy_schema(
+        infer_schema(
             outline,
             keeper_of(source),
             loss=1e-9,
-            chance=1e-9,
+            delta_share=1e-9,
             account=account,
             noise=TableNoise(),
         )
-    assert account.agreed == ()
+    assert account.authorized == ()
 
 
 def test_a_label_of_text_gets_no_class_of_its_own_for_others():
@@ -355,7 +364,7 @@ def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch):
     again = Account()
 
     def recall(name, _):
-        (times,) = (item.times for item in again.agreed if item.name == name)
+        (times,) = (item.times for item in again.authorized if item.name == name)
         for _ in range(times):
             again.charge(name)
         return remembered[name]
@@ -369,8 +378,10 @@ def test_users_count_once_however_many_rows_they_have():
     """Half of the rows are of one user, who alone holds a value."""
     ids = [*range(ROWS_IN_ALL // 2), *[-1] * (ROWS_IN_ALL // 2)]
     columns = {"ward": ["eye"] * (ROWS_IN_ALL // 2) + [SECRET] * (ROWS_IN_ALL // 2)}
-    users = bounded([pa.table({"id": ids})], column="id", most=9, seed=0, scale=FIXED_POINT)
-    by_user = bought(columns, users=users, neighbours=Neighbours(max_rows=9))
+    users = limit_contributions(
+        [pa.table({"id": ids})], column="id", max_rows=9, seed=0, scale=FIXED_POINT
+    )
+    by_user = bought(columns, users=users, neighbours=NeighboringRelation(max_rows=9))
     assert by_user.schema["ward"].values == ("eye", "other")
     assert SECRET in bought(columns).schema["ward"].values
 
@@ -379,5 +390,5 @@ def test_a_bought_schema_is_a_file_like_any_other(tmp_path):
     schema = bought(TABLE).schema
     schema.save(tmp_path / "schema.yaml")
     assert Schema.load(tmp_path / "schema.yaml") == schema
-    assert Outline.of(tmp_path / "schema.yaml").missing == ()
+    assert PartialSchema.from_schema(tmp_path / "schema.yaml").missing == ()
     assert dataclasses.is_dataclass(schema)

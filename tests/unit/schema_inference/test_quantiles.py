@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from tabpe.schema import Float, Integer
-from tabpe.schema_inference.bounds import MOST_PARTS, PIECES, pieces_of, quantiles_of
+from tabpe.schema_inference.bounds import (
+    MOST_PARTS,
+    PIECES,
+    build_quantile_bins,
+    estimate_quantiles,
+)
 
 COLUMNS = [
     Integer("x", 0, 10**6),
@@ -23,21 +28,21 @@ every_column = pytest.mark.parametrize(
 
 @every_column
 def test_pieces_rise_within_the_bounds(column):
-    pieces = pieces_of(column)
+    pieces = build_quantile_bins(column)
     assert pieces.count <= 2 * PIECES
     assert (np.diff(pieces.cuts) > 0).all()
     ends = np.array([column.min, column.max], dtype=np.float64)
-    assert pieces.cells(ends).tolist() == [0, pieces.count - 1]
+    assert pieces.find_cells(ends).tolist() == [0, pieces.count - 1]
     outside = np.array([-np.inf, np.inf])
-    assert pieces.cells(outside).tolist() == [0, pieces.count - 1]
+    assert pieces.find_cells(outside).tolist() == [0, pieces.count - 1]
 
 
 @every_column
 @pytest.mark.parametrize("sigma", [0.1, 30.0, 1e5])
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_the_noise_says_quantiles_rise_from_min_to_max(column, sigma, seed):
-    counts = np.random.default_rng(seed).normal(5.0, sigma, pieces_of(column).count)
-    found = quantiles_of(column, counts, sigma)
+    counts = np.random.default_rng(seed).normal(5.0, sigma, build_quantile_bins(column).count)
+    found = estimate_quantiles(column, counts, sigma)
     assert (found[0], found[-1]) == (column.min, column.max)
     assert (np.diff(found) > 0).all()
     assert len(found) <= MOST_PARTS + 1
@@ -50,8 +55,8 @@ def test_quantiles_are_near_those_of_the_rows(rows):
     rng = np.random.default_rng(0)
     values = {"even": rng.uniform(0, 1000, 50_000), "skewed": np.exp(rng.normal(2, 1, 50_000))}
     column = Float("x", 0, 1000, 2)
-    pieces = pieces_of(column)
-    counts = np.bincount(pieces.cells(values[rows].clip(0, 1000)), minlength=pieces.count)
-    found = quantiles_of(column, counts + rng.normal(0, 10.0, pieces.count), 10.0)
+    pieces = build_quantile_bins(column)
+    counts = np.bincount(pieces.find_cells(values[rows].clip(0, 1000)), minlength=pieces.count)
+    found = estimate_quantiles(column, counts + rng.normal(0, 10.0, pieces.count), 10.0)
     ranks = np.searchsorted(np.sort(values[rows]), found[1:-1]) / 50_000
     np.testing.assert_allclose(ranks, np.arange(1, len(ranks) + 1) / (len(ranks) + 1), atol=0.03)

@@ -7,40 +7,42 @@ import pytest
 
 from requests_made import REPLACED, REQUEST, SHARES, USERS, established
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Account,
-    BillItem,
     FakeNoise,
     OpenDPNoise,
+    Spend,
     TableNoise,
-    calibrate,
-    composed_epsilon,
+    calibrate_sigma,
+    compose_epsilon,
 )
-from tabpe.accounting.calibration import Part
-from tabpe.accounting.pld import gaussian_mu, told_chance
+from tabpe.accounting.calibration import BudgetShare
+from tabpe.accounting.pld import compute_release_delta, solve_gaussian_mu
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.evolution import PRESETS, Asked, Evolution, Posterior
+from tabpe.evolution import PRESETS, Evolution, Posterior, QueryPlan
 from tabpe.evolution.config import COLUMNS, PAIRS
-from tabpe.schema import Outline
+from tabpe.schema import PartialSchema
 from tabpe.synthesizers.budget import (
-    TOLD_SHARE,
+    RELEASE_SHARE,
     agree_on_first,
     agree_on_rest,
     check_noise,
-    count_items,
+    compute_schema_cost,
+    compute_spent_epsilon,
+    compute_spent_sampling_error,
     is_adaptive,
-    planned_bill,
-    schema_price,
-    spent_epsilon,
-    spent_slack,
+    plan_counts,
+    plan_spends,
 )
-from tabpe.synthesizers.options import Facts
+from tabpe.synthesizers.options import PublicFacts
 
-GAPS = Outline.of(None).completed({"age": "int64", "ward": "string", "bmi": "double"})
+GAPS = PartialSchema.from_schema(None).complete_columns(
+    {"age": "int64", "ward": "string", "bmi": "double"}
+)
 
 
 def votes(times):
-    return Asked((), (Part("votes", 1.0, times),))
+    return QueryPlan((), (BudgetShare("votes", 1.0, times),))
 
 
 def agree_on_votes(request, facts, rounds, account, noise):
@@ -48,24 +50,24 @@ def agree_on_votes(request, facts, rounds, account, noise):
     return item
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("part", [0.02, 0.3])
 def test_counts_take_their_part_of_the_budget(part, neighbours):
     _, account, _ = established(class_budget=part, neighbours=neighbours)
-    loss = neighbours.squared_distance * account.agreed[0].loss
-    assert loss == pytest.approx(part * gaussian_mu(1.0, 1e-6) ** 2)
+    loss = neighbours.squared_distance * account.authorized[0].loss
+    assert loss == pytest.approx(part * solve_gaussian_mu(1.0, 1e-6) ** 2)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("changes", [{}, {"delta": None}, {"shares": SHARES}])
 def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, neighbours):
     facts, account, _ = established(neighbours=neighbours, **changes)
     request = dataclasses.replace(REQUEST, neighbours=neighbours, **changes)
     item = agree_on_votes(request, facts, 15, account, FakeNoise())
-    assert account.agreed[-1] == item == BillItem("votes", item.sigma, 15)
-    total = composed_epsilon(account.agreed, facts.calibration_delta, neighbours)
+    assert account.authorized[-1] == item == Spend("votes", item.sigma, 15)
+    total = compose_epsilon(account.authorized, facts.calibration_delta, neighbours)
     assert 0.99 < total <= 1.0
-    assert composed_epsilon(account.agreed, facts.delta, neighbours) <= 1.0
+    assert compose_epsilon(account.authorized, facts.delta, neighbours) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_a_noisy_delta_is_accounted_for_as_noise_that_follows_answers(epsilon, r
     facts, account, _ = established(delta=None, epsilon=epsilon)
     request = dataclasses.replace(REQUEST, delta=None, epsilon=epsilon)
     agree_on_votes(request, facts, rounds, account, FakeNoise())
-    total = composed_epsilon(account.agreed, facts.calibration_delta, adaptive=True)
+    total = compose_epsilon(account.authorized, facts.calibration_delta, adaptive=True)
     assert 0.99 * epsilon < total <= epsilon
 
 
@@ -90,19 +92,21 @@ def finished(rounds, agreed=3):
 
 def test_the_spent_epsilon_is_that_of_the_bill():
     facts, account = finished(3)
-    assert 0.99 < spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
+    assert 0.99 < compute_spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
 
 
 def test_a_run_that_measured_less_than_agreed_is_not_certified():
     facts, account = finished(2)
     with pytest.raises(BudgetError, match="differ"):
-        spent_epsilon(REQUEST, facts, account, FakeNoise())
+        compute_spent_epsilon(REQUEST, facts, account, FakeNoise())
 
 
 def test_a_bill_above_the_request_is_not_certified():
     facts, account = finished(3)
     with pytest.raises(BudgetError, match="the bill comes to"):
-        spent_epsilon(dataclasses.replace(REQUEST, epsilon=0.9), facts, account, FakeNoise())
+        compute_spent_epsilon(
+            dataclasses.replace(REQUEST, epsilon=0.9), facts, account, FakeNoise()
+        )
 
 
 class Inexact(FakeNoise):
@@ -116,8 +120,8 @@ def test_what_inexact_noise_takes_is_kept_back_from_the_votes(changes):
     facts, account, _ = established(**changes)
     request = dataclasses.replace(REQUEST, **changes)
     agree_on_votes(request, facts, 15, account, Inexact())
-    assert len(account.agreed) == 2
-    assert 0.999 < composed_epsilon(account.agreed, 0.99101e-6) <= 1.0
+    assert len(account.authorized) == 2
+    assert 0.999 < compose_epsilon(account.authorized, 0.99101e-6) <= 1.0
 
 
 def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy_count():
@@ -127,7 +131,7 @@ def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy
     noise = Inexact()
     noise.slack = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
     agree_on_votes(request, facts, 15, account, noise)
-    assert 0.999 < composed_epsilon(account.agreed, 0.99101 * facts.calibration_delta) <= 1.0
+    assert 0.999 < compose_epsilon(account.authorized, 0.99101 * facts.calibration_delta) <= 1.0
 
 
 def test_two_cells_of_a_histogram_take_twice():
@@ -136,15 +140,15 @@ def test_two_cells_of_a_histogram_take_twice():
     facts, account, _ = established(neighbours=REPLACED)
     request = dataclasses.replace(REQUEST, neighbours=REPLACED)
     agree_on_votes(request, facts, 15, account, noise)
-    total = composed_epsilon(account.agreed, 0.99101e-6, REPLACED)
+    total = compose_epsilon(account.authorized, 0.99101e-6, REPLACED)
     assert 0.999 < total <= 1.0
 
 
 def test_a_bill_that_leaves_nothing_for_inexact_noise_is_not_certified():
     facts, account = finished(15, agreed=15)
-    assert spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
+    assert compute_spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
     with pytest.raises(BudgetError, match="the bill comes to"):
-        spent_epsilon(REQUEST, facts, account, Inexact())
+        compute_spent_epsilon(REQUEST, facts, account, Inexact())
 
 
 def test_the_slack_that_is_stated_counts_every_histogram():
@@ -152,16 +156,16 @@ def test_the_slack_that_is_stated_counts_every_histogram():
     agree_on_votes(REQUEST, facts, 15, account, Inexact())
     for _ in range(15):
         account.charge("votes")
-    assert spent_slack(REQUEST, account, Inexact()) == pytest.approx(0.009e-6)
-    assert spent_slack(REQUEST, account, OpenDPNoise()) == 0
-    assert spent_epsilon(REQUEST, facts, account, Inexact()) <= 1.0
+    assert compute_spent_sampling_error(REQUEST, account, Inexact()) == pytest.approx(0.009e-6)
+    assert compute_spent_sampling_error(REQUEST, account, OpenDPNoise()) == 0
+    assert compute_spent_epsilon(REQUEST, facts, account, Inexact()) <= 1.0
 
 
 def test_exact_noise_is_calibrated_at_delta_itself():
     facts, account, _ = established()
-    counts = account.agreed
+    counts = account.authorized
     item = agree_on_votes(REQUEST, facts, 15, account, OpenDPNoise())
-    assert item.sigma == calibrate(1.0, 1e-6, 15, besides=counts)
+    assert item.sigma == calibrate_sigma(1.0, 1e-6, 15, other_spends=counts)
 
 
 def test_noise_that_takes_too_much_of_delta_is_refused():
@@ -207,25 +211,25 @@ def test_a_calibrated_sigma_beyond_the_source_is_refused():
     facts, account, _ = established()
     with pytest.raises(ParameterError, match="up to 10"):
         agree_on_votes(REQUEST, facts, 15, account, noise)
-    assert [item.name for item in account.agreed] == ["class counts"]
+    assert [item.name for item in account.authorized] == ["class counts"]
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
 @pytest.mark.parametrize("changes", [{}, {"size": None}, {"shares": SHARES, "size": None}])
 def test_counts_share_their_part_of_the_budget(neighbours, changes):
     request = dataclasses.replace(REQUEST, neighbours=neighbours, **changes)
-    loss = sum(item.loss for item in count_items(request, 3).values())
-    whole = gaussian_mu(1.0, 1e-6) ** 2
+    loss = sum(item.loss for item in plan_counts(request, 3).values())
+    whole = solve_gaussian_mu(1.0, 1e-6) ** 2
     assert loss * neighbours.squared_distance == pytest.approx(0.02 * whole)
 
 
 def test_a_schema_costs_its_part_of_the_budget_and_of_delta():
-    price = schema_price(dataclasses.replace(REQUEST, schema_budget=0.05), 1e-6)
-    assert price["loss"] == pytest.approx(0.05 * gaussian_mu(1.0, 1e-6) ** 2)
+    price = compute_schema_cost(dataclasses.replace(REQUEST, schema_budget=0.05), 1e-6)
+    assert price["loss"] == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
     assert price["chance"] == pytest.approx(0.05e-6)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
 @pytest.mark.parametrize("outline", [None, GAPS])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_plan_is_within_the_request_and_close_to_it(neighbours, outline, epsilon):
@@ -236,20 +240,20 @@ def test_the_plan_is_within_the_request_and_close_to_it(neighbours, outline, eps
         schema_budget=0.0 if outline is None else 0.05,
         size=None,
     )
-    bill = planned_bill(request, 2, votes(15), OpenDPNoise(), outline)
-    assert 0.99 * epsilon < composed_epsilon(bill, 1e-6, neighbours) <= epsilon
+    bill = plan_spends(request, 2, votes(15), OpenDPNoise(), outline)
+    assert 0.99 * epsilon < compose_epsilon(bill, 1e-6, neighbours) <= epsilon
     assert bill[-1].times == 15
     if outline is not None:
-        assert told_chance(bill, neighbours) <= 0.05e-6
+        assert compute_release_delta(bill, neighbours) <= 0.05e-6
 
 
 @pytest.mark.parametrize("rows", [20, 10_000, 10**9])
-@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
 def test_without_a_delta_the_plan_is_at_least_what_any_table_costs(rows, neighbours):
     request = dataclasses.replace(REQUEST, neighbours=neighbours, delta=None)
-    plan = planned_bill(request, 2, votes(15), OpenDPNoise())
+    plan = plan_spends(request, 2, votes(15), OpenDPNoise())
     known = dataclasses.replace(request, rows=rows)
-    real = planned_bill(known, 2, votes(15), OpenDPNoise())[-1]
+    real = plan_spends(known, 2, votes(15), OpenDPNoise())[-1]
     assert plan[-1].sigma <= real.sigma * (1 + 1e-3)
 
 
@@ -274,44 +278,44 @@ def test_a_budget_that_leaves_nothing_for_the_votes_is_refused():
 
 def test_the_plan_of_a_run_has_a_place_for_what_its_schema_costs():
     request = dataclasses.replace(REQUEST, schema_budget=0.05)
-    outline = Outline.of(None).completed({"age": "int64", "ward": "string"})
-    bill = planned_bill(request, 1, votes(15), FakeNoise(), outline)
+    outline = PartialSchema.from_schema(None).complete_columns({"age": "int64", "ward": "string"})
+    bill = plan_spends(request, 1, votes(15), FakeNoise(), outline)
     (schema,) = (item for item in bill if item.name == "schema")
-    assert schema.loss == pytest.approx(0.05 * gaussian_mu(1.0, 1e-6) ** 2)
-    assert schema.times * schema.chance == pytest.approx(TOLD_SHARE * 1e-6)
-    assert composed_epsilon(bill, 1e-6) <= 1.0
+    assert schema.loss == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
+    assert schema.times * schema.chance == pytest.approx(RELEASE_SHARE * 1e-6)
+    assert compose_epsilon(bill, 1e-6) <= 1.0
 
 
-TABLES = (Part("columns", 0.05, 6), Part("columns by class", 0.05, 6))
-TILTED = Evolution(tables=0.1, tilt=2.0, votes=3).asked(columns=6, classes=3)
+TABLES = (BudgetShare("columns", 0.05, 6), BudgetShare("columns by class", 0.05, 6))
+TILTED = Evolution(tables=0.1, tilt=2.0, votes=3).plan_queries(columns=6, classes=3)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
 def test_first_tables_take_fixed_parts_of_the_whole_budget(neighbours):
     request = dataclasses.replace(REQUEST, neighbours=neighbours)
     account = Account()
     items = agree_on_first(request, TABLES, account)
-    assert items == account.agreed
-    whole = gaussian_mu(1.0, 1e-6) ** 2 / neighbours.squared_distance
+    assert items == account.authorized
+    whole = solve_gaussian_mu(1.0, 1e-6) ** 2 / neighbours.squared_distance
     assert [item.loss for item in items] == pytest.approx([0.05 * whole] * 2)
     assert [item.times for item in items] == [6, 6]
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("changes", [{}, {"delta": None}])
 def test_the_rest_gets_what_counts_and_first_tables_leave(changes, neighbours):
     facts, account, _ = established(neighbours=neighbours, **changes)
     request = dataclasses.replace(REQUEST, neighbours=neighbours, **changes)
     agree_on_first(request, TILTED.first, account)
     items = agree_on_rest(request, facts, account, FakeNoise(), TILTED.rest)
-    assert account.agreed[-15:] == items
-    assert len(account.agreed) == 1 + 1 + 15
-    total = composed_epsilon(account.agreed, facts.calibration_delta, neighbours)
+    assert account.authorized[-15:] == items
+    assert len(account.authorized) == 1 + 1 + 15
+    total = compose_epsilon(account.authorized, facts.calibration_delta, neighbours)
     assert 0.999 < total <= 1.0
     assert items[-1].loss == pytest.approx(math.exp(2.0) * items[0].loss)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
 @pytest.mark.parametrize("outline", [None, GAPS])
 @pytest.mark.parametrize(
     ("config", "listed"),
@@ -334,23 +338,23 @@ def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
     )
     asked = config.asked(columns=6, classes=2, listed=listed)
     check_noise(request, 2, asked, OpenDPNoise())
-    bill = planned_bill(request, 2, asked, OpenDPNoise(), outline)
-    assert 0.999 < composed_epsilon(bill, 1e-6, neighbours) <= 1.0
+    bill = plan_spends(request, 2, asked, OpenDPNoise(), outline)
+    assert 0.999 < compose_epsilon(bill, 1e-6, neighbours) <= 1.0
     times = {item.name: item.times for item in bill}
     assert all(times[part.name] == part.times for part in (*asked.first, *asked.rest))
     assert times.get(PAIRS, 0) == (15 if listed else 0)
 
 
-@pytest.mark.parametrize("neighbours", [ROWS, REPLACED, USERS])
+@pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
 def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
     request = dataclasses.replace(REQUEST, neighbours=neighbours, counts_rows=True)
 
     def losses(listed):
-        asked = PRESETS["best"].asked(columns=6, classes=2, listed=listed)
-        bill = planned_bill(request, 2, asked, OpenDPNoise())
+        asked = PRESETS["best"].plan_queries(columns=6, classes=2, listed=listed)
+        bill = plan_spends(request, 2, asked, OpenDPNoise())
         return {item.name: item.loss * neighbours.squared_distance for item in bill}
 
-    whole = gaussian_mu(1.0, 1e-6) ** 2
+    whole = solve_gaussian_mu(1.0, 1e-6) ** 2
     with_pairs, without = losses(6), losses(0)
     assert with_pairs[PAIRS] == pytest.approx(0.4 * whole)
     assert with_pairs[COLUMNS] == without[COLUMNS] == pytest.approx(0.1 * whole)
@@ -362,29 +366,29 @@ def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
 @pytest.mark.parametrize("settings", [Posterior(), Evolution(), Evolution(tilt=1.0)])
 def test_every_vote_of_a_row_is_on_the_bill(settings, each):
     config = dataclasses.replace(settings, rounds=8, votes=each)
-    bill = planned_bill(REQUEST, 1, config.asked(columns=3, classes=1), OpenDPNoise())
+    bill = plan_spends(REQUEST, 1, config.asked(columns=3, classes=1), OpenDPNoise())
     assert sum(item.times for item in bill if item.name.startswith("votes")) == 8 * each
 
 
 def test_every_vote_and_every_first_table_takes_its_part_of_delta():
     """16 histograms take 0.9% of it: a table, and five rounds of three votes."""
     noise = Inexact()
-    asked = Asked((Part("columns", 0.1, 1),), (Part("votes", 1.0, 15),))
+    asked = QueryPlan((BudgetShare("columns", 0.1, 1),), (BudgetShare("votes", 1.0, 15),))
     facts, account, _ = established(shares=SHARES)
     agree_on_first(REQUEST, asked.first, account)
     agree_on_rest(REQUEST, facts, account, noise, asked.rest)
-    assert 0.999 < composed_epsilon(account.agreed, 0.99101e-6) <= 1.0
+    assert 0.999 < compose_epsilon(account.authorized, 0.99101e-6) <= 1.0
     noise.slack *= 1.15
     with pytest.raises(ParameterError, match="opendp"):
         check_noise(REQUEST, 1, asked, noise)
-    check_noise(REQUEST, 1, Asked((), asked.rest), noise)
+    check_noise(REQUEST, 1, QueryPlan((), asked.rest), noise)
 
 
 def test_a_strategy_that_asks_for_nothing_more_leaves_the_bill_as_it_is():
     facts, account, _ = established()
-    check_noise(REQUEST, 3, Asked((), ()), OpenDPNoise())
+    check_noise(REQUEST, 3, QueryPlan((), ()), OpenDPNoise())
     assert agree_on_rest(REQUEST, facts, account, FakeNoise(), ()) == ()
-    assert len(account.agreed) == 1
+    assert len(account.authorized) == 1
 
 
 @pytest.mark.parametrize(
@@ -397,7 +401,7 @@ def test_a_strategy_that_asks_for_nothing_more_leaves_the_bill_as_it_is():
 )
 def test_tables_that_leave_nothing_for_the_votes_are_refused(changes, tables):
     request = dataclasses.replace(REQUEST, **changes)
-    asked = Evolution(tables=tables).asked(columns=4, classes=2)
+    asked = Evolution(tables=tables).plan_queries(columns=4, classes=2)
     with pytest.raises(ParameterError, match=rf"class_budget=.*tables={tables:g}: .*the votes"):
         check_noise(request, 2, asked, OpenDPNoise())
     # Without a class to count, its part is left.
@@ -406,14 +410,16 @@ def test_tables_that_leave_nothing_for_the_votes_are_refused(changes, tables):
 
 def test_pairs_that_leave_nothing_for_the_votes_are_refused():
     request = dataclasses.replace(REQUEST, class_budget=0.5)
-    few, all_listed = (Posterior().asked(columns=4, classes=2, listed=many) for many in (1, 4))
+    few, all_listed = (
+        Posterior().plan_queries(columns=4, classes=2, listed=many) for many in (1, 4)
+    )
     with pytest.raises(ParameterError, match=r"class_budget=0\.5, .*the votes"):
         check_noise(request, 2, all_listed, OpenDPNoise())
     check_noise(request, 2, few, OpenDPNoise())
 
 
 def test_first_tables_beyond_the_source_are_refused_before_a_row_is_read():
-    asked = Evolution(tables=1e-5).asked(columns=4, classes=1)
+    asked = Evolution(tables=1e-5).plan_queries(columns=4, classes=1)
     check_noise(REQUEST, 1, votes(15), TableNoise())
     check_noise(REQUEST, 1, asked, TableNoise())
     with pytest.raises(ParameterError, match="opendp"):
@@ -421,7 +427,7 @@ def test_first_tables_beyond_the_source_are_refused_before_a_row_is_read():
 
 
 def test_first_tables_that_noise_would_drown_are_refused_before_a_row_is_read():
-    asked = Evolution(tables=1e-10).asked(columns=4, classes=1)
+    asked = Evolution(tables=1e-10).plan_queries(columns=4, classes=1)
     with pytest.raises(ParameterError, match="columns would need noise"):
         check_noise(REQUEST, 1, asked, OpenDPNoise())
 
@@ -429,22 +435,22 @@ def test_first_tables_that_noise_would_drown_are_refused_before_a_row_is_read():
 @pytest.mark.parametrize("tilt", [-3.0, 3.0])
 def test_the_most_noise_of_tilted_votes_must_be_within_the_source(tilt):
     noise = FakeNoise()
-    asked = Evolution(tilt=tilt).asked(columns=4, classes=1)
-    sigmas = [item.sigma for item in planned_bill(REQUEST, 1, asked, noise)]
+    asked = Evolution(tilt=tilt).plan_queries(columns=4, classes=1)
+    sigmas = [item.sigma for item in plan_spends(REQUEST, 1, asked, noise)]
     noise.largest_sigma = 0.99 * max(sigmas)
     facts, account, _ = established(classes=1)
     with pytest.raises(ParameterError, match="up to"):
         check_noise(REQUEST, 1, asked, noise)
     with pytest.raises(ParameterError, match="up to"):
         agree_on_rest(REQUEST, facts, account, noise, asked.rest)
-    assert account.agreed == ()
+    assert account.authorized == ()
 
 
-UNKNOWN = Outline.of(None).completed({"ward": "string", "age": "string"})
-KINDS = BillItem("kinds of columns", 200.0, 2)
+UNKNOWN = PartialSchema.from_schema(None).complete_columns({"ward": "string", "age": "string"})
+KINDS = Spend("kinds of columns", 200.0, 2)
 PATHS = {
-    "values of both": BillItem("categories", 100.0, 2, 2e-8),
-    "bounds of both": BillItem("bounds, powers of two", 100.0, 2),
+    "values of both": Spend("categories", 100.0, 2, 2e-8),
+    "bounds of both": Spend("bounds, powers of two", 100.0, 2),
     "neither": None,
 }
 
@@ -453,15 +459,15 @@ PATHS = {
 def test_what_comes_off_delta_does_not_follow_from_answers_about_the_schema(path):
     """Each is calibrated as if values had been asked for, which take a part of delta."""
     request = dataclasses.replace(REQUEST, schema_budget=0.05)
-    facts = Facts(None, (), 1e-6, 1e-6)
+    facts = PublicFacts(None, (), 1e-6, 1e-6)
     account = Account()
     for item in (KINDS, PATHS[path]):
         if item is not None:
-            account.agree(item)
-    agree_on_rest(request, facts, account, FakeNoise(), votes(15).rest, outline=UNKNOWN)
-    silent = [dataclasses.replace(item, chance=0.0) for item in account.agreed]
-    told = told_chance(account.agreed, ROWS)
-    total = composed_epsilon(silent, 1e-6 - max(TOLD_SHARE * 1e-6, told), adaptive=True)
+            account.authorize(item)
+    agree_on_rest(request, facts, account, FakeNoise(), votes(15).rest, partial_schema=UNKNOWN)
+    silent = [dataclasses.replace(item, chance=0.0) for item in account.authorized]
+    told = compute_release_delta(account.authorized, ROW_LEVEL)
+    total = compose_epsilon(silent, 1e-6 - max(RELEASE_SHARE * 1e-6, told), adaptive=True)
     assert 0.999 < total <= 1.0
 
 
@@ -469,11 +475,11 @@ def test_where_noise_follows_answers_the_limit_is_stated_and_not_what_was_spent(
     request = dataclasses.replace(REQUEST, schema_budget=0.05)
     assert is_adaptive(request)
     assert not is_adaptive(REQUEST)
-    facts, account = Facts(None, (), 1e-6, 1e-6), Account()
-    account.agree(BillItem("votes", 30.0, 1))
+    facts, account = PublicFacts(None, (), 1e-6, 1e-6), Account()
+    account.authorize(Spend("votes", 30.0, 1))
     account.charge("votes")
-    assert spent_epsilon(request, facts, account, FakeNoise()) == request.epsilon
-    assert spent_epsilon(REQUEST, facts, account, FakeNoise()) < 0.5
+    assert compute_spent_epsilon(request, facts, account, FakeNoise()) == request.epsilon
+    assert compute_spent_epsilon(REQUEST, facts, account, FakeNoise()) < 0.5
 
 
 @pytest.mark.parametrize("tilt", [0.0, 2.0, 8.0])
@@ -481,6 +487,6 @@ def test_a_noisy_delta_may_have_rounds_of_little_noise(tilt):
     changes = {"delta": None, "epsilon": 8.0}
     facts, account, _ = established(**changes)
     request = dataclasses.replace(REQUEST, **changes)
-    parts = Evolution(tilt=tilt).asked(columns=4, classes=3).rest
+    parts = Evolution(tilt=tilt).plan_queries(columns=4, classes=3).rest
     agree_on_rest(request, facts, account, FakeNoise(), parts)
-    assert composed_epsilon(account.agreed, facts.calibration_delta, adaptive=True) <= 8.0
+    assert compose_epsilon(account.authorized, facts.calibration_delta, adaptive=True) <= 8.0

@@ -15,8 +15,8 @@ from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_sch
 from tabpe.accounting import FakeNoise
 from tabpe.encoding import Encoder
 from tabpe.errors import NotPrivateWarning
-from tabpe.evaluation.metrics.columns import column_views
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.metrics.columns import compare_columns
+from tabpe.evaluation.table_arrays import build_table_arrays
 
 ROWS = 400
 MONEY = pa.decimal128(10, 2)
@@ -121,7 +121,7 @@ def test_the_digits_are_estimated_whatever_the_type_says(table):
 
 
 def test_metrics_read_them(table, model):
-    first = column_views(*views(SCHEMA, [table, model.sample()]))[0]
+    first = compare_columns(*build_table_arrays(SCHEMA, [table, model.sample()]))[0]
     assert first.real.most == float(max(table["price"].to_pylist()))
 
 

@@ -14,7 +14,7 @@ from output_types import expected_types, library_of, types_of
 from tabpe import Posterior, TabPE
 from tabpe.errors import ThinVotesWarning
 from tabpe.verification import verify
-from tabpe.verification.verify import fitting_rows
+from tabpe.verification.verify import count_fitting_rows
 
 EPSILON = 8.0
 PRESETS = {"evolution": QUICK, "posterior": QUICK_BEST}
@@ -61,7 +61,7 @@ def test_types_follow_from_the_schema_and_rules_are_kept(exhibit, model, size, s
     made = model.sample(size, smooth=smooth)
     assert type(made) is type(exhibit.table)
     assert types_of(made) == expected_types(model.schema_, library_of(made))
-    assert fitting_rows(model.schema_, written(made, tmp_path / "made.parquet")) == len(made)
+    assert count_fitting_rows(model.schema_, written(made, tmp_path / "made.parquet")) == len(made)
     assert exhibit.holds(as_pandas(made)).all()
 
 

@@ -51,7 +51,7 @@ def sources(monkeypatch, ledger):
         return nullcontext(opened[-1])
 
     record.fails = False
-    monkeypatch.setattr("tabpe.synthesizers.tabpe.opened_source", record)
+    monkeypatch.setattr("tabpe.synthesizers.tabpe.use_source", record)
     return opened, record
 
 
@@ -122,7 +122,7 @@ def test_a_failure_before_the_first_read_is_refunded(table, ledger, named, monke
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.lay_ground", fail)
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.resolve_schema", fail)
     with pytest.raises(KeyboardInterrupt):
         fitted(table, **named)
     assert states(ledger) == ["refunded"]

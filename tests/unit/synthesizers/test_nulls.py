@@ -17,7 +17,7 @@ from tabpe.accounting import FakeNoise
 from tabpe.baselines import Baseline, Independent
 from tabpe.errors import DataError, ParameterError, SchemaError, ThinSupportWarning
 from tabpe.evaluation.private_metrics import appraise
-from tabpe.verification.verify import fitting_rows
+from tabpe.verification.verify import count_fitting_rows
 
 ROWS = 3000
 SCHEMA = Schema(
@@ -242,7 +242,7 @@ def test_known_nulls_go_with_rows_that_have_them(model):
 def test_a_file_with_nulls_fits_its_schema(model, tmp_path, suffix):
     path = tmp_path / f"made.{suffix}"
     getattr(model.sample(), f"to_{suffix}")(path, index=False)
-    assert fitting_rows(SCHEMA, path) == 300
+    assert count_fitting_rows(SCHEMA, path) == 300
 
 
 def test_a_public_report_tells_of_nulls(model):

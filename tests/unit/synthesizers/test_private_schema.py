@@ -22,8 +22,8 @@ from facade import (
     of_people,
 )
 from tabpe import Boolean, Categorical, Date, Datetime, Float, Integer, Schema, TabPE, Time
-from tabpe.accounting import FakeNoise, composed_epsilon
-from tabpe.accounting.delta import exact_delta
+from tabpe.accounting import FakeNoise, compose_epsilon
+from tabpe.accounting.delta import subtract_sampling_delta
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError, SchemaError
 
@@ -150,8 +150,8 @@ def test_the_certified_epsilon_is_the_request_and_never_more(promise):
     schema = sum(certificate.share(item) for item in certificate.bill if item.name in SCHEMA_ITEMS)
     if promise.get("delta", 1) is not None:
         assert schema == pytest.approx(BOUGHT["schema_budget"], rel=0.1)
-        delta = exact_delta(certificate.delta, certificate.delta_slack)
-        spent = composed_epsilon(certificate.bill, delta, certificate.neighbours, adaptive=True)
+        delta = subtract_sampling_delta(certificate.delta, certificate.delta_slack)
+        spent = compose_epsilon(certificate.bill, delta, certificate.neighbours, adaptive=True)
         assert 0.99 * certificate.epsilon <= spent <= certificate.epsilon
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from requests_made import REQUEST, SHARES, USERS, established
 from tabpe import measurement
-from tabpe.accounting import BillItem, FakeNoise, Neighbours
+from tabpe.accounting import FakeNoise, NeighboringRelation, Spend
 from tabpe.errors import ParameterError
-from tabpe.synthesizers.budget import count_items
-from tabpe.synthesizers.options import counts_to_buy, establish_facts, normalised_shares
+from tabpe.synthesizers.budget import plan_counts
+from tabpe.synthesizers.options import establish_facts, list_needed_counts, normalise_shares
 
 
 def names(account):
@@ -39,7 +39,7 @@ def names(account):
 def test_what_is_not_declared_is_bought_and_nothing_else(changes, bought):
     _, account, engine = established(**changes)
     assert names(account) == bought
-    assert account.spent == account.agreed
+    assert account.spent == account.authorized
     assert engine.calls == len(bought)
 
 
@@ -116,15 +116,15 @@ def test_an_epsilon_too_large_to_mean_anything_is_refused_in_words(epsilon):
 
 
 def test_shares_are_normalised_in_the_order_of_the_schema():
-    assert normalised_shares({"b": 1, "a": 3}, ("a", "b")) == (0.75, 0.25)
+    assert normalise_shares({"b": 1, "a": 3}, ("a", "b")) == (0.75, 0.25)
 
 
 def test_no_shares_stay_none():
-    assert normalised_shares(None, ("a", "b")) is None
+    assert normalise_shares(None, ("a", "b")) is None
 
 
 def test_a_class_may_be_declared_empty():
-    assert normalised_shares({"a": 0, "b": 2}, ("a", "b")) == (0.0, 1.0)
+    assert normalise_shares({"a": 0, "b": 2}, ("a", "b")) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_class_may_be_declared_empty():
 )
 def test_what_can_not_be_shares_is_refused(shares):
     with pytest.raises(ParameterError, match="public_shares"):
-        normalised_shares(shares, ("a", "b"))
+        normalise_shares(shares, ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -161,19 +161,19 @@ def test_what_can_not_be_shares_is_refused(shares):
 def test_classes_do_not_add_up_to_users(changes, bought):
     changes = {"classes": 3, "neighbours": USERS} | changes
     classes = changes.pop("classes")
-    items = count_items(dataclasses.replace(REQUEST, **changes), classes)
+    items = plan_counts(dataclasses.replace(REQUEST, **changes), classes)
     assert list(items) == bought
     assert all(item.times == 1 for item in items.values())
 
 
 def test_a_schema_that_is_bought_needs_the_number_of_rows_first():
     request = dataclasses.replace(REQUEST, schema_budget=0.05, delta=None)
-    assert counts_to_buy(request, 2) == ("row count", "class counts")
+    assert list_needed_counts(request, 2) == ("row count", "class counts")
 
 
 def test_class_counts_of_users_are_not_taken_for_their_number():
-    request = dataclasses.replace(REQUEST, neighbours=Neighbours(max_rows=3))
-    counts = measurement.Measured([np.array([7, 5])], BillItem("class counts", 3.0, 1))
+    request = dataclasses.replace(REQUEST, neighbours=NeighboringRelation(max_rows=3))
+    counts = measurement.NoisyCounts([np.array([7, 5])], Spend("class counts", 3.0, 1))
     assert establish_facts(request, {"class counts": counts}).rows is None
 
 
@@ -196,12 +196,12 @@ def test_a_strategy_may_need_the_number_of_rows_whatever_is_declared(changes, bo
 
 def test_a_strategy_that_needs_the_number_of_users_buys_it_beside_the_classes():
     request = dataclasses.replace(REQUEST, counts_rows=True, neighbours=USERS)
-    assert counts_to_buy(request, 2) == ("user count", "class counts")
+    assert list_needed_counts(request, 2) == ("user count", "class counts")
 
 
 def test_a_strategy_that_needs_the_number_of_rows_of_a_bought_schema_buys_it_first():
     request = dataclasses.replace(REQUEST, counts_rows=True, schema_budget=0.05)
-    assert counts_to_buy(request, 2) == ("row count", "class counts")
+    assert list_needed_counts(request, 2) == ("row count", "class counts")
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_a_run_that_goes_on_is_never_refunded(table, crashed, ledger, monkeypatc
     def fail():
         raise failure
 
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.secret_key", fail)
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.load_secret_key", fail)
     with pytest.raises((KeyboardInterrupt, OutputError)):
         fake_fit(table, **crashed)
     assert [entry.state for entry in ledger.entries("patients")] == ["reserved"]

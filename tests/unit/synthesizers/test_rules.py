@@ -14,7 +14,7 @@ from tabpe import Categorical, Evolution, Id, Integer, Schema, TabPE
 from tabpe.encoding import Encoder
 from tabpe.errors import ArchiveError, ParameterError, RuleError, SchemaError, ThinSupportWarning
 from tabpe.evolution import config, posterior
-from tabpe.evolution.constraint_repair import Law
+from tabpe.evolution.constraint_repair import ConstraintSet
 
 STRATEGIES = {
     "paper": Evolution(rounds=4, sampling_rounds=2),
@@ -49,14 +49,16 @@ def test_rows_from_tables_alone_obey_too_where_votes_do_not_help(monkeypatch):
 
 
 def test_every_candidate_obeys_from_the_first_round_on(monkeypatch):
-    law, seen = Law.of(Encoder(SCHEMA)), []
-    kept = Law.kept
+    law, seen = ConstraintSet.from_encoder(Encoder(SCHEMA)), []
+    kept = ConstraintSet.kept
     monkeypatch.setattr(
-        Law, "kept", lambda self, *given: seen.append((kept(self, *given), given[2])) or seen[-1][0]
+        ConstraintSet,
+        "repair_or_revert",
+        lambda self, *given: seen.append((kept(self, *given), given[2])) or seen[-1][0],
     )
     fitted(TABLE, SCHEMA, preset=QUICK)
     assert seen
-    assert not any(law.broken(rows, classes).any() for rows, classes in seen)
+    assert not any(law.find_broken(rows, classes).any() for rows, classes in seen)
 
 
 @pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
@@ -267,7 +269,7 @@ def test_rows_in_reserve_are_found_again_once_other_columns_are_bought():
     few = Schema((BEDS["room"], BEDS["bed"]), rules=("room == 7", "bed != 'a'"))
     ward = Categorical("ward", ("x", "y", "z"))
     many = Schema((Integer("age", 0, 9), BEDS["room"], ward, BEDS["bed"]), "ward", None, few.rules)
-    one, other = (Law.of(Encoder(schema)).reserve for schema in (few, many))
+    one, other = (ConstraintSet.from_encoder(Encoder(schema)).reserve for schema in (few, many))
     assert len(one) == 1
     assert len(other) == 3
     for rows in other:

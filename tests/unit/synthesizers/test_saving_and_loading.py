@@ -10,7 +10,7 @@ from tabpe import Adjacency, Categorical, Evolution, Integer, Schema, TabPE
 from tabpe._utils.serialization import Archive
 from tabpe.accounting import OpenDPNoise, TableNoise
 from tabpe.errors import ArchiveError
-from tabpe.evolution import strategy_of
+from tabpe.evolution import resolve_strategy
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_saved_model_is_the_same_model(table, tmp_path, changes):
     for size in (None, 10, 100):
         assert loaded.sample(size).equals(model.sample(size))
     assert loaded.epsilon == model.epsilon
-    assert strategy_of(loaded.preset) == strategy_of(model.preset)
+    assert resolve_strategy(loaded.preset) == resolve_strategy(model.preset)
 
 
 @pytest.mark.parametrize(

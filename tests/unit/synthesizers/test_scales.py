@@ -9,7 +9,7 @@ from facade import BOTH, fake_fit, fitted
 from tabpe import Boolean, Float, Integer, Schema, TabPE
 from tabpe.baselines import Baseline, Independent
 from tabpe.evaluation.private_metrics import appraise
-from tabpe.verification.verify import fitting_rows
+from tabpe.verification.verify import count_fitting_rows
 
 ROWS = 3000
 MOST = 10**6
@@ -69,7 +69,7 @@ def test_values_lie_on_their_grid_and_survive_a_file(table, tmp_path):
     made = model.sample(200)
     assert made.schema == table.schema
     pq.write_table(made, tmp_path / "made.parquet")
-    assert fitting_rows(model.schema_, tmp_path / "made.parquet") == 200
+    assert count_fitting_rows(model.schema_, tmp_path / "made.parquet") == 200
     model.save(tmp_path / "run.tabpe")
     assert TabPE.load(tmp_path / "run.tabpe").sample(200).equals(made)
 

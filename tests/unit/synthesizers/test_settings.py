@@ -10,8 +10,8 @@ from tabpe.accounting import FakeNoise
 from tabpe.encoding import Encoder
 from tabpe.evolution import PRESETS, Evolution, Posterior
 from tabpe.evolution.config import PAIRS
-from tabpe.schema import Boolean, Categorical, Float, Integer, Outline, Schema
-from tabpe.synthesizers.options import Settings, columns_of, listed_of
+from tabpe.schema import Boolean, Categorical, Float, Integer, PartialSchema, Schema
+from tabpe.synthesizers.options import RunSettings, count_columns, count_listed_columns
 
 AGE, BMI = Integer("age", 0, 99), Float("bmi", 10.0, 60.0)
 WARD, ILL = Categorical("ward", ("heart", "lung")), Boolean("ill")
@@ -20,12 +20,12 @@ STORED = ["age", "bmi", "ward", "ill"]
 
 
 def settings(**changes):
-    plain = Settings(
+    plain = RunSettings(
         schema=Schema(COLUMNS, label="ill"),
         request=REQUEST,
         config=PRESETS["paper"],
         noise=FakeNoise(),
-        resources=Resources.of(engine="auto", memory_limit=None, spill=None, n_jobs=1),
+        resources=Resources.from_options(engine="auto", memory_limit=None, spill=None, n_jobs=1),
         unit=None,
         strict=False,
         seed=0,
@@ -48,7 +48,7 @@ def settings(**changes):
 )
 def test_columns_are_those_of_a_record(schema, columns):
     encoder = Encoder(schema)
-    assert columns_of(schema) == len(encoder.numeric) + len(encoder.categorical) == columns
+    assert count_columns(schema) == len(encoder.numeric) + len(encoder.categorical) == columns
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_columns_are_those_of_a_record(schema, columns):
 def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
     label = given.get("label")
     outline = dataclasses.replace(
-        Outline.of({"columns": given.get("columns", [])}),
+        PartialSchema.from_schema({"columns": given.get("columns", [])}),
         label=label,
         label_cuts=given.get("label_cuts"),
-    ).completed(STORED, drop=drop)
+    ).complete_columns(STORED, drop=drop)
     assert outline.missing
-    bought = outline.filled({column.name: column for column in COLUMNS})
+    bought = outline.fill_gaps({column.name: column for column in COLUMNS})
     encoder = Encoder(bought)
-    assert columns_of(outline) == len(encoder.numeric) + len(encoder.categorical)
+    assert count_columns(outline) == len(encoder.numeric) + len(encoder.categorical)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
     ],
 )
 def test_listed_columns_are_the_categorical_and_boolean_ones_beside_the_label(schema, listed):
-    assert listed_of(schema) == listed == len(Encoder(schema).categorical)
+    assert count_listed_columns(schema) == listed == len(Encoder(schema).categorical)
 
 
 OPEN_WARD = {"name": "ward", "type": "categorical"}
@@ -105,26 +105,30 @@ OPEN_WARD = {"name": "ward", "type": "categorical"}
 )
 def test_a_column_whose_type_is_bought_is_not_listed(given, label, listed):
     """One whose values alone are bought is."""
-    outline = Outline.of({"columns": given}).with_label(label).completed(STORED)
+    outline = (
+        PartialSchema.from_schema({"columns": given}).with_label(label).complete_columns(STORED)
+    )
     assert outline.missing
-    assert listed_of(outline) == listed
+    assert count_listed_columns(outline) == listed
 
 
 def test_what_is_asked_is_known_before_a_row_is_read():
     config = Posterior(rounds=3, votes=2)
-    assert settings(config=config).asked == config.asked(columns=3, classes=2, listed=1)
-    outline = Outline.of(None).completed(STORED)
-    found = settings(config=config, schema=outline).asked
-    assert found == config.asked(columns=4, classes=1, listed=0)
+    assert settings(config=config).query_plan == config.plan_queries(columns=3, classes=2, listed=1)
+    outline = PartialSchema.from_schema(None).complete_columns(STORED)
+    found = settings(config=config, schema=outline).query_plan
+    assert found == config.plan_queries(columns=4, classes=1, listed=0)
 
 
 def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_bought():
     config = Posterior(rounds=3, votes=2)
     declared = settings(config=config, schema=Schema(COLUMNS))
-    bought = settings(config=config, schema=Outline.of(None).completed(STORED))
-    assert declared.asked == config.asked(columns=4, classes=1, listed=2)
-    assert PAIRS in [part.name for part in declared.asked.first]
-    assert PAIRS not in [part.name for part in bought.asked.first]
+    bought = settings(
+        config=config, schema=PartialSchema.from_schema(None).complete_columns(STORED)
+    )
+    assert declared.query_plan == config.plan_queries(columns=4, classes=1, listed=2)
+    assert PAIRS in [part.name for part in declared.query_plan.first]
+    assert PAIRS not in [part.name for part in bought.query_plan.first]
 
 
 def test_another_strategy_is_another_run():

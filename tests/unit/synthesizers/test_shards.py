@@ -22,7 +22,7 @@ from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import NotPrivateWarning, TabpeError
 from tabpe.evolution import Evolution
-from tabpe.io.source import parts_of
+from tabpe.io.source import divide_source
 
 KINDS = {
     "evolution": {},
@@ -55,7 +55,7 @@ def test_no_cut_and_no_order_changes_what_comes_out(kind, shards, preset, monkey
     table, given = of_people(900), {"preset": preset} | KINDS[kind]
     alone = fit(table, **given)
     monkeypatch.setattr(
-        "tabpe.synthesizers.pipeline.open_keeper", opening_at_random(shards, seed=shards)
+        "tabpe.synthesizers.pipeline.open_backend", opening_at_random(shards, seed=shards)
     )
     assert fit(table, **given) == alone
 
@@ -64,14 +64,14 @@ def test_no_cut_and_no_order_changes_what_comes_out(kind, shards, preset, monkey
 def test_pairs_and_several_labels_add_up_too(users, monkeypatch):
     given = {"schema": LISTED, "preset": QUICK_PAIRS, "label": ["ill", "insured"], **users}
     alone = everything(fake_fit(listed(900), **given))
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_keeper", opening_at_random(3))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(3))
     assert everything(fake_fit(listed(900), **given)) == alone
 
 
 def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
     table, given = pa.table(columns(6)), {"preset": QUICK_BEST}
     alone = fit(table, **given)
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_keeper", opening_at_random(9))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(9))
     assert fit(table, **given) == alone
 
 
@@ -80,7 +80,7 @@ def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
 def test_a_table_without_rows_gives_what_noise_gives(monkeypatch, preset):
     nothing, given = pa.table(columns(3)).slice(3), {"preset": preset}
     alone = everything(fake_fit(nothing, **given))
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_keeper", opening_at_random(2))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(2))
     assert everything(fake_fit(nothing, **given)) == alone
 
 
@@ -89,10 +89,10 @@ def test_a_table_that_was_handed_out_in_parts_counts_as_read(tmp_path, monkeypat
     ledger = tmp_path / "ledger.db"
 
     def failing(source, unit, resources, _on_ready):
-        parts_of(source, 2)
+        divide_source(source, 2)
         raise TabpeError("the cluster is gone")
 
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_keeper", failing)
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", failing)
     Ledger(ledger).set_budget("patients", epsilon=60, delta=1e-5)
     with pytest.raises(TabpeError, match="the cluster is gone"):
         fitted(of_people(60), ledger=ledger, dataset="patients")

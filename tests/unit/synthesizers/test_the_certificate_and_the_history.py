@@ -13,7 +13,7 @@ from facade import (
     fitted,
 )
 from tabpe import Certificate, Schema, TabPE
-from tabpe.accounting import TableNoise, composed_epsilon
+from tabpe.accounting import TableNoise, compose_epsilon
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.errors import NotPrivateWarning
 from tabpe.schema import Source
@@ -95,10 +95,10 @@ def test_noise_from_a_table_is_named_and_its_slack_is_part_of_delta(table, chang
     assert certificate.status == "private"
     assert "table" in certificate.noise
     histograms = sum(item.times for item in certificate.bill)
-    expected = (1 + math.exp(model.epsilon)) * histograms * TableNoise.slack
+    expected = (1 + math.exp(model.epsilon)) * histograms * TableNoise.sampling_error
     assert certificate.delta_slack == pytest.approx(expected)
     assert "of delta pays for noise" in " ".join(str(certificate).split())
-    assert composed_epsilon(certificate.bill, certificate.delta - expected) <= model.epsilon
+    assert compose_epsilon(certificate.bill, certificate.delta - expected) <= model.epsilon
 
 
 def test_exact_noise_takes_nothing_of_delta(table):

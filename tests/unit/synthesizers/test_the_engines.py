@@ -15,7 +15,7 @@ from tabpe.backends import LocalEngine, StreamEngine, counting
 from tabpe.backends import local as alone
 from tabpe.errors import DataError, OutputError, ParameterError
 from tabpe.io import batches
-from tabpe.synthesizers.tabpe import USED_OF_THE_MACHINE
+from tabpe.synthesizers.tabpe import RESOURCE_PARAMETERS
 
 MACHINES = {
     "local": {"engine": "local"},
@@ -123,7 +123,7 @@ def test_what_was_used_of_the_machine_is_not_saved(table, tmp_path, machine):
     model.save(tmp_path / "model.tabpe")
     loaded = TabPE.load(tmp_path / "model.tabpe")
     usual = TabPE().get_params()
-    assert all(loaded.get_params()[name] == usual[name] for name in USED_OF_THE_MACHINE)
+    assert all(loaded.get_params()[name] == usual[name] for name in RESOURCE_PARAMETERS)
     facts = model.certificate.to_dict()
     del facts["guarantee"]  # The same sentences for all runs: they name failures of machines.
     said = str(facts) + str(model.history_)
@@ -140,7 +140,7 @@ def test_what_was_used_of_the_machine_is_not_saved(table, tmp_path, machine):
     ],
 )
 def test_what_is_wrong_is_refused_by_name_before_the_table_is_opened(wrong, monkeypatch):
-    monkeypatch.setattr("tabpe.synthesizers.tabpe.opened_source", lambda _: pytest.fail("opened"))
+    monkeypatch.setattr("tabpe.synthesizers.tabpe.use_source", lambda _: pytest.fail("opened"))
     (name,) = wrong
     with pytest.raises(ParameterError, match=f"{name}="):
         TabPE(**(FAST | wrong)).fit(pa.table(columns()), SCHEMA)

@@ -14,10 +14,10 @@ from output_types import expected_types, types_of
 from tabpe import Categorical, Date, Datetime, Id, Integer, Schema, TabPE, Time
 from tabpe.baselines import Baseline, Independent
 from tabpe.errors import DataError
-from tabpe.evaluation.metrics.columns import column_views
+from tabpe.evaluation.metrics.columns import compare_columns
 from tabpe.evaluation.private_metrics import appraise
-from tabpe.evaluation.table_arrays import views
-from tabpe.verification.verify import fitting_rows
+from tabpe.evaluation.table_arrays import build_table_arrays
+from tabpe.verification.verify import count_fitting_rows
 
 ROWS = 600
 GRADES = ("none", "low", "mid", "high")
@@ -73,7 +73,7 @@ def test_values_lie_within_their_bounds_and_on_their_grid(model, tmp_path):
     assert all(time.second == 0 and 6 <= time.hour <= 20 for time in made["fed"].to_pylist())
     assert set(made["grade"].to_pylist()) <= set(GRADES)
     model.sample(50).to_pandas().to_parquet(tmp_path / "made.parquet", index=False)
-    assert fitting_rows(model.schema_, tmp_path / "made.parquet") == 50
+    assert count_fitting_rows(model.schema_, tmp_path / "made.parquet") == 50
 
 
 def test_ids_are_numbered_anew_and_never_those_of_the_table(model):
@@ -140,7 +140,10 @@ def test_a_saved_model_gives_the_same_rows(model, tmp_path):
 
 
 def test_reports_show_dates(table, model):
-    columns = {view.name: view for view in column_views(*views(SCHEMA, [table, model.sample()]))}
+    columns = {
+        view.name: view
+        for view in compare_columns(*build_table_arrays(SCHEMA, [table, model.sample()]))
+    }
     assert "patient" not in columns
     assert columns["born"].unit == "days after 1930-01-01"
     assert [mark[:2] for mark in columns["born"].marks] == ["19", "19", "20"]

@@ -23,7 +23,7 @@ from facade import (
 from tabpe import Adjacency, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import LocalEngine, Survey, Tables
+from tabpe.backends import LocalEngine, MarginalCounter, RawColumnCounter
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError
 from tabpe.io import batches
 
@@ -143,8 +143,8 @@ def test_engines_threads_and_batches_change_nothing(people, monkeypatch, changes
 
 ASKED = {
     LocalEngine: ("row_count", "class_counts", "votes"),
-    Tables: ("row_count", "class_counts", "counts"),
-    Survey: ("row_count", "kinds", "magnitudes", "bins", "values"),
+    MarginalCounter: ("row_count", "class_counts", "counts"),
+    RawColumnCounter: ("row_count", "kinds", "magnitudes", "bins", "values"),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tabpe import Boolean, Categorical, Date, Float, Id, Integer, Schema
 from tabpe.errors import DataError
-from tabpe.verification.verify import fitting_rows
+from tabpe.verification.verify import count_fitting_rows
 
 SCHEMA = Schema(
     (
@@ -45,7 +45,7 @@ def written(tmp_path, **changes):
 
 
 def test_rows_that_obey_are_counted(tmp_path):
-    assert fitting_rows(SCHEMA, written(tmp_path)) == 3
+    assert count_fitting_rows(SCHEMA, written(tmp_path)) == 3
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_rows_that_obey_are_counted(tmp_path):
 )
 def test_a_row_that_does_not_is_named_with_the_rule(tmp_path, changes, message):
     with pytest.raises(DataError, match=message):
-        fitting_rows(SCHEMA, written(tmp_path, **changes))
+        count_fitting_rows(SCHEMA, written(tmp_path, **changes))

@@ -10,7 +10,7 @@ import pytest
 from certificates import SCHEMA, honest
 from tabpe.accounting import WrittenTable
 from tabpe.errors import DataError
-from tabpe.io import table_writer
+from tabpe.io import make_table_writer
 from tabpe.verification import FAILED, GIVEN, verify_plain
 
 CELLS = {"age": [0, 99, 30], "bmi": [10.0, 60.0, 22.5], "ward": ["heart", "lung", "else"]}
@@ -19,7 +19,7 @@ CELLS = {"age": [0, 99, 30], "bmi": [10.0, 60.0, 22.5], "ward": ["heart", "lung"
 def written(folder, cells, name="out.csv"):
     path = folder / name
     with path.open("wb") as file:
-        table_writer(pa.table(cells), path)(file)
+        make_table_writer(pa.table(cells), path)(file)
     return path
 
 

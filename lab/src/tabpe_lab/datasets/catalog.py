@@ -13,14 +13,14 @@ from tabpe._utils import validation
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.schema import Schema
 from tabpe_lab.datasets import recorded, simulated
-from tabpe_lab.datasets.dataset import AUTHORS, Dataset, Order, Parts, split
+from tabpe_lab.datasets.dataset import AUTHORS_SEED, Dataset, DataSplit, Order, split
 
 _UCI = "CC BY 4.0 (UCI)"
 _OURS = "none needed: drawn by tabpe"
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """How a data set is made.
 
     Args:
@@ -42,7 +42,7 @@ class Entry:
     licence: str
     schema: Callable[..., Schema]
     table: Callable[..., pa.Table]
-    parts: Callable[[], Parts] | None = None
+    parts: Callable[[], DataSplit] | None = None
     split: str = ""
     seed: int = 0
     options: dict[str, int] = field(default_factory=dict)
@@ -81,11 +81,11 @@ def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset
         >>> data.split
         '70/15/15, stratified, seed 0'
     """
-    entry = _ENTRIES[validation.one_of("name", name, names())]
-    chosen = _chosen(name, entry, options)
-    seed = validation.optional(validation.whole, "split_seed", split_seed, least=0)
+    entry = _ENTRIES[validation.check_one_of("name", name, names())]
+    chosen = _check_options(name, entry, options)
+    seed = validation.check_optional(validation.check_integer, "split_seed", split_seed, least=0)
     schema = entry.schema(**{key: chosen[key] for key in chosen if key != "rows"})
-    parts, words = _parts(entry, str(schema.label), seed, chosen)
+    parts, words = _load_split(entry, str(schema.label), seed, chosen)
     return Dataset(
         name=name,
         title=entry.title.format(**chosen),
@@ -100,142 +100,144 @@ def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset
     )
 
 
-def _chosen(name: str, entry: Entry, options: dict[str, Any]) -> dict[str, int]:
+def _check_options(name: str, entry: CatalogEntry, options: dict[str, Any]) -> dict[str, int]:
     for key, value in options.items():
         if key not in entry.options:
             known = did_you_mean(key, entry.options) if entry.options else "it has no options."
             raise ParameterError(f"{key}={value!r} is no option of data set {name!r}: {known}")
-        validation.whole(key, value, least=_LEAST[key])
+        validation.check_integer(key, value, least=_LEAST[key])
     return {**entry.options, **options}
 
 
-def _parts(entry: Entry, label: str, seed: int | None, chosen: dict[str, int]) -> tuple[Parts, str]:
+def _load_split(
+    entry: CatalogEntry, label: str, seed: int | None, chosen: dict[str, int]
+) -> tuple[DataSplit, str]:
     if seed is None and entry.parts is not None:
         return entry.parts(), entry.split
     used = entry.seed if seed is None else seed
-    whose = ", as the paper's authors cut it" if used == AUTHORS == entry.seed else ""
+    whose = ", as the paper's authors cut it" if used == AUTHORS_SEED == entry.seed else ""
     words = f"70/15/15, stratified, seed {used}{whose}"
     return split(entry.table(**chosen), label, used), words
 
 
-def _simulated(prior: str, words: str) -> Entry:
-    return Entry(
+def _make_scm_entry(prior: str, words: str) -> CatalogEntry:
+    return CatalogEntry(
         title=f"SCM, {words} prior",
         order="simulated",
         source="structural causal model in the manner of TabPFN's prior",
         licence=_OURS,
-        schema=simulated.scm_schema,
-        table=partial(simulated.scm_table, prior),
+        schema=simulated.make_scm_schema,
+        table=partial(simulated.draw_scm_table, prior),
         options={"rows": 50_000},
     )
 
 
-def _monk(problem: int) -> Entry:
-    return Entry(
+def _make_monk_entry(problem: int) -> CatalogEntry:
+    return CatalogEntry(
         title=f"MONK's problem {problem}",
         order="high",
         source="UCI 70, MONK's problems, training and test rows together",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "monk"),
-        table=partial(recorded.monk, problem),
+        schema=partial(recorded.load_schema, "monk"),
+        table=partial(recorded.read_monk, problem),
     )
 
 
 # Fewer rows might not have two of each class in each part, of which the split needs both.
 _LEAST = {"features": 1, "rows": 40}
 _ENTRIES = {
-    "xor": Entry(
+    "xor": CatalogEntry(
         title="XOR of {features} features",
         order="simulated",
         source="the draw of the paper's authors (tabpe_lab.datasets.simulated)",
         licence=_OURS,
-        schema=simulated.xor_schema,
-        table=simulated.xor_table,
+        schema=simulated.make_xor_schema,
+        table=simulated.draw_xor_table,
         options={"features": 5, "rows": 50_000},
     ),
-    "scm-tree": _simulated("tree", "tree"),
-    "scm-nn": _simulated("nn", "neural network"),
-    "scm-rff": _simulated("rff", "random Fourier features"),
-    "regions": Entry(
+    "scm-tree": _make_scm_entry("tree", "tree"),
+    "scm-nn": _make_scm_entry("nn", "neural network"),
+    "scm-rff": _make_scm_entry("rff", "random Fourier features"),
+    "regions": CatalogEntry(
         title="Regions of 20 classes",
         order="simulated",
         source="nearest of 60 points, in a structural causal model (tabpe_lab.datasets.simulated)",
         licence=_OURS,
-        schema=simulated.regions_schema,
-        table=simulated.regions_table,
+        schema=simulated.make_regions_schema,
+        table=simulated.draw_regions_table,
     ),
-    "artificial-characters": Entry(
+    "artificial-characters": CatalogEntry(
         title="Artificial Characters",
         order="high",
         source="OpenML 1459, in the parts of the paper's authors",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "artificial-characters"),
-        table=recorded.artificial_characters,
-        parts=recorded.artificial_characters_parts,
+        schema=partial(recorded.load_schema, "artificial-characters"),
+        table=recorded.read_artificial_characters,
+        parts=recorded.read_artificial_characters_split,
         split="the files of the paper's authors, 70/15/15",
     ),
-    "person-activity": Entry(
+    "person-activity": CatalogEntry(
         title="Person Activity (49,458 rows)",
         order="high",
         source="OpenML 1483, validation and test rows of the paper's authors together",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "person-activity"),
-        table=recorded.person_activity,
+        schema=partial(recorded.load_schema, "person-activity"),
+        table=recorded.read_person_activity,
     ),
-    "adult": Entry(
+    "adult": CatalogEntry(
         title="Adult",
         order="low",
         source="UCI 2, without the test rows that lack an answer",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "adult"),
-        table=recorded.adult,
-        seed=AUTHORS,
+        schema=partial(recorded.load_schema, "adult"),
+        table=recorded.read_adult,
+        seed=AUTHORS_SEED,
     ),
-    "breast-cancer": Entry(
+    "breast-cancer": CatalogEntry(
         title="Breast Cancer Wisconsin (diagnostic)",
         order="low",
         source="UCI 17, as it comes with scikit-learn",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "breast-cancer"),
-        table=recorded.breast_cancer,
-        seed=AUTHORS,
+        schema=partial(recorded.load_schema, "breast-cancer"),
+        table=recorded.read_breast_cancer,
+        seed=AUTHORS_SEED,
     ),
-    "insurance": Entry(
+    "insurance": CatalogEntry(
         title="Medical insurance: charges above 20,000",
         order="high",
         source="Medical Cost Personal, from the book Machine Learning with R",
         licence="Open Database License",
-        schema=partial(recorded.schema_of, "insurance"),
-        table=recorded.insurance,
+        schema=partial(recorded.load_schema, "insurance"),
+        table=recorded.read_insurance,
     ),
-    "monk": _monk(2),
-    "monk-1": _monk(1),
-    "monk-2": _monk(2),
-    "monk-3": _monk(3),
-    "walking-activity": Entry(
+    "monk": _make_monk_entry(2),
+    "monk-1": _make_monk_entry(1),
+    "monk-2": _make_monk_entry(2),
+    "monk-3": _make_monk_entry(3),
+    "walking-activity": CatalogEntry(
         title="Walking Activity",
         order="high",
         source="UCI 286, User Identification From Walking Activity",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "walking-activity"),
-        table=recorded.walking_activity,
+        schema=partial(recorded.load_schema, "walking-activity"),
+        table=recorded.read_walking_activity,
     ),
-    "mnist": Entry(
+    "mnist": CatalogEntry(
         title="MNIST, 14x14",
         order="high",
         source="MNIST, means of two by two pixels",
         licence="CC BY-SA 3.0",
-        schema=recorded.mnist_schema,
-        table=recorded.mnist,
-        parts=recorded.mnist_parts,
+        schema=recorded.make_mnist_schema,
+        table=recorded.read_mnist,
+        parts=recorded.read_mnist_split,
         split="the usual 10,000 test images; 10,000 of the training images, stratified, seed 0",
     ),
-    "bank": Entry(
+    "bank": CatalogEntry(
         title="Bank Marketing",
         order="low",
         source="UCI 222, bank-full",
         licence=_UCI,
-        schema=partial(recorded.schema_of, "bank"),
-        table=recorded.bank,
+        schema=partial(recorded.load_schema, "bank"),
+        table=recorded.read_bank,
     ),
 }

@@ -18,7 +18,7 @@ Order = Literal["high", "low", "simulated"]
 
 
 @dataclass(frozen=True)
-class Parts:
+class DataSplit:
     """The rows to learn from, to choose settings with, and to be judged by."""
 
     train: pa.Table
@@ -63,20 +63,20 @@ class Dataset:
     @property
     def shares(self) -> dict[str, float]:
         """Share of each class in `train`, for `public_shares`: the paper takes them as public."""
-        counts = {str(each["values"]): each["counts"] for each in self._counted()}
+        counts = {str(each["values"]): each["counts"] for each in self._count_classes()}
         return {name: counts.get(name, 0) / len(self.train) for name in self.schema.class_names}
 
-    def _counted(self) -> list[dict[str, int]]:
+    def _count_classes(self) -> list[dict[str, int]]:
         found: list[dict[str, int]] = self.train[self.label].value_counts().to_pylist()
         return found
 
 
 # The authors of the paper cut Adult and Breast Cancer in this way, with this seed.
-AUTHORS = 42
+AUTHORS_SEED = 42
 _HELD_OUT, _HALF = 0.3, 0.5
 
 
-def split(table: pa.Table, label: str, seed: int) -> Parts:
+def split(table: pa.Table, label: str, seed: int) -> DataSplit:
     """Cut a table into parts, as the authors of the paper do.
 
     Args:
@@ -90,12 +90,12 @@ def split(table: pa.Table, label: str, seed: int) -> Parts:
         >>> parts.train.num_rows, parts.validation.num_rows, parts.test.num_rows
         (70, 15, 15)
     """
-    train, rest = cut(np.arange(table.num_rows), table[label], _HELD_OUT, seed)
-    validation, test = cut(rest, table[label].take(rest), _HALF, seed)
-    return Parts(table.take(train), table.take(validation), table.take(test))
+    train, rest = split_rows(np.arange(table.num_rows), table[label], _HELD_OUT, seed)
+    validation, test = split_rows(rest, table[label].take(rest), _HALF, seed)
+    return DataSplit(table.take(train), table.take(validation), table.take(test))
 
 
-def cut(
+def split_rows(
     rows: NDArray[np.int64], classes: pa.ChunkedArray, share: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return most rows, and a share of them that is set aside."""

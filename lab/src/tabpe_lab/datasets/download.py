@@ -26,7 +26,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from tabpe._utils import files
-from tabpe._utils.arrays import attempt
+from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError, OutputError
 from tabpe.io import read_table
 from tabpe.schema import Categorical, Column, Integer, Schema
@@ -36,7 +36,7 @@ Opener = Callable[[str], BinaryIO]
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedFile:
     """A file as it is kept.
 
     Args:
@@ -49,7 +49,7 @@ class Converted:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFile:
     """A file that can be made of what others publish.
 
     Args:
@@ -60,12 +60,12 @@ class Remote:
     """
 
     urls: tuple[str, ...]
-    convert: Callable[[Sequence[bytes]], Converted]
+    convert: Callable[[Sequence[bytes]], ConvertedFile]
     sha256: str
     most: int = 64 * 2**20
 
 
-def download(remote: Remote, path: Path, *, opener: Opener | None = None) -> Path:
+def download_file(remote: RemoteFile, path: Path, *, opener: Opener | None = None) -> Path:
     """Make a file of its remote parts, whole or not at all.
 
     Args:
@@ -76,12 +76,12 @@ def download(remote: Remote, path: Path, *, opener: Opener | None = None) -> Pat
     Raises:
         DataError: If a part can not be had, is too large, or is not what it was.
     """
-    parts = [_fetched(url, remote.most, opener or opened) for url in remote.urls]
-    converted = _converted(remote, parts)
+    parts = [_fetch_part(url, remote.most, opener or opened) for url in remote.urls]
+    converted = _convert_parts(remote, parts)
     if hashlib.sha256(converted.content).hexdigest() != remote.sha256:
         raise DataError(f"{remote.urls[0]}: the content has changed since it was last looked at.")
     files.make_private_folder(path.parent)
-    files.write(path, files.filler(converted.file))
+    files.write_file(path, files.make_filler(converted.file))
     return path
 
 
@@ -93,7 +93,7 @@ def opened(url: str) -> BinaryIO:
     return answer
 
 
-def _fetched(url: str, most: int, opener: Opener) -> bytes:
+def _fetch_part(url: str, most: int, opener: Opener) -> bytes:
     try:
         with opener(url) as answer:
             content = answer.read(most + 1)
@@ -105,7 +105,7 @@ def _fetched(url: str, most: int, opener: Opener) -> bytes:
     return content
 
 
-def _converted(remote: Remote, parts: Sequence[bytes]) -> Converted:
+def _convert_parts(remote: RemoteFile, parts: Sequence[bytes]) -> ConvertedFile:
     try:
         return remote.convert(parts)
     except Exception as error:  # whatever is wrong with it, it is not what it was
@@ -127,30 +127,30 @@ class DataFile:
     """
 
     name: str
-    remote: Remote
+    remote: RemoteFile
 
-    def found(self) -> Path:
+    def find_or_download(self) -> Path:
         """Return where the file is, after a download if it is nowhere.
 
         Raises:
             DataError: If it is nowhere and can not be downloaded.
         """
-        here = self.here()
+        here = self.find_local()
         if here is not None:
             return here
         try:
-            return download(self.remote, _cache() / self.name)
+            return download_file(self.remote, _cache() / self.name)
         except (DataError, OutputError) as error:
             reason = str(error).rstrip(".")
-        raise DataError(self._missing(reason))
+        raise DataError(self._describe_missing(reason))
 
-    def here(self) -> Path | None:
+    def find_local(self) -> Path | None:
         """Return where on this machine the file is; None if it is nowhere."""
-        paths = (folder / self.name for folder in _folders())
+        paths = (folder / self.name for folder in _list_folders())
         return next((path for path in paths if path.is_file()), None)
 
-    def _missing(self, reason: str) -> str:
-        places = ", ".join(str(folder) for folder in _folders())
+    def _describe_missing(self, reason: str) -> str:
+        places = ", ".join(str(folder) for folder in _list_folders())
         return (
             f"{self.name}: not in {places}, and it can not be downloaded ({reason}). Where there "
             f"is a network, load the data set once and copy the file from the cache, or make it of "
@@ -159,31 +159,31 @@ class DataFile:
         )
 
 
-def read(file: DataFile, schema: Schema) -> pa.Table:
+def read_columns(file: DataFile, schema: Schema) -> pa.Table:
     """Return the columns of a file that a schema declares, with the types that it declares."""
-    path = file.found()
+    path = file.find_or_download()
     table = read_table(path)
     lacking = [name for name in schema.names if name not in table.column_names]
     if lacking:
         raise DataError(f"{path}: no column {', '.join(map(repr, lacking))}: another file?")
-    return pa.table({column.name: _typed(path, table, column) for column in schema.columns})
+    return pa.table({column.name: _cast_column(path, table, column) for column in schema.columns})
 
 
-def _typed(path: Path, table: pa.Table, column: Column) -> pa.ChunkedArray:
+def _cast_column(path: Path, table: pa.Table, column: Column) -> pa.ChunkedArray:
     cells = table[column.name]
-    typed = attempt(lambda: cells.cast(_kind(column)))
+    typed = try_call(lambda: cells.cast(_get_arrow_type(column)))
     if typed is None:
         raise DataError(f"{path}: column {column.name!r} is not of type {column.type_name}.")
     return typed
 
 
-def _kind(column: Column) -> pa.DataType:
+def _get_arrow_type(column: Column) -> pa.DataType:
     if isinstance(column, Categorical):
         return pa.string() if isinstance(column.values[0], str) else pa.int64()
     return pa.int64() if isinstance(column, Integer) else pa.float64()
 
 
-def _folders() -> Iterator[Path]:
+def _list_folders() -> Iterator[Path]:
     given = os.environ.get(VARIABLE)
     if given:
         yield Path(given)
@@ -195,4 +195,4 @@ def _folders() -> Iterator[Path]:
 
 
 def _cache() -> Path:
-    return files.data_folder() / "datasets"
+    return files.get_data_folder() / "datasets"

@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabpe._utils.arrays import attempt
+from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError
 from tabpe.schema import Categorical, Column, Float, Integer, Schema
-from tabpe_lab.datasets.dataset import Parts, cut
-from tabpe_lab.datasets.download import Converted, DataFile, Remote, read
+from tabpe_lab.datasets.dataset import DataSplit, split_rows
+from tabpe_lab.datasets.download import ConvertedFile, DataFile, RemoteFile, read_columns
 
 _MOST_UNPACKED = 256 * 2**20
 _PEOPLE = 22
@@ -41,84 +41,90 @@ MONKS_COLUMNS = ("problem", "split", "a1", "a2", "a3", "a4", "a5", "a6", "class"
 ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
-def unchanged(parts: Sequence[bytes]) -> Converted:
+def normalize_newlines(parts: Sequence[bytes]) -> ConvertedFile:
     """Keep a CSV file as it is, but for the ends of its lines."""
     (part,) = parts
-    return _packed(part.replace(b"\r\n", b"\n"))
+    return _pack_content(part.replace(b"\r\n", b"\n"))
 
 
-def parse_insurance(parts: Sequence[bytes]) -> Converted:
+def parse_insurance(parts: Sequence[bytes]) -> ConvertedFile:
     """Keep the table; decimals are written as Python writes them."""
     (part,) = parts
     header, *lines = csv.reader(io.StringIO(part.decode()))
-    write = [_decimal if name in ("bmi", "charges") else str for name in header]
-    return _csv(
+    write = [_format_decimal if name in ("bmi", "charges") else str for name in header]
+    return _build_csv(
         header, ([put(cell) for put, cell in zip(write, line, strict=True)] for line in lines)
     )
 
 
-def parse_adult(parts: Sequence[bytes]) -> Converted:
+def parse_adult(parts: Sequence[bytes]) -> ConvertedFile:
     """Join the two files of UCI Adult, and take the full stops off the labels of one."""
     (archive,) = parts
     rows: list[list[str]] = []
     for split, member in (("train", "adult.data"), ("test", "adult.test")):
-        lines = csv.reader(io.StringIO(_member(archive, member)), skipinitialspace=True)
+        lines = csv.reader(io.StringIO(_read_text_member(archive, member)), skipinitialspace=True)
         found = (line for line in lines if len(line) == len(ADULT_COLUMNS) - 1)
         rows += [[*line[:-1], line[-1].removesuffix("."), split] for line in found]
-    return _csv(ADULT_COLUMNS, rows)
+    return _build_csv(ADULT_COLUMNS, rows)
 
 
-def parse_bank(parts: Sequence[bytes]) -> Converted:
+def parse_bank(parts: Sequence[bytes]) -> ConvertedFile:
     """Take the full table out of the archive in the archive, and commas for semicolons."""
     (archive,) = parts
-    inner = _bytes(archive, "bank.zip")
-    header, *rows = csv.reader(io.StringIO(_member(inner, "bank-full.csv")), delimiter=";")
-    return _csv(header, rows)
+    inner = _read_member(archive, "bank.zip")
+    header, *rows = csv.reader(
+        io.StringIO(_read_text_member(inner, "bank-full.csv")), delimiter=";"
+    )
+    return _build_csv(header, rows)
 
 
-def monks(parts: Sequence[bytes]) -> Converted:
+def parse_monks(parts: Sequence[bytes]) -> ConvertedFile:
     """Join the six files of the three problems; a name of the row at the end of a line is left."""
     (archive,) = parts
     rows = [
         [str(problem), split, *words[1:7], words[0]]
         for problem in (1, 2, 3)
         for split in ("train", "test")
-        for words in map(str.split, _member(archive, f"monks-{problem}.{split}").splitlines())
+        for words in map(
+            str.split, _read_text_member(archive, f"monks-{problem}.{split}").splitlines()
+        )
         if words
     ]
-    return _csv(MONKS_COLUMNS, rows)
+    return _build_csv(MONKS_COLUMNS, rows)
 
 
-def walking(parts: Sequence[bytes]) -> Converted:
+def parse_walking(parts: Sequence[bytes]) -> ConvertedFile:
     """Join the files of all people; decimals are written as Python writes them."""
     (archive,) = parts
     rows = (
-        [*map(_decimal, line), str(person)]
+        [*map(_format_decimal, line), str(person)]
         for person in range(1, _PEOPLE + 1)
-        for line in csv.reader(io.StringIO(_member(archive, f"{person}.csv")))
+        for line in csv.reader(io.StringIO(_read_text_member(archive, f"{person}.csv")))
         if line
     )
-    return _csv(["time", "x", "y", "z", "person"], rows)
+    return _build_csv(["time", "x", "y", "z", "person"], rows)
 
 
-def parse_person_activity(parts: Sequence[bytes]) -> Converted:
+def parse_person_activity(parts: Sequence[bytes]) -> ConvertedFile:
     """Join validation and test rows of the authors."""
     rows: list[list[str]] = []
     header: list[str] = []
     for split, part in zip(("val", "test"), parts, strict=True):
         header, *lines = csv.reader(io.StringIO(part.decode()))
         rows += [[*line, split] for line in lines]
-    return _csv([*header, "split"], rows)
+    return _build_csv([*header, "split"], rows)
 
 
-def parse_mnist(parts: Sequence[bytes]) -> Converted:
+def parse_mnist(parts: Sequence[bytes]) -> ConvertedFile:
     """Take the mean of two by two pixels of images; parts are as in `ARRAYS`."""
-    unpacked = [_gunzipped(part) for part in parts]
-    arrays = [read(part) for read, part in zip((_parse_images, _labels) * 2, unpacked, strict=True)]
+    unpacked = [_decompress_gzip(part) for part in parts]
+    arrays = [
+        read(part) for read, part in zip((_parse_images, _parse_labels) * 2, unpacked, strict=True)
+    ]
     file = io.BytesIO()
     named: dict[str, Any] = dict(zip(ARRAYS, arrays, strict=True))
     np.savez_compressed(file, **named)
-    return Converted(file.getvalue(), b"".join(array.tobytes() for array in arrays))
+    return ConvertedFile(file.getvalue(), b"".join(array.tobytes() for array in arrays))
 
 
 def _parse_images(content: bytes) -> NDArray[np.uint8]:
@@ -128,42 +134,42 @@ def _parse_images(content: bytes) -> NDArray[np.uint8]:
     return means
 
 
-def _labels(content: bytes) -> NDArray[np.uint8]:
+def _parse_labels(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=_LABELS_AT)
 
 
-def _decimal(cell: str) -> str:
+def _format_decimal(cell: str) -> str:
     return repr(float(cell))
 
 
-def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Converted:
+def _build_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> ConvertedFile:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return _packed(text.getvalue().encode())
+    return _pack_content(text.getvalue().encode())
 
 
-def _packed(content: bytes) -> Converted:
-    return Converted(gzip.compress(content, mtime=0), content)
+def _pack_content(content: bytes) -> ConvertedFile:
+    return ConvertedFile(gzip.compress(content, mtime=0), content)
 
 
-def _member(archive: bytes, name: str) -> str:
-    return _bytes(archive, name).decode()
+def _read_text_member(archive: bytes, name: str) -> str:
+    return _read_member(archive, name).decode()
 
 
-def _bytes(archive: bytes, name: str) -> bytes:
+def _read_member(archive: bytes, name: str) -> bytes:
     """Return a file of an archive, in whichever folder it is."""
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         (found,) = (each for each in opened.namelist() if each.rpartition("/")[2] == name)
         with opened.open(found) as file:
-            return _limited(file.read)
+            return _read_limited(file.read)
 
 
-def _gunzipped(content: bytes) -> bytes:
+def _decompress_gzip(content: bytes) -> bytes:
     with gzip.open(io.BytesIO(content)) as file:
-        return _limited(file.read)
+        return _read_limited(file.read)
 
 
-def _limited(read: Callable[[int], bytes]) -> bytes:
+def _read_limited(read: Callable[[int], bytes]) -> bytes:
     content = read(_MOST_UNPACKED + 1)
     if len(content) > _MOST_UNPACKED:
         raise ValueError("unpacks to too much")
@@ -177,7 +183,7 @@ _MNIST = "https://storage.googleapis.com/cvdf-datasets/mnist"
 
 ADULT = DataFile(
     "adult.csv.gz",
-    Remote(
+    RemoteFile(
         (f"{_UCI}/2/adult.zip",),
         parse_adult,
         "d99d5b2c07ff6c7e09b6e0cefe115f6835d5c7b6efebdb9276238f1243c6369b",
@@ -185,7 +191,7 @@ ADULT = DataFile(
 )
 BANK = DataFile(
     "bank.csv.gz",
-    Remote(
+    RemoteFile(
         (f"{_UCI}/222/bank+marketing.zip",),
         parse_bank,
         "b44507c26634736d4a0619ec2d7c4b6ff56a2c63cbeb5176d3134e7b25e416f0",
@@ -193,7 +199,7 @@ BANK = DataFile(
 )
 INSURANCE = DataFile(
     "insurance.csv.gz",
-    Remote(
+    RemoteFile(
         (
             "https://raw.githubusercontent.com/stedy/Machine-Learning-with-R-datasets/"
             "9a8371e95098f3048c5540646b9fb96c7571b110/insurance.csv",
@@ -204,23 +210,23 @@ INSURANCE = DataFile(
 )
 MONKS = DataFile(
     "monks.csv.gz",
-    Remote(
+    RemoteFile(
         (f"{_UCI}/70/monk+s+problems.zip",),
-        monks,
+        parse_monks,
         "c80dbe49285617f2dafb2ab444fc729faf74030299555911de1073264cb2b6c4",
     ),
 )
 WALKING = DataFile(
     "walking_activity.csv.gz",
-    Remote(
+    RemoteFile(
         (f"{_UCI}/286/user+identification+from+walking+activity.zip",),
-        walking,
+        parse_walking,
         "199677655713ed6c59e49187bbce66acb9d3b9756c39d69e8b54b8acac123e70",
     ),
 )
 PERSON_ACTIVITY = DataFile(
     "person_activity_49k.csv.gz",
-    Remote(
+    RemoteFile(
         tuple(f"{_REAL}/person-activity/person-activity_{part}.csv" for part in ("val", "test")),
         parse_person_activity,
         "c3d261dc847656396e36bce8a4ab2d1becb68f0981f59fa9dd2f180562c5f933",
@@ -228,7 +234,7 @@ PERSON_ACTIVITY = DataFile(
 )
 MNIST = DataFile(
     "mnist14.npz",
-    Remote(
+    RemoteFile(
         tuple(
             f"{_MNIST}/{part}-ubyte.gz"
             for part in (
@@ -244,23 +250,25 @@ MNIST = DataFile(
 )
 
 
-def _characters(part: str, folder: str, sha256: str) -> DataFile:
+def _make_characters_file(part: str, folder: str, sha256: str) -> DataFile:
     url = f"{folder}/artificial-characters_{part}.csv"
-    return DataFile(f"artificial_characters_{part}.csv.gz", Remote((url,), unchanged, sha256))
+    return DataFile(
+        f"artificial_characters_{part}.csv.gz", RemoteFile((url,), normalize_newlines, sha256)
+    )
 
 
 CHARACTERS = (
-    _characters(
+    _make_characters_file(
         "train",
         f"{_AUTHORS}/8cea438a9b884344a9fcf568f4240390b70bf719/tabular",
         "074a6b0415eb89ce83456930627240e96172a6e27a25f9e7644a5b57463fcb59",
     ),
-    _characters(
+    _make_characters_file(
         "val",
         f"{_REAL}/artificial-characters",
         "730754022324410debd0c94f449339818dacdcf66d4b918ae829120448cbc560",
     ),
-    _characters(
+    _make_characters_file(
         "test",
         f"{_REAL}/artificial-characters",
         "9ba33b9698a0744e8644e1bfe18c8a8ad02cf4c7edc579436a6e01bf7a84e0c4",
@@ -275,37 +283,37 @@ _VALIDATION = 10_000
 _SPLIT = Categorical("split", ("train", "val", "test"))
 
 
-def schema_of(name: str) -> Schema:
+def load_schema(name: str) -> Schema:
     """Return the schema that comes with the package.
 
     Example:
-        >>> schema_of("monk").class_names
+        >>> load_schema("monk").class_names
         ('0', '1')
     """
     return Schema.load(str(package_files("tabpe_lab.datasets") / "schemas" / f"{name}.yaml"))
 
 
-def adult() -> pa.Table:
+def read_adult() -> pa.Table:
     """Return the rows that the authors use: none of UCI's test rows with a missing answer."""
-    schema = schema_of("adult")
-    table = _read_beside(ADULT, schema, _SPLIT)
-    answers = (table[column.name] for column in schema.columns if _may_lack(column))
-    lacking = np.any([_is(column, "?") for column in answers], axis=0)
-    kept = ~(lacking & _is(table["split"], "test"))
+    schema = load_schema("adult")
+    table = _read_with_columns(ADULT, schema, _SPLIT)
+    answers = (table[column.name] for column in schema.columns if _may_be_missing(column))
+    lacking = np.any([_match_value(column, "?") for column in answers], axis=0)
+    kept = ~(lacking & _match_value(table["split"], "test"))
     return table.filter(pa.array(kept)).select(schema.names)
 
 
-def bank() -> pa.Table:
+def read_bank() -> pa.Table:
     """Return all clients."""
-    return read(BANK, schema_of("bank"))
+    return read_columns(BANK, load_schema("bank"))
 
 
-def breast_cancer() -> pa.Table:
+def read_breast_cancer() -> pa.Table:
     """Return all patients; the rows come with scikit-learn."""
     from sklearn.datasets import load_breast_cancer
 
     found = load_breast_cancer()
-    diagnosis, *features = schema_of("breast-cancer").names
+    diagnosis, *features = load_schema("breast-cancer").names
     words = found.target_names[found.target].astype(str)
     return pa.table(
         {
@@ -315,99 +323,99 @@ def breast_cancer() -> pa.Table:
     )
 
 
-def insurance() -> pa.Table:
+def read_insurance() -> pa.Table:
     """Return all patients, with charges as low or high."""
-    schema = schema_of("insurance")
+    schema = load_schema("insurance")
     charges = Float("charges", 0.0, 10**6)
     columns = tuple(charges if each.name == charges.name else each for each in schema.columns)
-    table = read(INSURANCE, Schema(columns))
+    table = read_columns(INSURANCE, Schema(columns))
     high = pc.if_else(pc.greater(table["charges"], HIGH_CHARGES), "high", "low")
     return table.set_column(table.schema.get_field_index("charges"), "charges", high)
 
 
-def monk(problem: int) -> pa.Table:
+def read_monk(problem: int) -> pa.Table:
     """Return training and test rows of one of the three problems."""
-    schema = schema_of("monk")
-    table = _read_beside(MONKS, schema, Integer("problem", 1, 3))
+    schema = load_schema("monk")
+    table = _read_with_columns(MONKS, schema, Integer("problem", 1, 3))
     return table.filter(pc.equal(table["problem"], problem)).select(schema.names)
 
 
-def person_activity() -> pa.Table:
+def read_person_activity() -> pa.Table:
     """Return what can be had: validation and test rows of the authors."""
-    return read(PERSON_ACTIVITY, schema_of("person-activity"))
+    return read_columns(PERSON_ACTIVITY, load_schema("person-activity"))
 
 
-def walking_activity() -> pa.Table:
+def read_walking_activity() -> pa.Table:
     """Return the walks of all people."""
-    return read(WALKING, schema_of("walking-activity"))
+    return read_columns(WALKING, load_schema("walking-activity"))
 
 
-def artificial_characters_parts() -> Parts:
+def read_artificial_characters_split() -> DataSplit:
     """Return the parts that the authors published."""
-    schema = schema_of("artificial-characters")
-    return Parts(*(read(file, schema) for file in CHARACTERS))
+    schema = load_schema("artificial-characters")
+    return DataSplit(*(read_columns(file, schema) for file in CHARACTERS))
 
 
-def artificial_characters() -> pa.Table:
+def read_artificial_characters() -> pa.Table:
     """Return all strokes."""
-    parts = artificial_characters_parts()
+    parts = read_artificial_characters_split()
     return pa.concat_tables([parts.train, parts.validation, parts.test])
 
 
-def mnist_schema() -> Schema:
+def make_mnist_schema() -> Schema:
     """Return the brightness of each pixel, row by row, and the digit.
 
     Example:
-        >>> mnist_schema().names[-2:]
+        >>> make_mnist_schema().names[-2:]
         ('pixel_195', 'digit')
     """
     pixels = (Integer(f"pixel_{place}", 0, _BRIGHTEST) for place in range(PIXELS**2))
     return Schema((*pixels, Categorical("digit", tuple(range(DIGITS)))), label="digit")
 
 
-def mnist() -> pa.Table:
+def read_mnist() -> pa.Table:
     """Return all images."""
-    return pa.concat_tables(_mnist_tables())
+    return pa.concat_tables(_read_mnist_tables())
 
 
-def mnist_parts() -> Parts:
+def read_mnist_split() -> DataSplit:
     """Return the usual training and test images, with a part of the first for validation."""
-    known, test = _mnist_tables()
+    known, test = _read_mnist_tables()
     aside = min(_VALIDATION, known.num_rows // 5)
     share = aside / known.num_rows
-    train, validation = cut(np.arange(known.num_rows), known["digit"], share, seed=0)
-    return Parts(known.take(train), known.take(validation), test)
+    train, validation = split_rows(np.arange(known.num_rows), known["digit"], share, seed=0)
+    return DataSplit(known.take(train), known.take(validation), test)
 
 
-def _mnist_tables() -> list[pa.Table]:
-    path = MNIST.found()
-    tables = attempt(lambda: _unpacked(path.read_bytes()), Exception)
+def _read_mnist_tables() -> list[pa.Table]:
+    path = MNIST.find_or_download()
+    tables = try_call(lambda: _unpack_arrays(path.read_bytes()), Exception)
     if tables is None:
         sides = f"{PIXELS} by {PIXELS} pixels"
         raise DataError(f"{path}: expected the arrays {', '.join(ARRAYS)}, of {sides}.")
     return tables
 
 
-def _unpacked(content: bytes) -> list[pa.Table]:
+def _unpack_arrays(content: bytes) -> list[pa.Table]:
     with np.load(io.BytesIO(content), allow_pickle=False) as opened:
         train, train_digits, test, test_digits = (opened[name] for name in ARRAYS)
-    return [_images(train, train_digits), _images(test, test_digits)]
+    return [_build_image_table(train, train_digits), _build_image_table(test, test_digits)]
 
 
-def _images(pixels: NDArray[np.uint8], digits: NDArray[np.uint8]) -> pa.Table:
+def _build_image_table(pixels: NDArray[np.uint8], digits: NDArray[np.uint8]) -> pa.Table:
     columns = [*pixels.reshape(len(pixels), -1).T.astype(np.int64), digits.astype(np.int64)]
-    return pa.table(dict(zip(mnist_schema().names, columns, strict=True)))
+    return pa.table(dict(zip(make_mnist_schema().names, columns, strict=True)))
 
 
-def _read_beside(file: DataFile, schema: Schema, *more: Column) -> pa.Table:
+def _read_with_columns(file: DataFile, schema: Schema, *more: Column) -> pa.Table:
     """Read the columns of a schema, and some that say which rows these are."""
-    return read(file, Schema((*schema.columns, *more)))
+    return read_columns(file, Schema((*schema.columns, *more)))
 
 
-def _may_lack(column: Column) -> bool:
+def _may_be_missing(column: Column) -> bool:
     return isinstance(column, Categorical) and "?" in column.values
 
 
-def _is(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
+def _match_value(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = pc.equal(column, value).to_numpy(zero_copy_only=False)
     return found

@@ -40,32 +40,32 @@ XOR_LABEL = "target"
 _XOR_SEED = 42
 
 
-def xor_schema(features: int) -> Schema:
+def make_xor_schema(features: int) -> Schema:
     """Return what is public: the bounds of the features.
 
     Example:
-        >>> xor_schema(2).names
+        >>> make_xor_schema(2).names
         ('num_feat_0', 'num_feat_1', 'target')
     """
-    columns = (Float(name, -XOR_BOUND, XOR_BOUND) for name in _names(features))
+    columns = (Float(name, -XOR_BOUND, XOR_BOUND) for name in _list_feature_names(features))
     return Schema((*columns, Categorical(XOR_LABEL, (0, 1))), label=XOR_LABEL)
 
 
-def xor_table(features: int, rows: int = 50_000) -> pa.Table:
+def draw_xor_table(features: int, rows: int = 50_000) -> pa.Table:
     """Return the rows that the authors drew; the first ones do not depend on how many are asked.
 
     Example:
-        >>> table = xor_table(2)
+        >>> table = draw_xor_table(2)
         >>> table.num_rows, round(table["num_feat_0"][0].as_py(), 3), table["target"][0].as_py()
         (50000, -2.509, 1)
     """
     # The generator of the authors: a newer one would draw other rows.
     drawn = np.random.RandomState(_XOR_SEED).uniform(-XOR_BOUND, XOR_BOUND, (rows, features))
-    columns = dict(zip(_names(features), drawn.T, strict=True))
+    columns = dict(zip(_list_feature_names(features), drawn.T, strict=True))
     return pa.table({**columns, XOR_LABEL: (drawn > 0).sum(axis=1) % 2})
 
 
-def _names(features: int) -> list[str]:
+def _list_feature_names(features: int) -> list[str]:
     return [f"num_feat_{place}" for place in range(features)]
 
 
@@ -84,7 +84,7 @@ _SHAPES: tuple[Callable[[Vector], Vector], ...] = (np.tanh, np.sin, np.abs, np.s
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class CausalMechanism:
     """How a feature follows from its causes.
 
     Args:
@@ -103,14 +103,14 @@ class Mechanism:
     mean: float = 0.0
     deviation: float = 1.0
 
-    def told(self, features: Matrix) -> Vector:
+    def compute_signal(self, features: Matrix) -> Vector:
         """Return what the causes tell of the feature."""
         values = self.shape(features[:, list(self.causes)] @ self.weights)
         return (values - self.mean) / self.deviation
 
 
 @dataclass(frozen=True)
-class Prior:
+class LabelPrior:
     """A function from features to the label, drawn from a seed.
 
     Args:
@@ -122,18 +122,18 @@ class Prior:
     function: Callable[[np.random.Generator], Score]
 
 
-def scm_schema() -> Schema:
+def make_scm_schema() -> Schema:
     """Return what is public about the three tables: the features are clipped to these bounds.
 
     Example:
-        >>> scm_schema().names
+        >>> make_scm_schema().names
         ('x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'y')
     """
     features = (Float(f"x{place}", -SCM_BOUND, SCM_BOUND) for place in range(FEATURES))
     return Schema((*features, Categorical(SCM_LABEL, (0, 1))), label=SCM_LABEL)
 
 
-def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
+def draw_scm_table(prior: str, rows: int = 50_000) -> pa.Table:
     """Return rows of one of the three models.
 
     Args:
@@ -141,65 +141,71 @@ def scm_table(prior: str, rows: int = 50_000) -> pa.Table:
         rows: How many. The first rows do not depend on it.
 
     Example:
-        >>> few, more = scm_table("nn", 100), scm_table("nn", 200)
+        >>> few, more = draw_scm_table("nn", 100), draw_scm_table("nn", 200)
         >>> more.slice(0, 100).equals(few)
         True
     """
     chosen = PRIORS[prior]
     plan, gauge, rng = map(np.random.default_rng, np.random.SeedSequence(chosen.seed).spawn(3))
-    drawn, score = _drawn_mechanisms(plan), chosen.function(plan)
+    drawn, score = _draw_mechanisms(plan), chosen.function(plan)
     noise = gauge.standard_normal((_GAUGE_ROWS, FEATURES))
-    graph = _gauged(drawn, noise)
-    turn = float(np.median(score(features_of(graph, noise))))
+    graph = _standardize_mechanisms(drawn, noise)
+    turn = float(np.median(score(compute_features(graph, noise))))
     blocks = []
     for _ in range(math.ceil(rows / BLOCK)):
-        features = features_of(graph, rng.standard_normal((BLOCK, FEATURES)))
+        features = compute_features(graph, rng.standard_normal((BLOCK, FEATURES)))
         blocks.append(np.column_stack([features, score(features) > turn]))
     values = np.concatenate(blocks)[:rows].T
-    columns = dict(zip(scm_schema().names, values, strict=True))
+    columns = dict(zip(make_scm_schema().names, values, strict=True))
     return pa.table({**columns, SCM_LABEL: values[-1].astype(np.int64)})
 
 
-def drawn_graph(plan: np.random.Generator, gauge: np.random.Generator) -> tuple[Mechanism, ...]:
+def draw_graph(
+    plan: np.random.Generator, gauge: np.random.Generator
+) -> tuple[CausalMechanism, ...]:
     """Return mechanisms with their scales, which come from a draw of their own."""
-    return _gauged(_drawn_mechanisms(plan), gauge.standard_normal((_GAUGE_ROWS, FEATURES)))
+    return _standardize_mechanisms(
+        _draw_mechanisms(plan), gauge.standard_normal((_GAUGE_ROWS, FEATURES))
+    )
 
 
-def _drawn_mechanisms(rng: np.random.Generator) -> tuple[Mechanism, ...]:
+def _draw_mechanisms(rng: np.random.Generator) -> tuple[CausalMechanism, ...]:
     """Return the mechanisms in an order in which causes come before effects."""
-    return tuple(_drawn_mechanism(place, rng) for place in range(FEATURES))
+    return tuple(_draw_mechanism(place, rng) for place in range(FEATURES))
 
 
-def _drawn_mechanism(place: int, rng: np.random.Generator) -> Mechanism:
-    count = min(place, int(rng.integers(1, _MOST_CAUSES + 1)))
-    causes = tuple(sorted(int(cause) for cause in rng.choice(place, count, replace=False)))
+def _draw_mechanism(index: int, rng: np.random.Generator) -> CausalMechanism:
+    count = min(index, int(rng.integers(1, _MOST_CAUSES + 1)))
+    causes = tuple(sorted(int(cause) for cause in rng.choice(index, count, replace=False)))
     weights = rng.normal(0.0, 1.5, count)
     shape = _SHAPES[rng.integers(len(_SHAPES))]
     share = float(rng.uniform(0.5, 0.8))
-    return Mechanism(causes, weights, shape, share if causes else 0.0)
+    return CausalMechanism(causes, weights, shape, share if causes else 0.0)
 
 
-def _gauged(graph: tuple[Mechanism, ...], noise: Matrix) -> tuple[Mechanism, ...]:
+def _standardize_mechanisms(
+    graph: tuple[CausalMechanism, ...], noise: Matrix
+) -> tuple[CausalMechanism, ...]:
     """Return the mechanisms with mean and deviation of what their causes tell."""
-    known: tuple[Mechanism, ...] = ()
+    known: tuple[CausalMechanism, ...] = ()
     for mechanism in graph:
-        told = mechanism.told(features_of(known, noise[:, : len(known)]))
+        told = mechanism.compute_signal(compute_features(known, noise[:, : len(known)]))
         mean, deviation = float(told.mean()), float(told.std()) or 1.0
         known += (replace(mechanism, mean=mean, deviation=deviation),)
     return known
 
 
-def features_of(graph: tuple[Mechanism, ...], noise: Matrix) -> Matrix:
+def compute_features(graph: tuple[CausalMechanism, ...], noise: Matrix) -> Matrix:
     """Return features from the noise of each, within their bounds."""
     features = np.empty_like(noise)
     for place, mechanism in enumerate(graph):
         own = math.sqrt(1.0 - mechanism.share**2) * noise[:, place]
-        told = mechanism.share * mechanism.told(features)
+        told = mechanism.share * mechanism.compute_signal(features)
         features[:, place] = np.clip(told + own, -SCM_BOUND, SCM_BOUND)
     return features
 
 
-def trees(count: int, depth: int, reach: float) -> Callable[[np.random.Generator], Score]:
+def make_trees(count: int, depth: int, reach: float) -> Callable[[np.random.Generator], Score]:
     """Return what makes a sum of decision trees with random leaves.
 
     Args:
@@ -233,7 +239,7 @@ def trees(count: int, depth: int, reach: float) -> Callable[[np.random.Generator
     return drawn
 
 
-def network(width: int, layers: int, gain: float) -> Callable[[np.random.Generator], Score]:
+def make_network(width: int, layers: int, gain: float) -> Callable[[np.random.Generator], Score]:
     """Return what makes a neural network with `layers` hidden layers of tanh."""
 
     def drawn(rng: np.random.Generator) -> Score:
@@ -255,7 +261,7 @@ def network(width: int, layers: int, gain: float) -> Callable[[np.random.Generat
     return drawn
 
 
-def waves(count: int, frequency: float) -> Callable[[np.random.Generator], Score]:
+def make_waves(count: int, frequency: float) -> Callable[[np.random.Generator], Score]:
     """Return what makes a sum of `count` random Fourier features."""
 
     def drawn(rng: np.random.Generator) -> Score:
@@ -272,9 +278,9 @@ def waves(count: int, frequency: float) -> Callable[[np.random.Generator], Score
 
 
 PRIORS = {
-    "tree": Prior(0, trees(count=32, depth=8, reach=1.0)),
-    "nn": Prior(2, network(width=16, layers=2, gain=1.25)),
-    "rff": Prior(0, waves(count=64, frequency=1.0)),
+    "tree": LabelPrior(0, make_trees(count=32, depth=8, reach=1.0)),
+    "nn": LabelPrior(2, make_network(width=16, layers=2, gain=1.25)),
+    "rff": LabelPrior(0, make_waves(count=64, frequency=1.0)),
 }
 
 
@@ -282,45 +288,45 @@ CLASSES = 20
 ROWS = 150_000
 _REGIONS_SEED = 0
 _REGIONS_OF_CLASS = 3
-_TELLING = 4
+_LABEL_FEATURES = 4
 
 
-def regions_schema() -> Schema:
+def make_regions_schema() -> Schema:
     """Return what is public about the table.
 
     Example:
-        >>> len(regions_schema().class_names)
+        >>> len(make_regions_schema().class_names)
         20
     """
-    features = (column for column in scm_schema().columns if column.name != SCM_LABEL)
+    features = (column for column in make_scm_schema().columns if column.name != SCM_LABEL)
     return Schema((*features, Categorical(SCM_LABEL, tuple(range(CLASSES)))), label=SCM_LABEL)
 
 
-def regions_table(rows: int = ROWS) -> pa.Table:
+def draw_regions_table(rows: int = ROWS) -> pa.Table:
     """Return rows of the table.
 
     Args:
         rows: How many. The first rows do not depend on it.
 
     Example:
-        >>> regions_table(100).slice(0, 50).equals(regions_table(50))
+        >>> draw_regions_table(100).slice(0, 50).equals(draw_regions_table(50))
         True
     """
     plan, gauge, rng = map(np.random.default_rng, np.random.SeedSequence(_REGIONS_SEED).spawn(3))
-    graph = drawn_graph(plan, gauge)
-    points = features_of(graph, plan.standard_normal((_REGIONS_OF_CLASS * CLASSES, FEATURES)))
+    graph = draw_graph(plan, gauge)
+    points = compute_features(graph, plan.standard_normal((_REGIONS_OF_CLASS * CLASSES, FEATURES)))
     blocks = [
-        features_of(graph, rng.standard_normal((BLOCK, FEATURES)))
+        compute_features(graph, rng.standard_normal((BLOCK, FEATURES)))
         for _ in range(math.ceil(rows / BLOCK))
     ]
     features = np.concatenate(blocks)[:rows]
-    columns = dict(zip(regions_schema().names, features.T, strict=False))
-    return pa.table({**columns, SCM_LABEL: _nearest(features, points) % CLASSES})
+    columns = dict(zip(make_regions_schema().names, features.T, strict=False))
+    return pa.table({**columns, SCM_LABEL: _find_nearest(features, points) % CLASSES})
 
 
-def _nearest(features: Matrix, points: Matrix) -> NDArray[np.int64]:
+def _find_nearest(features: Matrix, points: Matrix) -> NDArray[np.int64]:
     distances = np.zeros((len(features), len(points)))
-    for place in range(_TELLING):
+    for place in range(_LABEL_FEATURES):
         distances += np.subtract.outer(features[:, place], points[:, place]) ** 2
     nearest: NDArray[np.int64] = np.argmin(distances, axis=1)
     return nearest

@@ -11,7 +11,7 @@
 - `ledger`: `Ledger`, which is all of that
 """
 
-from tabpe.accounting.ledger.events import Budget, Entry, Start
-from tabpe.accounting.ledger.ledger import Ledger, Status, default_path
+from tabpe.accounting.ledger.events import Budget, RunEntry, RunStart
+from tabpe.accounting.ledger.ledger import DatasetStatus, Ledger, get_default_path
 
-__all__ = ["Budget", "Entry", "Ledger", "Start", "Status", "default_path"]
+__all__ = ["Budget", "DatasetStatus", "Ledger", "RunEntry", "RunStart", "get_default_path"]

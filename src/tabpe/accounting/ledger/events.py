@@ -61,9 +61,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tabpe._utils import validation
-from tabpe.accounting.neighboring import ROWS, Adjacency, Neighbours
-from tabpe.accounting.pld import LARGEST_SIGMA, check_promise
-from tabpe.accounting.spend import GAUSSIAN, BillItem
+from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
+from tabpe.accounting.pld import LARGEST_SIGMA, check_guarantee
+from tabpe.accounting.spend import GAUSSIAN, Spend
 from tabpe.errors import BudgetError, LedgerError, ParameterError, did_you_mean
 
 LONGEST_TEXT = 200
@@ -73,7 +73,7 @@ SMALLEST_SIGMA = 1e-3
 LARGEST_LIMIT = 1e6
 
 State = Literal["reserved", "spent", "refunded"]
-Bill = tuple[BillItem, ...]
+Spends = tuple[Spend, ...]
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,14 @@ class Budget:
     set_at: str = ""
 
     def __post_init__(self) -> None:
-        printable("dataset", self.dataset)
-        check_promise(self.epsilon, self.delta)
-        validation.optional(printable, "unit", self.unit)
+        check_printable("dataset", self.dataset)
+        check_guarantee(self.epsilon, self.delta)
+        validation.check_optional(check_printable, "unit", self.unit)
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbours(self) -> NeighboringRelation:
         """The relation that all runs are composed for. How many rows of a user count is theirs."""
-        return Neighbours(self.adjacency, None if self.unit is None else 1)
+        return NeighboringRelation(self.adjacency, None if self.unit is None else 1)
 
     @property
     def relation(self) -> str:
@@ -129,7 +129,7 @@ class Budget:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], time: str) -> Budget:
         """Read the budget of an event."""
-        adjacency = Adjacency.of(plain["adjacency"])
+        adjacency = Adjacency.from_name(plain["adjacency"])
         dataset, epsilon, delta = plain["dataset"], plain["epsilon"], plain["delta"]
         return cls(dataset, epsilon, delta, adjacency, plain["unit"], set_at=time)
 
@@ -163,14 +163,14 @@ class Progress:
     def from_dict(cls, plain: Mapping[str, Any]) -> Progress:
         """Read what an event says."""
         return cls(
-            printable("token", plain["token"]),
-            validation.whole("measurements", plain["measurements"], least=0),
-            digest_of("sha256", plain["sha256"]),
+            check_printable("token", plain["token"]),
+            validation.check_integer("measurements", plain["measurements"], least=0),
+            check_digest("sha256", plain["sha256"]),
         )
 
 
 @dataclass(frozen=True)
-class Entry:
+class RunEntry:
     """One run on a data set, and what it costs.
 
     Args:
@@ -193,8 +193,8 @@ class Entry:
 
     id: str
     dataset: str
-    bill: Bill
-    neighbours: Neighbours
+    bill: Spends
+    neighbours: NeighboringRelation
     unit: str | None = None
     slack: float = 0.0
     note: str = ""
@@ -207,15 +207,15 @@ class Entry:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        printable("id", self.id)
-        printable("dataset", self.dataset)
-        check_bill(self.bill)
+        check_printable("id", self.id)
+        check_printable("dataset", self.dataset)
+        check_spends(self.bill)
         self._check_limit()
-        validation.optional(printable, "unit", self.unit)
-        validation.real("slack", self.slack, above=0, below=1, least=True)
+        validation.check_optional(check_printable, "unit", self.unit)
+        validation.check_real("slack", self.slack, above=0, below=1, least=True)
         if self.note != "":  # a note of another type is no note
-            printable("note", self.note)
-        if (self.unit is None) == self.neighbours.of_users:
+            check_printable("note", self.note)
+        if (self.unit is None) == self.neighbours.is_user_level:
             raise ParameterError(
                 f"unit={self.unit!r}: expected the column that names users if, and only if, a run "
                 f"protects users."
@@ -232,8 +232,8 @@ class Entry:
                     f"a filter holds to a limit of zCDP. Pass that limit."
                 )
             return
-        validation.real("limit", self.limit, above=0, below=LARGEST_LIMIT)
-        if self.neighbours != ROWS or self.slack:
+        validation.check_real("limit", self.limit, above=0, below=LARGEST_LIMIT)
+        if self.neighbours != ROW_LEVEL or self.slack:
             raise ParameterError(
                 "limit: a filter of zCDP is for rows that are added or removed, and exact noise."
             )
@@ -253,7 +253,7 @@ class Entry:
         return {
             "entry": self.id,
             "dataset": self.dataset,
-            "bill": plain_bill(self.bill),
+            "bill": serialize_spends(self.bill),
             "adjacency": self.neighbours.adjacency.value,
             "max_rows_per_user": self.neighbours.max_rows,
             "unit": self.unit,
@@ -264,13 +264,15 @@ class Entry:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any], time: str) -> Entry:
+    def from_dict(cls, plain: Mapping[str, Any], time: str) -> RunEntry:
         """Read the entry that an event reserves."""
         return cls(
             id=plain["entry"],
             dataset=plain["dataset"],
-            bill=read_bill(plain["bill"]),
-            neighbours=Neighbours(Adjacency.of(plain["adjacency"]), plain["max_rows_per_user"]),
+            bill=parse_spends(plain["bill"]),
+            neighbours=NeighboringRelation(
+                Adjacency.from_name(plain["adjacency"]), plain["max_rows_per_user"]
+            ),
             unit=plain["unit"],
             slack=plain["slack"],
             note=plain["note"],
@@ -280,7 +282,7 @@ class Entry:
         )
 
 
-def printable(name: str, value: Any) -> str:
+def check_printable(name: str, value: Any) -> str:
     """Return `value` if it is a text that people can read."""
     fits = isinstance(value, str) and 1 <= len(value) <= LONGEST_TEXT and value.isprintable()
     if not fits:
@@ -291,14 +293,14 @@ def printable(name: str, value: Any) -> str:
     return str(value)
 
 
-def digest_of(name: str, value: Any) -> str:
+def check_digest(name: str, value: Any) -> str:
     """Return `value` if it is a SHA-256 in hexadecimal."""
     if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
         raise ParameterError(f"{name}: expected a SHA-256, as 64 digits from 0 to f.")
     return value
 
 
-def check_bill(bill: Sequence[BillItem]) -> None:
+def check_spends(bill: Sequence[Spend]) -> None:
     """Refuse a bill that no ledger can hold."""
     if not 1 <= len(bill) <= MOST_ITEMS:
         raise ParameterError(
@@ -306,7 +308,7 @@ def check_bill(bill: Sequence[BillItem]) -> None:
             f"is refunded."
         )
     for item in bill:
-        printable("bill: name", item.name)
+        check_printable("bill: name", item.name)
         if not SMALLEST_SIGMA <= item.sigma <= LARGEST_SIGMA or item.times > MOST_TIMES:
             raise ParameterError(
                 f"bill: {item.name!r} has sigma={item.sigma:g} and times={item.times}; expected a "
@@ -315,7 +317,7 @@ def check_bill(bill: Sequence[BillItem]) -> None:
             )
 
 
-def plain_bill(bill: Sequence[BillItem]) -> list[dict[str, Any]]:
+def serialize_spends(bill: Sequence[Spend]) -> list[dict[str, Any]]:
     """Return plain values of a bill."""
     return [
         {
@@ -329,16 +331,16 @@ def plain_bill(bill: Sequence[BillItem]) -> list[dict[str, Any]]:
     ]
 
 
-def read_bill(plain: Any) -> Bill:
+def parse_spends(plain: Any) -> Spends:
     """Read a bill from plain values."""
-    return tuple(BillItem(**item) for item in plain)
+    return tuple(Spend(**item) for item in plain)
 
 
 NO_EVENT = "0" * 64
 
 
 @dataclass(frozen=True)
-class Event:
+class LedgerEvent:
     """One line of the ledger.
 
     Args:
@@ -350,9 +352,9 @@ class Event:
         digest: SHA-256 of all of that.
 
     Example:
-        >>> first = Event.after(None, "refunded", {"entry": "a"})
-        >>> second = Event.after(first, "refunded", {"entry": "b"})
-        >>> second.previous == first.digest, first_break([first, second]), first_break([second])
+        >>> first = LedgerEvent.create_after(None, "refunded", {"entry": "a"})
+        >>> second = LedgerEvent.create_after(first, "refunded", {"entry": "b"})
+        >>> second.previous == first.digest, find_break([first, second]), find_break([second])
         (True, None, 'event 2: expected event 1.')
     """
 
@@ -364,16 +366,20 @@ class Event:
     digest: str
 
     @classmethod
-    def after(cls, last: Event | None, kind: str, content: Mapping[str, Any]) -> Event:
+    def create_after(
+        cls, last: LedgerEvent | None, kind: str, content: Mapping[str, Any]
+    ) -> LedgerEvent:
         """Return the event that follows `last`."""
         seq, previous = (1, NO_EVENT) if last is None else (last.seq + 1, last.digest)
-        time, payload = datetime.now(UTC).isoformat(timespec="seconds"), canonical(content)
-        return cls(seq, time, kind, payload, previous, _digest(seq, time, kind, payload, previous))
+        time, payload = datetime.now(UTC).isoformat(timespec="seconds"), dump_canonical(content)
+        return cls(
+            seq, time, kind, payload, previous, _compute_digest(seq, time, kind, payload, previous)
+        )
 
     @property
     def content(self) -> dict[str, Any]:
         """The payload as plain values."""
-        return parse(self.payload)
+        return parse_canonical(self.payload)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
@@ -387,7 +393,7 @@ class Event:
         }
 
 
-def first_break(events: Sequence[Event], last: Event | None = None) -> str | None:
+def find_break(events: Sequence[LedgerEvent], last: LedgerEvent | None = None) -> str | None:
     """Return where the chain that goes on after `last` breaks first, in words; None if it holds."""
     previous, first = (NO_EVENT, 1) if last is None else (last.digest, last.seq + 1)
     for seq, event in enumerate(events, start=first):
@@ -401,14 +407,14 @@ def first_break(events: Sequence[Event], last: Event | None = None) -> str | Non
     return None
 
 
-def canonical(content: Any) -> str:
+def dump_canonical(content: Any) -> str:
     """Return the one way to write plain values as JSON: sorted, without spaces."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_canonical(text: str) -> dict[str, Any]:
     """Read canonical JSON, and nothing else.
 
     Raises:
@@ -416,22 +422,22 @@ def parse(text: str) -> dict[str, Any]:
     """
     try:
         content = json.loads(text)
-        if not isinstance(content, dict) or canonical(content) != text:
+        if not isinstance(content, dict) or dump_canonical(content) != text:
             raise LedgerError("is not canonical JSON.")
     except (ValueError, RecursionError):
         raise LedgerError("is not canonical JSON.") from None
     return content
 
 
-def _is_intact(event: Event) -> bool:
+def _is_intact(event: LedgerEvent) -> bool:
     texts = (event.time, event.kind, event.payload, event.previous)
-    return all(isinstance(text, str) for text in texts) and event.digest == _digest(
+    return all(isinstance(text, str) for text in texts) and event.digest == _compute_digest(
         event.seq, *texts
     )
 
 
-def _digest(seq: int, time: str, kind: str, payload: str, previous: str) -> str:
-    whole = canonical([seq, time, kind, payload, previous])
+def _compute_digest(seq: int, time: str, kind: str, payload: str, previous: str) -> str:
+    whole = dump_canonical([seq, time, kind, payload, previous])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -439,7 +445,7 @@ _THEN = "Nothing is read: begin in a new folder, which is a new charge."
 
 
 @dataclass(frozen=True)
-class Start:
+class RunStart:
     """A start of a run in a folder.
 
     Args:
@@ -457,7 +463,7 @@ class Start:
         """What the ledger knows after this start."""
         return Progress(self.token, len(self.digests) - 1, self.digests[-1])
 
-    def check(self, known: Progress | None) -> None:
+    def check_progress(self, known: Progress | None) -> None:
         """Refuse to start where the ledger knows of more than the folder.
 
         Raises:
@@ -466,7 +472,7 @@ class Start:
         if known is None:
             return
         if known.token not in self.earlier:
-            raise superseded()
+            raise make_superseded_error()
         if known.measurements >= len(self.digests):
             raise BudgetError(
                 f"run_dir: the ledger knows of {known.measurements} measurements, and the folder "
@@ -478,7 +484,7 @@ class Start:
             )
 
 
-def superseded() -> BudgetError:
+def make_superseded_error() -> BudgetError:
     """Return the error for a folder whose copy was started after it."""
     return BudgetError(
         f"run_dir: the run went on in a copy of this folder, or an old state of the folder was put "
@@ -491,7 +497,7 @@ STARTED, MEASURED = "started", "measured"
 _SHOWN = 8
 
 
-class Book:
+class LedgerState:
     """Budgets by data set, entries by id and hashes of all events, after the events so far.
 
     The same rules serve who writes and who verifies: an event that may not follow raises an error
@@ -499,18 +505,20 @@ class Book:
 
     Example:
         >>> budget = Budget("patients", 2.0, 1e-6)
-        >>> book = Book.of([Event.after(None, BUDGET, budget.to_dict())])
+        >>> book = LedgerState.from_events([LedgerEvent.create_after(None, BUDGET, budget.to_dict())])
         >>> book.budgets["patients"].epsilon
         2.0
     """
 
     def __init__(self) -> None:
         self.budgets: dict[str, Budget] = {}
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, RunEntry] = {}
         self.digests: list[str] = []
 
     @classmethod
-    def of(cls, events: Sequence[Event], known: Book | None = None) -> Book:
+    def from_events(
+        cls, events: Sequence[LedgerEvent], known: LedgerState | None = None
+    ) -> LedgerState:
         """Return what the events of a file come to.
 
         Args:
@@ -527,31 +535,31 @@ class Book:
             book.digests = list(known.digests)
         for event in events[done:]:
             try:
-                book.add(event)
+                book.add_event(event)
             except (KeyError, TypeError, OverflowError):
                 raise LedgerError(f"event {event.seq}: parts are missing or wrong.") from None
             except ValueError as error:
                 raise LedgerError(f"event {event.seq}: {error}") from None
         return book
 
-    def leads_to(self, events: Sequence[Event]) -> bool:
+    def leads_to(self, events: Sequence[LedgerEvent]) -> bool:
         """Whether these are the events so far, and perhaps more: a chain is known by its end."""
         done = len(self.digests)
         return not done or (done <= len(events) and events[done - 1].digest == self.head)
 
-    def add(self, event: Event) -> None:
+    def add_event(self, event: LedgerEvent) -> None:
         """Take one more event in."""
         steps = {
-            BUDGET: self._set_budget,
-            RESERVED: self._reserve,
-            STARTED: self._start,
-            MEASURED: self._measure,
-            SPENT: self._spend,
-            REFUNDED: self._refund,
+            BUDGET: self._apply_budget,
+            RESERVED: self._apply_reservation,
+            STARTED: self._apply_start,
+            MEASURED: self._apply_measurement,
+            SPENT: self._apply_spend,
+            REFUNDED: self._apply_refund,
         }
         if event.kind not in steps:
             raise LedgerError(f"{event.kind!r} is no kind of event.")
-        steps[event.kind](event.content, printable("time", event.time))
+        steps[event.kind](event.content, check_printable("time", event.time))
         self.digests.append(event.digest)
 
     @property
@@ -559,19 +567,19 @@ class Book:
         """The hash of the last event."""
         return self.digests[-1] if self.digests else NO_EVENT
 
-    def entry(self, entry_id: str) -> Entry:
+    def get_entry(self, entry_id: str) -> RunEntry:
         """Return the entry of that id."""
         if entry_id not in self.entries:
             raise LedgerError(f"entry {entry_id!r}: not in this ledger.")
         return self.entries[entry_id]
 
-    def of_dataset(self, dataset: str) -> tuple[Entry, ...]:
+    def list_entries(self, dataset: str) -> tuple[RunEntry, ...]:
         """Return the entries of a data set, oldest first."""
         return tuple(entry for entry in self.entries.values() if entry.dataset == dataset)
 
-    def counted(self, dataset: str) -> tuple[Entry, ...]:
+    def list_counted_entries(self, dataset: str) -> tuple[RunEntry, ...]:
         """Return the entries of a data set that are a part of what was spent."""
-        return tuple(entry for entry in self.of_dataset(dataset) if entry.counts)
+        return tuple(entry for entry in self.list_entries(dataset) if entry.counts)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -579,30 +587,30 @@ class Book:
         named = [*self.budgets, *(entry.dataset for entry in self.entries.values())]
         return tuple(dict.fromkeys(named))
 
-    def known(self, dataset: str) -> str:
+    def check_dataset(self, dataset: str) -> str:
         """Return the name of a data set that is in the ledger."""
         if dataset not in self.datasets:
             hint = did_you_mean(dataset, self.datasets) if self.datasets else "it is empty."
             raise LedgerError(f"data set {dataset!r}: not in this ledger; {hint}")
         return dataset
 
-    def _set_budget(self, content: dict[str, Any], time: str) -> None:
+    def _apply_budget(self, content: dict[str, Any], time: str) -> None:
         budget = Budget.from_dict(content, time)
-        for entry in self.counted(budget.dataset):
-            check_relation(budget, entry)
+        for entry in self.list_counted_entries(budget.dataset):
+            check_entry_relation(budget, entry)
         self.budgets[budget.dataset] = budget
 
-    def _reserve(self, content: dict[str, Any], time: str) -> None:
-        entry = Entry.from_dict(content, time)
+    def _apply_reservation(self, content: dict[str, Any], time: str) -> None:
+        entry = RunEntry.from_dict(content, time)
         if entry.id in self.entries:
             raise LedgerError(f"entry {entry.id!r} is there already.")
         budget = self.budgets.get(entry.dataset)
         if budget is not None:
-            check_relation(budget, entry)
+            check_entry_relation(budget, entry)
         self.entries[entry.id] = entry
 
-    def _start(self, content: dict[str, Any], _: str) -> None:
-        entry, now = self._open(content), Progress.from_dict(content)
+    def _apply_start(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._get_open_entry(content), Progress.from_dict(content)
         known = entry.progress
         if known is not None:
             if now.token == known.token or now.measurements < known.measurements:
@@ -610,28 +618,28 @@ class Book:
             now = dataclasses.replace(now, starts=known.starts + 1)
         self.entries[entry.id] = dataclasses.replace(entry, progress=now)
 
-    def _measure(self, content: dict[str, Any], _: str) -> None:
-        entry, now = self._open(content), Progress.from_dict(content)
+    def _apply_measurement(self, content: dict[str, Any], _: str) -> None:
+        entry, now = self._get_open_entry(content), Progress.from_dict(content)
         known = entry.progress
         if known is None or (now.token, now.measurements) != (known.token, known.measurements + 1):
             raise LedgerError(f"entry {entry.id[:_SHOWN]}: is not the next of its last start.")
         now = dataclasses.replace(now, starts=known.starts)
         self.entries[entry.id] = dataclasses.replace(entry, progress=now)
 
-    def _spend(self, content: dict[str, Any], time: str) -> None:
-        certificate = digest_of("certificate_sha256", content["certificate_sha256"])
-        self._close(content, time, read_bill(content["bill"]), certificate)
+    def _apply_spend(self, content: dict[str, Any], time: str) -> None:
+        certificate = check_digest("certificate_sha256", content["certificate_sha256"])
+        self._close_entry(content, time, parse_spends(content["bill"]), certificate)
 
-    def _refund(self, content: dict[str, Any], time: str) -> None:
-        known = self._open(content).progress
+    def _apply_refund(self, content: dict[str, Any], time: str) -> None:
+        known = self._get_open_entry(content).progress
         if known is not None and (known.measurements or known.starts > 1):
             raise LedgerError(f"entry {content['entry'][:_SHOWN]}: may have read rows: it counts.")
-        self._close(content, time, None, None)
+        self._close_entry(content, time, None, None)
 
-    def _close(
-        self, content: dict[str, Any], time: str, bill: Bill | None, certificate: str | None
+    def _close_entry(
+        self, content: dict[str, Any], time: str, bill: Spends | None, certificate: str | None
     ) -> None:
-        entry = self._open(content)
+        entry = self._get_open_entry(content)
         self.entries[entry.id] = dataclasses.replace(
             entry,
             state="refunded" if bill is None else "spent",
@@ -640,14 +648,14 @@ class Book:
             closed_at=time,
         )
 
-    def _open(self, content: dict[str, Any]) -> Entry:
-        entry = self.entry(content["entry"])
+    def _get_open_entry(self, content: dict[str, Any]) -> RunEntry:
+        entry = self.get_entry(content["entry"])
         if entry.state != "reserved":
             raise LedgerError(f"entry {entry.id[:_SHOWN]} is {entry.state}: expected reserved.")
         return entry
 
 
-def check_relation(budget: Budget, entry: Entry) -> None:
+def check_entry_relation(budget: Budget, entry: RunEntry) -> None:
     """Refuse an entry that can not be counted in a budget.
 
     A run for add-remove can be counted under replace-one: the same noise, a distance of two rows.

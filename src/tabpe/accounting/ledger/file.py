@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tabpe._utils import files
-from tabpe.accounting.ledger.events import Event, first_break
+from tabpe.accounting.ledger.events import LedgerEvent, find_break
 from tabpe.errors import LedgerError, OutputError
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class EventFile:
         >>> file = EventFile(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> file.read()
         []
-        >>> file.change(lambda _: ([Event.after(None, "refunded", {})], "done"))
+        >>> file.append_events(lambda _: ([LedgerEvent.after(None, "refunded", {})], "done"))
         'done'
         >>> [event.kind for event in file.read()]
         ['refunded']
@@ -75,7 +75,7 @@ class EventFile:
         self.path = path
         # What was read last, and held.
         self._rows: list[tuple[Any, ...]] = []
-        self._checked: list[Event] = []
+        self._checked: list[LedgerEvent] = []
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -87,7 +87,7 @@ class EventFile:
             raise LedgerError(f"{self.path}: not a file: expected a ledger.")
         return exists
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[LedgerEvent]:
         """Return all events, after checking that they are a chain.
 
         Raises:
@@ -95,38 +95,40 @@ class EventFile:
         """
         if not self.exists():
             return []
-        with self._transaction("BEGIN") as connection:
-            return self._events(connection)
+        with self._open_transaction("BEGIN") as connection:
+            return self._read_events(connection)
 
-    def change(self, decide: Callable[[list[Event]], tuple[list[Event], T]]) -> T:
+    def append_events(
+        self, decide: Callable[[list[LedgerEvent]], tuple[list[LedgerEvent], T]]
+    ) -> T:
         """Let `decide` see all events and return the ones to add, and a result.
 
         Nobody else writes meanwhile. If it raises, nothing is added.
         """
-        self._make()
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            added, result = decide(self._events(connection))
+        self._create_file()
+        with self._open_transaction("BEGIN IMMEDIATE") as connection:
+            added, result = decide(self._read_events(connection))
             for event in added:
-                _insert(connection, event)
+                _insert_event(connection, event)
         return result
 
-    def integrity(self) -> str | None:
+    def check_integrity(self) -> str | None:
         """Return what SQLite finds wrong with the file itself; None if nothing."""
         if not self.exists():
             return None
-        with self._transaction("BEGIN") as connection:
+        with self._open_transaction("BEGIN") as connection:
             (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         return None if found == "ok" else f"the file is damaged: {found}"
 
-    def _events(self, connection: sqlite3.Connection) -> list[Event]:
+    def _read_events(self, connection: sqlite3.Connection) -> list[LedgerEvent]:
         self._check_format(connection)
         columns = "seq, time, kind, payload, previous, sha256"
         rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq").fetchall()  # noqa: S608
         # All rows are read each time; those that were found to hold before are only compared.
         known = self._checked if rows[: len(self._rows)] == self._rows else []
-        new = [Event(*row) for row in rows[len(known) :]]
+        new = [LedgerEvent(*row) for row in rows[len(known) :]]
         events = [*known, *new]
-        broken = first_break(new, known[-1] if known else None) or _lost_end(connection, events)
+        broken = find_break(new, known[-1] if known else None) or _find_lost_end(connection, events)
         if broken is not None:
             raise LedgerError(f"{self.path}: the chain is broken. {broken[0].upper()}{broken[1:]}")
         self._rows, self._checked = rows, events
@@ -137,9 +139,9 @@ class EventFile:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if self.path.stat().st_size == 0:
             raise LedgerError(f"{self.path}: {_EMPTY}")
-        if _pragma(connection, "application_id") != APPLICATION_ID:
+        if _read_pragma(connection, "application_id") != APPLICATION_ID:
             raise LedgerError(f"{self.path}: {_FOREIGN}")
-        version = _pragma(connection, "user_version")
+        version = _read_pragma(connection, "user_version")
         if version != FORMAT:
             raise LedgerError(
                 f"{self.path}: a ledger of format {version}, expected {FORMAT}. Use the version of "
@@ -150,18 +152,18 @@ class EventFile:
         if found != set(_SCHEMA) or journal != "delete":
             raise LedgerError(f"{self.path}: the tables of the ledger have been altered.")
 
-    def _make(self) -> None:
+    def _create_file(self) -> None:
         """Make a ledger without events that its user alone can read, if there is none."""
         if self.exists():
             return
         try:
-            files.create(self.path, files.filler(_new_ledger()))
+            files.create_file(self.path, files.make_filler(_build_empty_ledger()))
         except (OutputError, ValueError, sqlite3.Error) as error:
             if not self.exists():  # else another process was faster
                 raise LedgerError(f"can not make the ledger: {error}") from None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _open_transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         """Hold the file; commit at the end, or roll back on any error."""
         try:
             with closing(self._connect()) as connection:
@@ -172,7 +174,7 @@ class EventFile:
                 yield connection
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise LedgerError(f"{self.path}: {_in_words(error)}") from None
+            raise LedgerError(f"{self.path}: {_describe_error(error)}") from None
         except UnicodeDecodeError:  # of an error that quotes a damaged file
             raise LedgerError(f"{self.path}: {_FOREIGN}") from None
 
@@ -184,7 +186,7 @@ class EventFile:
         return connection
 
 
-def _new_ledger() -> bytes:
+def _build_empty_ledger() -> bytes:
     """Return the bytes of a ledger without events."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -194,12 +196,12 @@ def _new_ledger() -> bytes:
         return connection.serialize()
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def _read_pragma(connection: sqlite3.Connection, name: str) -> int:
     (value,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(value)
 
 
-def _insert(connection: sqlite3.Connection, event: Event) -> None:
+def _insert_event(connection: sqlite3.Connection, event: LedgerEvent) -> None:
     connection.execute(
         "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
         (event.seq, event.time, event.kind, event.payload, event.previous, event.digest),
@@ -207,7 +209,7 @@ def _insert(connection: sqlite3.Connection, event: Event) -> None:
     connection.execute("REPLACE INTO head VALUES (1, ?)", (event.digest,))
 
 
-def _lost_end(connection: sqlite3.Connection, events: list[Event]) -> str | None:
+def _find_lost_end(connection: sqlite3.Connection, events: list[LedgerEvent]) -> str | None:
     """Say so if the chain does not end where it did: that is damage, not an attack.
 
     Who attacks changes both places. See `tabpe.accounting.ledger.events`.
@@ -219,7 +221,7 @@ def _lost_end(connection: sqlite3.Connection, events: list[Event]) -> str | None
     return f"after event {len(events)}: the end is not the one that was noted."
 
 
-def _in_words(error: sqlite3.Error) -> str:
+def _describe_error(error: sqlite3.Error) -> str:
     # Extended codes hold the kind of error in their last byte.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _BUSY:

@@ -19,9 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tabpe._utils.files import data_folder, make_private_folder
+from tabpe._utils.files import get_data_folder, make_private_folder
 from tabpe.accounting.certificate import round_up
-from tabpe.accounting.ledger.composition import entries_epsilon, epsilon_left, is_over
+from tabpe.accounting.ledger.composition import (
+    compute_entries_epsilon,
+    compute_remaining_epsilon,
+    is_over_budget,
+)
 from tabpe.accounting.ledger.events import (
     BUDGET,
     MEASURED,
@@ -30,38 +34,38 @@ from tabpe.accounting.ledger.events import (
     RESERVED,
     SPENT,
     STARTED,
-    Book,
     Budget,
-    Entry,
-    Event,
+    LedgerEvent,
+    LedgerState,
     Progress,
-    Start,
-    check_bill,
-    digest_of,
-    plain_bill,
-    printable,
-    superseded,
+    RunEntry,
+    RunStart,
+    check_digest,
+    check_printable,
+    check_spends,
+    make_superseded_error,
+    serialize_spends,
 )
 from tabpe.accounting.ledger.file import FORMAT, EventFile
-from tabpe.accounting.neighboring import ROWS, Adjacency, Neighbours
-from tabpe.accounting.spend import BillItem
+from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
+from tabpe.accounting.spend import Spend
 from tabpe.errors import BudgetError, LedgerError
 
 FILE_NAME = "ledger.db"
 
 
-def default_path() -> Path:
+def get_default_path() -> Path:
     """Return the ledger in the user's data folder; it need not exist.
 
     Example:
-        >>> default_path().parts[-2:]
+        >>> get_default_path().parts[-2:]
         ('tabpe', 'ledger.db')
     """
-    return data_folder() / FILE_NAME
+    return get_data_folder() / FILE_NAME
 
 
 @dataclass(frozen=True)
-class Status:
+class DatasetStatus:
     """One data set of a ledger.
 
     Args:
@@ -70,31 +74,31 @@ class Status:
         entries: All its runs, oldest first.
 
     Example:
-        >>> status = Status("patients", Budget("patients", 2.0, 1e-6), ())
+        >>> status = DatasetStatus("patients", Budget("patients", 2.0, 1e-6), ())
         >>> status.spent, status.left
         (0.0, 2.0)
     """
 
     dataset: str
     budget: Budget | None
-    entries: tuple[Entry, ...]
+    entries: tuple[RunEntry, ...]
 
     @functools.cached_property
     def spent(self) -> float | None:
         """The epsilon of all that is reserved or spent, at the delta of the budget, rounded up."""
         if self.budget is None:
             return None
-        return entries_epsilon(self._counted, self.budget)
+        return compute_entries_epsilon(self._counted, self.budget)
 
     @functools.cached_property
     def left(self) -> float | None:
         """The epsilon that one more run may ask for at the delta of the budget, rounded down."""
         if self.budget is None:
             return None
-        return epsilon_left(self._counted, self.budget)
+        return compute_remaining_epsilon(self._counted, self.budget)
 
     @property
-    def _counted(self) -> list[Entry]:
+    def _counted(self) -> list[RunEntry]:
         return [entry for entry in self.entries if entry.counts]
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,16 +110,16 @@ class Status:
             "budget": budget,
             "spent": epsilon,
             "left": self.left,
-            "entries": [_plain(entry) for entry in self.entries],
+            "entries": [_serialize_entry(entry) for entry in self.entries],
         }
 
 
-def status_of(book: Book, dataset: str) -> Status:
+def build_status(book: LedgerState, dataset: str) -> DatasetStatus:
     """Return the status of a data set."""
-    return Status(dataset, book.budgets.get(dataset), book.of_dataset(dataset))
+    return DatasetStatus(dataset, book.budgets.get(dataset), book.list_entries(dataset))
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
+def _serialize_entry(entry: RunEntry) -> dict[str, Any]:
     progress = entry.progress
     return {
         **entry.to_dict(),
@@ -144,28 +148,28 @@ class Ledger:
     only if none was read. A run that dies in between stays reserved, and counts.
 
     Args:
-        path: The file; `default_path()` if left out. It is made with the first event.
+        path: The file; `get_default_path()` if left out. It is made with the first event.
 
     Example:
         >>> import tempfile
         >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> _ = ledger.set_budget("patients", epsilon=2.0, delta=1e-6)
-        >>> bill = [BillItem("votes", sigma=17.0, times=15)]
+        >>> bill = [Spend("votes", sigma=17.0, times=15)]
         >>> run = ledger.reserve("patients", bill)
         >>> run = ledger.spend(run.id, bill, certificate_sha256="0" * 64)
         >>> round(ledger.spent("patients"), 2), ledger.left("patients")
         (0.96, 1.69)
-        >>> ledger.reserve("patients", [BillItem("votes", sigma=5.0, times=15)])
+        >>> ledger.reserve("patients", [Spend("votes", sigma=5.0, times=15)])
         Traceback (most recent call last):
         tabpe.errors.BudgetError: data set 'patients': this run would bring the total to epsilon \
 3.9 of 2 at delta 1e-06; 1.69 is left. Ask for at most that at this delta, or raise the total.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self.path = default_path() if path is None else Path(path)
+        self.path = get_default_path() if path is None else Path(path)
         self._in_data_folder = path is None
         self._file = EventFile(self.path)
-        self._folded: Book | None = None
+        self._last_state: LedgerState | None = None
 
     def exists(self) -> bool:
         """Whether there is a file yet; without one, nothing is spent."""
@@ -173,41 +177,45 @@ class Ledger:
 
     def budget(self, dataset: str) -> Budget | None:
         """Return the budget of a data set; None if its runs are recorded and not limited."""
-        return self.book().budgets.get(_name(dataset))
+        return self.book().budgets.get(_normalize_name(dataset))
 
-    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+    def entries(self, dataset: str | None = None) -> tuple[RunEntry, ...]:
         """Return all entries, or those of a data set, oldest first."""
         book = self.book()
-        return tuple(book.entries.values()) if dataset is None else book.of_dataset(_name(dataset))
+        return (
+            tuple(book.entries.values())
+            if dataset is None
+            else book.list_entries(_normalize_name(dataset))
+        )
 
-    def entry(self, entry_id: str) -> Entry:
+    def entry(self, entry_id: str) -> RunEntry:
         """Return the entry of that id."""
-        return self.book().entry(entry_id)
+        return self.book().get_entry(entry_id)
 
-    def status(self, dataset: str) -> Status:
+    def status(self, dataset: str) -> DatasetStatus:
         """Return total, spent, left and entries of a data set, all of one moment.
 
         Raises:
             LedgerError: If no event is about a data set of that name.
         """
         book = self.book()
-        return status_of(book, book.known(_name(dataset)))
+        return build_status(book, book.check_dataset(_normalize_name(dataset)))
 
-    def statuses(self) -> tuple[Status, ...]:
+    def statuses(self) -> tuple[DatasetStatus, ...]:
         """Return the status of every data set, all of one moment."""
         book = self.book()
-        return tuple(status_of(book, name) for name in book.datasets)
+        return tuple(build_status(book, name) for name in book.datasets)
 
     def spent(self, dataset: str) -> float | None:
         """Return the epsilon of all that is reserved or spent, at the delta of the budget.
 
         None if there is no budget: without a delta there is no epsilon.
         """
-        return status_of(self.book(), _name(dataset)).spent
+        return build_status(self.book(), _normalize_name(dataset)).spent
 
     def left(self, dataset: str) -> float | None:
         """Return the epsilon that one more run may ask for at the delta of the budget."""
-        return status_of(self.book(), _name(dataset)).left
+        return build_status(self.book(), _normalize_name(dataset)).left
 
     def set_budget(
         self,
@@ -225,28 +233,30 @@ class Ledger:
         Raises:
             LedgerError: If an entry that counts is for another adjacency or unit.
         """
-        budget = Budget(_name(dataset), epsilon, delta, Adjacency.of(adjacency), unit)
+        budget = Budget(
+            _normalize_name(dataset), epsilon, delta, Adjacency.from_name(adjacency), unit
+        )
 
-        def decide(events: list[Event]) -> tuple[list[Event], Budget]:
-            book, event = self._next(events, BUDGET, budget.to_dict())
+        def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], Budget]:
+            book, event = self._make_event(events, BUDGET, budget.to_dict())
             return [event], book.budgets[budget.dataset]
 
-        return self._change(decide)
+        return self._commit_change(decide)
 
     def reserve(
         self,
         dataset: str,
-        bill: Sequence[BillItem],
-        neighbours: Neighbours = ROWS,
+        bill: Sequence[Spend],
+        neighbours: NeighboringRelation = ROW_LEVEL,
         *,
         unit: str | None = None,
         slack: float = 0.0,
         note: str = "",
         entry_id: str | None = None,
-        start: Start | None = None,
+        start: RunStart | None = None,
         adaptive: bool = False,
         limit: float | None = None,
-    ) -> Entry:
+    ) -> RunEntry:
         """Charge a data set for a run that is about to read it.
 
         To do so again for the same run charges nothing more, whatever became of it.
@@ -262,8 +272,8 @@ class Ledger:
             start: This start of the run, if it is in a folder to go on from. It is noted, as long
                 as the run is not spent.
             adaptive: Whether the noise of the run may follow its own answers.
-            limit: The loss of zCDP that a filter holds the run to, if one does (`Filter.limit`).
-                All of it is charged, whatever is spent.
+            limit: The loss of zCDP that a filter holds the run to, if one does
+                (`PrivacyFilter.limit`). All of it is charged, whatever is spent.
 
         Raises:
             BudgetError: If all entries together would exceed the budget, or the folder of the run
@@ -271,24 +281,32 @@ class Ledger:
             LedgerError: If the budget is for another adjacency or unit, or the chain is broken.
         """
         named = uuid.uuid4().hex if entry_id is None else entry_id
-        entry = Entry(
-            named, _name(dataset), tuple(bill), neighbours, unit, slack, note, adaptive, limit
+        entry = RunEntry(
+            named,
+            _normalize_name(dataset),
+            tuple(bill),
+            neighbours,
+            unit,
+            slack,
+            note,
+            adaptive,
+            limit,
         )
 
-        def decide(events: list[Event]) -> tuple[list[Event], Entry]:
-            book, added = self._book_of(events), []
+        def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], RunEntry]:
+            book, added = self._fold_events(events), []
             found = book.entries.get(named)
             if found is None or found.dataset != entry.dataset or not found.counts:
-                book, event = self._next(events, RESERVED, entry.to_dict())
-                found, added = _checked(book, entry.id), [event]
+                book, event = self._make_event(events, RESERVED, entry.to_dict())
+                found, added = _check_budget(book, entry.id), [event]
             if start is not None and found.state == "reserved":
-                start.check(found.progress)
+                start.check_progress(found.progress)
                 content = start.progress.to_dict(named)
-                book, event = self._next([*events, *added], STARTED, content)
-                found, added = book.entry(named), [*added, event]
+                book, event = self._make_event([*events, *added], STARTED, content)
+                found, added = book.get_entry(named), [*added, event]
             return added, found
 
-        return self._change(decide)
+        return self._commit_change(decide)
 
     def check_start(self, entry_id: str, token: str) -> None:
         """Refuse to measure if the run was started again since: its folder has a copy.
@@ -296,7 +314,7 @@ class Ledger:
         Raises:
             BudgetError: If another start was the last.
         """
-        _check_last(self.entry(entry_id), token)
+        _check_last_start(self.entry(entry_id), token)
 
     def measured(self, entry_id: str, token: str, measurements: int, sha256: str) -> None:
         """Note one more measurement of a run in a folder, before anything is made of it.
@@ -312,19 +330,19 @@ class Ledger:
         """
         content = Progress(token, measurements, sha256).to_dict(entry_id)
 
-        def decide(events: list[Event]) -> tuple[list[Event], None]:
-            _check_last(self._book_of(events).entry(entry_id), token)
-            return [self._next(events, MEASURED, content)[1]], None
+        def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], None]:
+            _check_last_start(self._fold_events(events).get_entry(entry_id), token)
+            return [self._make_event(events, MEASURED, content)[1]], None
 
-        self._change(decide)
+        self._commit_change(decide)
 
     def spend(
         self,
         entry_id: str,
-        bill: Sequence[BillItem],
+        bill: Sequence[Spend],
         certificate_sha256: str,
         token: str | None = None,
-    ) -> Entry:
+    ) -> RunEntry:
         """Close an entry with what was measured, in the place of what was reserved.
 
         To do so again with the same bill and certificate changes nothing.
@@ -340,16 +358,18 @@ class Ledger:
             BudgetError: If more was measured than reserved, and that exceeds the budget. It is
                 recorded all the same, because it happened: nothing made by it should be released.
         """
-        check_bill(bill)
-        certificate = digest_of("certificate_sha256", certificate_sha256)
+        check_spends(bill)
+        certificate = check_digest("certificate_sha256", certificate_sha256)
         content = {
             "entry": entry_id,
-            "bill": plain_bill(bill),
+            "bill": serialize_spends(bill),
             "certificate_sha256": certificate,
         }
 
-        def decide(events: list[Event]) -> tuple[list[Event], tuple[Entry, str | None]]:
-            before = self._book_of(events).entry(entry_id)
+        def decide(
+            events: list[LedgerEvent],
+        ) -> tuple[list[LedgerEvent], tuple[RunEntry, str | None]]:
+            before = self._fold_events(events).get_entry(entry_id)
             if (before.bill, before.certificate_sha256) == (tuple(bill), certificate):
                 return [], (before, None)
             if before.state == "spent":
@@ -358,25 +378,25 @@ class Ledger:
                     f"certificate: release nothing of this one, and begin in a new folder."
                 )
             if before.progress is not None:
-                _check_last(before, token)
-            book, event = self._next(events, SPENT, content)
-            entry = book.entry(entry_id)
-            more = None if _covers(before, entry) else _refusal(book, entry)
+                _check_last_start(before, token)
+            book, event = self._make_event(events, SPENT, content)
+            entry = book.get_entry(entry_id)
+            more = None if _has_room_for(before, entry) else _explain_refusal(book, entry)
             return [event], (entry, more)
 
-        entry, refusal = self._change(decide)
+        entry, refusal = self._commit_change(decide)
         if refusal is not None:
             raise BudgetError(f"{refusal} It was measured and is recorded: release nothing of it.")
         return entry
 
-    def refund(self, entry_id: str) -> Entry:
+    def refund(self, entry_id: str) -> RunEntry:
         """Give a reservation back. The caller guarantees that no private row was read."""
 
-        def decide(events: list[Event]) -> tuple[list[Event], Entry]:
-            book, event = self._next(events, REFUNDED, {"entry": entry_id})
-            return [event], book.entry(entry_id)
+        def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], RunEntry]:
+            book, event = self._make_event(events, REFUNDED, {"entry": entry_id})
+            return [event], book.get_entry(entry_id)
 
-        return self._change(decide)
+        return self._commit_change(decide)
 
     def head(self) -> str:
         """Return the hash of the last event: note it elsewhere, to notice a cut-off end."""
@@ -389,7 +409,7 @@ class Ledger:
             head: A head that was noted earlier; it must still be in the chain.
         """
         try:
-            damage = self._file.integrity()
+            damage = self._file.check_integrity()
             book = self.book()
         except LedgerError as error:
             return [str(error)]
@@ -402,75 +422,79 @@ class Ledger:
     def export(self) -> dict[str, Any]:
         """Return all events as plain values, with the head."""
         events = self._file.read()
-        head = self._book_of(events).head
+        head = self._fold_events(events).head
         return {"format": FORMAT, "head": head, "events": [event.to_dict() for event in events]}
 
-    def book(self) -> Book:
+    def book(self) -> LedgerState:
         """Return budgets and entries as they are now, after checking all events."""
-        return self._book_of(self._file.read())
+        return self._fold_events(self._file.read())
 
-    def _book_of(self, events: list[Event]) -> Book:
+    def _fold_events(self, events: list[LedgerEvent]) -> LedgerState:
         try:
-            self._folded = Book.of(events, self._folded)
-            return Book.of(events, self._folded)  # of its own, for who adds to it
+            self._last_state = LedgerState.from_events(events, self._last_state)
+            return LedgerState.from_events(
+                events, self._last_state
+            )  # of its own, for who adds to it
         except LedgerError as error:
             raise LedgerError(f"{self.path}: {error}") from None
 
-    def _next(
-        self, events: list[Event], kind: str, content: Mapping[str, Any]
-    ) -> tuple[Book, Event]:
+    def _make_event(
+        self, events: list[LedgerEvent], kind: str, content: Mapping[str, Any]
+    ) -> tuple[LedgerState, LedgerEvent]:
         """Return the event that comes next, and the book with it."""
-        book = self._book_of(events)
-        event = Event.after(events[-1] if events else None, kind, content)
-        book.add(event)
+        book = self._fold_events(events)
+        event = LedgerEvent.create_after(events[-1] if events else None, kind, content)
+        book.add_event(event)
         return book, event
 
-    def _change(self, decide: Callable[[list[Event]], tuple[list[Event], T]]) -> T:
+    def _commit_change(
+        self, decide: Callable[[list[LedgerEvent]], tuple[list[LedgerEvent], T]]
+    ) -> T:
         if self._in_data_folder:
             make_private_folder(self.path.parent)
-        return self._file.change(decide)
+        return self._file.append_events(decide)
 
 
-def _name(dataset: str) -> str:
+def _normalize_name(dataset: str) -> str:
     """Return the name of a data set, the same for all ways to compose its characters."""
-    return unicodedata.normalize("NFC", printable("dataset", dataset))
+    return unicodedata.normalize("NFC", check_printable("dataset", dataset))
 
 
-def _checked(book: Book, entry_id: str) -> Entry:
+def _check_budget(book: LedgerState, entry_id: str) -> RunEntry:
     """Return an entry that the budget lets through."""
-    entry = book.entry(entry_id)
-    refusal = _refusal(book, entry)
+    entry = book.get_entry(entry_id)
+    refusal = _explain_refusal(book, entry)
     if refusal is not None:
         raise BudgetError(f"{refusal} Ask for at most that at this delta, or raise the total.")
     return entry
 
 
-def _check_last(entry: Entry, token: str | None) -> None:
+def _check_last_start(entry: RunEntry, token: str | None) -> None:
     if entry.state != "reserved" or entry.progress is None or entry.progress.token != token:
-        raise superseded()
+        raise make_superseded_error()
 
 
-def _refusal(book: Book, entry: Entry) -> str | None:
+def _explain_refusal(book: LedgerState, entry: RunEntry) -> str | None:
     """Return why an entry is over the budget, given the others; None if it is not."""
     budget = book.budgets.get(entry.dataset)
-    entries = book.counted(entry.dataset)
-    if budget is None or not is_over(entries, budget):
+    entries = book.list_counted_entries(entry.dataset)
+    if budget is None or not is_over_budget(entries, budget):
         return None
-    total = round_up(entries_epsilon(entries, budget), 2)
-    left = epsilon_left([other for other in entries if other.id != entry.id], budget)
+    total = round_up(compute_entries_epsilon(entries, budget), 2)
+    left = compute_remaining_epsilon([other for other in entries if other.id != entry.id], budget)
     return (
         f"data set {entry.dataset!r}: this run would bring the total to epsilon {total:g} of "
         f"{budget.epsilon:g} at delta {budget.delta:g}; {left:g} is left."
     )
 
 
-def _covers(reserved: Entry, spent: Entry) -> bool:
+def _has_room_for(reserved: RunEntry, spent: RunEntry) -> bool:
     """Whether what was measured is a part of what was reserved."""
-    room, used = _times(reserved), _times(spent)
+    room, used = _count_times(reserved), _count_times(spent)
     return all(times <= room[kind] for kind, times in used.items())
 
 
-def _times(entry: Entry) -> Counter[tuple[float, float]]:
+def _count_times(entry: RunEntry) -> Counter[tuple[float, float]]:
     times: Counter[tuple[float, float]] = Counter()
     for item in entry.bill:
         times[item.sigma, item.chance] += item.times

@@ -1,7 +1,7 @@
 """The votes in native code: exact nearest candidates on all cores; and sums for the fit.
 
-`_search` is the compiled part: `Index` holds candidates in tiles of sixteen neighbours under a
-tree of boxes, and finds the k nearest of any number of rows. Four kernels stand behind one
+`_search` is the compiled part: `NearestIndex` holds candidates in tiles of sixteen neighbours under
+a tree of boxes, and finds the k nearest of any number of rows. Four kernels stand behind one
 function. It tries the first three on a few rows and takes the one with the least work; the last is
 for numbers that may be missing, which the others can not hold:
 

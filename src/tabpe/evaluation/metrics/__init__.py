@@ -4,20 +4,20 @@ NOT PRIVATE. These functions read real rows as they are, for the custodian who h
 what they return must not be released. `tabpe.evaluation.private_metrics` buys a few measures under
 differential privacy instead.
 
-- `view`: `View`, a table as arrays, by a schema
+- `view`: `TableArrays`, a table as arrays, by a schema
 - `bins`: into which bins numbers are put
 - `columns`: each column by itself: histograms, bars, nulls
 - `correlation`: Pearson correlation of many columns at once
-- `contingency`: how often codes of two columns occur together
+- `count_contingency`: how often codes of two columns occur together
 - `scores`: the scores of SDMetrics, by their names
 - `association`: how strongly columns go together, pair by pair
 - `subsets`: which sets of columns are measured
 - `joint`: several columns as one number a row
 - `axes`: columns as axes of a space, and the distance of rows in it
-- `transport`: the exact cost of moving one set of rows onto another
+- `solve_transport`: the exact cost of moving one set of rows onto another
 - `wasserstein`: k-way Wasserstein distances
 - `variation`: k-way total variation
-- `examples`: rows whose label is known
+- `build_examples`: rows whose label is known
 - `features`: their other columns as arrays of numbers
 - `learners`, `pretrained`: predictors by name
 - `utility`: trained on synthetic rows, tested on real ones

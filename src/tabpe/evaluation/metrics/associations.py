@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.evaluation.table_arrays import NULL, Labels, Numbers, View
+from tabpe.evaluation.table_arrays import NULL, CategoricalCells, NumericCells, TableArrays
 
 # Up to so many cells a table is counted whole; beyond it the rows are sorted.
 _MOST_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency:
+class ContingencyTable:
     """The cells of a contingency table that are not 0.
 
     Args:
@@ -41,12 +41,12 @@ class Contingency:
         """Number of rows of data."""
         return int(self.counts.sum())
 
-    def without_first(self) -> Contingency:
+    def drop_first(self) -> ContingencyTable:
         """Return the table without its first row and its first column."""
         rest = (self.keys >= self.width) & (self.keys % self.width > 0)
-        return Contingency(self.keys[rest], self.counts[rest], self.width)
+        return ContingencyTable(self.keys[rest], self.counts[rest], self.width)
 
-    def phi_squared(self) -> tuple[float, int, int]:
+    def compute_phi_squared(self) -> tuple[float, int, int]:
         """Return chi squared divided by the number of rows; the rows and columns of the table.
 
         Rows and columns without a count are not there.
@@ -61,9 +61,9 @@ class Contingency:
         return max(0.0, ratio - 1.0), present[0], present[1]
 
 
-def contingency(
+def count_contingency(
     first: NDArray[np.int64], second: NDArray[np.int64], shape: tuple[int, int]
-) -> Contingency:
+) -> ContingencyTable:
     """Count how often each two codes occur together.
 
     Args:
@@ -72,7 +72,7 @@ def contingency(
         shape: One more than the largest code that each could have.
 
     Example:
-        >>> table = contingency(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
+        >>> table = count_contingency(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
         >>> table.keys, table.counts
         (array([2, 3]), array([2, 1]))
     """
@@ -84,23 +84,23 @@ def contingency(
         whole = np.bincount(joint)
         keys = np.flatnonzero(whole)
         counts = whole[keys]
-    return Contingency(keys, counts, width)
+    return ContingencyTable(keys, counts, width)
 
 
-def cramers_v(table: Contingency) -> float:
+def compute_cramers_v(table: ContingencyTable) -> float:
     """Return Cramer's V; NaN if one of the columns is constant.
 
     Example:
         >>> codes = np.array([0, 1, 0, 1])
-        >>> cramers_v(contingency(codes, codes, (2, 2)))
+        >>> compute_cramers_v(count_contingency(codes, codes, (2, 2)))
         1.0
     """
-    phi_squared, rows, columns = table.phi_squared()
+    phi_squared, rows, columns = table.compute_phi_squared()
     smaller = min(rows, columns) - 1
     return math.sqrt(phi_squared / smaller) if smaller > 0 else math.nan
 
 
-def corrected_cramers_v(table: Contingency) -> float:
+def compute_corrected_cramers_v(table: ContingencyTable) -> float:
     """Return Cramer's V with Bergsma's correction; NaN if one of the columns is constant.
 
     Without it, columns with many categories seem to go together by chance. Of a column that has a
@@ -108,11 +108,11 @@ def corrected_cramers_v(table: Contingency) -> float:
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> table = contingency(rng.integers(0, 30, 200), rng.integers(0, 30, 200), (30, 30))
-        >>> round(cramers_v(table), 2), round(corrected_cramers_v(table), 2)
+        >>> table = count_contingency(rng.integers(0, 30, 200), rng.integers(0, 30, 200), (30, 30))
+        >>> round(compute_cramers_v(table), 2), round(compute_corrected_cramers_v(table), 2)
         (0.37, 0.0)
     """
-    phi_squared, rows, columns = table.phi_squared()
+    phi_squared, rows, columns = table.compute_phi_squared()
     if min(rows, columns) <= 1:
         return math.nan
     by_chance = (rows - 1) * (columns - 1) / (table.total - 1)
@@ -122,13 +122,13 @@ def corrected_cramers_v(table: Contingency) -> float:
     return min(1.0, math.sqrt(max(0.0, phi_squared - by_chance) / min(corrected)))
 
 
-def overlap(one: Contingency, two: Contingency) -> float:
+def compute_overlap(one: ContingencyTable, two: ContingencyTable) -> float:
     """Return 1 less the total variation between the shares of cells.
 
     Example:
         >>> codes = np.array([0, 1])
-        >>> same, other = (contingency(codes, which, (2, 2)) for which in (codes, codes[::-1]))
-        >>> overlap(same, same), overlap(same, other)
+        >>> same, other = (count_contingency(codes, which, (2, 2)) for which in (codes, codes[::-1]))
+        >>> compute_overlap(same, same), compute_overlap(same, other)
         (1.0, 0.0)
     """
     keys = np.concatenate([one.keys, two.keys])
@@ -143,7 +143,7 @@ _ROWS_AT_ONCE = 8192
 _CANCELLED = 1e-6
 
 
-def pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def compute_pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the correlation of each pair of columns, over the rows where neither is null.
 
     NaN where one of the two does not vary over these rows.
@@ -153,25 +153,27 @@ def pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
     Example:
         >>> nan = float("nan")
-        >>> pearson([np.array([1.0, 2, 3, nan]), np.array([2.0, 4, 6, 5]), np.ones(4)]).round(9)
+        >>> compute_pearson([np.array([1.0, 2, 3, nan]), np.array([2.0, 4, 6, 5]), np.ones(4)]).round(9)
         array([[ 1.,  1., nan],
                [ 1.,  1., nan],
                [nan, nan, nan]])
     """
-    products, sums, squares, counts = _moments([standardised(column) for column in columns])
+    products, sums, squares, counts = _sum_moments(
+        [standardize_column(column) for column in columns]
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = squares - sums**2 / counts
         covariances = products - sums * sums.T / counts
         matrix: NDArray[np.float64] = covariances / np.sqrt(variances * variances.T)
     inexact = ~(variances > _CANCELLED * squares)
     for one, two in np.argwhere(np.triu(inexact | inexact.T)):
-        matrix[one, two] = matrix[two, one] = _of_pair(columns[one], columns[two])
+        matrix[one, two] = matrix[two, one] = _correlate_pair(columns[one], columns[two])
     np.clip(matrix, -1.0, 1.0, out=matrix)
     np.fill_diagonal(matrix, np.where(np.isnan(matrix.diagonal()), np.nan, 1.0))
     return matrix
 
 
-def standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
+def standardize_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the cells with mean 0, the largest of size 1; all 0 if they do not vary.
 
     Sums of squares of them neither overflow nor lose their digits.
@@ -180,7 +182,7 @@ def standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
         column: The cells; NaN for a null.
 
     Example:
-        >>> standardised(np.array([1e200, 3e200, np.nan]))
+        >>> standardize_column(np.array([1e200, 3e200, np.nan]))
         array([-1.,  1., nan])
     """
     known = ~np.isnan(column)
@@ -197,7 +199,7 @@ def standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return deviations
 
 
-def _moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _sum_moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return sums over the rows where both are present: products, values, squares, ones.
 
     In row i and column j, the last three are about values of column i.
@@ -214,9 +216,9 @@ def _moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return totals
 
 
-def _of_pair(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+def _correlate_pair(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
     both = ~(np.isnan(one) | np.isnan(two))
-    first, second = standardised(one[both]), standardised(two[both])
+    first, second = standardize_column(one[both]), standardize_column(two[both])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     return float(first @ second / size) if size > 0 else np.nan
 
@@ -225,7 +227,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Change:
+class AssociationChange:
     """A pair of columns that goes together more, or less, than it should.
 
     Args:
@@ -241,11 +243,11 @@ class Change:
     @property
     def difference(self) -> float:
         """Synthetic less real, a constant column counting as 0."""
-        return _known(self.synthetic) - _known(self.real)
+        return _replace_nan(self.synthetic) - _replace_nan(self.real)
 
 
 @dataclass(frozen=True, eq=False)
-class Association:
+class AssociationMatrix:
     """The association of all pairs of columns.
 
     Args:
@@ -267,7 +269,7 @@ class Association:
         np.fill_diagonal(difference, 0.0)
         return difference
 
-    def most_changed(self, most: int = 10) -> tuple[Change, ...]:
+    def find_most_changed(self, most: int = 10) -> tuple[AssociationChange, ...]:
         """Return the pairs whose association differs most, worst first; none without real.
 
         Args:
@@ -276,21 +278,21 @@ class Association:
         Example:
             >>> columns, same = ("a", "b", "c"), np.eye(3)
             >>> together = np.array([[1, 0.8, 0.1], [0.8, 1, 0], [0.1, 0, 1]])
-            >>> [change.columns for change in Association(columns, together, same).most_changed(2)]
+            >>> [change.columns for change in AssociationMatrix(columns, together, same).find_most_changed(2)]
             [('a', 'b'), ('a', 'c')]
         """
         if self.real is None:
             return ()
         pairs = combinations(range(len(self.columns)), 2)
-        changes = [self._change(self.real, one, two) for one, two in pairs]
+        changes = [self._get_change(self.real, one, two) for one, two in pairs]
         return tuple(sorted(changes, key=lambda change: -abs(change.difference))[:most])
 
-    def _change(self, real: Matrix, one: int, two: int) -> Change:
+    def _get_change(self, real: Matrix, one: int, two: int) -> AssociationChange:
         names = (self.columns[one], self.columns[two])
-        return Change(names, float(real[one, two]), float(self.synthetic[one, two]))
+        return AssociationChange(names, float(real[one, two]), float(self.synthetic[one, two]))
 
 
-def association(real: View | None, synthetic: View) -> Association:
+def measure_association(real: TableArrays | None, synthetic: TableArrays) -> AssociationMatrix:
     """Return how strongly columns go together.
 
     Two numbers: Pearson correlation, -1 to 1. Two categories: Cramer's V with Bergsma's correction
@@ -307,15 +309,15 @@ def association(real: View | None, synthetic: View) -> Association:
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 20, 60, 60], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, False, True])]
-        >>> association(*views(schema, tables)).difference
+        >>> measure_association(*views(schema, tables)).difference
         array([[ 0., -1.],
                [-1.,  0.]])
     """
-    matrix = None if real is None else _matrix(real)
-    return Association(synthetic.schema.names, matrix, _matrix(synthetic))
+    matrix = None if real is None else _build_matrix(real)
+    return AssociationMatrix(synthetic.schema.names, matrix, _build_matrix(synthetic))
 
 
-def correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def compute_correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
     """Return the root of the share of the variance of numbers that categories explain.
 
     NaN if one of the two is constant.
@@ -325,51 +327,55 @@ def correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int64]) -> 
         codes: Codes of the categories; negative for a null.
 
     Example:
-        >>> correlation_ratio(np.array([1.0, 1, 5, 5]), np.array([0, 0, 1, 1]))
+        >>> compute_correlation_ratio(np.array([1.0, 1, 5, 5]), np.array([0, 0, 1, 1]))
         1.0
     """
-    return _explained(standardised(values), codes)
+    return _compute_ratio(standardize_column(values), codes)
 
 
-def _explained(deviations: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def _compute_ratio(deviations: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
     """Return the correlation ratio of numbers that are standardised over the whole column."""
     both = ~np.isnan(deviations) & (codes >= 0)
     if not both.all():
         rows = np.flatnonzero(both)
         deviations, codes = deviations[rows], codes[rows]
-        deviations = deviations - deviations.mean() if _varies(deviations) else 0.0 * deviations
+        deviations = (
+            deviations - deviations.mean() if _has_variation(deviations) else 0.0 * deviations
+        )
     total = float(np.square(deviations).sum())
-    if total == 0 or not _varies(codes):
+    if total == 0 or not _has_variation(codes):
         return math.nan
     counts, sums = np.bincount(codes), np.bincount(codes, weights=deviations)
     explained = float((sums**2 / np.maximum(counts, 1)).sum())
     return math.sqrt(min(1.0, explained / total))
 
 
-def _varies(cells: NDArray[Any]) -> bool:
+def _has_variation(cells: NDArray[Any]) -> bool:
     return bool(len(cells) and cells.min() < cells.max())
 
 
-def _matrix(view: View) -> Matrix:
-    numbers = {at: cells.values for at, cells in enumerate(view) if isinstance(cells, Numbers)}
-    labels = {at: cells.codes for at, cells in enumerate(view) if isinstance(cells, Labels)}
+def _build_matrix(view: TableArrays) -> Matrix:
+    numbers = {at: cells.values for at, cells in enumerate(view) if isinstance(cells, NumericCells)}
+    labels = {
+        at: cells.codes for at, cells in enumerate(view) if isinstance(cells, CategoricalCells)
+    }
     matrix = np.full((len(view.columns), len(view.columns)), np.nan)
-    matrix[np.ix_(list(numbers), list(numbers))] = pearson(list(numbers.values()))
-    deviations = {at: standardised(values) for at, values in numbers.items()}
+    matrix[np.ix_(list(numbers), list(numbers))] = compute_pearson(list(numbers.values()))
+    deviations = {at: standardize_column(values) for at, values in numbers.items()}
     for one, two in product(numbers, labels):
-        matrix[one, two] = matrix[two, one] = _explained(deviations[one], labels[two])
+        matrix[one, two] = matrix[two, one] = _compute_ratio(deviations[one], labels[two])
     for one, two in combinations(labels, 2):
-        matrix[one, two] = matrix[two, one] = _cramers_v(labels[one], labels[two])
+        matrix[one, two] = matrix[two, one] = _measure_cramers_v(labels[one], labels[two])
     for at, codes in labels.items():
-        matrix[at, at] = 1.0 if _varies(codes[codes >= 0]) else np.nan
+        matrix[at, at] = 1.0 if _has_variation(codes[codes >= 0]) else np.nan
     return matrix
 
 
-def _cramers_v(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def _measure_cramers_v(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     shape = [int(codes.max(initial=NULL)) + 2 for codes in (first, second)]
-    table = contingency(first + 1, second + 1, (shape[0], shape[1]))
-    return corrected_cramers_v(table.without_first())
+    table = count_contingency(first + 1, second + 1, (shape[0], shape[1]))
+    return compute_corrected_cramers_v(table.drop_first())
 
 
-def _known(value: float) -> float:
+def _replace_nan(value: float) -> float:
     return 0.0 if math.isnan(value) else value

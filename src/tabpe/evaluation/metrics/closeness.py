@@ -22,7 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.evaluation.table_arrays import Cells, Labels, View, refuse_empty, row_ids
+from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
+    Cells,
+    TableArrays,
+    assign_row_ids,
+    refuse_empty,
+)
 
 BINS, COLUMNS = 24, 60
 _PAIRS_AT_ONCE = 1 << 17  # differences that a core keeps in its cache
@@ -49,10 +55,10 @@ class Closeness:
     rows: tuple[int, int, int]
 
 
-def closeness(
-    real: View,
-    synthetic: View,
-    test: View | None = None,
+def measure_closeness(
+    real: TableArrays,
+    synthetic: TableArrays,
+    test: TableArrays | None = None,
     *,
     rows: int = 5000,
     random_state: int | None = 0,
@@ -83,31 +89,31 @@ def closeness(
         >>> from tabpe.schema import Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100),))
         >>> tables = [pa.table({"age": ages}) for ages in ([10, 90], [10, 40], [12, 70, 90])]
-        >>> found = closeness(*views(schema, tables))
+        >>> found = measure_closeness(*views(schema, tables))
         >>> found.copies, round(found.other_copies, 2), round(found.edges[-1], 3), found.rows
         (0.5, 0.33, 0.3, (2, 2, 3))
     """
-    validation.whole("rows", rows, least=1)
+    validation.check_integer("rows", rows, least=1)
     rows = math.ceil(rows * min(1.0, math.sqrt(COLUMNS / len(real.columns))))
     refuse_empty([real, synthetic, *([] if test is None else [test])])
     rng = np.random.default_rng(random_state)
-    near, other = _halves(real, rows, rng) if test is None else (real, test)
-    near, other = near.sampled(rows, rng), other.sampled(rows, rng)
-    sampled = synthetic.sampled(rows, rng)
-    away, expected = nearest(sampled, near), nearest(other, near)
-    edges = _edges(np.concatenate([away, expected]))
-    copies, other_copies = _copies(real, synthetic, test)
+    near, other = _split_halves(real, rows, rng) if test is None else (real, test)
+    near, other = near.sample_rows(rows, rng), other.sample_rows(rows, rng)
+    sampled = synthetic.sample_rows(rows, rng)
+    away, expected = find_nearest_distances(sampled, near), find_nearest_distances(other, near)
+    edges = _make_edges(np.concatenate([away, expected]))
+    copies, other_copies = _compute_copy_shares(real, synthetic, test)
     return Closeness(
         edges=tuple(edges.tolist()),
-        synthetic=_shares(away, edges),
-        other=_shares(expected, edges),
+        synthetic=_compute_shares(away, edges),
+        other=_compute_shares(expected, edges),
         copies=copies,
         other_copies=other_copies,
         rows=(len(near), len(sampled), len(other)),
     )
 
 
-def nearest(rows: View, near: View) -> NDArray[np.float64]:
+def find_nearest_distances(rows: TableArrays, near: TableArrays) -> NDArray[np.float64]:
     """Return how far each row is from the nearest of `near`.
 
     Example:
@@ -117,28 +123,30 @@ def nearest(rows: View, near: View) -> NDArray[np.float64]:
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
         >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
-        >>> nearest(*views(schema, [one, two])).round(3)
+        >>> find_nearest_distances(*views(schema, [one, two])).round(3)
         array([0.283, 0.283])
     """
-    columns = [(_comparable(one), _comparable(two)) for one, two in zip(rows, near, strict=True)]
+    columns = [
+        (_get_comparable(one), _get_comparable(two)) for one, two in zip(rows, near, strict=True)
+    ]
     found, step = np.empty(len(rows)), max(1, _PAIRS_AT_ONCE // len(near))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         total = np.zeros((len(found[block]), len(near)), np.float32)
         for ours, theirs in columns:
-            total += _squared_differences(ours[block, None], theirs)
+            total += _square_differences(ours[block, None], theirs)
         found[block] = total.min(axis=1)
     return np.sqrt(found / len(columns))
 
 
-def _comparable(cells: Cells) -> NDArray[Any]:
-    if isinstance(cells, Labels):
+def _get_comparable(cells: Cells) -> NDArray[Any]:
+    if isinstance(cells, CategoricalCells):
         return cells.codes.astype(np.int32)
     scaled: NDArray[np.float32] = cells.scaled.astype(np.float32)
     return scaled
 
 
-def _squared_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
+def _square_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
     """Return how much each of our cells differs from each of theirs, at most 1."""
     if ours.dtype != np.float32:
         differ: NDArray[np.bool_] = ours != theirs
@@ -152,30 +160,36 @@ def _squared_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[An
     return squared
 
 
-def _halves(real: View, rows: int, rng: np.random.Generator) -> tuple[View, View]:
+def _split_halves(
+    real: TableArrays, rows: int, rng: np.random.Generator
+) -> tuple[TableArrays, TableArrays]:
     """Return two sets of rows that have none in common, of at most `rows` each."""
     order = rng.permutation(len(real))[: 2 * rows]
     half = (len(order) + 1) // 2
     return real.take(order[:half]), real.take(order[half:])
 
 
-def _copies(real: View, synthetic: View, test: View | None) -> tuple[float, float]:
+def _compute_copy_shares(
+    real: TableArrays, synthetic: TableArrays, test: TableArrays | None
+) -> tuple[float, float]:
     tables = [real, synthetic] if test is None else [real, synthetic, test]
-    ids, made, *rest = row_ids(tables)
+    ids, made, *rest = assign_row_ids(tables)
     counts = np.bincount(ids, minlength=max(int(part.max(initial=0)) for part in (made, *rest)) + 1)
     if test is None:
-        return _share(counts[made] > 0), _share(counts[ids] > 1)
-    return _share(counts[made] > 0), _share(counts[rest[0]] > 0)
+        return _compute_share(counts[made] > 0), _compute_share(counts[ids] > 1)
+    return _compute_share(counts[made] > 0), _compute_share(counts[rest[0]] > 0)
 
 
-def _edges(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _make_edges(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.linspace(0.0, distances.max() or 1.0, BINS + 1)
 
 
-def _shares(distances: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
+def _compute_shares(
+    distances: NDArray[np.float64], edges: NDArray[np.float64]
+) -> tuple[float, ...]:
     counts, _ = np.histogram(distances, edges)
     return tuple((counts / max(len(distances), 1)).tolist())
 
 
-def _share(which: NDArray[np.bool_]) -> float:
+def _compute_share(which: NDArray[np.bool_]) -> float:
     return float(which.mean()) if which.size else 0.0

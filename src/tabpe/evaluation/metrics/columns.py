@@ -10,8 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.encoding.cells import marked
-from tabpe.evaluation.table_arrays import Cells, Labels, Numbers, View, bin_of, edges_for
+from tabpe.encoding.cells import format_axis_labels
+from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
+    Cells,
+    NumericCells,
+    TableArrays,
+    choose_edges,
+    find_bins,
+)
 from tabpe.schema import Categorical, Column, Temporal
 from tabpe.schema.temporal import RESOLUTIONS
 
@@ -20,7 +27,7 @@ MOST_BARS = 20
 
 
 @dataclass(frozen=True)
-class Shape:
+class ColumnShape:
     """What the cells of a column look like in one table.
 
     Args:
@@ -41,7 +48,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class ColumnView:
+class ColumnComparison:
     """One column, real and synthetic.
 
     Args:
@@ -63,8 +70,8 @@ class ColumnView:
     kind: Literal["number", "category"]
     edges: tuple[float, ...]
     bars: tuple[str, ...]
-    real: Shape | None
-    synthetic: Shape
+    real: ColumnShape | None
+    synthetic: ColumnShape
     difference: float | None
     band: float = 0.0
     open_ends: tuple[bool, bool] = (False, False)
@@ -72,7 +79,9 @@ class ColumnView:
     marks: tuple[str, ...] = ()
 
 
-def column_views(real: View | None, synthetic: View) -> tuple[ColumnView, ...]:
+def compare_columns(
+    real: TableArrays | None, synthetic: TableArrays
+) -> tuple[ColumnComparison, ...]:
     """Return what each column looks like, in the order of the schema.
 
     Numbers are put into at most `BINS` bins, see `tabpe.evaluation.table_arrays`. Categories are in
@@ -83,7 +92,7 @@ def column_views(real: View | None, synthetic: View) -> tuple[ColumnView, ...]:
 
     Args:
         real: The real table, if it may be looked at.
-        synthetic: The synthetic table, made a `View` together with the real one.
+        synthetic: The synthetic table, made a `TableArrays` together with the real one.
 
     Example:
         >>> import pyarrow as pa
@@ -92,23 +101,23 @@ def column_views(real: View | None, synthetic: View) -> tuple[ColumnView, ...]:
         >>> schema = Schema((Integer("children", 0, 2), Boolean("ill")))
         >>> tables = [pa.table({"children": [0, 1, 1, 2], "ill": ill})
         ...           for ill in ([True, True, False, None], [True, True, True, True])]
-        >>> children, ill = column_views(*views(schema, tables))
+        >>> children, ill = compare_columns(*views(schema, tables))
         >>> children.edges, children.real.shares, children.difference
         ((-0.5, 0.5, 1.5, 2.5), (0.25, 0.5, 0.25), 0.0)
         >>> ill.bars, ill.synthetic.shares, ill.real.nulls, ill.difference
         (('True', 'False'), (1.0, 0.0), 0.25, 0.5)
     """
     return tuple(
-        _column_view(None if real is None else real[cells.name], cells) for cells in synthetic
+        _compare_column(None if real is None else real[cells.name], cells) for cells in synthetic
     )
 
 
-def worst_first(columns: Iterable[ColumnView]) -> tuple[ColumnView, ...]:
+def worst_first(columns: Iterable[ColumnComparison]) -> tuple[ColumnComparison, ...]:
     """Return the columns by falling difference; in their order where it is equal or not known.
 
     Example:
-        >>> shape = Shape((1.0,), 0.0)
-        >>> columns = [ColumnView(name, "category", (), ("a",), None, shape, difference)
+        >>> shape = ColumnShape((1.0,), 0.0)
+        >>> columns = [ColumnComparison(name, "category", (), ("a",), None, shape, difference)
         ...            for name, difference in (("x", None), ("y", 0.1), ("z", 0.3))]
         >>> [column.name for column in worst_first(columns)]
         ['z', 'y', 'x']
@@ -116,41 +125,43 @@ def worst_first(columns: Iterable[ColumnView]) -> tuple[ColumnView, ...]:
     return tuple(sorted(columns, key=lambda column: -(column.difference or 0.0)))
 
 
-def _column_view(real: Cells | None, synthetic: Cells) -> ColumnView:
+def _compare_column(real: Cells | None, synthetic: Cells) -> ColumnComparison:
     tables = [cells for cells in (real, synthetic) if cells is not None]
-    numbers = [cells for cells in tables if isinstance(cells, Numbers)]
+    numbers = [cells for cells in tables if isinstance(cells, NumericCells)]
     if numbers:
-        return _of_numbers(numbers)
-    return _of_labels([cells for cells in tables if isinstance(cells, Labels)])
+        return _compare_numbers(numbers)
+    return _compare_categories([cells for cells in tables if isinstance(cells, CategoricalCells)])
 
 
-def _of_numbers(tables: Sequence[Numbers]) -> ColumnView:
+def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
     """Return the view of a column; of one table, or of the real and the synthetic one."""
     column, cells = tables[0].column, [table.present for table in tables]
-    edges = edges_for(column, cells, BINS)
+    edges = choose_edges(column, cells, BINS)
     shapes = [
-        _shape(bin_of(present, edges), len(edges) - 1, table.missing, *_moments(present))
+        _build_shape(
+            find_bins(present, edges), len(edges) - 1, table.missing, *_compute_moments(present)
+        )
         for table, present in zip(tables, cells, strict=True)
     ]
     beyond = [(present < edges[0], present > edges[-1]) for present in cells]
     low, high = (any(bool(side.any()) for side in sides) for sides in zip(*beyond, strict=True))
-    return ColumnView(
+    return ColumnComparison(
         column.name,
         "number",
         tuple(edges.tolist()),
         (),
-        *_sides(shapes),
+        *_pair_shapes(shapes),
         open_ends=(low, high),
-        **told_of(tables[0].moments or column, edges),
+        **describe_bins(tables[0].moments or column, edges),
     )
 
 
-def told_of(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
+def describe_bins(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
     """Return what stands at bins with these edges, if not numbers: dates, times, ordered values.
 
     Example:
         >>> from tabpe.schema import Date
-        >>> told_of(Date("seen", "2024-01-01", "2024-01-31"), [0.0, 15.0, 30.0])
+        >>> describe_bins(Date("seen", "2024-01-01", "2024-01-31"), [0.0, 15.0, 30.0])
         {'unit': 'days after 2024-01-01', 'marks': ('2024-01-01', '2024-01-16', '2024-01-31')}
     """
     places = np.array([edges[0], (edges[0] + edges[-1]) / 2, edges[-1]])
@@ -163,12 +174,12 @@ def told_of(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dic
     if not isinstance(column, Temporal):
         return {}
     steps = np.append(0, np.clip(np.rint(places), 0, column.steps)).astype(np.int64)
-    first, *marks = marked(column, pa.array(steps))
+    first, *marks = format_axis_labels(column, pa.array(steps))
     unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
     return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
 
 
-def _of_labels(tables: Sequence[Labels]) -> ColumnView:
+def _compare_categories(tables: Sequence[CategoricalCells]) -> ColumnComparison:
     """Return the view of a column; of one table, or of the real and the synthetic one."""
     names = tables[0].names
     counts = np.bincount(tables[0].present, minlength=len(names))
@@ -179,18 +190,20 @@ def _of_labels(tables: Sequence[Labels]) -> ColumnView:
     if len(names) > MOST_BARS:
         bars[MOST_BARS - 1 :] = [f"{len(names) - MOST_BARS + 1} others"]
         bar = np.minimum(bar, MOST_BARS - 1)
-    shapes = [_shape(bar[table.present], len(bars), table.missing) for table in tables]
-    return ColumnView(tables[0].name, "category", (), tuple(bars), *_sides(shapes))
+    shapes = [_build_shape(bar[table.present], len(bars), table.missing) for table in tables]
+    return ColumnComparison(tables[0].name, "category", (), tuple(bars), *_pair_shapes(shapes))
 
 
-def _shape(
+def _build_shape(
     places: NDArray[np.int64], size: int, missing: NDArray[np.bool_], *moments: float
-) -> Shape:
+) -> ColumnShape:
     shares = np.bincount(places, minlength=size) / max(1, len(places))
-    return Shape(tuple(shares.tolist()), float(missing.sum() / max(1, len(missing))), *moments)
+    return ColumnShape(
+        tuple(shares.tolist()), float(missing.sum() / max(1, len(missing))), *moments
+    )
 
 
-def _moments(present: NDArray[np.float64]) -> list[float]:
+def _compute_moments(present: NDArray[np.float64]) -> list[float]:
     """Return mean, deviation, least and most of numbers, of any size; nothing of no number."""
     if not len(present):
         return []
@@ -200,15 +213,17 @@ def _moments(present: NDArray[np.float64]) -> list[float]:
     return [float(np.ldexp(value, exponent)) for value in found]
 
 
-def _sides(shapes: Sequence[Shape]) -> tuple[Shape | None, Shape, float | None]:
+def _pair_shapes(
+    shapes: Sequence[ColumnShape],
+) -> tuple[ColumnShape | None, ColumnShape, float | None]:
     """Return the real shape, if there is one, the synthetic one, and their difference."""
     if len(shapes) == 1:
         return None, shapes[0], None
     real, synthetic = shapes
-    return real, synthetic, _difference(real, synthetic)
+    return real, synthetic, _compute_difference(real, synthetic)
 
 
-def _difference(real: Shape, synthetic: Shape) -> float | None:
+def _compute_difference(real: ColumnShape, synthetic: ColumnShape) -> float | None:
     """Return the total variation; None if a table has no rows."""
     one, two = (
         np.array([*(np.array(shape.shares) * (1 - shape.nulls)), shape.nulls])

@@ -26,17 +26,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils.validation import optional, whole
+from tabpe._utils.validation import check_integer, check_optional
 from tabpe.errors import ParameterError, did_you_mean
-from tabpe.evaluation.metrics.predictors import answered, boosted_trees, together
-from tabpe.evaluation.table_arrays import Cells, Examples, Labels, View, class_examples
+from tabpe.evaluation.metrics.predictors import fit_and_predict, make_boosted_trees, run_together
+from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
+    Cells,
+    LabeledExamples,
+    TableArrays,
+    build_class_examples,
+)
 
 ROWS_PER_CELL = 5
 MOST_SETS = 1000
 
 
 @dataclass(frozen=True)
-class Gain:
+class CorrelationGain:
     """What some columns tell about one another beyond any set that lacks one of them.
 
     It is all of what no smaller set can show, as the label of an exclusive or does; but in a chain
@@ -55,9 +61,9 @@ class Gain:
         """What it means, in a sentence.
 
         Example:
-            >>> print(Gain(("age", "ward", "ill"), 0.25).words)
+            >>> print(CorrelationGain(("age", "ward", "ill"), 0.25).words)
             age, ward and ill tell 0.250 bits more about one another than the best 2 of them.
-            >>> print(Gain(("age", "ill"), 0.125).words)
+            >>> print(CorrelationGain(("age", "ill"), 0.125).words)
             age and ill tell 0.125 bits about one another.
         """
         *others, last = self.columns
@@ -67,7 +73,7 @@ class Gain:
         return f"{names} tell {bits} more about one another than the best {len(others)} of them."
 
 
-def total_correlation(view: View, names: Sequence[str], *, bins: int | None = None) -> float:
+def total_correlation(view: TableArrays, names: Sequence[str], *, bins: int | None = None) -> float:
     """Return the sum of the entropies of columns less that of all of them together, in bits.
 
     NOT PRIVATE: the rows are read as they are.
@@ -94,10 +100,10 @@ def total_correlation(view: View, names: Sequence[str], *, bins: int | None = No
         >>> round(total_correlation(view, ["a", "b", "odd"]), 2)
         1.0
     """
-    return _checked_columns(view, names, bins, least=1).total(tuple(names))
+    return _check_columns(view, names, bins, least=1).compute_total_correlation(tuple(names))
 
 
-def correlation_gain(view: View, names: Sequence[str], *, bins: int | None = None) -> float:
+def correlation_gain(view: TableArrays, names: Sequence[str], *, bins: int | None = None) -> float:
     """Return the total correlation of columns less that of the best set that lacks one, in bits.
 
     It is the paper's G_k of k columns. Of two columns it is their mutual information.
@@ -105,12 +111,12 @@ def correlation_gain(view: View, names: Sequence[str], *, bins: int | None = Non
     Raises:
         ParameterError: As `total_correlation`, and for fewer than two columns.
     """
-    return _checked_columns(view, names, bins, least=2).gain(tuple(names))
+    return _check_columns(view, names, bins, least=2).compute_gain(tuple(names))
 
 
-def strongest_gain(
-    view: View, size: int, *, label: str | None = None, bins: int = 4, most: int = MOST_SETS
-) -> Gain | None:
+def find_strongest_gain(
+    view: TableArrays, size: int, *, label: str | None = None, bins: int = 4, most: int = MOST_SETS
+) -> CorrelationGain | None:
     """Return the set of so many columns that gains most; None if no set can be measured.
 
     Args:
@@ -121,19 +127,23 @@ def strongest_gain(
         most: How many sets are tried at most; if there are more, none is, because a few of them
             would say little about the rest.
     """
-    whole("size", size, least=2)
+    check_integer("size", size, least=2)
     others = [name for name in view.schema.names if name != label]
     always = () if label is None else (label,)
     if math.comb(len(others), size - len(always)) > most:
         return None
-    counted = _Counted.of(view, view.schema.names, bins)
+    counted = _EntropyCounter.from_table(view, view.schema.names, bins)
     sets = ((*chosen, *always) for chosen in itertools.combinations(others, size - len(always)))
-    gains = [Gain(names, counted.gain(names)) for names in sets if counted.has_rows_for(names)]
+    gains = [
+        CorrelationGain(names, counted.compute_gain(names))
+        for names in sets
+        if counted.has_rows_for(names)
+    ]
     return max(gains, key=lambda gain: gain.bits, default=None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _EntropyCounter:
     """Columns as small whole numbers, and the entropies that were asked for so far."""
 
     codes: dict[str, NDArray[np.int64]]
@@ -142,41 +152,47 @@ class _Counted:
     entropies: dict[frozenset[str], float]
 
     @classmethod
-    def of(cls, view: View, names: Sequence[str], bins: int | None) -> _Counted:
+    def from_table(
+        cls, view: TableArrays, names: Sequence[str], bins: int | None
+    ) -> _EntropyCounter:
         codes, sizes = {}, {}
         for name in names:
-            values, codes[name] = np.unique(_discrete(view[name], bins), return_inverse=True)
+            values, codes[name] = np.unique(
+                _discretize_cells(view[name], bins), return_inverse=True
+            )
             sizes[name] = len(values)
         return cls(codes, sizes, len(view), {})
 
     def has_rows_for(self, names: Sequence[str]) -> bool:
         """Whether there are enough rows for each combination of values."""
-        return 0 < self.cells(names) * ROWS_PER_CELL <= self.rows
+        return 0 < self.count_cells(names) * ROWS_PER_CELL <= self.rows
 
-    def cells(self, names: Sequence[str]) -> int:
+    def count_cells(self, names: Sequence[str]) -> int:
         return math.prod(self.sizes[name] for name in names)
 
-    def gain(self, names: tuple[str, ...]) -> float:
+    def compute_gain(self, names: tuple[str, ...]) -> float:
         fewer = itertools.combinations(names, len(names) - 1)
-        return self.total(names) - max(self.total(some) for some in fewer)
+        return self.compute_total_correlation(names) - max(
+            self.compute_total_correlation(some) for some in fewer
+        )
 
-    def total(self, names: tuple[str, ...]) -> float:
-        return sum(self.entropy((name,)) for name in names) - self.entropy(names)
+    def compute_total_correlation(self, names: tuple[str, ...]) -> float:
+        return sum(self.compute_entropy((name,)) for name in names) - self.compute_entropy(names)
 
-    def entropy(self, names: tuple[str, ...]) -> float:
+    def compute_entropy(self, names: tuple[str, ...]) -> float:
         key = frozenset(names)
         if key not in self.entropies:
-            self.entropies[key] = _entropy(self._joint(sorted(names)))
+            self.entropies[key] = _estimate_entropy(self._count_joint(sorted(names)))
         return self.entropies[key]
 
-    def _joint(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def _count_joint(self, names: Sequence[str]) -> NDArray[np.int64]:
         joint = np.zeros(self.rows, dtype=np.int64)
         for name in names:
             joint = joint * self.sizes[name] + self.codes[name]
         return np.bincount(joint, minlength=1)
 
 
-def _entropy(counts: NDArray[np.int64]) -> float:
+def _estimate_entropy(counts: NDArray[np.int64]) -> float:
     """Return the entropy of the shares of counts, with the correction of Miller and Madow."""
     found = counts[counts > 0]
     shares = found / found.sum()
@@ -184,8 +200,8 @@ def _entropy(counts: NDArray[np.int64]) -> float:
     return plain + (len(found) - 1) / (2 * int(found.sum()) * math.log(2))
 
 
-def _discrete(cells: Cells, bins: int | None) -> NDArray[np.int64]:
-    if isinstance(cells, Labels):
+def _discretize_cells(cells: Cells, bins: int | None) -> NDArray[np.int64]:
+    if isinstance(cells, CategoricalCells):
         return cells.codes
     if bins is None:
         raise ParameterError(f"bins=None: column {cells.name!r} is a number: give bins, such as 4.")
@@ -197,18 +213,20 @@ def _discrete(cells: Cells, bins: int | None) -> NDArray[np.int64]:
     return np.where(cells.missing, -1, codes)
 
 
-def _checked_columns(view: View, names: Sequence[str], bins: int | None, *, least: int) -> _Counted:
+def _check_columns(
+    view: TableArrays, names: Sequence[str], bins: int | None, *, least: int
+) -> _EntropyCounter:
     """Return the columns, if so few rows can tell their entropies."""
-    optional(whole, "bins", bins, least=2)
+    check_optional(check_integer, "bins", bins, least=2)
     for name in names:
         if name not in view.schema.names:
             raise ParameterError(f"names={name!r}: {did_you_mean(str(name), view.schema.names)}")
     if len(names) < least or len(set(names)) < len(names):
         raise ParameterError(f"names={list(names)!r}: expected {least} columns or more, each once.")
-    counted = _Counted.of(view, names, bins)
+    counted = _EntropyCounter.from_table(view, names, bins)
     if not counted.has_rows_for(names):
         raise ParameterError(
-            f"names={list(names)!r}: their values have {counted.cells(names)} combinations, too "
+            f"names={list(names)!r}: their values have {counted.count_cells(names)} combinations, too "
             f"many for {len(view)} rows: name fewer columns, or give fewer bins."
         )
     return counted
@@ -221,11 +239,11 @@ SETS = (2, 3, 4)
 STEPS = 100
 MOST_CLASSES = 12
 LEAST_BITS = 0.01
-Level = Literal["low", "some", "high"]
+OrderLevel = Literal["low", "some", "high"]
 
 
 @dataclass(frozen=True)
-class Order:
+class CorrelationOrder:
     """How deep trees must be to predict the label.
 
     Args:
@@ -243,16 +261,16 @@ class Order:
     label: str
     depths: tuple[int, ...]
     accuracy: tuple[float, ...]
-    level: Level
+    level: OrderLevel
     margin: float = 0.0
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[CorrelationGain, ...] = ()
 
     @property
     def gap(self) -> float:
         """Best accuracy less that of the shallowest trees.
 
         Example:
-            >>> round(Order("ill", (2, 3, 4), (0.75, 0.875, 0.8), "high").gap, 3)
+            >>> round(CorrelationOrder("ill", (2, 3, 4), (0.75, 0.875, 0.8), "high").gap, 3)
             0.125
         """
         return max(self.accuracy) - self.accuracy[0]
@@ -262,10 +280,10 @@ class Order:
         """Whether a method of high order is needed, in a few sentences.
 
         Example:
-            >>> order = Order("ill", (2, 3), (0.861, 0.864), "low")
-            >>> order.words.split(". ")[0]
+            >>> order = CorrelationOrder("ill", (2, 3), (0.861, 0.864), "low")
+            >>> measure_correlation_order.words.split(". ")[0]
             "Trees of depth 2 predict 'ill' with an accuracy of 0.861, deeper ones of 0.864 at best"
-            >>> order.words.split(". ")[1]
+            >>> measure_correlation_order.words.split(". ")[1]
             'To predict it, seeing 2 columns at a time is nearly enough'
         """
         depth, shallow, best = self.depths[0], self.accuracy[0], max(self.accuracy)
@@ -284,15 +302,15 @@ class Order:
         )
 
 
-def order(
-    real: View,
-    test: View | None = None,
+def measure_correlation_order(
+    real: TableArrays,
+    test: TableArrays | None = None,
     *,
     depths: Sequence[int] = DEPTHS,
     rows: int | None = 20_000,
     random_state: int | None = 0,
     jobs: int | None = None,
-) -> Order | None:
+) -> CorrelationOrder | None:
     """Return how deep trees must be; None without a label with two classes or more.
 
     NOT PRIVATE: the real rows are read as they are. A numeric label is predicted by its classes. Of
@@ -314,50 +332,52 @@ def order(
         >>> x = np.random.default_rng(0).uniform(-1, 1, (3, 3000))
         >>> schema = Schema((*(Float(name, -1, 1) for name in "abc"), Boolean("y")), label="y")
         >>> table = pa.table(dict(zip("abcy", [*x, x.prod(axis=0) > 0])))
-        >>> order(*views(schema, [table]), depths=(2, 3)).level
+        >>> measure_correlation_order(*views(schema, [table]), depths=(2, 3)).level
         'high'
     """
-    depths = _checked(depths)
-    optional(whole, "rows", rows, least=1)
-    optional(whole, "jobs", jobs, least=1)
-    parts = _parts(real, test, rows, np.random.default_rng(random_state))
+    depths = _check_depths(depths)
+    check_optional(check_integer, "rows", rows, least=1)
+    check_optional(check_integer, "jobs", jobs, least=1)
+    parts = _split_examples(real, test, rows, np.random.default_rng(random_state))
     if parts is None:
         return None
-    right = _right(*_common_classes(*parts), depths, random_state, jobs)
-    margin = _margin(right)
+    right = _find_right_predictions(*_merge_rare_classes(*parts), depths, random_state, jobs)
+    margin = _compute_margin(right)
     accuracy = tuple(float(each.mean()) for each in right)
-    return Order(
+    return CorrelationOrder(
         label=str(real.schema.target),
         depths=depths,
         accuracy=accuracy,
-        level=_level(max(accuracy) - accuracy[0], margin),
+        level=_grade_gap(max(accuracy) - accuracy[0], margin),
         margin=margin,
-        gains=_gains(real.sampled(rows or len(real), np.random.default_rng(random_state))),
+        gains=_find_gains(real.sample_rows(rows or len(real), np.random.default_rng(random_state))),
     )
 
 
-def _checked(depths: Sequence[int]) -> tuple[int, ...]:
-    found = tuple(whole("depths", depth, least=1) for depth in depths)
+def _check_depths(depths: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(check_integer("depths", depth, least=1) for depth in depths)
     if not found or found != tuple(sorted(set(found))):
         raise ParameterError(f"depths={list(depths)!r}: expected rising depths, such as 2, 3, 4.")
     return found
 
 
-def _parts(
-    real: View, test: View | None, rows: int | None, rng: np.random.Generator
-) -> tuple[Examples, Examples] | None:
+def _split_examples(
+    real: TableArrays, test: TableArrays | None, rows: int | None, rng: np.random.Generator
+) -> tuple[LabeledExamples, LabeledExamples] | None:
     """Return rows to train and to test on, if there is something to predict from something."""
     label = real.schema.target
-    known = None if label is None else class_examples(real, label)
+    known = None if label is None else build_class_examples(real, label)
     if label is None or known is None or not known.features:
         return None
-    others = None if test is None else class_examples(test, label)
-    train, tested = known.parted(rng) if others is None else (known, others)
-    train, tested = train.sampled(rows, rng), tested.sampled(rows, rng)
+    others = None if test is None else build_class_examples(test, label)
+    train, tested = known.split_train_test(rng) if others is None else (known, others)
+    train, tested = train.sample_rows(rows, rng), tested.sample_rows(rows, rng)
     return (train, tested) if len(train.present) > 1 and len(tested) else None
 
 
-def _common_classes(train: Examples, test: Examples) -> tuple[Examples, Examples]:
+def _merge_rare_classes(
+    train: LabeledExamples, test: LabeledExamples
+) -> tuple[LabeledExamples, LabeledExamples]:
     """Take all but the most common classes together as one: each class costs a tree a step."""
     if len(train.present) <= MOST_CLASSES:
         return train, test
@@ -366,13 +386,13 @@ def _common_classes(train: Examples, test: Examples) -> tuple[Examples, Examples
     renamed = np.full(len(counts), MOST_CLASSES - 1)
     renamed[common] = np.arange(MOST_CLASSES - 1)
     return tuple(
-        Examples(rows.features, renamed[rows.target], MOST_CLASSES) for rows in (train, test)
+        LabeledExamples(rows.features, renamed[rows.target], MOST_CLASSES) for rows in (train, test)
     )  # type: ignore[return-value]
 
 
-def _right(
-    train: Examples,
-    test: Examples,
+def _find_right_predictions(
+    train: LabeledExamples,
+    test: LabeledExamples,
     depths: Sequence[int],
     random_state: int | None,
     jobs: int | None,
@@ -381,28 +401,32 @@ def _right(
 
     def at(depth: int) -> NDArray[np.bool_]:
         make = partial(
-            boosted_trees, max_depth=depth, max_leaf_nodes=None, learning_rate=0.3, max_iter=STEPS
+            make_boosted_trees,
+            max_depth=depth,
+            max_leaf_nodes=None,
+            learning_rate=0.3,
+            max_iter=STEPS,
         )
-        chances = answered(make, train, test, random_state=random_state)
+        chances = fit_and_predict(make, train, test, random_state=random_state)
         right: NDArray[np.bool_] = chances.argmax(axis=1) == test.target
         return right
 
-    return together([partial(at, depth) for depth in depths], jobs)
+    return run_together([partial(at, depth) for depth in depths], jobs)
 
 
-def _margin(right: Sequence[NDArray[np.bool_]]) -> float:
+def _compute_margin(right: Sequence[NDArray[np.bool_]]) -> float:
     """Return two standard errors of the gap, over test rows that all depths share."""
     best = max(right, key=lambda each: each.mean())
     differences = best.astype(float) - right[0]
     return CERTAIN * float(differences.std() / np.sqrt(len(differences)))
 
 
-def _level(gap: float, margin: float) -> Level:
+def _grade_gap(gap: float, margin: float) -> OrderLevel:
     if gap < SOME or gap <= margin:
         return "low"
     return "high" if gap >= HIGH else "some"
 
 
-def _gains(real: View) -> tuple[Gain, ...]:
-    found = [strongest_gain(real, size, label=real.schema.target) for size in SETS]
+def _find_gains(real: TableArrays) -> tuple[CorrelationGain, ...]:
+    found = [find_strongest_gain(real, size, label=real.schema.target) for size in SETS]
     return tuple(gain for gain in found if gain is not None and gain.bits >= LEAST_BITS)

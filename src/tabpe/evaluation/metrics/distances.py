@@ -44,17 +44,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe._utils.resources import usable_cores
+from tabpe._utils.resources import count_usable_cores
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.evaluation.table_arrays import (
-    Axis,
     Cells,
-    Digits,
-    Numbers,
-    View,
-    axes_of,
-    distances,
-    joint,
+    DistanceAxis,
+    IntegerCodes,
+    NumericCells,
+    TableArrays,
+    build_axes,
+    combine_codes,
+    compute_distances,
 )
 
 MOST_SUBSETS = 10**6
@@ -63,7 +63,7 @@ Subset = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class KWay:
+class KWayDistance:
     """A mean over sets of k columns.
 
     Args:
@@ -85,17 +85,17 @@ class KWay:
     worst: tuple[tuple[str, ...], float]
 
     @classmethod
-    def of(
+    def from_distances(
         cls,
         names: Sequence[str],
         subsets: Sequence[Subset],
         distances: Sequence[float],
         rows: tuple[int, int],
-    ) -> KWay:
+    ) -> KWayDistance:
         """Sum up the distances of sets of columns; NaN for one that could not be measured.
 
         Example:
-            >>> both = KWay.of(["age", "ward", "sex"], [(0, 1), (1, 2)], [0.25, 0.75], (9, 9))
+            >>> both = KWayDistance.from_distances(["age", "ward", "sex"], [(0, 1), (1, 2)], [0.25, 0.75], (9, 9))
             >>> both.distance, both.measured, both.possible, both.worst
             (0.5, 2, 3, (('ward', 'sex'), 0.75))
         """
@@ -118,21 +118,21 @@ class KWay:
         )
 
 
-def orders_of(orders: Sequence[int], columns: int) -> list[int]:
+def check_orders(orders: Sequence[int], columns: int) -> list[int]:
     """Return the orders that there are columns for.
 
     Raises:
         ParameterError: If one is not a whole number from 1.
 
     Example:
-        >>> orders_of([1, 2, 7], 3)
+        >>> check_orders([1, 2, 7], 3)
         [1, 2]
     """
-    checked = [validation.whole("orders", order, least=1) for order in orders]
+    checked = [validation.check_integer("orders", order, least=1) for order in orders]
     return [order for order in checked if order <= columns]
 
 
-def subsets_of(
+def choose_subsets(
     columns: int, order: int, most: int | None, random_state: int | None
 ) -> list[Subset]:
     """Return sets of so many columns: all, or `most` of them, each equally likely.
@@ -143,9 +143,9 @@ def subsets_of(
         ParameterError: If all are asked for, and they are too many.
 
     Example:
-        >>> subsets_of(3, 2, None, 0)
+        >>> choose_subsets(3, 2, None, 0)
         [(0, 1), (0, 2), (1, 2)]
-        >>> len(subsets_of(500, 7, 24, 0))
+        >>> len(choose_subsets(500, 7, 24, 0))
         24
     """
     possible = math.comb(columns, order)
@@ -156,20 +156,20 @@ def subsets_of(
         )
     if most is None or most >= possible:
         return list(itertools.combinations(range(columns), order))
-    rng = generator(random_state, order)
+    rng = make_generator(random_state, order)
     if 2 * most >= possible:
         ranks = set(rng.choice(possible, most, replace=False).tolist())
         every = itertools.combinations(range(columns), order)
         return [subset for rank, subset in enumerate(every) if rank in ranks]
-    return _drawn(columns, order, most, rng)
+    return _draw_subsets(columns, order, most, rng)
 
 
-def generator(random_state: int | None, *purpose: int) -> np.random.Generator:
+def make_generator(random_state: int | None, *purpose: int) -> np.random.Generator:
     """Return random numbers for one purpose, whatever else is drawn."""
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=purpose))
 
 
-def _drawn(columns: int, order: int, most: int, rng: np.random.Generator) -> list[Subset]:
+def _draw_subsets(columns: int, order: int, most: int, rng: np.random.Generator) -> list[Subset]:
     """Draw until enough are different: less than half of all is asked for, so that ends soon."""
     found: set[Subset] = set()
     while len(found) < most:
@@ -182,14 +182,14 @@ _FEW_CELLS = 2**20
 
 
 def total_variation(
-    real: View,
-    synthetic: View,
+    real: TableArrays,
+    synthetic: TableArrays,
     orders: Sequence[int] = (1, 2, 3),
     *,
     bins: int = BINS,
     subsets: int | None = VARIATION_SUBSETS,
     random_state: int | None = 0,
-) -> tuple[KWay, ...]:
+) -> tuple[KWayDistance, ...]:
     """Return the k-way total variation for each k of `orders` that there are columns for.
 
     The mean, over sets of k columns with the label among them, of half the sum of differences
@@ -218,38 +218,41 @@ def total_variation(
         >>> [found.distance for found in total_variation(*views(schema, [real, made]))]
         [0.25, 0.5]
     """
-    cut = validation.whole("bins", bins, least=1)
-    most = validation.optional(validation.whole, "subsets", subsets, least=1)
+    cut = validation.check_integer("bins", bins, least=1)
+    most = validation.check_optional(validation.check_integer, "subsets", subsets, least=1)
     names, rows = real.schema.names, (len(real), len(synthetic))
-    digits = [_digits(one, two, cut) for one, two in zip(real, synthetic, strict=True)]
+    digits = [_encode_column(one, two, cut) for one, two in zip(real, synthetic, strict=True)]
     found = []
-    for order in orders_of(orders, len(names)):
-        chosen = subsets_of(len(names), order, most, random_state)
-        far = [_variation(joint([digits[place] for place in same]), rows) for same in chosen]
-        found.append(KWay.of(names, chosen, far, rows))
+    for order in check_orders(orders, len(names)):
+        chosen = choose_subsets(len(names), order, most, random_state)
+        far = [
+            _compute_variation(combine_codes([digits[place] for place in same]), rows)
+            for same in chosen
+        ]
+        found.append(KWayDistance.from_distances(names, chosen, far, rows))
     return tuple(found)
 
 
-def _digits(real: Cells, synthetic: Cells, bins: int) -> Digits:
-    base = bins if isinstance(real, Numbers) else len(real.names)
-    values = np.concatenate([_values(cells, bins) for cells in (real, synthetic)])
+def _encode_column(real: Cells, synthetic: Cells, bins: int) -> IntegerCodes:
+    base = bins if isinstance(real, NumericCells) else len(real.names)
+    values = np.concatenate([_bin_cells(cells, bins) for cells in (real, synthetic)])
     missing = np.concatenate([real.missing, synthetic.missing])
-    return Digits(np.where(missing, base, values), base + 1)
+    return IntegerCodes(np.where(missing, base, values), base + 1)
 
 
-def _values(cells: Cells, bins: int) -> NDArray[np.int64]:
-    if not isinstance(cells, Numbers):
+def _bin_cells(cells: Cells, bins: int) -> NDArray[np.int64]:
+    if not isinstance(cells, NumericCells):
         return cells.codes
     inside = np.clip(np.nan_to_num(cells.scaled), 0.0, 1.0)
     return np.minimum((inside * bins).astype(np.int64), bins - 1)
 
 
-def _variation(cells: Digits, rows: tuple[int, int]) -> float:
+def _compute_variation(cells: IntegerCodes, rows: tuple[int, int]) -> float:
     real, synthetic = rows
     if not (real and synthetic):
         return float("nan")
     if cells.base > _FEW_CELLS:
-        cells = Digits.of_distinct(cells.values)
+        cells = IntegerCodes.from_distinct(cells.values)
     has = np.bincount(cells.values[:real], minlength=cells.base) / real
     made = np.bincount(cells.values[real:], minlength=cells.base) / synthetic
     return float(np.abs(has - made).sum()) / 2
@@ -260,7 +263,9 @@ MOST_PIVOTS = 10**8
 _SOFTNESS, _STEPS, _STEEPEST = 0.04, 15, 50.0
 
 
-def surplus(places: Digits, real: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def compute_surplus(
+    places: IntegerCodes, real: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return what each place has too much of, in whole units.
 
     Args:
@@ -272,7 +277,7 @@ def surplus(places: Digits, real: int) -> tuple[NDArray[np.int64], NDArray[np.in
         lacks), and the number of units that each table has in all.
 
     Example:
-        >>> surplus(Digits(np.array([0, 0, 1, 1]), 2), 3)  # A third of a table is a unit.
+        >>> compute_surplus(IntegerCodes(np.array([0, 0, 1, 1]), 2), 3)  # A third of a table is a unit.
         (array([0, 2]), array([ 2, -2]), 3)
     """
     _, first, inverse = np.unique(places.values, return_index=True, return_inverse=True)
@@ -283,11 +288,11 @@ def surplus(places: Digits, real: int) -> tuple[NDArray[np.int64], NDArray[np.in
     return first, has * (synthetic // shared) - wants * (real // shared), real * synthetic // shared
 
 
-def along_a_line(positions: NDArray[np.float64], units: NDArray[np.int64]) -> float:
+def compute_line_cost(positions: NDArray[np.float64], units: NDArray[np.int64]) -> float:
     """Return the cost of levelling units that lie on a line, in units times length.
 
     Example:
-        >>> along_a_line(np.array([3.0, 0.0, 1.0]), np.array([-2, 1, 1]))
+        >>> compute_line_cost(np.array([3.0, 0.0, 1.0]), np.array([-2, 1, 1]))
         5.0
     """
     order = np.argsort(positions)
@@ -295,7 +300,7 @@ def along_a_line(positions: NDArray[np.float64], units: NDArray[np.int64]) -> fl
     return float(np.abs(carried) @ np.diff(positions[order]))
 
 
-def transport(
+def solve_transport(
     costs: NDArray[np.float64], supply: NDArray[np.int64], demand: NDArray[np.int64]
 ) -> float:
     """Return the least cost of moving all units of supply to demand.
@@ -309,17 +314,17 @@ def transport(
         TabpeError: If the solver gives up before it has the optimum.
 
     Example:
-        >>> transport(np.array([[1.0, 5.0], [2.0, 3.0]]), np.array([1, 2]), np.array([2, 1]))
+        >>> solve_transport(np.array([[1.0, 5.0], [2.0, 3.0]]), np.array([1, 2]), np.array([2, 1]))
         6.0
     """
     shared = int(np.gcd.reduce(np.concatenate([supply, demand])))
     units = int(supply.sum()) // shared
     if units <= max(FEW_UNITS, 2 * max(costs.shape)):
-        return shared * _assigned(costs, supply // shared, demand // shared)
-    return _flown(costs, supply, demand)
+        return shared * _solve_assignment(costs, supply // shared, demand // shared)
+    return _solve_flow(costs, supply, demand)
 
 
-def _assigned(
+def _solve_assignment(
     costs: NDArray[np.float64], supply: NDArray[np.int64], demand: NDArray[np.int64]
 ) -> float:
     from scipy.optimize import linear_sum_assignment
@@ -329,11 +334,11 @@ def _assigned(
     if demand.max() > 1:
         costs = np.repeat(costs, demand, axis=1)
     # Prices change the cost of every assignment alike, so the cheapest one stays the cheapest.
-    rows, columns = linear_sum_assignment(costs - _prices(costs))
+    rows, columns = linear_sum_assignment(costs - _estimate_prices(costs))
     return float(costs[rows, columns].sum())
 
 
-def _prices(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _estimate_prices(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return roughly what each column is worth to the rows, from which the paths get shorter.
 
     A few steps of Sinkhorn's algorithm. Not by matrix products, whose threads would be in the way
@@ -352,7 +357,7 @@ def _prices(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return prices
 
 
-def _flown(
+def _solve_flow(
     costs: NDArray[np.float64], supply: NDArray[np.int64], demand: NDArray[np.int64]
 ) -> float:
     import ot
@@ -375,8 +380,8 @@ _REAL, _SYNTHETIC = 0, 1
 
 
 def wasserstein(
-    real: View,
-    synthetic: View,
+    real: TableArrays,
+    synthetic: TableArrays,
     orders: Sequence[int] = (1, 2, 3, 4, 5, 6, 7),
     *,
     rows: int | None = ROWS,
@@ -384,7 +389,7 @@ def wasserstein(
     categories: str = "codes",
     random_state: int | None = 0,
     jobs: int | None = None,
-) -> tuple[KWay, ...]:
+) -> tuple[KWayDistance, ...]:
     """Return the k-way Wasserstein distance for each k of `orders` that there are columns for.
 
     Args:
@@ -413,54 +418,61 @@ def wasserstein(
         >>> [round(found.distance, 4) for found in wasserstein(*views(schema, [real, made]))]
         [0.275, 0.55]
     """
-    validation.one_of("categories", categories, CATEGORIES)
-    most_rows = validation.optional(validation.whole, "rows", rows, least=1)
-    most = validation.optional(validation.whole, "subsets", subsets, least=1)
-    threads = validation.optional(validation.whole, "jobs", jobs, least=1) or usable_cores()
+    validation.check_one_of("categories", categories, CATEGORIES)
+    most_rows = validation.check_optional(validation.check_integer, "rows", rows, least=1)
+    most = validation.check_optional(validation.check_integer, "subsets", subsets, least=1)
+    threads = (
+        validation.check_optional(validation.check_integer, "jobs", jobs, least=1)
+        or count_usable_cores()
+    )
     names = real.schema.names
     chosen = [
-        subsets_of(len(names), order, most, random_state) for order in orders_of(orders, len(names))
+        choose_subsets(len(names), order, most, random_state)
+        for order in check_orders(orders, len(names))
     ]
-    real = _sample(real, most_rows, random_state, _REAL)
-    synthetic = _sample(synthetic, most_rows, random_state, _SYNTHETIC)
-    axes = axes_of(real, synthetic, categories)
+    real = _sample_rows(real, most_rows, random_state, _REAL)
+    synthetic = _sample_rows(synthetic, most_rows, random_state, _SYNTHETIC)
+    axes = build_axes(real, synthetic, categories)
 
     def measure(subset: tuple[int, ...]) -> float:
-        return _distance([axes[place] for place in subset], len(real))
+        return _compute_distance([axes[place] for place in subset], len(real))
 
     with ThreadPoolExecutor(threads) as pool:
         found = [list(pool.map(measure, same)) for same in chosen]
     compared = (len(real), len(synthetic))
     return tuple(
-        KWay.of(names, same, far, compared) for same, far in zip(chosen, found, strict=True)
+        KWayDistance.from_distances(names, same, far, compared)
+        for same, far in zip(chosen, found, strict=True)
     )
 
 
-def _sample(view: View, rows: int | None, random_state: int | None, which: int) -> View:
+def _sample_rows(
+    view: TableArrays, rows: int | None, random_state: int | None, which: int
+) -> TableArrays:
     # Sets of columns take the purposes from 1 on.
-    return view if rows is None else view.sampled(rows, generator(random_state, 0, which))
+    return view if rows is None else view.sample_rows(rows, make_generator(random_state, 0, which))
 
 
-def _distance(axes: Sequence[Axis], real: int) -> float:
+def _compute_distance(axes: Sequence[DistanceAxis], real: int) -> float:
     """Return the distance of the first `real` rows from the others, or NaN if there are none."""
-    kept = np.flatnonzero(~_left_out(axes))
+    kept = np.flatnonzero(~_find_null_rows(axes))
     of_real = int(np.searchsorted(kept, real))
     if of_real in {0, len(kept)}:
         return math.nan
-    places = joint([axis.digits for axis in axes]).take(kept)
-    first, units, total = surplus(places, of_real)
+    places = combine_codes([axis.digits for axis in axes]).take(kept)
+    first, units, total = compute_surplus(places, of_real)
     if not units.any():
         return 0.0
     at, gives, lacks = kept[first], units > 0, units < 0
     if len(axes) == 1 and axes[0].straight:
-        return along_a_line(axes[0].positions[at], units) / total
+        return compute_line_cost(axes[0].positions[at], units) / total
     if len(axes) == 1 and axes[0].nominal:
         return int(units[gives].sum()) / total
-    costs = distances(axes, at[gives], at[lacks])
-    return transport(costs, units[gives], -units[lacks]) / total
+    costs = compute_distances(axes, at[gives], at[lacks])
+    return solve_transport(costs, units[gives], -units[lacks]) / total
 
 
-def _left_out(axes: Sequence[Axis]) -> NDArray[np.bool_]:
+def _find_null_rows(axes: Sequence[DistanceAxis]) -> NDArray[np.bool_]:
     """Where a null has no place on an axis that is a line."""
     where = np.zeros(len(axes[0].positions), np.bool_)
     for axis in axes:

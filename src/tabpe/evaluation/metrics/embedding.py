@@ -51,7 +51,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabpe._utils import validation
 from tabpe.errors import ParameterError
-from tabpe.evaluation.table_arrays import Coding, Features, Labels, View, learned, row_ids
+from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
+    RowFeatures,
+    RowVectorizer,
+    TableArrays,
+    assign_row_ids,
+    fit_vectorizer,
+)
 
 ENCODERS = ("auto", "autoencoder", "linear")
 SIZE = 16
@@ -63,17 +70,17 @@ _EXACT_WIDTH, _SPARE, _ITERATIONS = 1024, 10, 8
 Encode = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
 
-def chosen(encoder: str) -> str:
+def choose_encoder(encoder: str) -> str:
     """Return the encoder that a name stands for: `auto` takes the best that is installed.
 
     Raises:
         ParameterError: If there is none of this name, or torch is needed and not installed.
 
     Example:
-        >>> chosen("linear")
+        >>> choose_encoder("linear")
         'linear'
     """
-    validation.one_of("encoder", encoder, ENCODERS)
+    validation.check_one_of("encoder", encoder, ENCODERS)
     if encoder == "linear":
         return encoder
     if find_spec("torch") is not None:
@@ -85,8 +92,8 @@ def chosen(encoder: str) -> str:
 
 
 def embed(
-    real: View,
-    tables: Sequence[View],
+    real: TableArrays,
+    tables: Sequence[TableArrays],
     *,
     encoder: str = "auto",
     random_state: int | np.random.Generator | None = 0,
@@ -113,19 +120,21 @@ def embed(
                [ 0.  ],
                [ 1.22]])
     """
-    name, rng = chosen(encoder), np.random.default_rng(random_state)
-    coding = learned([real, *tables])
+    name, rng = choose_encoder(encoder), np.random.default_rng(random_state)
+    coding = fit_vectorizer([real, *tables])
     most = min(_TRAINED_ON, _CELLS_TRAINED_ON // coding.width)
-    rows = coding(real.sampled(max(most, 1), rng))
+    rows = coding(real.sample_rows(max(most, 1), rng))
     size = min(SIZE, len(coding.means) + sum(coding.lengths) * (coding.places - 1))
-    encode = (_linear if name == "linear" else _autoencoder)(coding, rows, size, rng)
-    ids = np.concatenate(row_ids(tables))
+    encode = (_fit_linear if name == "linear" else _fit_autoencoder)(coding, rows, size, rng)
+    ids = np.concatenate(assign_row_ids(tables))
     _, first = np.unique(ids, return_index=True)
-    points = _encoded(encode, coding, _stacked([coding(table) for table in tables]).take(first))
+    points = _encode_rows(
+        encode, coding, _stack_features([coding(table) for table in tables]).take(first)
+    )
     return np.split(points[ids], np.cumsum([len(table) for table in tables])[:-1])
 
 
-def principal(
+def find_principal_directions(
     rows: NDArray[np.floating], count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean, the directions in which rows differ most, and each one's share of variance.
@@ -135,7 +144,7 @@ def principal(
 
     Example:
         >>> rows = np.array([[0.0, 0.0], [-4.0, -4.0], [-8.0, -8.0]])
-        >>> _, directions, shares = principal(rows, 2, np.random.default_rng(0))
+        >>> _, directions, shares = find_principal_directions(rows, 2, np.random.default_rng(0))
         >>> np.abs(directions[:, 0].round(3)), shares.round(3)
         (array([0.707, 0.707]), array([1., 0.]))
     """
@@ -146,12 +155,12 @@ def principal(
         values, vectors = np.linalg.eigh(centred.T @ centred)
         values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
     else:
-        values, vectors = _leading(centred, count, rng)
+        values, vectors = _find_leading_eigenvectors(centred, count, rng)
     shares = np.clip(values, 0, None) / (total or 1.0)
-    return mean, vectors * _signs(vectors), shares
+    return mean, vectors * _find_signs(vectors), shares
 
 
-def _leading(
+def _find_leading_eigenvectors(
     centred: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest eigenvalues of a wide matrix's products, and vectors, by iteration."""
@@ -162,36 +171,40 @@ def _leading(
     return values[:count] ** 2, basis @ turned[:count].T
 
 
-def _signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _find_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     sizes = np.abs(vectors)
     largest = np.argmax(sizes >= sizes.max(axis=0) * (1 - 1e-6), axis=0)
     return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
-def _linear(coding: Coding, rows: Features, size: int, rng: np.random.Generator) -> Encode:
-    mean, directions, _ = principal(coding.dense(rows), size, rng)
+def _fit_linear(
+    coding: RowVectorizer, rows: RowFeatures, size: int, rng: np.random.Generator
+) -> Encode:
+    mean, directions, _ = find_principal_directions(coding.to_dense(rows), size, rng)
     return lambda vectors: (vectors - mean) @ directions
 
 
-def _autoencoder(coding: Coding, rows: Features, size: int, rng: np.random.Generator) -> Encode:
+def _fit_autoencoder(
+    coding: RowVectorizer, rows: RowFeatures, size: int, rng: np.random.Generator
+) -> Encode:
 
-    trained = train(coding, rows, size, rng)
-    points = trained(coding.dense(rows))
+    trained = train_autoencoder(coding, rows, size, rng)
+    points = trained(coding.to_dense(rows))
     unit = float(points.std(axis=0).mean()) or 1.0
     return lambda vectors: trained(vectors) / unit
 
 
-def _encoded(encode: Encode, coding: Coding, rows: Features) -> NDArray[np.float64]:
+def _encode_rows(encode: Encode, coding: RowVectorizer, rows: RowFeatures) -> NDArray[np.float64]:
     parts = [
-        encode(coding.dense(rows.take(np.arange(start, min(start + _ROWS_AT_ONCE, len(rows))))))
+        encode(coding.to_dense(rows.take(np.arange(start, min(start + _ROWS_AT_ONCE, len(rows))))))
         for start in range(0, len(rows), _ROWS_AT_ONCE)
     ]
     points: NDArray[np.float64] = np.rint(np.concatenate(parts) / _GRID) * _GRID + 0.0
     return points
 
 
-def _stacked(parts: Sequence[Features]) -> Features:
-    return Features(
+def _stack_features(parts: Sequence[RowFeatures]) -> RowFeatures:
+    return RowFeatures(
         np.concatenate([part.numbers for part in parts]),
         np.concatenate([part.digits for part in parts]),
     )
@@ -227,7 +240,9 @@ class Autoencoder:
         return points
 
 
-def train(coding: Coding, features: Features, size: int, rng: np.random.Generator) -> Autoencoder:
+def train_autoencoder(
+    coding: RowVectorizer, features: RowFeatures, size: int, rng: np.random.Generator
+) -> Autoencoder:
     """Return an autoencoder for rows, with `size` numbers where it is narrowest.
 
     It takes a fixed number of steps, fewer where rows are wide, whatever the number of rows.
@@ -235,15 +250,15 @@ def train(coding: Coding, features: Features, size: int, rng: np.random.Generato
     import torch
 
     sizes = [coding.width, HIDDEN, size, HIDDEN, coding.width]
-    with _undisturbed():
+    with _use_one_thread():
         weights = [
             torch.from_numpy(part).requires_grad_()
             for layer in pairwise(sizes)
-            for part in _drawn(*layer, rng)
+            for part in _draw_layer(*layer, rng)
         ]
         optimizer = torch.optim.Adam(weights, fused=True)
         steps = max(FEWEST_STEPS, min(STEPS, _WORK // coding.width))
-        for step, batch in enumerate(_batches(len(features), steps, rng)):
+        for step, batch in enumerate(_draw_batches(len(features), steps, rng)):
             optimizer.param_groups[0]["lr"] = _RATE * (1 - step / steps)
             optimizer.zero_grad()
             _loss(coding, features.take(batch), weights).backward()
@@ -252,12 +267,12 @@ def train(coding: Coding, features: Features, size: int, rng: np.random.Generato
     return Autoencoder((done[0], done[1]), (done[2], done[3]))
 
 
-def _loss(coding: Coding, batch: Features, weights: list[Any]) -> Any:
+def _loss(coding: RowVectorizer, batch: RowFeatures, weights: list[Any]) -> Any:
     import torch
     from torch.nn.functional import linear, silu
 
     into, into_shift, narrow, narrow_shift, out, out_shift, back, back_shift = weights
-    hidden = silu(torch.from_numpy(coding.dense(batch)) @ into + into_shift)
+    hidden = silu(torch.from_numpy(coding.to_dense(batch)) @ into + into_shift)
     hidden = silu((hidden @ narrow + narrow_shift) @ out + out_shift)
     again = linear(hidden, back.T, back_shift)
     count = batch.numbers.shape[1]
@@ -268,13 +283,13 @@ def _loss(coding: Coding, batch: Features, weights: list[Any]) -> Any:
     return (errors + surprise.sum()) / (len(batch) * len(coding.columns))
 
 
-def _drawn(fan_in: int, fan_out: int, rng: np.random.Generator) -> Layer:
+def _draw_layer(fan_in: int, fan_out: int, rng: np.random.Generator) -> Layer:
     limit = np.sqrt(3 / fan_in)
     weights = rng.uniform(-limit, limit, (fan_in, fan_out))
     return weights.astype(np.float32), np.zeros(fan_out, np.float32)
 
 
-def _batches(rows: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+def _draw_batches(rows: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Yield the rows of each step: all of them in turn, in an order drawn anew each time."""
     waiting = np.empty(0, np.int64)
     for _ in range(steps):
@@ -285,7 +300,7 @@ def _batches(rows: int, steps: int, rng: np.random.Generator) -> Iterator[NDArra
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _use_one_thread() -> Iterator[None]:
     """Learn in one thread, whatever the caller has set, and put that back."""
     import torch
 
@@ -305,7 +320,7 @@ _LEARNED_FROM, _CELLS_LEARNED_FROM = 5000, 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class PlaneProjection:
     """Rows on the two directions in which they differ most.
 
     Args:
@@ -326,9 +341,13 @@ class Projection:
     class_names: tuple[str, ...]
 
 
-def projection(
-    real: View | None, synthetic: View, *, points: int = POINTS, random_state: int | None = 0
-) -> Projection:
+def project_rows(
+    real: TableArrays | None,
+    synthetic: TableArrays,
+    *,
+    points: int = POINTS,
+    random_state: int | None = 0,
+) -> PlaneProjection:
     """Return at most `points` rows of each table on the principal plane of the real ones.
 
     Without real rows it is the plane of the synthetic ones. A categorical label gives the classes
@@ -352,57 +371,57 @@ def projection(
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
         >>> real = pa.table({"age": [20, 40], "ill": [True, True]})
         >>> made = pa.table({"age": [30, 60], "ill": [True, False]})
-        >>> found = projection(*views(schema, [real, made]))
+        >>> found = project_rows(*views(schema, [real, made]))
         >>> found.synthetic[:, 0], found.class_names, found.explained
         (array([0., 3.]), ('True', 'False'), (1.0, 0.0))
     """
-    validation.whole("points", points, least=1)
+    validation.check_integer("points", points, least=1)
     rng = np.random.default_rng(random_state)
     first = synthetic if real is None else real
-    place, explained = _plane(first, synthetic, rng)
-    common = _common_classes(first, synthetic)
-    shown = None if real is None else real.sampled(points, rng)
-    made = synthetic.sampled(points, rng)
-    real_classes = None if shown is None else _classes(shown, common)
-    synthetic_classes = _classes(made, common)
-    return Projection(
+    place, explained = _fit_plane(first, synthetic, rng)
+    common = _find_common_classes(first, synthetic)
+    shown = None if real is None else real.sample_rows(points, rng)
+    made = synthetic.sample_rows(points, rng)
+    real_classes = None if shown is None else _index_classes(shown, common)
+    synthetic_classes = _index_classes(made, common)
+    return PlaneProjection(
         explained=explained,
         real=None if shown is None else place(shown),
         synthetic=place(made),
         real_classes=real_classes,
         synthetic_classes=synthetic_classes,
-        class_names=_names(first, common, (real_classes, synthetic_classes)),
+        class_names=_name_classes(first, common, (real_classes, synthetic_classes)),
     )
 
 
-def _plane(
-    first: View, synthetic: View, rng: np.random.Generator
-) -> tuple[Callable[[View], NDArray[np.float64]], tuple[float, float]]:
+def _fit_plane(
+    first: TableArrays, synthetic: TableArrays, rng: np.random.Generator
+) -> tuple[Callable[[TableArrays], NDArray[np.float64]], tuple[float, float]]:
     """Return how rows are placed on the plane of `first`, and how much of them that shows."""
-    coding = learned([first, synthetic], columns=_seen(first))
+    coding = fit_vectorizer([first, synthetic], columns=_select_columns(first))
     most = min(_LEARNED_FROM, max(1, _CELLS_LEARNED_FROM // coding.width))
-    rows = coding.dense(coding(first.sampled(most, rng)))
-    mean, directions, shares = principal(rows, 2, rng)
+    rows = coding.to_dense(coding(first.sample_rows(most, rng)))
+    mean, directions, shares = find_principal_directions(rows, 2, rng)
     missing = 2 - len(shares)  # a table with one number in it has one direction
     directions = np.pad(directions, ((0, 0), (0, missing)))
     explained = np.pad(shares, (0, missing))
 
-    def place(view: View) -> NDArray[np.float64]:
-        points = (coding.dense(coding(view)) - mean) @ directions
+    def place(view: TableArrays) -> NDArray[np.float64]:
+        points = (coding.to_dense(coding(view)) - mean) @ directions
         return np.round(points, 6) + 0.0  # no -0.0
 
     return place, (float(explained[0]), float(explained[1]))
 
 
-def _seen(view: View) -> tuple[str, ...]:
+def _select_columns(view: TableArrays) -> tuple[str, ...]:
     names = tuple(cells.name for cells in view.features)
-    return names if names and isinstance(view.label, Labels) else tuple(view.schema.names)
+    return names if names and isinstance(view.label, CategoricalCells) else tuple(view.schema.names)
 
 
-def _common_classes(first: View, synthetic: View) -> list[int]:
+def _find_common_classes(first: TableArrays, synthetic: TableArrays) -> list[int]:
     """Return the codes of the most common classes of the first table, then of the second."""
     label, other = first.label, synthetic.label
-    if not isinstance(label, Labels) or not isinstance(other, Labels):
+    if not isinstance(label, CategoricalCells) or not isinstance(other, CategoricalCells):
         return []
     size = len(label.names)
     counts, others = (np.bincount(cells.present, minlength=size) for cells in (label, other))
@@ -410,21 +429,21 @@ def _common_classes(first: View, synthetic: View) -> list[int]:
     return [int(code) for code in order if counts[code] or others[code]][:MOST_CLASSES]
 
 
-def _classes(view: View, common: list[int]) -> NDArray[np.int64]:
+def _index_classes(view: TableArrays, common: list[int]) -> NDArray[np.int64]:
     """Return the place of each row's class among the common ones, or the place after them."""
     label = view.label
-    if not isinstance(label, Labels):
+    if not isinstance(label, CategoricalCells):
         return np.zeros(len(view), np.int64)
     places = np.full(len(label.names) + 1, len(common), np.int64)  # the last is that of null
     places[common] = np.arange(len(common))
     return places[label.codes]
 
 
-def _names(
-    view: View, common: list[int], classes: Sequence[NDArray[np.int64] | None]
+def _name_classes(
+    view: TableArrays, common: list[int], classes: Sequence[NDArray[np.int64] | None]
 ) -> tuple[str, ...]:
     label = view.label
-    if not isinstance(label, Labels):
+    if not isinstance(label, CategoricalCells):
         return (ALL,)
     rest = any((found == len(common)).any() for found in classes if found is not None)
     return (*(label.names[code] for code in common), *((OTHERS,) if rest else ()))
@@ -435,7 +454,7 @@ _PAIRS_AT_ONCE = 1 << 18  # distances that a core keeps in its cache
 
 
 @dataclass(frozen=True)
-class Overlap:
+class ManifoldOverlap:
     """How two sets of points lie to each other.
 
     Args:
@@ -451,7 +470,9 @@ class Overlap:
     coverage: float
 
 
-def overlap(real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS) -> Overlap:
+def measure_overlap(
+    real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS
+) -> ManifoldOverlap:
     """Return how two sets of points, one row each, lie to each other.
 
     The time is proportional to the number of pairs of points; the memory is not.
@@ -461,55 +482,57 @@ def overlap(real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS)
             two differ in their number of columns, or if `k` is not a whole number of at least 1.
 
     Example:
-        >>> overlap([[0.0], [1.0], [2.0]], [[0.5], [9.0]], k=1)
-        Overlap(precision=0.5, recall=1.0, density=1.0, coverage=0.6666666666666666)
+        >>> measure_overlap([[0.0], [1.0], [2.0]], [[0.5], [9.0]], k=1)
+        ManifoldOverlap(precision=0.5, recall=1.0, density=1.0, coverage=0.6666666666666666)
     """
-    points, others = _points("real", real), _points("synthetic", synthetic)
+    points, others = _check_points("real", real), _check_points("synthetic", synthetic)
     if points.shape[1] != others.shape[1]:
         given = f"real with {points.shape[1]} columns, synthetic with {others.shape[1]}"
         raise ParameterError(f"{given}: expected as many in both.")
-    k = validation.whole("k", k, least=1)
-    return _overlap(points, others, k)
+    k = validation.check_integer("k", k, least=1)
+    return _compute_overlap(points, others, k)
 
 
-def precision_recall(
+def compute_precision_recall(
     real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS
 ) -> tuple[float, float]:
     """Return the precision and the recall of `overlap`.
 
     Example:
-        >>> precision_recall([[0.0], [1.0]], [[0.0], [1.0], [5.0], [6.0]], k=1)
+        >>> compute_precision_recall([[0.0], [1.0]], [[0.0], [1.0], [5.0], [6.0]], k=1)
         (0.5, 1.0)
     """
-    both = overlap(real, synthetic, k)
+    both = measure_overlap(real, synthetic, k)
     return both.precision, both.recall
 
 
-def density_coverage(
+def compute_density_coverage(
     real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS
 ) -> tuple[float, float]:
     """Return the density and the coverage of `overlap`.
 
     Example:
-        >>> density_coverage([[0.0], [1.0], [9.0]], [[0.5]], k=1)
+        >>> compute_density_coverage([[0.0], [1.0], [9.0]], [[0.5]], k=1)
         (2.0, 0.6666666666666666)
     """
-    both = overlap(real, synthetic, k)
+    both = measure_overlap(real, synthetic, k)
     return both.density, both.coverage
 
 
-def _overlap(real: NDArray[np.float64], synthetic: NDArray[np.float64], k: int) -> Overlap:
-    reach, other_reach = _squared_radii(real, k), _squared_radii(synthetic, k)
+def _compute_overlap(
+    real: NDArray[np.float64], synthetic: NDArray[np.float64], k: int
+) -> ManifoldOverlap:
+    reach, other_reach = _compute_squared_radii(real, k), _compute_squared_radii(synthetic, k)
     held = np.zeros(len(synthetic), bool)
     reached = covered = balls = 0
-    for rows in _blocks(len(real), len(synthetic)):
-        squared = _squared_distances(real[rows], synthetic)
+    for rows in _split_blocks(len(real), len(synthetic)):
+        squared = _compute_squared_distances(real[rows], synthetic)
         inside = squared <= reach[rows, None]
         held |= inside.any(axis=0)
         balls += int(inside.sum())
         covered += int(inside.any(axis=1).sum())
         reached += int((squared <= other_reach).any(axis=1).sum())
-    return Overlap(
+    return ManifoldOverlap(
         precision=float(held.mean()),
         recall=reached / len(real),
         density=balls / (k * len(synthetic)),
@@ -517,17 +540,17 @@ def _overlap(real: NDArray[np.float64], synthetic: NDArray[np.float64], k: int) 
     )
 
 
-def _squared_radii(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _compute_squared_radii(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return how far each point is from its k-th nearest neighbour, squared."""
     # A point is at distance 0 from itself, the least there is: it takes place 0.
     place, radii = min(k, len(points) - 1), np.empty(len(points))
-    for rows in _blocks(len(points), len(points)):
-        squared = _squared_distances(points[rows], points)
+    for rows in _split_blocks(len(points), len(points)):
+        squared = _compute_squared_distances(points[rows], points)
         radii[rows] = np.partition(squared, place, axis=1)[:, place]
     return radii
 
 
-def _squared_distances(
+def _compute_squared_distances(
     points: NDArray[np.float64], others: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     from scipy.spatial.distance import cdist
@@ -536,12 +559,12 @@ def _squared_distances(
     return squared
 
 
-def _blocks(rows: int, columns: int) -> list[slice]:
+def _split_blocks(rows: int, columns: int) -> list[slice]:
     step = max(1, _PAIRS_AT_ONCE // columns)
     return [slice(start, start + step) for start in range(0, rows, step)]
 
 
-def _points(name: str, given: Any) -> NDArray[np.float64]:
+def _check_points(name: str, given: Any) -> NDArray[np.float64]:
     try:
         points = np.ascontiguousarray(given, np.float64)
     except (TypeError, ValueError):
@@ -556,7 +579,7 @@ NEIGHBOURS, ROWS = 5, 5000
 
 
 @dataclass(frozen=True)
-class Representation:
+class RepresentationScores:
     """How two sets of points lie in a learned space.
 
     Args:
@@ -578,19 +601,19 @@ class Representation:
     recall: float
     density: float
     coverage: float
-    floor: Overlap | None = None
+    floor: ManifoldOverlap | None = None
 
 
-def representation(
-    real: View,
-    synthetic: View,
-    other: View | None = None,
+def measure_representation(
+    real: TableArrays,
+    synthetic: TableArrays,
+    other: TableArrays | None = None,
     *,
     neighbours: int = NEIGHBOURS,
     rows: int | None = ROWS,
     encoder: str = "auto",
     random_state: int | None = 0,
-) -> Representation:
+) -> RepresentationScores:
     """Return precision, recall, density and coverage in the space of an autoencoder.
 
     The space is learned from the real rows. `tabpe.evaluation.metrics.embedding` says what is
@@ -619,19 +642,19 @@ def representation(
         >>> from tabpe.schema import Integer, Schema
         >>> schema = Schema((Integer("age", 0, 99),))
         >>> ages, half = pa.table({"age": range(100)}), pa.table({"age": range(50)})
-        >>> found = representation(*views(schema, [ages, half]), encoder="linear")
+        >>> found = measure_representation(*views(schema, [ages, half]), encoder="linear")
         >>> found.precision, found.recall
         (1.0, 0.55)
     """
-    validation.whole("neighbours", neighbours, least=1)
-    validation.optional(validation.whole, "rows", rows, least=1)
+    validation.check_integer("neighbours", neighbours, least=1)
+    validation.check_optional(validation.check_integer, "rows", rows, least=1)
     rng = np.random.default_rng(random_state)
     tables = [real, synthetic, *filter(None, [other])]
-    sampled = [table if rows is None else table.sampled(rows, rng) for table in tables]
+    sampled = [table if rows is None else table.sample_rows(rows, rng) for table in tables]
     points, *others = embed(real, sampled, encoder=encoder, random_state=rng)
-    found, *floor = [overlap(points, made, neighbours) for made in others]
-    return Representation(
-        encoder=chosen(encoder),
+    found, *floor = [measure_overlap(points, made, neighbours) for made in others]
+    return RepresentationScores(
+        encoder=choose_encoder(encoder),
         neighbours=neighbours,
         rows=(len(sampled[0]), len(sampled[1])),
         precision=found.precision,

@@ -5,11 +5,12 @@ Networks that were trained beforehand, if they are installed and their weights a
 Nothing here goes to the network. `docs/how-to/learners.md` says how to get the weights.
 
 Three are always there: `gradient boosting`, `extra trees` and `nearest neighbours`. Two are
-networks that were trained beforehand, and their weights must be on the disk: `tabicl` and `tabpfn`.
-Nothing is downloaded while a table is measured; `docs/how-to/learners.md` says how to get them.
+networks that were trained beforehand, and their weights must be on the disk: `make_tabicl` and
+`make_tabpfn`. Nothing is downloaded while a table is measured; `docs/how-to/learners.md` says how
+to get them.
 
 A fit of the first three takes one thread, so that nothing that comes out depends on how many there
-are; `together` makes several fits at once.
+are; `run_together` makes several fits at once.
 """
 
 from __future__ import annotations
@@ -28,10 +29,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils.resources import usable_cores
-from tabpe._utils.validation import one_of
+from tabpe._utils.resources import count_usable_cores
+from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
-from tabpe.evaluation.table_arrays import Cells, Examples, coded, filled, is_listed, placed
+from tabpe.evaluation.table_arrays import (
+    Cells,
+    LabeledExamples,
+    encode_features,
+    encode_filled_features,
+    encode_for_distances,
+    is_listed,
+)
 
 FOLDER = "TABPE_WEIGHTS"
 TABICL = {
@@ -43,27 +51,27 @@ BEYOND = {"tabpfn": (0, 2), "torch": (2, 6), "scikit-learn": (1, 8)}
 _HOW = "docs/how-to/learners.md says how to get it"
 
 
-def tabicl_lacking(*, regression: bool) -> str | None:
+def explain_missing_tabicl(*, regression: bool) -> str | None:
     """Return what must be done before TabICL can be used; None if nothing."""
     if importlib.util.find_spec("tabicl") is None:
         return f"the package tabicl is not installed: {_HOW}."
     name = TABICL[regression]
-    if _tabicl_weights(name) is None:
+    if _find_tabicl_weights(name) is None:
         return f"{name} is neither in ${FOLDER} nor in the cache of Hugging Face: {_HOW}."
     return None
 
 
-def tabicl(random_state: int | None, *, regression: bool) -> Any:
+def make_tabicl(random_state: int | None, *, regression: bool) -> Any:
     """Return TabICL, with the weights of this machine."""
     from tabicl import TabICLClassifier, TabICLRegressor
 
     kind = TabICLRegressor if regression else TabICLClassifier
-    path = _tabicl_weights(TABICL[regression])
+    path = _find_tabicl_weights(TABICL[regression])
     return kind(model_path=path, allow_auto_download=False, random_state=random_state)
 
 
-def _tabicl_weights(name: str) -> Path | None:
-    given = _given(Path(name))
+def _find_tabicl_weights(name: str) -> Path | None:
+    given = _find_given_file(Path(name))
     if given is not None:
         return given
     hub = importlib.import_module("huggingface_hub")
@@ -71,40 +79,40 @@ def _tabicl_weights(name: str) -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
-def tabpfn_lacking() -> str | None:
+def explain_missing_tabpfn() -> str | None:
     """Return what must be done before TabPFN can be used; None if nothing."""
     if importlib.util.find_spec("tabpfn") is None:
         return f"the package tabpfn is not installed: {_HOW}."
     for name, (major, minor) in BEYOND.items():
-        if _version(name) >= (major, minor):
+        if _read_version(name) >= (major, minor):
             return f"it does not work with this version of {name}: {_HOW}."
-    if _tabpfn_folder() is None:
+    if _find_tabpfn_folder() is None:
         return f"{TABPFN.name} is neither in ${FOLDER} nor with the package: {_HOW}."
     return None
 
 
-def _version(name: str) -> tuple[int, ...]:
+def _read_version(name: str) -> tuple[int, ...]:
     from importlib import metadata
 
     return tuple(int(part) for part in metadata.version(name).split(".")[:2])
 
 
-def tabpfn(random_state: int | None) -> Any:
+def make_tabpfn(random_state: int | None) -> Any:
     """Return TabPFN, version 1, with the weights of this machine."""
     from tabpfn import TabPFNClassifier
 
-    return TabPFNClassifier(device="cpu", base_path=_tabpfn_folder(), seed=random_state or 0)
+    return TabPFNClassifier(device="cpu", base_path=_find_tabpfn_folder(), seed=random_state or 0)
 
 
-def _tabpfn_folder() -> Path | None:
-    if _given(TABPFN) is not None:
+def _find_tabpfn_folder() -> Path | None:
+    if _find_given_file(TABPFN) is not None:
         return Path(os.environ[FOLDER])
     spec = importlib.util.find_spec("tabpfn")
     home = Path(spec.origin).parent if spec is not None and spec.origin else None
     return home if home is not None and (home / TABPFN).is_file() else None
 
 
-def _given(name: Path) -> Path | None:
+def _find_given_file(name: Path) -> Path | None:
     """Return a file of the folder that the user names, if it is there."""
     folder = os.environ.get(FOLDER)
     path = Path(folder, name) if folder else None
@@ -113,7 +121,7 @@ def _given(name: Path) -> Path | None:
 
 T = TypeVar("T")
 Model = Any
-Make = Callable[[Examples, int | None], Model]
+Make = Callable[[LabeledExamples, int | None], Model]
 Encode = Callable[[Sequence[Cells]], NDArray[Any]]
 MOST_TREES = 1500
 # Without a penalty the steps for rare classes are so large that dozens of classes are never
@@ -124,14 +132,14 @@ _ALONE = Lock()  # networks draw from a generator that all threads share
 
 
 @dataclass(frozen=True)
-class Learner:
+class LearnerSpec:
     """A predictor.
 
     Args:
         encode: Makes an array of the features of each row.
         classifier: Makes a model that predicts classes, for examples and a seed.
         regressor: The same for numbers; None if there is none.
-        lacking: Says what must be done before it can be used; None if nothing.
+        explain_missing: Says what must be done before it can be used; None if nothing.
         most_rows: Rows that it is trained on at most.
         most_features: Features that it can see at most.
         most_classes: Classes that it can tell apart at most.
@@ -141,7 +149,7 @@ class Learner:
     encode: Encode
     classifier: Make
     regressor: Make | None = None
-    lacking: Callable[[Examples], str | None] = lambda _: None
+    explain_missing: Callable[[LabeledExamples], str | None] = lambda _: None
     most_rows: int | None = None
     most_features: int | None = None
     most_classes: int | None = None
@@ -158,13 +166,13 @@ def learner_names() -> tuple[str, ...]:
     return tuple(_LEARNERS)
 
 
-def lacking(name: str, train: Examples) -> str | None:
+def explain_unusable(name: str, train: LabeledExamples) -> str | None:
     """Return why a predictor can not be used here and what to do, or None if it can.
 
     Raises:
         ParameterError: If there is no predictor of that name.
     """
-    learner = _learner(name)
+    learner = _get_learner(name)
     if train.classes is None and learner.regressor is None:
         return f"{name} predicts classes and no numbers: name another learner."
     most = learner.most_features
@@ -173,11 +181,11 @@ def lacking(name: str, train: Examples) -> str | None:
     most = learner.most_classes
     if most is not None and train.classes is not None and len(train.present) > most:
         return f"{name} tells at most {most} classes apart, and there are {len(train.present)}."
-    return learner.lacking(train)
+    return learner.explain_missing(train)
 
 
-def predicted(
-    name: str, train: Examples, test: Examples, *, random_state: int | None = 0
+def predict_target(
+    name: str, train: LabeledExamples, test: LabeledExamples, *, random_state: int | None = 0
 ) -> NDArray[np.float64]:
     """Return what a predictor that was trained on some rows says about others.
 
@@ -194,14 +202,14 @@ def predicted(
     Raises:
         ParameterError: If there is no such predictor, or it can not be used.
     """
-    reason = lacking(name, train)
+    reason = explain_unusable(name, train)
     if reason is not None:
         raise ParameterError(f"learner={name!r}: {reason}")
-    learner = _learner(name)
-    train = train.sampled(learner.most_rows, np.random.default_rng(random_state))
+    learner = _get_learner(name)
+    train = train.sample_rows(learner.most_rows, np.random.default_rng(random_state))
     make = learner.classifier if train.classes is not None else learner.regressor
     assert make is not None  # noqa: S101  # `lacking` has seen to it
-    return answered(
+    return fit_and_predict(
         make,
         train,
         test,
@@ -211,22 +219,22 @@ def predicted(
     )
 
 
-def answered(
+def fit_and_predict(
     make: Make,
-    train: Examples,
-    test: Examples,
+    train: LabeledExamples,
+    test: LabeledExamples,
     *,
     random_state: int | None,
-    encode: Encode = coded,
+    encode: Encode = encode_features,
     threads: int | None = 1,
 ) -> NDArray[np.float64]:
-    """Make a model, fit it and return what it says, as `predicted` does."""
+    """Make a model, fit it and return what it says, as `predict_target` does."""
     from threadpoolctl import threadpool_limits
 
     seen = [not cells.missing.all() for cells in train.features]
-    train, test = train.only(seen), test.only(seen)
+    train, test = train.select_features(seen), test.select_features(seen)
     if not any(seen) or (train.classes is not None and len(train.present) == 1):
-        return uninformed(train, len(test))
+        return predict_uninformed(train, len(test))
     model = make(train, random_state)
     with _ALONE if threads is None else threadpool_limits(threads, user_api="openmp"):
         model.fit(encode(train.features), train.target)
@@ -237,7 +245,7 @@ def answered(
     return chances
 
 
-def uninformed(train: Examples, rows: int) -> NDArray[np.float64]:
+def predict_uninformed(train: LabeledExamples, rows: int) -> NDArray[np.float64]:
     """Return what is said by whoever knows nothing but how the target is distributed."""
     if train.classes is None:
         return np.full(rows, train.target.mean())
@@ -245,15 +253,15 @@ def uninformed(train: Examples, rows: int) -> NDArray[np.float64]:
     return np.tile(shares, (rows, 1))
 
 
-def together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
+def run_together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
     """Return what each task returns, in their order; `jobs` of them at once, None for all cores."""
-    with warnings.catch_warnings(), ThreadPoolExecutor(jobs or usable_cores()) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(jobs or count_usable_cores()) as pool:
         # scikit-learn doubts that many classes are classes. The schema says so.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(pool.map(lambda task: task(), tasks))
 
 
-def boosted_trees(train: Examples, random_state: int | None, **settings: Any) -> Model:
+def make_boosted_trees(train: LabeledExamples, random_state: int | None, **settings: Any) -> Model:
     """Return gradient boosting that splits categories as such, as far as it can."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -280,44 +288,44 @@ def boosting_settings(trees: int) -> dict[str, Any]:
     return STEADY | pace | {"max_leaf_nodes": 63, "max_features": 0.5}
 
 
-def _boosting(train: Examples, random_state: int | None) -> Model:
+def _make_boosting(train: LabeledExamples, random_state: int | None) -> Model:
     trees = 1 if train.classes is None else len(train.present)
-    return boosted_trees(train, random_state, **boosting_settings(trees))
+    return make_boosted_trees(train, random_state, **boosting_settings(trees))
 
 
-def _extra_trees(train: Examples, random_state: int | None) -> Model:
+def _make_extra_trees(train: LabeledExamples, random_state: int | None) -> Model:
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
     kind = ExtraTreesRegressor if train.classes is None else ExtraTreesClassifier
     return kind(100, random_state=random_state, n_jobs=1)
 
 
-def _neighbours(train: Examples, random_state: int | None) -> Model:  # noqa: ARG001
+def _make_neighbors(train: LabeledExamples, random_state: int | None) -> Model:  # noqa: ARG001
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     kind = KNeighborsRegressor if train.classes is None else KNeighborsClassifier
     return kind(min(NEIGHBOURS, len(train)), algorithm="brute")
 
 
-def _learner(name: str) -> Learner:
-    return _LEARNERS[one_of("learner", name, learner_names())]
+def _get_learner(name: str) -> LearnerSpec:
+    return _LEARNERS[check_one_of("learner", name, learner_names())]
 
 
 _LEARNERS = {
-    "gradient boosting": Learner(coded, _boosting, _boosting),
-    "extra trees": Learner(filled, _extra_trees, _extra_trees),
-    "nearest neighbours": Learner(placed, _neighbours, _neighbours),
-    "tabicl": Learner(
-        coded,
-        lambda _, seed: tabicl(seed, regression=False),
-        lambda _, seed: tabicl(seed, regression=True),
-        lambda train: tabicl_lacking(regression=train.classes is None),
+    "gradient boosting": LearnerSpec(encode_features, _make_boosting, _make_boosting),
+    "extra trees": LearnerSpec(encode_filled_features, _make_extra_trees, _make_extra_trees),
+    "nearest neighbours": LearnerSpec(encode_for_distances, _make_neighbors, _make_neighbors),
+    "tabicl": LearnerSpec(
+        encode_features,
+        lambda _, seed: make_tabicl(seed, regression=False),
+        lambda _, seed: make_tabicl(seed, regression=True),
+        lambda train: explain_missing_tabicl(regression=train.classes is None),
         threads=None,
     ),
-    "tabpfn": Learner(
-        coded,
-        lambda _, seed: tabpfn(seed),
-        lacking=lambda _: tabpfn_lacking(),
+    "tabpfn": LearnerSpec(
+        encode_features,
+        lambda _, seed: make_tabpfn(seed),
+        explain_missing=lambda _: explain_missing_tabpfn(),
         most_rows=1000,
         most_features=100,
         most_classes=10,

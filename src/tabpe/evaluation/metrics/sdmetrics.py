@@ -24,8 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.evaluation.metrics.associations import contingency, cramers_v, overlap, pearson
-from tabpe.evaluation.table_arrays import Cells, Labels, Numbers, View
+from tabpe.evaluation.metrics.associations import (
+    compute_cramers_v,
+    compute_overlap,
+    compute_pearson,
+    count_contingency,
+)
+from tabpe.evaluation.table_arrays import CategoricalCells, Cells, NumericCells, TableArrays
 
 KS, TV = "KSComplement", "TVComplement"
 CORRELATION, CONTINGENCY = "CorrelationSimilarity", "ContingencySimilarity"
@@ -72,7 +77,7 @@ class PairScore:
 
 
 @dataclass(frozen=True)
-class Quality:
+class QualityScores:
     """The scores of a table.
 
     Args:
@@ -86,33 +91,33 @@ class Quality:
     @property
     def column_shapes(self) -> float:
         """Mean over the columns that have a score; NaN without any."""
-        return _mean([column.score for column in self.columns])
+        return _average_scores([column.score for column in self.columns])
 
     @property
     def column_pair_trends(self) -> float:
         """Mean over the pairs that have a score; NaN without any."""
-        return _mean([pair.score for pair in self.pairs])
+        return _average_scores([pair.score for pair in self.pairs])
 
     @property
     def overall(self) -> float:
         """Mean of the two, or the one that there is."""
-        return _mean([self.column_shapes, self.column_pair_trends])
+        return _average_scores([self.column_shapes, self.column_pair_trends])
 
 
-def quality(
-    real: View,
-    synthetic: View,
+def score_quality(
+    real: TableArrays,
+    synthetic: TableArrays,
     *,
     correlation_threshold: float = CORRELATION_THRESHOLD,
     association_threshold: float = ASSOCIATION_THRESHOLD,
-) -> Quality:
+) -> QualityScores:
     """Return the scores that `sdmetrics.reports.QualityReport` gives.
 
     NOT PRIVATE.
 
     Args:
         real: The real table.
-        synthetic: The synthetic table, made a `View` together with the real one.
+        synthetic: The synthetic table, made a `TableArrays` together with the real one.
         correlation_threshold: Numbers whose real correlation is not larger in size have no score.
         association_threshold: Other pairs whose real Cramer's V is not larger have no score; 0 for
             a score in any case.
@@ -124,20 +129,20 @@ def quality(
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 40, 60, 80], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, True, True])]
-        >>> scores = quality(*views(schema, tables))
+        >>> scores = score_quality(*views(schema, tables))
         >>> scores.column_shapes, scores.column_pair_trends, scores.overall
         (0.875, 0.75, 0.8125)
     """
-    columns = tuple(map(_column_score, real, synthetic))
-    numbers = _correlation_scores(real, synthetic, correlation_threshold)
-    others = _contingency_scores(real, synthetic, association_threshold)
+    columns = tuple(map(_score_column, real, synthetic))
+    numbers = _score_correlations(real, synthetic, correlation_threshold)
+    others = _score_contingencies(real, synthetic, association_threshold)
     pairs = (
         PairScore(pair, CORRELATION, numbers[pair])
         if pair in numbers
         else PairScore(pair, CONTINGENCY, others[pair])
         for pair in combinations(real.schema.names, 2)
     )
-    return Quality(columns, tuple(pairs))
+    return QualityScores(columns, tuple(pairs))
 
 
 def ks_complement(real: Values, synthetic: Values) -> float:
@@ -153,7 +158,7 @@ def ks_complement(real: Values, synthetic: Values) -> float:
         >>> ks_complement(np.array([1.0, 2, 3, 4]), np.array([3.0, 4, np.nan]))
         0.5
     """
-    one, two = (np.sort(_rounded(cells[~np.isnan(cells)])) for cells in (real, synthetic))
+    one, two = (np.sort(_round_values(cells[~np.isnan(cells)])) for cells in (real, synthetic))
     if not len(one) or not len(two):
         return math.nan
     both = np.concatenate([one, two])
@@ -218,11 +223,13 @@ def contingency_similarity(
         >>> contingency_similarity((one, one), (one, two))
         0.75
     """
-    first, second = (_Coded(1 + one, 1 + two) for one, two in zip(real, synthetic, strict=True))
+    first, second = (
+        _CodedColumn(1 + one, 1 + two) for one, two in zip(real, synthetic, strict=True)
+    )
     return _contingency_similarity(first, second, threshold)
 
 
-def discretised(values: Values) -> Codes | None:
+def discretize_values(values: Values) -> Codes | None:
     """Return numbers as codes from 0 to 11, as SDMetrics cuts them; None where it fails.
 
     Bins 1 to 10 divide the range of the values; the largest value and nulls are beyond, in 11.
@@ -231,7 +238,7 @@ def discretised(values: Values) -> Codes | None:
         values: The numbers of one table; NaN for a null.
 
     Example:
-        >>> discretised(np.array([0.0, 4.0, 9.9, 10.0, np.nan]))
+        >>> discretize_values(np.array([0.0, 4.0, 9.9, 10.0, np.nan]))
         array([ 1,  5, 10, 11, 11])
     """
     try:
@@ -242,26 +249,28 @@ def discretised(values: Values) -> Codes | None:
         return None
 
 
-def _column_score(real: Cells, synthetic: Cells) -> ColumnScore:
-    if isinstance(real, Numbers):
-        return ColumnScore(real.name, KS, ks_complement(_array(real), _array(synthetic)))
-    return ColumnScore(real.name, TV, tv_complement(_array(real), _array(synthetic)))
+def _score_column(real: Cells, synthetic: Cells) -> ColumnScore:
+    if isinstance(real, NumericCells):
+        return ColumnScore(real.name, KS, ks_complement(_get_array(real), _get_array(synthetic)))
+    return ColumnScore(real.name, TV, tv_complement(_get_array(real), _get_array(synthetic)))
 
 
-def _array(cells: Cells) -> NDArray[Any]:
-    return cells.values if isinstance(cells, Numbers) else cells.codes
+def _get_array(cells: Cells) -> NDArray[Any]:
+    return cells.values if isinstance(cells, NumericCells) else cells.codes
 
 
-def _rounded(values: Values) -> Values:
+def _round_values(values: Values) -> Values:
     """Return the numbers without what follows the last decimal; large ones have none there."""
     with np.errstate(over="ignore"):
         rounded = np.round(values, _DECIMALS)
     return np.where(np.isfinite(rounded), rounded, values)
 
 
-def _correlation_scores(real: View, synthetic: View, threshold: float) -> dict[Pair, float]:
-    names = [cells.name for cells in real if isinstance(cells, Numbers)]
-    tables = ([_array(view[name]) for name in names] for view in (real, synthetic))
+def _score_correlations(
+    real: TableArrays, synthetic: TableArrays, threshold: float
+) -> dict[Pair, float]:
+    names = [cells.name for cells in real if isinstance(cells, NumericCells)]
+    tables = ([_get_array(view[name]) for name in names] for view in (real, synthetic))
     scores = _correlation_similarities(next(tables), next(tables), threshold)
     places = combinations(range(len(names)), 2)
     return {(names[one], names[two]): float(scores[one, two]) for one, two in places}
@@ -270,13 +279,15 @@ def _correlation_scores(real: View, synthetic: View, threshold: float) -> dict[P
 def _correlation_similarities(
     real: Sequence[Values], synthetic: Sequence[Values], threshold: float
 ) -> Values:
-    one, two = pearson(real), pearson(synthetic)
+    one, two = compute_pearson(real), compute_pearson(synthetic)
     return np.where(np.abs(one) > threshold, 1.0 - np.abs(one - two) / 2, np.nan)
 
 
-def _contingency_scores(real: View, synthetic: View, threshold: float) -> dict[Pair, float]:
-    coded = {one.name: _coded(one, two) for one, two in zip(real, synthetic, strict=True)}
-    labels = {cells.name for cells in real if isinstance(cells, Labels)}
+def _score_contingencies(
+    real: TableArrays, synthetic: TableArrays, threshold: float
+) -> dict[Pair, float]:
+    coded = {one.name: _code_column(one, two) for one, two in zip(real, synthetic, strict=True)}
+    labels = {cells.name for cells in real if isinstance(cells, CategoricalCells)}
     return {
         (one, two): _contingency_similarity(coded[one], coded[two], threshold)
         for one, two in combinations(coded, 2)
@@ -285,7 +296,7 @@ def _contingency_scores(real: View, synthetic: View, threshold: float) -> dict[P
 
 
 @dataclass(frozen=True, eq=False)
-class _Coded:
+class _CodedColumn:
     """A column as codes from 0, nulls among them."""
 
     real: Codes
@@ -297,26 +308,28 @@ class _Coded:
         return 1 + max(int(codes.max(initial=0)) for codes in (self.real, self.synthetic))
 
 
-def _coded(real: Cells, synthetic: Cells) -> _Coded | None:
+def _code_column(real: Cells, synthetic: Cells) -> _CodedColumn | None:
     tables = [
-        discretised(cells.values) if isinstance(cells, Numbers) else 1 + cells.codes
+        discretize_values(cells.values) if isinstance(cells, NumericCells) else 1 + cells.codes
         for cells in (real, synthetic)
     ]
     known = [codes for codes in tables if codes is not None]
-    return _Coded(*known) if len(known) == len(tables) else None
+    return _CodedColumn(*known) if len(known) == len(tables) else None
 
 
-def _contingency_similarity(first: _Coded | None, second: _Coded | None, threshold: float) -> float:
+def _contingency_similarity(
+    first: _CodedColumn | None, second: _CodedColumn | None, threshold: float
+) -> float:
     if first is None or second is None:
         return math.nan
     shape = (first.size, second.size)
-    real = contingency(first.real, second.real, shape)
-    if threshold > 0 and not cramers_v(real) > threshold:
+    real = count_contingency(first.real, second.real, shape)
+    if threshold > 0 and not compute_cramers_v(real) > threshold:
         return math.nan
-    synthetic = contingency(first.synthetic, second.synthetic, shape)
-    return overlap(real, synthetic) if real.total and synthetic.total else math.nan
+    synthetic = count_contingency(first.synthetic, second.synthetic, shape)
+    return compute_overlap(real, synthetic) if real.total and synthetic.total else math.nan
 
 
-def _mean(scores: Sequence[float]) -> float:
+def _average_scores(scores: Sequence[float]) -> float:
     known = [score for score in scores if not math.isnan(score)]
     return math.fsum(known) / len(known) if known else math.nan

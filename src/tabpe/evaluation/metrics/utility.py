@@ -14,15 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils.validation import one_of, optional, whole
+from tabpe._utils.validation import check_integer, check_one_of, check_optional
 from tabpe.evaluation.metrics.predictors import (
-    lacking,
+    explain_unusable,
     learner_names,
-    predicted,
-    together,
-    uninformed,
+    predict_target,
+    predict_uninformed,
+    run_together,
 )
-from tabpe.evaluation.table_arrays import HELD_OUT, Examples, View, examples
+from tabpe.evaluation.table_arrays import HELD_OUT, LabeledExamples, TableArrays, build_examples
 
 ROWS = 20_000
 TrainedOn = Literal["real", "synthetic", "nothing"]
@@ -34,7 +34,7 @@ class LearnerScore:
 
     Args:
         learner: Its name; `majority` or `mean` for the lower bound.
-        trained_on: `real` (upper bound), `synthetic`, or `nothing` (lower bound).
+        trained_on: `real` (upper bound), `synthetic`, or `make_empty` (lower bound).
         scores: By name: `accuracy`, `macro F1`, `AUC`; or `R2` of a numeric label. One that the
             test rows do not define, such as the AUC of a single class, is left out.
     """
@@ -45,7 +45,7 @@ class LearnerScore:
 
 
 @dataclass(frozen=True)
-class Utility:
+class UtilityScores:
     """What a model learns from the synthetic rows.
 
     Args:
@@ -65,17 +65,17 @@ class Utility:
     notes: tuple[str, ...] = ()
 
 
-def utility(
-    real: View,
-    synthetic: View,
-    test: View | None = None,
+def measure_utility(
+    real: TableArrays,
+    synthetic: TableArrays,
+    test: TableArrays | None = None,
     *,
     label: str | None = None,
     learners: Sequence[str] = ("gradient boosting",),
     rows: int | None = ROWS,
     random_state: int | None = 0,
     jobs: int | None = None,
-) -> Utility | None:
+) -> UtilityScores | None:
     """Return how well predictors do; None without a label, or without real rows that have one.
 
     NOT PRIVATE: the real rows are read as they are.
@@ -101,75 +101,81 @@ def utility(
         >>> schema = Schema((Integer("age", 0, 99), Boolean("old")), label="old")
         >>> ages = np.arange(400) % 100
         >>> view, = views(schema, [pa.table({"age": ages, "old": ages > 65})])
-        >>> found = utility(view, view)
+        >>> found = measure_utility(view, view)
         >>> [(one.trained_on, round(one.scores["accuracy"], 1)) for one in found.scores]
         [('real', 1.0), ('synthetic', 1.0), ('nothing', 0.7)]
     """
     label = real.schema.target if label is None else label
     if label is None:
         return None
-    label = one_of("label", label, real.schema.names)
-    optional(whole, "rows", rows, least=1)
-    optional(whole, "jobs", jobs, least=1)
+    label = check_one_of("label", label, real.schema.names)
+    check_optional(check_integer, "rows", rows, least=1)
+    check_optional(check_integer, "jobs", jobs, least=1)
     for name in learners:
-        one_of("learner", name, learner_names())
+        check_one_of("learner", name, learner_names())
     rng = np.random.default_rng(random_state)
-    known = examples(real, label)
-    train, tested = known.parted(rng) if test is None else (known, examples(test, label))
+    known = build_examples(real, label)
+    train, tested = (
+        known.split_train_test(rng) if test is None else (known, build_examples(test, label))
+    )
     if not len(train) or not len(tested):
         return None
-    tables: dict[TrainedOn, Examples] = {
-        "real": train.sampled(rows, rng),
-        "synthetic": examples(synthetic, label).sampled(rows, rng),
+    tables: dict[TrainedOn, LabeledExamples] = {
+        "real": train.sample_rows(rows, rng),
+        "synthetic": build_examples(synthetic, label).sample_rows(rows, rng),
     }
-    tested = tested.sampled(rows, rng)
-    scores, reasons = _scored(learners, tables, tested, random_state, jobs)
-    notes = [*_notes(tables["synthetic"], tested, held_out=test is None), *reasons]
-    return Utility(
+    tested = tested.sample_rows(rows, rng)
+    scores, reasons = _score_learners(learners, tables, tested, random_state, jobs)
+    notes = [*_write_notes(tables["synthetic"], tested, held_out=test is None), *reasons]
+    return UtilityScores(
         label=label,
         task="regression" if known.classes is None else "classification",
         test_rows=len(tested),
         held_out=test is None,
-        scores=(*scores, _lower_bound(tables["real"], tested)),
+        scores=(*scores, _score_lower_bound(tables["real"], tested)),
         notes=tuple(notes),
     )
 
 
-def _scored(
+def _score_learners(
     learners: Sequence[str],
-    tables: dict[TrainedOn, Examples],
-    test: Examples,
+    tables: dict[TrainedOn, LabeledExamples],
+    test: LabeledExamples,
     random_state: int | None,
     jobs: int | None,
 ) -> tuple[list[LearnerScore], list[str]]:
     """Return the scores of all predictors that can be used, and why others can not."""
-    reasons = {(name, on): _reason(name, tables[on]) for name in learners for on in tables}
+    reasons = {
+        (name, on): _explain_left_out(name, tables[on]) for name in learners for on in tables
+    }
     able = [pair for pair, reason in reasons.items() if reason is None]
-    answers = together(
+    answers = run_together(
         [
-            partial(predicted, name, tables[on], test, random_state=random_state)
+            partial(predict_target, name, tables[on], test, random_state=random_state)
             for name, on in able
         ],
         jobs,
     )
     scores = [
-        LearnerScore(name, on, scores_of(answer, test))
+        LearnerScore(name, on, compute_scores(answer, test))
         for (name, on), answer in zip(able, answers, strict=True)
     ]
     return scores, list(dict.fromkeys(reason for reason in reasons.values() if reason))
 
 
-def _reason(name: str, train: Examples) -> str | None:
+def _explain_left_out(name: str, train: LabeledExamples) -> str | None:
     """Return why a predictor is left out, if it is."""
     if not train.features:
         return "There is no column but the label: nothing can be learned."
     if not len(train):
         return "No synthetic row has a label: nothing can be learned from them."
-    reason = lacking(name, train)
+    reason = explain_unusable(name, train)
     return None if reason is None else f"Left out {name}: {reason}"
 
 
-def _notes(synthetic: Examples, test: Examples, *, held_out: bool) -> Iterator[str]:
+def _write_notes(
+    synthetic: LabeledExamples, test: LabeledExamples, *, held_out: bool
+) -> Iterator[str]:
     if held_out:
         yield (
             f"There were no test rows: {HELD_OUT:.0%} of the real rows were held out, and the "
@@ -184,31 +190,31 @@ def _notes(synthetic: Examples, test: Examples, *, held_out: bool) -> Iterator[s
         yield f"{absent} of {len(test.present)} classes of the test rows are in no synthetic row."
 
 
-def _lower_bound(real: Examples, test: Examples) -> LearnerScore:
+def _score_lower_bound(real: LabeledExamples, test: LabeledExamples) -> LearnerScore:
     name = "mean" if real.classes is None else "majority"
-    return LearnerScore(name, "nothing", scores_of(uninformed(real, len(test)), test))
+    return LearnerScore(name, "nothing", compute_scores(predict_uninformed(real, len(test)), test))
 
 
-def scores_of(answer: NDArray[np.float64], test: Examples) -> dict[str, float]:
+def compute_scores(answer: NDArray[np.float64], test: LabeledExamples) -> dict[str, float]:
     """Return how good the answers of a predictor are.
 
     Args:
-        answer: What `predicted` returned for these rows.
+        answer: What `predict_target` returned for these rows.
         test: The rows, with the truth.
     """
     if test.classes is None:
-        return _r2(answer, test.target)
+        return _compute_r2(answer, test.target)
     from sklearn.metrics import f1_score
 
     guess = answer.argmax(axis=1)
     return {
         "accuracy": float((guess == test.target).mean()),
         "macro F1": float(f1_score(test.target, guess, average="macro", zero_division=0)),
-        **_auc(answer, test),
+        **_compute_auc(answer, test),
     }
 
 
-def _auc(chances: NDArray[np.float64], test: Examples) -> dict[str, float]:
+def _compute_auc(probabilities: NDArray[np.float64], test: LabeledExamples) -> dict[str, float]:
     """Return the area under the curve: of the second of two classes, or the mean over all.
 
     Each class of the test rows stands against all others; one that was never learned has the chance
@@ -220,11 +226,11 @@ def _auc(chances: NDArray[np.float64], test: Examples) -> dict[str, float]:
     if len(present) == 1:
         return {}
     asked = present[1:] if len(present) == 2 else present  # noqa: PLR2004
-    areas = [roc_auc_score(test.target == each, chances[:, each]) for each in asked]
+    areas = [roc_auc_score(test.target == each, probabilities[:, each]) for each in asked]
     return {"AUC": float(np.mean(areas))}
 
 
-def _r2(answer: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, float]:
+def _compute_r2(answer: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, float]:
     """Return the share of the variance that is explained; nothing where there is no variance."""
     spread = float(((truth - truth.mean()) ** 2).sum())
     missed = float(((truth - answer) ** 2).sum())

@@ -8,11 +8,11 @@
 - `estimate`: from noisy counts to numbers with intervals
 - `findings`: what the counts say
 - `views`: each column as a report shows it
-- `together`: what the synthetic table and these measures promise together
+- `run_together`: what the synthetic table and these measures promise together
 - `bought`: `Bought`, `Appraisal`: the outcome, as values
 """
 
-from tabpe.evaluation.private_metrics.estimates import Appraisal, Bought, Difference
+from tabpe.evaluation.private_metrics.estimates import Appraisal, NoisyDifference, PrivateMeasures
 from tabpe.evaluation.private_metrics.measure import appraise
 
-__all__ = ["Appraisal", "Bought", "Difference", "appraise"]
+__all__ = ["Appraisal", "NoisyDifference", "PrivateMeasures", "appraise"]

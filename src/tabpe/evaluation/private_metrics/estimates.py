@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.accounting import Certificate
-from tabpe.evaluation.metrics.columns import ColumnView
+from tabpe.evaluation.metrics.columns import ColumnComparison
 
 
 @dataclass(frozen=True)
-class Difference:
+class NoisyDifference:
     """How far the synthetic rows are from the real ones, as noisy counts show it.
 
     Args:
@@ -41,7 +41,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Bought:
+class PrivateMeasures:
     """Measures of the real rows that were bought under differential privacy.
 
     Intervals are about the noise: they say where the exact number for these rows lies.
@@ -70,8 +70,8 @@ class Bought:
     majority: float | None
     notes: tuple[str, ...] = ()
     macro_f1: float | None = None
-    differences: tuple[Difference, ...] = ()
-    differences_by_label: tuple[Difference, ...] = ()
+    differences: tuple[NoisyDifference, ...] = ()
+    differences_by_label: tuple[NoisyDifference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Appraisal:
         columns: Each column: synthetic shares beside noisy real ones, with the band of the noise.
     """
 
-    bought: Bought
-    columns: tuple[ColumnView, ...]
+    bought: PrivateMeasures
+    columns: tuple[ColumnComparison, ...]
 
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,7 @@ _SIZE, _SPREAD = math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi)
 
 
 @dataclass(frozen=True)
-class Total:
+class NoisyTotal:
     """How many rows there are in a table of counts, by noisy counts.
 
     Args:
@@ -112,40 +112,40 @@ class Total:
         return self.value, _Z * self.deviation
 
 
-def total_of(tables: Sequence[Floats], sigma: float) -> Total:
+def estimate_total(tables: Sequence[Floats], sigma: float) -> NoisyTotal:
     """Return the number of rows, by the sums of several noisy tables of the same rows.
 
     A sum of many cells holds much noise, so it weighs little.
 
     Example:
-        >>> total_of([np.array([40.0, 60.0]), np.array([[103.0]])], sigma=3.0).value
+        >>> estimate_total([np.array([40.0, 60.0]), np.array([[103.0]])], sigma=3.0).value
         102.0
     """
     weights = np.array([1 / table.size for table in tables])
     sums = np.array([table.sum() for table in tables])
     value = float((weights * sums).sum() / weights.sum())
-    return Total(max(value, 1.0), sigma / math.sqrt(weights.sum()))
+    return NoisyTotal(max(value, 1.0), sigma / math.sqrt(weights.sum()))
 
 
-def shares_of(counts: Floats) -> Floats:
+def estimate_shares(counts: Floats) -> Floats:
     """Return noisy counts as shares: none below zero, one in all, or all zero if there is nothing.
 
     Example:
-        >>> shares_of(np.array([30.0, -2.0, 10.0]))
+        >>> estimate_shares(np.array([30.0, -2.0, 10.0]))
         array([0.75, 0.  , 0.25])
     """
     known = np.clip(counts, 0.0, None)
     return known / (known.sum() or 1.0)
 
 
-def band_of(total: Total, sigma: float) -> float:
+def compute_band(total: NoisyTotal, sigma: float) -> float:
     """Return half the width of the 95% interval around a share."""
     return min(_Z * sigma / total.value, 1.0)
 
 
-def difference_of(
-    names: tuple[str, ...], counts: Floats, shares: Floats, total: Total, sigma: float
-) -> Difference:
+def estimate_difference(
+    names: tuple[str, ...], counts: Floats, shares: Floats, total: NoisyTotal, sigma: float
+) -> NoisyDifference:
     """Return how far synthetic shares are from the real ones behind noisy counts.
 
     The estimate differs from the truth by at most half the sum of the sizes of all noise, and by
@@ -163,20 +163,20 @@ def difference_of(
     noise = floor + _Z * unit * math.sqrt(cells) * _SPREAD / 2
     estimate = float(np.abs(counts / total.value - shares).sum()) / 2
     margin = noise + _WIDER * total.deviation / total.value / 2
-    return Difference(names, min(estimate, 1.0), min(floor, 1.0), min(margin, 1.0))
+    return NoisyDifference(names, min(estimate, 1.0), min(floor, 1.0), min(margin, 1.0))
 
 
-def accuracy_of(mistakes: Floats, total: Total, sigma: float) -> tuple[float, float]:
+def estimate_accuracy(mistakes: Floats, total: NoisyTotal, sigma: float) -> tuple[float, float]:
     """Return the share of right predictions, and half the width of its 95% interval.
 
     Args:
         mistakes: Noisy counts by class and predicted class; or of wrong and right ones.
         total: The number of rows that were predicted, by tables of which this is one. So noise
-            on a right prediction is in both, by the weight that `total_of` gave it.
+            on a right prediction is in both, by the weight that `estimate_total` gave it.
         sigma: Scale of the noise.
 
     Example:
-        >>> accuracy_of(np.array([[70.0, 10.0], [10.0, 10.0]]), Total(100.0, 0.0), sigma=0.0)
+        >>> estimate_accuracy(np.array([[70.0, 10.0], [10.0, 10.0]]), NoisyTotal(100.0, 0.0), sigma=0.0)
         (0.8, 0.0)
     """
     right = np.diag(mistakes) if mistakes.ndim > 1 else mistakes[1:]
@@ -186,11 +186,11 @@ def accuracy_of(mistakes: Floats, total: Total, sigma: float) -> tuple[float, fl
     return value, min(_Z * math.sqrt(variance) / total.value, 1.0)
 
 
-def macro_f1_of(mistakes: Floats) -> float | None:
+def estimate_macro_f1(mistakes: Floats) -> float | None:
     """Return the mean of F1 over the classes that the real rows seem to have; None if unknown.
 
     Example:
-        >>> macro_f1_of(np.array([[8.0, 2.0], [2.0, 8.0]]))
+        >>> estimate_macro_f1(np.array([[8.0, 2.0], [2.0, 8.0]]))
         0.8
     """
     if mistakes.ndim == 1:

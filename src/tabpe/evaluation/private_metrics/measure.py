@@ -32,68 +32,72 @@ import pyarrow as pa
 from tabpe import measurement
 from tabpe._utils import validation
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Account,
-    BillItem,
     Certificate,
-    Neighbours,
+    NeighboringRelation,
     NoiseSource,
     OpenDPNoise,
+    Spend,
     TableNoise,
-    composed_epsilon,
+    compose_epsilon,
 )
-from tabpe.accounting.calibration import Part
+from tabpe.accounting.calibration import BudgetShare
 from tabpe.accounting.certificate import round_up
-from tabpe.accounting.ledger import Budget, Entry
-from tabpe.accounting.ledger.composition import entries_epsilon
+from tabpe.accounting.ledger import Budget, RunEntry
+from tabpe.accounting.ledger.composition import compute_entries_epsilon
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
-from tabpe.backends import Tables, Users
-from tabpe.backends.users import bounded
+from tabpe.backends import BoundedUsers, MarginalCounter
+from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.cells import numbers_of, origin_of
+from tabpe.encoding.cells import encode_numbers, get_origin
 from tabpe.encoding.encoded_rows import (
     EncodedRows,
     check_plain_columns,
     check_unit_column,
-    user_rows,
+    read_user_rows,
 )
-from tabpe.encoding.marginals import Axis, ListAxis, NumberAxis, class_axis
+from tabpe.encoding.marginals import ListAxis, MarginalAxis, NumberAxis, build_class_axis
 from tabpe.errors import CellError, ParameterError, SchemaError, TabpeError
-from tabpe.evaluation.metrics.columns import BINS, ColumnView, Shape, told_of
+from tabpe.evaluation.metrics.columns import BINS, ColumnComparison, ColumnShape, describe_bins
 from tabpe.evaluation.private_metrics.estimates import (
     Appraisal,
-    Bought,
-    Difference,
     Floats,
-    Total,
-    accuracy_of,
-    band_of,
-    difference_of,
-    macro_f1_of,
-    shares_of,
-    total_of,
+    NoisyDifference,
+    NoisyTotal,
+    PrivateMeasures,
+    compute_band,
+    estimate_accuracy,
+    estimate_difference,
+    estimate_macro_f1,
+    estimate_shares,
+    estimate_total,
 )
 from tabpe.evaluation.private_metrics.plan import (
     COARSE_BINS,
     MOST_ROWS,
-    Plan,
-    Synthetic,
-    plan_of,
-    trained,
+    EncodedSynthetic,
+    MarginalPlan,
+    plan_marginals,
+    train_predictor,
 )
-from tabpe.io import Source, open_source, open_table
-from tabpe.measurement.checkpoint import Run
+from tabpe.io import TableSource, open_source, open_table
+from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.marginals import MARGINALS
-from tabpe.measurement.reservation import Charge, WatchedSource
+from tabpe.measurement.reservation import LedgerCharge, WatchedSource
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Temporal
-from tabpe.synthesizers.budget import agree_on_rest, spent_epsilon, spent_slack
-from tabpe.synthesizers.certify import ACCOUNTANT, USER_ACCOUNTANT, storage_facts, versions
-from tabpe.synthesizers.options import Facts, Request
+from tabpe.synthesizers.budget import (
+    agree_on_rest,
+    compute_spent_epsilon,
+    compute_spent_sampling_error,
+)
+from tabpe.synthesizers.certify import ACCOUNTANT, USER_ACCOUNTANT, list_storage_facts, versions
+from tabpe.synthesizers.options import PublicFacts, SynthesisRequest
 
 
 @dataclass(frozen=True)
-class Offer:
+class MetricTerms:
     """What measures are bought for, all of it checked.
 
     Args:
@@ -105,11 +109,11 @@ class Offer:
         certificate: That of the synthetic table, if there is one.
     """
 
-    request: Request
+    request: SynthesisRequest
     delta_source: str
     unit: str | None
     noise: NoiseSource
-    charge: Charge | None
+    charge: LedgerCharge | None
     certificate: Certificate | None
 
     @property
@@ -120,21 +124,21 @@ class Offer:
         return self.request.delta
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> PublicFacts:
         """What is public about the real rows: nothing but delta is needed."""
-        return Facts(None, (), self.delta, self.delta)
+        return PublicFacts(None, (), self.delta, self.delta)
 
 
-def offer_of(
+def resolve_terms(
     *,
     epsilon: float | None,
     delta: float | None,
     certificate: Certificate | None,
-    neighbours: Neighbours | None,
+    neighbours: NeighboringRelation | None,
     unit: str | None,
     noise: NoiseSource,
-    charge: Charge | None,
-) -> Offer:
+    charge: LedgerCharge | None,
+) -> MetricTerms:
     """Return the terms, where what is not given is that of the certificate."""
     if epsilon is None:
         raise ParameterError(
@@ -143,18 +147,18 @@ def offer_of(
         )
     if neighbours is None and unit is None and certificate is not None:
         neighbours, unit = certificate.neighbours, certificate.unit
-    neighbours = neighbours or ROWS
-    if (unit is not None) is not neighbours.of_users:
+    neighbours = neighbours or ROW_LEVEL
+    if (unit is not None) is not neighbours.is_user_level:
         raise ParameterError(
             f"unit={unit!r}: expected the column of user ids if, and only if, the promise is to "
             f"users: give both unit and max_rows_per_user, or neither."
         )
-    found, words = _delta(delta, certificate, charge)
-    request = Request.of_measures(epsilon, found, neighbours)
-    return Offer(request, words, unit, noise, charge, certificate)
+    found, words = _resolve_delta(delta, certificate, charge)
+    request = SynthesisRequest.for_measures(epsilon, found, neighbours)
+    return MetricTerms(request, words, unit, noise, charge, certificate)
 
 
-def schema_of(
+def resolve_schema(
     given: Schema | str | Path | None, certificate: Certificate | None, unit: str | None
 ) -> Schema:
     """Return the schema: the given one, or that of the certificate."""
@@ -178,8 +182,8 @@ def schema_of(
     return schema
 
 
-def _delta(
-    given: float | None, certificate: Certificate | None, charge: Charge | None
+def _resolve_delta(
+    given: float | None, certificate: Certificate | None, charge: LedgerCharge | None
 ) -> tuple[float, str]:
     if given is not None:
         return given, f"delta {given:g}"
@@ -201,7 +205,7 @@ SEED_POLICY = (
 
 
 @dataclass(frozen=True, eq=False)
-class Paid:
+class CertifiedCounts:
     """What was measured and what it promises; all of it is public.
 
     Args:
@@ -214,30 +218,30 @@ class Paid:
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class MetricRequest:
     """What is to be bought, before a row is read.
 
     Args:
         synthetic: The synthetic rows.
         plan: The tables of counts.
-        offer: On which terms they are bought.
+        terms: On which terms they are bought.
         run: Name, seed and time of the purchase.
         account: Lets these tables through, with the noise that the terms need.
     """
 
-    synthetic: Synthetic
-    plan: Plan
-    offer: Offer
-    run: Run
+    synthetic: EncodedSynthetic
+    plan: MarginalPlan
+    terms: MetricTerms
+    run: RunInfo
     account: Account = field(default_factory=Account)
 
     def __post_init__(self) -> None:
-        request, facts, noise = self.offer.request, self.offer.facts, self.offer.noise
-        tables = (Part(MARGINALS, share=1.0, times=len(self.plan.asked)),)
+        request, facts, noise = self.terms.request, self.terms.facts, self.terms.noise
+        tables = (BudgetShare(MARGINALS, share=1.0, times=len(self.plan.marginals)),)
         agree_on_rest(request, facts, self.account, noise, tables)
 
 
-def buy(source: WatchedSource, order: Order) -> Paid:
+def measure_with_budget(source: WatchedSource, order: MetricRequest) -> CertifiedCounts:
     """Measure what was ordered.
 
     Privacy: the rows are read by `tabpe.measurement` alone, after all of it was charged: to the
@@ -246,101 +250,105 @@ def buy(source: WatchedSource, order: Order) -> Paid:
     paid = None
     # The message of this error tells the sizes of arrays, which are exact counts of rows.
     with suppress(MemoryError):
-        paid = _charged(source, order)
+        paid = _charge_and_measure(source, order)
     if paid is None:
         raise TabpeError("the machine ran out of memory: use a larger one.")
     return paid
 
 
-def _charged(source: WatchedSource, order: Order) -> Paid:
-    offer, encoder = order.offer, order.synthetic.encoder
-    with _reserved(source, order) as entry:
-        users = _users(source, order)
+def _charge_and_measure(source: WatchedSource, order: MetricRequest) -> CertifiedCounts:
+    offer, encoder = order.terms, order.synthetic.encoder
+    with _reserve_cost(source, order) as entry:
+        users = _bound_users(source, order)
         rows = EncodedRows(source, encoder, None if users is None else users.kept)
-        terms = measurement.Terms(order.account, offer.noise, offer.request.neighbours)
-        counts = measurement.marginals(Tables(rows, users), order.plan.asked, terms)
+        terms = measurement.MeasurementTerms(order.account, offer.noise, offer.request.neighbours)
+        counts = measurement.measure_marginals(
+            MarginalCounter(rows, users), order.plan.marginals, terms
+        )
     certificate = certify(order, terms.transcript.sha256)
     if offer.charge is not None and entry is not None:
-        certificate = offer.charge.settled(entry, certificate)
-    return Paid(counts, certificate)
+        certificate = offer.charge.settle_entry(entry, certificate)
+    return CertifiedCounts(counts, certificate)
 
 
 @contextmanager
-def _reserved(source: WatchedSource, order: Order) -> Iterator[Entry | None]:
+def _reserve_cost(source: WatchedSource, order: MetricRequest) -> Iterator[RunEntry | None]:
     """Hold the price in the ledger, if there is one; it is given back only if no row was read."""
-    offer, bill = order.offer, order.account.agreed
+    offer, bill = order.terms, order.account.authorized
     if offer.charge is None:
         yield None
         return
-    relation, slack = offer.request.neighbours, offer.noise.slack
-    with offer.charge.reserved(
+    relation, slack = offer.request.neighbours, offer.noise.sampling_error
+    with offer.charge.hold_reservation(
         order.run.id, bill, relation, slack, lambda: not source.was_read
     ) as entry:
         yield entry
 
 
-def _users(source: WatchedSource, order: Order) -> Users | None:
+def _bound_users(source: WatchedSource, order: MetricRequest) -> BoundedUsers | None:
     """Return whose the rows are and which of them count, if the promise is to users."""
-    neighbours, unit = order.offer.request.neighbours, order.offer.unit
+    neighbours, unit = order.terms.request.neighbours, order.terms.unit
     if unit is None or neighbours.max_rows is None:
         return None
     names = order.synthetic.encoder.names
-    return bounded(
-        user_rows(source, unit, names),
+    return limit_contributions(
+        read_user_rows(source, unit, names),
         column=unit,
-        most=neighbours.max_rows,
+        max_rows=neighbours.max_rows,
         seed=order.run.seed,
         scale=neighbours.scale,
     )
 
 
-def certify(order: Order, measurements: str) -> Certificate:
+def certify(order: MetricRequest, measurements: str) -> Certificate:
     """Return the certificate of a finished purchase, with the digest of what was measured."""
-    offer, account, schema = order.offer, order.account, order.synthetic.encoder.schema
+    offer, account, schema = order.terms, order.account, order.synthetic.encoder.schema
     request = offer.request
-    epsilon = spent_epsilon(request, offer.facts, account, offer.noise)
+    epsilon = compute_spent_epsilon(request, offer.facts, account, offer.noise)
     return Certificate(
         epsilon=min(request.epsilon, round_up(epsilon, 6)),
         delta=offer.delta,
-        delta_slack=spent_slack(request, account, offer.noise),
+        delta_slack=compute_spent_sampling_error(request, account, offer.noise),
         requested_epsilon=request.epsilon,
         delta_source=offer.delta_source,
         delta_rows=None,
         neighbours=request.neighbours,
         unit=offer.unit,
         bill=account.spent,
-        accountant=USER_ACCOUNTANT if request.neighbours.of_users else ACCOUNTANT,
+        accountant=USER_ACCOUNTANT if request.neighbours.is_user_level else ACCOUNTANT,
         noise=offer.noise.name,
         private=offer.noise.private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
         bought=(),
-        assumed_public=("the schema", "the synthetic table", *storage_facts(schema)),
-        configuration=_configuration(order.synthetic, order.plan),
+        assumed_public=("the schema", "the synthetic table", *list_storage_facts(schema)),
+        configuration=_describe_configuration(order.synthetic, order.plan),
         seed_policy=SEED_POLICY,
         versions=versions(),
         created=order.run.started,
-        notes=_notes(schema, offer),
+        notes=_write_notes(schema, offer),
         measurements_sha256=measurements,
     )
 
 
-def _configuration(synthetic: Synthetic, plan: Plan) -> dict[str, int | str | None]:
+def _describe_configuration(
+    synthetic: EncodedSynthetic, plan: MarginalPlan
+) -> dict[str, int | str | None]:
     predictor = f"gradient boosting on at most {MOST_ROWS:,} synthetic rows"
     return {
         "purpose": "measures of the real rows for a public report",
         "tables_of_columns": len(plan.columns),
         "tables_of_label_and_column": len(plan.pairs),
         "table_of_predictions": None if plan.mistakes is None else predictor,
-        "cells": sum(marginal.size for marginal in plan.asked),
+        "cells": sum(marginal.size for marginal in plan.marginals),
         "most_bins": BINS,
         "most_bins_with_label": COARSE_BINS,
         "synthetic_rows": len(synthetic.rows),
     }
 
 
-def _notes(schema: Schema, offer: Offer) -> tuple[str, ...]:
+def _write_notes(schema: Schema, offer: MetricTerms) -> tuple[str, ...]:
     notes = ["measures of the real rows, not the synthetic table, which has its own certificate"]
     if schema.fields_bought:
         notes.append("fields of the schema that were bought before are taken as public here")
@@ -353,14 +361,14 @@ def _notes(schema: Schema, offer: Offer) -> tuple[str, ...]:
     return tuple(notes)
 
 
-_SLACKS = {source.name: source.slack for source in (OpenDPNoise, TableNoise)}
+_SAMPLING_ERRORS = {source.name: source.sampling_error for source in (OpenDPNoise, TableNoise)}
 _DIGITS = 6
 # What a filter may let through above its limit, and what it may leave off its bill.
 _ROUNDING = 4e-9
 
 
 @dataclass(frozen=True)
-class Together:
+class JointGuarantee:
     """The promise of a table and a purchase together.
 
     Args:
@@ -374,22 +382,22 @@ class Together:
     note: str = ""
 
 
-def promised_together(offer: Offer, bill: tuple[BillItem, ...]) -> Together:
+def compute_joint_guarantee(offer: MetricTerms, bill: tuple[Spend, ...]) -> JointGuarantee:
     """Return the promise of a table and a purchase together.
 
     Args:
         offer: On which terms measures are bought; it knows the certificate of the table.
         bill: What is bought.
     """
-    table, obstacle = offer.certificate, _obstacle(offer)
+    table, obstacle = offer.certificate, _find_obstacle(offer)
     if table is None or obstacle:
-        return Together(note=obstacle)
+        return JointGuarantee(note=obstacle)
     delta, relation = max(table.accounted_delta, offer.delta), offer.request.neighbours
-    slack = _SLACKS[table.noise]
+    slack = _SAMPLING_ERRORS[table.noise]
     try:
         budget = Budget("both", 1.0, delta, relation.adjacency, offer.unit)
         entries = [
-            Entry(
+            RunEntry(
                 "table",
                 "both",
                 table.bill,
@@ -397,21 +405,21 @@ def promised_together(offer: Offer, bill: tuple[BillItem, ...]) -> Together:
                 offer.unit,
                 slack,
                 adaptive=table.adaptive,
-                limit=_limit(table),
+                limit=_compute_limit(table),
             ),
-            Entry("measures", "both", bill, relation, offer.unit, offer.noise.slack),
+            RunEntry("measures", "both", bill, relation, offer.unit, offer.noise.sampling_error),
         ]
-        epsilon = entries_epsilon(entries, budget)
-        parts = table.epsilon, composed_epsilon(bill, offer.delta, relation)
+        epsilon = compute_entries_epsilon(entries, budget)
+        parts = table.epsilon, compose_epsilon(bill, offer.delta, relation)
     except ParameterError as error:
-        return Together(note=f"the two do not add up: {error}")
+        return JointGuarantee(note=f"the two do not add up: {error}")
     if math.isinf(epsilon):
-        return Together(note="the two together take all of delta")
+        return JointGuarantee(note="the two together take all of delta")
     # Accountants round up by different amounts, which matters where one part is next to nothing.
-    return Together(round_up(max(epsilon, *parts), _DIGITS), max(table.delta, offer.delta))
+    return JointGuarantee(round_up(max(epsilon, *parts), _DIGITS), max(table.delta, offer.delta))
 
 
-def _limit(table: Certificate) -> float | None:
+def _compute_limit(table: Certificate) -> float | None:
     """Return the loss of zCDP that a table has at most; None if it is a Gaussian mechanism.
 
     What a filter had left is on the bill, so that its losses add up to the limit.
@@ -422,30 +430,30 @@ def _limit(table: Certificate) -> float | None:
     return None
 
 
-def _obstacle(offer: Offer) -> str:
+def _find_obstacle(offer: MetricTerms) -> str:
     """Return why two promises do not add up to one; empty if they do."""
     table, relation = offer.certificate, offer.request.neighbours
     if table is None:
         return "no certificate of the synthetic table: nothing is known of its cost"
     if not (table.private and offer.noise.private):
         return "fake noise was used"
-    if table.noise not in _SLACKS:
+    if table.noise not in _SAMPLING_ERRORS:
         return "the noise of the synthetic table is of an unknown source"
     if table.neighbours.adjacency is not relation.adjacency or table.unit != offer.unit:
         return "the synthetic table promises to others than these measures do"
     return ""
 
 
-def view_of(
-    synthetic: Synthetic,
+def build_comparison(
+    synthetic: EncodedSynthetic,
     table: pa.Table,
     marginal: Marginal,
     counts: Floats,
     *,
     difference: float,
-    total: Total,
+    total: NoisyTotal,
     sigma: float,
-) -> ColumnView:
+) -> ColumnComparison:
     """Return one column.
 
     Args:
@@ -459,21 +467,21 @@ def view_of(
     """
     (axis,) = marginal.axes
     column = synthetic.encoder.schema[axis.name]
-    told = told_of(column, axis.edges) if isinstance(axis, NumberAxis) else {}
-    return ColumnView(
+    told = describe_bins(column, axis.edges) if isinstance(axis, NumberAxis) else {}
+    return ColumnComparison(
         name=axis.name,
         kind="number" if isinstance(axis, NumberAxis) else "category",
         edges=axis.edges if isinstance(axis, NumberAxis) else (),
-        bars=_bars(column, axis) if isinstance(axis, ListAxis) else (),
-        real=Shape(*_split(axis, shares_of(counts))),
-        synthetic=_shape(column, axis, table, synthetic.shares(marginal)),
+        bars=_name_bars(column, axis) if isinstance(axis, ListAxis) else (),
+        real=ColumnShape(*_split_shares(axis, estimate_shares(counts))),
+        synthetic=_build_shape(column, axis, table, synthetic.compute_shares(marginal)),
         difference=difference,
-        band=band_of(total, sigma),
+        band=compute_band(total, sigma),
         **told,
     )
 
 
-def _split(axis: Axis, shares: Floats) -> tuple[tuple[float, ...], float]:
+def _split_shares(axis: MarginalAxis, shares: Floats) -> tuple[tuple[float, ...], float]:
     """Return the shares of bins among all that are not null, and that of nulls."""
     if not isinstance(axis, NumberAxis) or not axis.nullable:
         return tuple(shares.tolist()), 0.0
@@ -482,15 +490,17 @@ def _split(axis: Axis, shares: Floats) -> tuple[tuple[float, ...], float]:
     return tuple(share / whole if whole > 0 else 0.0 for share in known), nulls
 
 
-def _shape(column: Column, axis: Axis, table: pa.Table, shares: Floats) -> Shape:
-    known, nulls = _split(axis, shares)
+def _build_shape(
+    column: Column, axis: MarginalAxis, table: pa.Table, shares: Floats
+) -> ColumnShape:
+    known, nulls = _split_shares(axis, shares)
     values = np.empty(0)
     if isinstance(column, (Integer, Float, Temporal)):
-        values = numbers_of(column, table[column.name]) + origin_of(column)
+        values = encode_numbers(column, table[column.name]) + get_origin(column)
         values = values[~np.isnan(values)]
     if not len(values):
-        return Shape(known, nulls)
-    return Shape(
+        return ColumnShape(known, nulls)
+    return ColumnShape(
         known,
         nulls,
         mean=float(values.mean()),
@@ -500,7 +510,7 @@ def _shape(column: Column, axis: Axis, table: pa.Table, shares: Floats) -> Shape
     )
 
 
-def _bars(column: Column, axis: ListAxis) -> tuple[str, ...]:
+def _name_bars(column: Column, axis: ListAxis) -> tuple[str, ...]:
     """Return what each cell is called: as its value, or how many share it."""
     values: tuple[Any, ...] = ()
     if isinstance(column, (Categorical, Boolean)):
@@ -518,37 +528,39 @@ _FEW = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class NoisyMarginals:
     """Noisy counts, table by table.
 
     Args:
-        of: The tables and their counts.
+        tables: The tables and their counts.
         users: The number of users; None if rows were counted.
         sigma: Scale of the noise.
     """
 
-    of: Sequence[tuple[Marginal, Floats]]
+    tables: Sequence[tuple[Marginal, Floats]]
     users: Floats | None
     sigma: float
 
     @property
-    def number(self) -> Total:
+    def number(self) -> NoisyTotal:
         """The number of rows or users."""
-        tables = [counts for _, counts in self.of] if self.users is None else [self.users]
-        return total_of(tables, self.sigma)
+        tables = [counts for _, counts in self.tables] if self.users is None else [self.users]
+        return estimate_total(tables, self.sigma)
 
-    def total(self, counts: Floats) -> Total:
+    def get_total(self, counts: Floats) -> NoisyTotal:
         """Return what the cells of a table add up to.
 
         All tables hold all rows. What users weigh is another number in each.
         """
-        return self.number if self.users is None else total_of([counts], self.sigma)
+        return self.number if self.users is None else estimate_total([counts], self.sigma)
 
     def __getitem__(self, marginal: Marginal) -> Floats:
-        return next(counts for one, counts in self.of if one is marginal)
+        return next(counts for one, counts in self.tables if one is marginal)
 
 
-def findings(paid: Paid, order: Order, table: pa.Table, together: Together) -> Appraisal:
+def build_appraisal(
+    paid: CertifiedCounts, order: MetricRequest, table: pa.Table, together: JointGuarantee
+) -> Appraisal:
     """Return what was bought, in numbers and in pictures.
 
     Args:
@@ -558,70 +570,82 @@ def findings(paid: Paid, order: Order, table: pa.Table, together: Together) -> A
         together: The promise of the table and the purchase together.
     """
     plan, synthetic = order.plan, order.synthetic
-    counts = _counts(paid, plan)
-    columns = [_difference(marginal, synthetic, counts) for marginal in plan.columns]
+    counts = _collect_counts(paid, plan)
+    columns = [_estimate_difference(marginal, synthetic, counts) for marginal in plan.columns]
     views = [
-        view_of(
+        build_comparison(
             synthetic,
             table,
             marginal,
             counts[marginal],
             difference=difference.estimate,
-            total=counts.total(counts[marginal]),
+            total=counts.get_total(counts[marginal]),
             sigma=counts.sigma,
         )
         for marginal, difference in zip(plan.columns, columns, strict=True)
     ]
     mistakes = None if plan.mistakes is None else counts[plan.mistakes]
-    bought = Bought(
+    bought = PrivateMeasures(
         certificate=paid.certificate,
         total_epsilon=together.epsilon,
         total_delta=together.delta,
         rows=counts.number.interval,
-        accuracy=_accuracy(mistakes, counts),
-        majority=_majority(mistakes, plan, synthetic, counts),
-        notes=_together_notes(paid.certificate, counts.number, together),
-        macro_f1=None if mistakes is None else macro_f1_of(mistakes),
+        accuracy=_estimate_accuracy(mistakes, counts),
+        majority=_estimate_majority(mistakes, plan, synthetic, counts),
+        notes=_write_joint_notes(paid.certificate, counts.number, together),
+        macro_f1=None if mistakes is None else estimate_macro_f1(mistakes),
         differences=tuple(columns),
-        differences_by_label=tuple(_difference(one, synthetic, counts) for one in plan.pairs),
+        differences_by_label=tuple(
+            _estimate_difference(one, synthetic, counts) for one in plan.pairs
+        ),
     )
     return Appraisal(bought, tuple(views))
 
 
-def _counts(paid: Paid, plan: Plan) -> Counts:
-    found = list(zip(plan.asked, paid.counts, strict=True))
+def _collect_counts(paid: CertifiedCounts, plan: MarginalPlan) -> NoisyMarginals:
+    found = list(zip(plan.marginals, paid.counts, strict=True))
     users = None if plan.users is None else found.pop()[1]
     (item,) = paid.certificate.bill
-    return Counts(found, users, item.sigma)
+    return NoisyMarginals(found, users, item.sigma)
 
 
-def _difference(marginal: Marginal, synthetic: Synthetic, counts: Counts) -> Difference:
+def _estimate_difference(
+    marginal: Marginal, synthetic: EncodedSynthetic, counts: NoisyMarginals
+) -> NoisyDifference:
     found = counts[marginal]
-    return difference_of(
-        marginal.names, found, synthetic.shares(marginal), counts.total(found), counts.sigma
+    return estimate_difference(
+        marginal.names,
+        found,
+        synthetic.compute_shares(marginal),
+        counts.get_total(found),
+        counts.sigma,
     )
 
 
-def _accuracy(mistakes: Floats | None, counts: Counts) -> tuple[float, float] | None:
+def _estimate_accuracy(
+    mistakes: Floats | None, counts: NoisyMarginals
+) -> tuple[float, float] | None:
     if mistakes is None:
         return None
-    return accuracy_of(mistakes, counts.total(mistakes), counts.sigma)
+    return estimate_accuracy(mistakes, counts.get_total(mistakes), counts.sigma)
 
 
-def _majority(
-    mistakes: Floats | None, plan: Plan, synthetic: Synthetic, counts: Counts
+def _estimate_majority(
+    mistakes: Floats | None, plan: MarginalPlan, synthetic: EncodedSynthetic, counts: NoisyMarginals
 ) -> float | None:
     """Return the share of the most common class, by the table with the least noise on classes."""
     if mistakes is None:
         return None
-    classes = class_axis(synthetic.encoder)
+    classes = build_class_axis(synthetic.encoder)
     for marginal in plan.columns:
         if marginal.axes == (classes,):
-            return float(shares_of(counts[marginal]).max())
-    return None if mistakes.ndim == 1 else float(shares_of(mistakes.sum(axis=1)).max())
+            return float(estimate_shares(counts[marginal]).max())
+    return None if mistakes.ndim == 1 else float(estimate_shares(mistakes.sum(axis=1)).max())
 
 
-def _together_notes(certificate: Certificate, number: Total, together: Together) -> tuple[str, ...]:
+def _write_joint_notes(
+    certificate: Certificate, number: NoisyTotal, together: JointGuarantee
+) -> tuple[str, ...]:
     notes = []
     if certificate.fields_from_data:
         notes.append(
@@ -632,7 +656,7 @@ def _together_notes(certificate: Certificate, number: Total, together: Together)
         notes.append("NOT PRIVATE: made with a fake source of noise, for tests only")
     if together.note:
         notes.append(f"no promise of both together: {together.note}")
-    if certificate.neighbours.of_users:
+    if certificate.neighbours.is_user_level:
         notes.append(
             "a user weighs one in every table, however many rows there are, and shares are of "
             "these weights; the number is that of users"
@@ -653,9 +677,9 @@ def appraise(
     epsilon: float | None,
     delta: float | None = None,
     certificate: Certificate | None = None,
-    neighbours: Neighbours | None = None,
+    neighbours: NeighboringRelation | None = None,
     unit: str | None = None,
-    charge: Charge | None = None,
+    charge: LedgerCharge | None = None,
     noise: NoiseSource | None = None,
     random_state: int | None = None,
 ) -> Appraisal:
@@ -698,7 +722,7 @@ def appraise(
         True
     """
     source, public = noise or OpenDPNoise(), open_table(synthetic)[0]
-    offer = offer_of(
+    offer = resolve_terms(
         epsilon=epsilon,
         delta=delta,
         certificate=certificate,
@@ -707,20 +731,22 @@ def appraise(
         noise=source,
         charge=charge,
     )
-    declared = schema_of(schema, certificate, offer.unit).of_target
-    rows = _opened(real, declared, offer.unit)
-    run = Run.begin(validation.optional(validation.whole, "random_state", random_state, least=0))
-    encoded = _encoded(declared, public)
-    predict = trained(encoded, seed=run.seed)
-    plan = plan_of(encoded, predict, of_users=offer.request.neighbours.of_users)
-    order = Order(encoded, plan, offer, run)
-    together = promised_together(offer, order.account.agreed)
-    return findings(buy(rows, order), order, public, together)
+    declared = resolve_schema(schema, certificate, offer.unit).of_target
+    rows = _open_real(real, declared, offer.unit)
+    run = RunInfo.begin_run(
+        validation.check_optional(validation.check_integer, "random_state", random_state, least=0)
+    )
+    encoded = _encode_synthetic(declared, public)
+    predict = train_predictor(encoded, seed=run.seed)
+    plan = plan_marginals(encoded, predict, of_users=offer.request.neighbours.is_user_level)
+    order = MetricRequest(encoded, plan, offer, run)
+    together = compute_joint_guarantee(offer, order.account.authorized)
+    return build_appraisal(measure_with_budget(rows, order), order, public, together)
 
 
-def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
+def _open_real(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     """Return the real table, refused before it costs anything if it lacks a column."""
-    source: Source = open_source(real)
+    source: TableSource = open_source(real)
     encoder = Encoder(schema)
     encoder.check_names(source.names)
     if unit is not None:
@@ -729,7 +755,7 @@ def _opened(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     return WatchedSource(source)
 
 
-def _encoded(schema: Schema, table: pa.Table) -> Synthetic:
+def _encode_synthetic(schema: Schema, table: pa.Table) -> EncodedSynthetic:
     """Return the synthetic rows as the real ones will be encoded; refuse those that do not fit.
 
     They are public, so an error about one of their cells tells nothing.
@@ -739,5 +765,5 @@ def _encoded(schema: Schema, table: pa.Table) -> Synthetic:
     except CellError as error:
         found = error.at("synthetic", 0)
     else:
-        return Synthetic(Encoder(schema), rows, classes)
+        return EncodedSynthetic(Encoder(schema), rows, classes)
     raise found

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Encoder, Marginal, Records
 from tabpe.encoding.marginals import (
+    CorrectnessAxis,
     ListAxis,
     NumberAxis,
     PredictedAxis,
-    RightAxis,
-    axis_of,
-    class_axis,
+    build_axis,
+    build_class_axis,
 )
 from tabpe.evaluation.metrics.columns import BINS, MOST_BARS
 from tabpe.evaluation.metrics.predictors import boosting_settings
@@ -38,7 +38,7 @@ Predict = Callable[[Records], Whole]
 
 
 @dataclass(frozen=True, eq=False)
-class Synthetic:
+class EncodedSynthetic:
     """The synthetic rows, encoded.
 
     Args:
@@ -51,19 +51,19 @@ class Synthetic:
     rows: Records
     classes: Whole
 
-    def counts(self, marginal: Marginal) -> Whole:
+    def count_cells(self, marginal: Marginal) -> Whole:
         """Return how many of them fall into each cell."""
-        cells = marginal.cells(self.rows, self.classes)
+        cells = marginal.find_cells(self.rows, self.classes)
         return np.bincount(cells, minlength=marginal.size).reshape(marginal.shape)
 
-    def shares(self, marginal: Marginal) -> NDArray[np.float64]:
+    def compute_shares(self, marginal: Marginal) -> NDArray[np.float64]:
         """Return which part of them falls into each cell."""
-        shares: NDArray[np.float64] = self.counts(marginal) / len(self.rows)
+        shares: NDArray[np.float64] = self.count_cells(marginal) / len(self.rows)
         return shares
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MarginalPlan:
     """The tables of counts that are bought.
 
     Args:
@@ -80,13 +80,15 @@ class Plan:
     users: Marginal | None
 
     @property
-    def asked(self) -> tuple[Marginal, ...]:
+    def marginals(self) -> tuple[Marginal, ...]:
         """All of them, in one order."""
         single = (self.mistakes, self.users)
         return (*self.columns, *self.pairs, *(one for one in single if one is not None))
 
 
-def plan_of(synthetic: Synthetic, predict: Predict | None, *, of_users: bool) -> Plan:
+def plan_marginals(
+    synthetic: EncodedSynthetic, predict: Predict | None, *, of_users: bool
+) -> MarginalPlan:
     """Return what is bought.
 
     Args:
@@ -96,45 +98,47 @@ def plan_of(synthetic: Synthetic, predict: Predict | None, *, of_users: bool) ->
     """
     encoder = synthetic.encoder
     names, label = encoder.names, encoder.schema.label
-    columns = tuple(Marginal((_axis(synthetic, name, BINS, MOST_BARS),)) for name in names)
+    columns = tuple(Marginal((_build_axis(synthetic, name, BINS, MOST_BARS),)) for name in names)
     pairs: tuple[Marginal, ...] = ()
     if label is not None:
-        by = _grouped(synthetic, class_axis(encoder), MOST_CLASSES)
+        by = _group_rare_values(synthetic, build_class_axis(encoder), MOST_CLASSES)
         pairs = tuple(
-            Marginal((by, _axis(synthetic, name, COARSE_BINS, COARSE_BINS)))
+            Marginal((by, _build_axis(synthetic, name, COARSE_BINS, COARSE_BINS)))
             for name in names
             if name != label
         )
-    mistakes = None if predict is None else _mistakes(encoder, predict)
-    return Plan(columns, pairs, mistakes, Marginal(()) if of_users else None)
+    mistakes = None if predict is None else _build_confusion(encoder, predict)
+    return MarginalPlan(columns, pairs, mistakes, Marginal(()) if of_users else None)
 
 
-def _axis(synthetic: Synthetic, name: str, bins: int, bars: int) -> NumberAxis | ListAxis:
-    axis = axis_of(synthetic.encoder, name, most=bins)
-    return axis if isinstance(axis, NumberAxis) else _grouped(synthetic, axis, bars)
+def _build_axis(
+    synthetic: EncodedSynthetic, name: str, bins: int, bars: int
+) -> NumberAxis | ListAxis:
+    axis = build_axis(synthetic.encoder, name, max_bins=bins)
+    return axis if isinstance(axis, NumberAxis) else _group_rare_values(synthetic, axis, bars)
 
 
-def _grouped(synthetic: Synthetic, axis: ListAxis, most: int) -> ListAxis:
+def _group_rare_values(synthetic: EncodedSynthetic, axis: ListAxis, most: int) -> ListAxis:
     """Put the values that are rarest among the synthetic rows into one cell, the last one."""
     if axis.size <= most:
         return axis
-    counts = synthetic.counts(Marginal((axis,)))
+    counts = synthetic.count_cells(Marginal((axis,)))
     common = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
     groups = np.full(axis.size, most - 1)
     groups[common] = np.arange(most - 1)
-    return ListAxis(axis.name, axis.place, tuple(groups.tolist()))
+    return ListAxis(axis.name, axis.index, tuple(groups.tolist()))
 
 
-def _mistakes(encoder: Encoder, predict: Predict) -> Marginal:
+def _build_confusion(encoder: Encoder, predict: Predict) -> Marginal:
     if encoder.class_count > MOST_CLASSES:
-        return Marginal((RightAxis(predict),))
-    return Marginal((class_axis(encoder), PredictedAxis(encoder.class_count, predict)))
+        return Marginal((CorrectnessAxis(predict),))
+    return Marginal((build_class_axis(encoder), PredictedAxis(encoder.class_count, predict)))
 
 
 MOST_ROWS = 20_000
 
 
-def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
+def train_predictor(synthetic: EncodedSynthetic, *, seed: int) -> Predict | None:
     """Return what predicts the class of a row; None if there is no choice.
 
     It answers for each row by itself: the leaves of trees that a row falls into are its own.
@@ -146,26 +150,26 @@ def trained(synthetic: Synthetic, *, seed: int) -> Predict | None:
     encoder = synthetic.encoder
     if encoder.class_count == 1:
         return None
-    rows, classes = _some(synthetic, seed)
-    features = _features(encoder, rows)
+    rows, classes = _sample_rows(synthetic, seed)
+    features = _select_features(encoder, rows)
     if len(np.unique(classes)) == 1 or not features.shape[1]:
-        return _constant(int(np.bincount(classes).argmax()))
-    model = _fitted(_model(encoder, seed), features, classes)
+        return _predict_constant(int(np.bincount(classes).argmax()))
+    model = _fit_model(_make_model(encoder, seed), features, classes)
 
     def predict(records: Records) -> Whole:
         if not len(records):
             return np.empty(0, dtype=np.int64)
-        predicted: Whole = model.predict(_features(encoder, records)).astype(np.int64)
+        predicted: Whole = model.predict(_select_features(encoder, records)).astype(np.int64)
         return predicted
 
     return predict
 
 
-def _constant(choice: int) -> Predict:
+def _predict_constant(choice: int) -> Predict:
     return lambda records: np.full(len(records), choice, dtype=np.int64)
 
 
-def _some(synthetic: Synthetic, seed: int) -> tuple[Records, Whole]:
+def _sample_rows(synthetic: EncodedSynthetic, seed: int) -> tuple[Records, Whole]:
     size = len(synthetic.rows)
     if size <= MOST_ROWS:
         return synthetic.rows, synthetic.classes
@@ -173,10 +177,10 @@ def _some(synthetic: Synthetic, seed: int) -> tuple[Records, Whole]:
     return synthetic.rows.take(which), synthetic.classes[which]
 
 
-def _model(encoder: Encoder, seed: int) -> Any:
+def _make_model(encoder: Encoder, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    numbers = [False] * len(_number_places(encoder))
+    numbers = [False] * len(_find_number_indices(encoder))
     listed = [column.states <= MOST_LISTED for column in encoder.categorical]
     return HistGradientBoostingClassifier(
         categorical_features=np.array([*numbers, *listed]),
@@ -185,7 +189,7 @@ def _model(encoder: Encoder, seed: int) -> Any:
     )
 
 
-def _fitted(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
+def _fit_model(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
     """Fit with one thread: on a busy machine many small steps in two wait for each other."""
     from threadpoolctl import threadpool_limits
 
@@ -193,12 +197,12 @@ def _fitted(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
         return model.fit(features, classes)
 
 
-def _features(encoder: Encoder, rows: Records) -> NDArray[np.float64]:
+def _select_features(encoder: Encoder, rows: Records) -> NDArray[np.float64]:
     """Return all of a row but its label."""
-    numbers = rows.numbers[:, _number_places(encoder)]
+    numbers = rows.numbers[:, _find_number_indices(encoder)]
     return np.hstack([numbers, rows.codes]).astype(np.float64)
 
 
-def _number_places(encoder: Encoder) -> list[int]:
+def _find_number_indices(encoder: Encoder) -> list[int]:
     label = encoder.schema.label
     return [place for place, column in enumerate(encoder.numeric) if column.name != label]

@@ -7,7 +7,7 @@
 - `report`: `Report`, the same as a page, as JSON, as data frames and as plots
 - `verdict`: what the numbers mean, in words
 - `promise`: what a certificate promises, for a reader in a hurry
-- `standing`: whether a report may say that it may be released
+- `load_status`: whether a report may say that it may be released
 - `text`: values as text, the same everywhere
 - `tables`: what the page shows in rows
 - `charts`: pictures as SVG

@@ -9,15 +9,15 @@ from typing import Any, Literal
 from tabpe._utils import validation
 from tabpe.accounting import Certificate
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.associations import Association
+from tabpe.evaluation.metrics.associations import AssociationMatrix
 from tabpe.evaluation.metrics.closeness import Closeness
-from tabpe.evaluation.metrics.columns import ColumnView
-from tabpe.evaluation.metrics.correlation_order import Order
-from tabpe.evaluation.metrics.distances import KWay
-from tabpe.evaluation.metrics.embedding import Projection, Representation
-from tabpe.evaluation.metrics.sdmetrics import Quality
-from tabpe.evaluation.metrics.utility import Utility
-from tabpe.evaluation.private_metrics import Bought
+from tabpe.evaluation.metrics.columns import ColumnComparison
+from tabpe.evaluation.metrics.correlation_order import CorrelationOrder
+from tabpe.evaluation.metrics.distances import KWayDistance
+from tabpe.evaluation.metrics.embedding import PlaneProjection, RepresentationScores
+from tabpe.evaluation.metrics.sdmetrics import QualityScores
+from tabpe.evaluation.metrics.utility import UtilityScores
+from tabpe.evaluation.private_metrics import PrivateMeasures
 from tabpe.verification import Verification
 
 MODES = ("custodian", "public")
@@ -35,7 +35,7 @@ CUSTODIAN_ONLY = (
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class ReportContents:
     """Everything a report holds. A part that was not measured is None or empty.
 
     Privacy: a public one that holds what was read off real rows without noise can not be made.
@@ -77,24 +77,24 @@ class Contents:
     title: str
     rows: Mapping[str, int]
     label: str | None
-    columns: tuple[ColumnView, ...]
+    columns: tuple[ColumnComparison, ...]
     sample: Mapping[str, Sequence[str]]
-    quality: Quality | None = None
-    association: Association | None = None
-    wasserstein: tuple[KWay, ...] = ()
-    wasserstein_floor: tuple[KWay, ...] = ()
-    variation: tuple[KWay, ...] = ()
-    variation_floor: tuple[KWay, ...] = ()
-    utility: Utility | None = None
-    order: Order | None = None
-    representation: Representation | None = None
+    quality: QualityScores | None = None
+    association: AssociationMatrix | None = None
+    wasserstein: tuple[KWayDistance, ...] = ()
+    wasserstein_floor: tuple[KWayDistance, ...] = ()
+    variation: tuple[KWayDistance, ...] = ()
+    variation_floor: tuple[KWayDistance, ...] = ()
+    utility: UtilityScores | None = None
+    order: CorrelationOrder | None = None
+    representation: RepresentationScores | None = None
     closeness: Closeness | None = None
-    projection: Projection | None = None
+    projection: PlaneProjection | None = None
     certificate: Certificate | None = None
     verification: Verification | None = None
     history: Sequence[Mapping[str, Any]] = ()
     audit: Mapping[str, Any] | None = None
-    bought: Bought | None = None
+    bought: PrivateMeasures | None = None
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Contents:
 
     def __post_init__(self) -> None:
         # A mode that nobody knows would have no stamp of the custodian.
-        validation.one_of("mode", self.mode, MODES)
+        validation.check_one_of("mode", self.mode, MODES)
         held = () if self.mode != "public" else self.not_private
         if held:
             raise ParameterError(
@@ -114,21 +114,21 @@ class Contents:
     @property
     def not_private(self) -> tuple[str, ...]:
         """What the stamp of a public page would deny. Real columns may have been bought."""
-        return tuple(self._not_private())
+        return tuple(self._find_not_private())
 
-    def _not_private(self) -> Iterator[str]:
+    def _find_not_private(self) -> Iterator[str]:
         yield from (name for name in CUSTODIAN_ONLY if getattr(self, name))
         yield from (f"rows of {name}" for name in self.rows if name != "synthetic")
         if self.association is not None and self.association.real is not None:
             yield "real associations"
         if self.projection is not None and self.projection.real is not None:
             yield "real points"
-        if not all(map(self._is_bought, self.columns)):
+        if not all(map(self._is_noisy, self.columns)):
             yield "real columns that were not bought"
         if self.seconds:
             yield "seconds, which follow from the number of rows"
 
-    def _is_bought(self, view: ColumnView) -> bool:
+    def _is_noisy(self, view: ColumnComparison) -> bool:
         """Whether a column tells nothing of real rows but noisy shares, which have a band."""
         if view.real is None:
             return view.difference is None

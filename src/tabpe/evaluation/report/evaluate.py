@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from tabpe._utils import serialization, validation
 from tabpe._utils.arrays import is_text
 from tabpe._utils.files import open_regular
-from tabpe._utils.progress import section_bar
+from tabpe._utils.progress import show_section_bar
 from tabpe.accounting import Certificate
 from tabpe.errors import (
     ArchiveError,
@@ -35,18 +35,18 @@ from tabpe.errors import (
     TabpeError,
     column_hint,
 )
-from tabpe.evaluation.metrics.associations import association
-from tabpe.evaluation.metrics.closeness import closeness
-from tabpe.evaluation.metrics.columns import column_views
-from tabpe.evaluation.metrics.correlation_order import order
+from tabpe.evaluation.metrics.associations import measure_association
+from tabpe.evaluation.metrics.closeness import measure_closeness
+from tabpe.evaluation.metrics.columns import compare_columns
+from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
 from tabpe.evaluation.metrics.distances import CATEGORIES, total_variation, wasserstein
-from tabpe.evaluation.metrics.embedding import projection, representation
+from tabpe.evaluation.metrics.embedding import measure_representation, project_rows
 from tabpe.evaluation.metrics.predictors import learner_names
-from tabpe.evaluation.metrics.sdmetrics import quality
-from tabpe.evaluation.metrics.utility import utility
-from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.metrics.sdmetrics import score_quality
+from tabpe.evaluation.metrics.utility import measure_utility
+from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.report import Report
-from tabpe.evaluation.table_arrays import Labels, View, views
+from tabpe.evaluation.table_arrays import CategoricalCells, TableArrays, build_table_arrays
 from tabpe.io import draft_schema, open_table
 from tabpe.schema import Column, Float, Integer, Schema
 from tabpe.synthesizers.base import Release
@@ -60,7 +60,7 @@ DRAFTED = (
 )
 
 
-def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]]:
+def draft_from_table(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema read off a table, and what was left out of it.
 
     Unlike `draft_schema` it goes on: nulls are no part of a domain, and a column that can not be
@@ -74,7 +74,7 @@ def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]
     cuts, notes = None, [DRAFTED]
     for name in table.schema.names:
         try:
-            part = _part(name, table[name], is_label=name == label)
+            part = _draft_column(name, table[name], is_label=name == label)
         except (DataError, SchemaError) as error:
             if name == label:
                 raise
@@ -87,31 +87,31 @@ def drafted(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]
     return Schema(tuple(columns), label=label, label_cuts=cuts), tuple(notes)
 
 
-def _part(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Schema:
-    filled = _filled(column)
+def _draft_column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Schema:
+    filled = _drop_missing(column)
     if not len(filled):
         raise DataError(f"column {name!r} holds no value at all.")
     return draft_schema(pa.table({name: filled}), label=name if is_label else None)
 
 
-def labelled(schema: Schema, label: str | None, table: pa.Table) -> Schema:
+def set_label(schema: Schema, label: str | None, table: pa.Table) -> Schema:
     """Return the schema with another label; the classes of a number are read off the table."""
     if label is None or label == schema.label:
         return schema
     if not isinstance(schema[label], (Integer, Float)) or label not in table.schema.names:
         return Schema(schema.columns, label=label)
-    read, _ = drafted(table.select([label]), label)
+    read, _ = draft_from_table(table.select([label]), label)
     columns = [column if column.name != label else read.columns[0] for column in schema.columns]
     return Schema(tuple(columns), label=label, label_cuts=read.label_cuts)
 
 
-def targeted(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
+def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema with the first of several labels alone, and a note that says so.
 
     Example:
         >>> from tabpe.schema import Boolean
         >>> schema = Schema((Boolean("ill"), Boolean("old")), label=("ill", "old"))
-        >>> targeted(schema, None)[0].label
+        >>> keep_first_label(schema, None)[0].label
         'ill'
     """
     if len(schema.labels) < 2 or label is not None:  # noqa: PLR2004
@@ -120,17 +120,17 @@ def targeted(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]
     return schema.of_target, (note,)
 
 
-def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
+def keep_shared_columns(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
     """Return a drafted schema without what a synthetic table lacks, and what that was.
 
     Example:
-        >>> schema, _ = drafted(pa.table({"id": [1, 2], "age": [31, 58]}), None)
-        >>> read, notes = shared(schema, pa.table({"age": [40]}))
+        >>> schema, _ = draft_from_table(pa.table({"id": [1, 2], "age": [31, 58]}), None)
+        >>> read, notes = keep_shared_columns(schema, pa.table({"age": [40]}))
         >>> read.names, notes
         (('age',), ("left out: the synthetic table has no column 'id': known: 'age'",))
     """
     faults = {
-        column.name: fault_of("synthetic", synthetic, Schema((column,)), schema.names)
+        column.name: find_fault("synthetic", synthetic, Schema((column,)), schema.names)
         for column in schema.columns
     }
     label = schema.target
@@ -143,7 +143,7 @@ def shared(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]
     return Schema(kept, label=schema.label, label_cuts=schema.label_cuts), tuple(notes)
 
 
-def fault_of(
+def find_fault(
     role: str, table: pa.Table, schema: Schema, declared: Sequence[str] = ()
 ) -> str | None:
     """Return why a table can not be measured by a schema, if it can not.
@@ -159,13 +159,13 @@ def fault_of(
             hint = column_hint(name, table.schema.names, declared or schema.names)
             return f"the {role} table has no column {name!r}: {hint}"
     try:
-        views(schema, [table])
+        build_table_arrays(schema, [table])
     except DataError as error:
         return f"the {role} table: {error}"
     return None
 
 
-def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _drop_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
     present = pc.invert(pc.is_null(column, nan_is_null=True))
     if is_text(column.type):
         blank = pc.equal(pc.utf8_trim_whitespace(column), "")
@@ -177,18 +177,18 @@ LARGEST_AUDIT = 2**20
 
 
 @dataclass(frozen=True)
-class _Claim:
+class _AuditClaim:
     epsilon: float
     delta: float
 
 
 @dataclass(frozen=True)
-class _Finding:
+class _AuditFinding:
     kind: str
     test: str
     samples: int
     holds: bool
-    claim: _Claim | None = None
+    claim: _AuditClaim | None = None
     epsilon: float | None = None
     visible: float | None = None
     p_value: float | None = None
@@ -196,18 +196,18 @@ class _Finding:
 
 
 @dataclass(frozen=True)
-class _Audit:
+class _AuditRecord:
     """What `tabpe audit --json` writes."""
 
     system: str
-    claim: _Claim
+    claim: _AuditClaim
     alarm: float
     holds: bool
-    findings: tuple[_Finding, ...]
+    findings: tuple[_AuditFinding, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunProvenance:
     """What is known of the run that made a table; all of it is public.
 
     Args:
@@ -221,23 +221,23 @@ class Run:
     verification: Verification | None = None
 
     @classmethod
-    def of(
+    def from_sources(
         cls, run: Any, certificate: Any, history: Sequence[Mapping[str, Any]], synthetic: Any
-    ) -> Run:
+    ) -> RunProvenance:
         """Gather it from a saved run, from a certificate, or from both."""
         if isinstance(history, str) or not all(isinstance(entry, Mapping) for entry in history):
             raise ParameterError("history: expected a list of mappings, such as TabPE.history_.")
-        found = certificate_of(certificate)
+        found = load_certificate(certificate)
         if run is not None:
             release, _ = Release.load(Path(run))
             if found is not None and found.digest != release.certificate.digest:
                 raise ParameterError(f"run={str(run)!r}: is not the run of the certificate.")
             found, history = found or release.certificate, history or release.history
-        return cls(found, history, _verified(found, synthetic))
+        return cls(found, history, _verify_certificate(found, synthetic))
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ReportTables:
     """The tables of a report, as arrays under one schema.
 
     Args:
@@ -250,16 +250,16 @@ class Tables:
     """
 
     schema: Schema
-    real: View
-    synthetic: View
-    test: View | None
+    real: TableArrays
+    synthetic: TableArrays
+    test: TableArrays | None
     sample: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
 
 
 def open_tables(
     real: Any, synthetic: Any, test: Any, schema: Schema | None, label: str | None
-) -> Tables:
+) -> ReportTables:
     """Read the tables of a report.
 
     Args:
@@ -269,48 +269,51 @@ def open_tables(
         schema: The schema; None to read one off the real table.
         label: The label, if it is another one than that of the schema.
     """
-    tables = {"real": opened("real", real), "synthetic": opened("synthetic", synthetic)}
+    tables = {
+        "real": read_all_rows("real", real),
+        "synthetic": read_all_rows("synthetic", synthetic),
+    }
     if test is not None:
-        tables["test"] = opened("test", test)
+        tables["test"] = read_all_rows("test", test)
     notes: tuple[str, ...] = ()
     if schema is None:
-        schema, notes = drafted(tables["real"], label)
-        schema, missed = shared(schema, tables["synthetic"])
+        schema, notes = draft_from_table(tables["real"], label)
+        schema, missed = keep_shared_columns(schema, tables["synthetic"])
         notes += missed
     else:
-        schema, notes = targeted(schema, label)
-        schema = labelled(schema, label, tables["real"])
-    seen = _seen(tables, schema)
-    return Tables(
+        schema, notes = keep_first_label(schema, label)
+        schema = set_label(schema, label, tables["real"])
+    seen = _build_arrays(tables, schema)
+    return ReportTables(
         schema,
         seen["real"],
         seen["synthetic"],
         seen.get("test"),
-        sampled(tables["synthetic"].select(list(schema.names))),
+        format_first_rows(tables["synthetic"].select(list(schema.names))),
         (
             *notes,
-            *_left_out(tables, schema),
-            *_strangers(seen["real"], seen["synthetic"]),
-            *_seen_before(tables),
+            *_note_left_out(tables, schema),
+            *_note_unmatched(seen["real"], seen["synthetic"]),
+            *_note_same_tables(tables),
         ),
     )
 
 
-def _seen_before(tables: Mapping[str, pa.Table]) -> list[str]:
+def _note_same_tables(tables: Mapping[str, pa.Table]) -> list[str]:
     """Return a note if one table was given for another."""
     real = tables["real"]
     same = [name for name in ("test", "synthetic") if name in tables and real.equals(tables[name])]
     return [f"the {name} table is the real table itself" for name in same]
 
 
-def titled(given: str | None, otherwise: str) -> str:
+def check_title(given: str | None, otherwise: str) -> str:
     """Return the title that was given, or else another one."""
     if given is not None and not isinstance(given, str):
         raise ParameterError(f"title={given!r}: expected text.")
     return given or otherwise
 
 
-def certificate_of(given: Any) -> Certificate | None:
+def load_certificate(given: Any) -> Certificate | None:
     """Return a certificate from itself, its plain values or its file."""
     if given is None or isinstance(given, Certificate):
         return given
@@ -327,16 +330,20 @@ def certificate_of(given: Any) -> Certificate | None:
         raise ArchiveError(f"{given}: {str(error).removeprefix(f'{given}: ')}") from None
 
 
-def audit_of(given: Any) -> Mapping[str, Any] | None:
+def load_audit(given: Any) -> Mapping[str, Any] | None:
     """Return the findings of an audit from their plain values or the file of `tabpe audit`."""
     if given is None or isinstance(given, Mapping):
         plain, where = given, "audit"
     else:
-        plain, where = _json(Path(given)), str(given)
-    return None if plain is None else _without_nones(serialization.read(_Audit, plain, where=where))
+        plain, where = _read_json(Path(given)), str(given)
+    return (
+        None
+        if plain is None
+        else _drop_nones(serialization.read_dataclass(_AuditRecord, plain, where=where))
+    )
 
 
-def schema_for(given: Any, certificate: Certificate | None) -> Schema | None:
+def load_schema(given: Any, certificate: Certificate | None) -> Schema | None:
     """Return the schema that was given, or else the one of the certificate."""
     if isinstance(given, (str, Path)):
         return Schema.load(given)
@@ -349,7 +356,7 @@ def schema_for(given: Any, certificate: Certificate | None) -> Schema | None:
     return given
 
 
-def sampled(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
+def format_first_rows(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
     """Return the first rows as text, column by column."""
     head = table.slice(0, rows)
     return {
@@ -358,7 +365,7 @@ def sampled(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
     }
 
 
-def _verified(certificate: Certificate | None, synthetic: Any) -> Verification | None:
+def _verify_certificate(certificate: Certificate | None, synthetic: Any) -> Verification | None:
     """Check a certificate, against the file that it names if that is what is evaluated."""
     if certificate is None:
         return None
@@ -366,18 +373,18 @@ def _verified(certificate: Certificate | None, synthetic: Any) -> Verification |
     return verify_plain(certificate.to_dict(), Path(synthetic) if is_named else None)
 
 
-def _without_nones(audit: _Audit) -> dict[str, Any]:
+def _drop_nones(audit: _AuditRecord) -> dict[str, Any]:
     def present(fields: list[tuple[str, Any]]) -> dict[str, Any]:
         return {name: value for name, value in fields if value is not None}
 
     return asdict(audit, dict_factory=present)
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     with open_regular(path, ArchiveError) as file:
         content = file.read(LARGEST_AUDIT + 1)
     try:
-        plain = serialization.strict_json(content)
+        plain = serialization.parse_strict_json(content)
     except (ValueError, RecursionError):
         plain = None
     if not isinstance(plain, dict) or len(content) > LARGEST_AUDIT:
@@ -385,7 +392,7 @@ def _json(path: Path) -> Any:
     return plain
 
 
-def opened(role: str, data: Any) -> pa.Table:
+def read_all_rows(role: str, data: Any) -> pa.Table:
     """Return all rows of a table."""
     try:
         return open_table(data)[0]
@@ -395,15 +402,15 @@ def opened(role: str, data: Any) -> pa.Table:
         raise DataError(f"{role}: {str(error).removeprefix('data: ')}") from None
 
 
-def _seen(tables: Mapping[str, pa.Table], schema: Schema) -> dict[str, View]:
+def _build_arrays(tables: Mapping[str, pa.Table], schema: Schema) -> dict[str, TableArrays]:
     try:
-        return dict(zip(tables, views(schema, list(tables.values())), strict=True))
+        return dict(zip(tables, build_table_arrays(schema, list(tables.values())), strict=True))
     except DataError as error:
-        faults = (fault_of(role, table, schema) for role, table in tables.items())
+        faults = (find_fault(role, table, schema) for role, table in tables.items())
         raise DataError(next(filter(None, faults), str(error))) from None
 
 
-def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
+def _note_left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
     notes = []
     for role, table in tables.items():
         count = len([name for name in table.schema.names if name not in schema.names])
@@ -413,13 +420,13 @@ def _left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
     return notes
 
 
-def _strangers(real: View, synthetic: View) -> list[str]:
+def _note_unmatched(real: TableArrays, synthetic: TableArrays) -> list[str]:
     """Name columns of which no synthetic value is a real one: often they are written otherwise."""
     return [
         f"column {one.name!r}: no synthetic value is one of the real ones: are they written alike?"
         for one, two in zip(real, synthetic, strict=True)
-        if isinstance(one, Labels)
-        and isinstance(two, Labels)
+        if isinstance(one, CategoricalCells)
+        and isinstance(two, CategoricalCells)
         and len(one.present)
         and len(two.present)
         and not np.isin(two.present, one.present).any()
@@ -466,7 +473,7 @@ def evaluate(
         history: What each round did (`TabPE.history_`).
         audit: What `tabpe audit --json` found, or its file.
         learners: Predictors by name: `gradient boosting`, `extra trees`, `nearest neighbours`,
-            `tabicl`, `tabpfn`.
+            `make_tabicl`, `make_tabpfn`.
         categories: How far two categories are apart in k-way Wasserstein distances: `codes`, as in
             the paper's code, or `mismatch`, 1 for every two that differ.
         title: What the page is called.
@@ -481,34 +488,36 @@ def evaluate(
         >>> report.contents.quality.columns[1].metric
         'TVComplement'
     """
-    seed = validation.whole("random_state", random_state, least=0)
-    validation.one_of("categories", categories, CATEGORIES)
+    seed = validation.check_integer("random_state", random_state, least=0)
+    validation.check_one_of("categories", categories, CATEGORIES)
     _check_learners(learners)
-    validation.optional(validation.whole, "jobs", jobs, least=1)
-    called = titled(title, _title(real, synthetic))
-    choices = Choices(tuple(learners), categories, seed, jobs)
-    made_by = Run.of(run, certificate, history, synthetic)
-    audited = audit_of(audit)
-    with section_bar(SECTIONS, visible=verbose > 0) as on_section:
-        clock = Clock(on_section)
-        declared = schema_for(schema, made_by.certificate)
-        tables = clock.timed("reading", lambda: open_tables(real, synthetic, test, declared, label))
+    validation.check_optional(validation.check_integer, "jobs", jobs, least=1)
+    called = check_title(title, _make_title(real, synthetic))
+    choices = EvaluationOptions(tuple(learners), categories, seed, jobs)
+    made_by = RunProvenance.from_sources(run, certificate, history, synthetic)
+    audited = load_audit(audit)
+    with show_section_bar(SECTIONS, visible=verbose > 0) as on_section:
+        clock = SectionClock(on_section)
+        declared = load_schema(schema, made_by.certificate)
+        tables = clock.run_timed(
+            "reading", lambda: open_tables(real, synthetic, test, declared, label)
+        )
         measured = {
-            name: clock.tried(title, measure)
-            for name, (title, measure) in _sections(tables, choices).items()
+            name: clock.try_section(title, measure)
+            for name, (title, measure) in _list_sections(tables, choices).items()
         }
     return Report(
-        Contents(
+        ReportContents(
             mode="custodian",
             title=called,
-            rows=_rows(tables),
+            rows=_count_rows(tables),
             label=tables.schema.target,
             sample=tables.sample,
             certificate=made_by.certificate,
             verification=made_by.verification,
             history=made_by.history,
             audit=audited,
-            notes=(*tables.notes, *_unlabelled(tables.schema), *clock.notes),
+            notes=(*tables.notes, *_note_missing_label(tables.schema), *clock.notes),
             seconds=clock.seconds,
             versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -518,7 +527,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class Choices:
+class EvaluationOptions:
     """How to measure.
 
     Args:
@@ -534,7 +543,7 @@ class Choices:
     jobs: int | None
 
 
-class Clock:
+class SectionClock:
     """Times sections, and notes which of them could not be measured.
 
     Args:
@@ -546,7 +555,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
         self.notes: list[str] = []
 
-    def timed(self, name: str, measure: Callable[[], T]) -> T:
+    def run_timed(self, name: str, measure: Callable[[], T]) -> T:
         """Measure."""
         self._on_section(name)
         begun = time.perf_counter()
@@ -555,39 +564,46 @@ class Clock:
         finally:
             self.seconds[name] = time.perf_counter() - begun
 
-    def tried(self, name: str, measure: Callable[[], T]) -> T | None:
+    def try_section(self, name: str, measure: Callable[[], T]) -> T | None:
         """Measure, or note why not: one section should not take the others with it."""
         try:
-            return self.timed(name, measure)
+            return self.run_timed(name, measure)
         except TabpeError as error:
             self.notes.append(f"{name}: not measured: {error}")
             return None
 
 
-def _sections(tables: Tables, choices: Choices) -> dict[str, tuple[str, Callable[[], Any]]]:
+def _list_sections(
+    tables: ReportTables, choices: EvaluationOptions
+) -> dict[str, tuple[str, Callable[[], Any]]]:
     """Return how each part of the contents is measured, and what that is called."""
     real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, choices.seed
-    once, again, alike = _like_with_like(real, synthetic, test, seed)
+    once, again, alike = _match_sample_sizes(real, synthetic, test, seed)
     costs = partial(
         wasserstein, categories=choices.categories, random_state=seed, jobs=choices.jobs
     )
-    scored = partial(utility, learners=choices.learners, random_state=seed, jobs=choices.jobs)
+    scored = partial(
+        measure_utility, learners=choices.learners, random_state=seed, jobs=choices.jobs
+    )
     return {
-        "columns": ("columns", lambda: column_views(real, synthetic)),
-        "quality": ("scores", lambda: quality(real, synthetic)),
-        "association": ("pairs", lambda: association(real, synthetic)),
+        "columns": ("columns", lambda: compare_columns(real, synthetic)),
+        "quality": ("scores", lambda: score_quality(real, synthetic)),
+        "association": ("pairs", lambda: measure_association(real, synthetic)),
         "variation": ("total variation", lambda: total_variation(once, alike)),
         "variation_floor": ("total variation, real", lambda: total_variation(once, again)),
         "wasserstein": ("Wasserstein", lambda: costs(once, alike)),
         "wasserstein_floor": ("Wasserstein, real", lambda: costs(once, again)),
         "utility": ("utility", lambda: scored(real, synthetic, test)),
-        "order": ("order", lambda: order(real, test, random_state=seed)),
+        "order": ("order", lambda: measure_correlation_order(real, test, random_state=seed)),
         "representation": (
             "representation",
-            lambda: representation(once, alike, again, random_state=seed),
+            lambda: measure_representation(once, alike, again, random_state=seed),
         ),
-        "closeness": ("nearest rows", lambda: closeness(real, synthetic, test, random_state=seed)),
-        "projection": ("map", lambda: projection(real, synthetic, random_state=seed)),
+        "closeness": (
+            "nearest rows",
+            lambda: measure_closeness(real, synthetic, test, random_state=seed),
+        ),
+        "projection": ("map", lambda: project_rows(real, synthetic, random_state=seed)),
     }
 
 
@@ -595,12 +611,12 @@ def _check_learners(learners: Sequence[str]) -> None:
     if isinstance(learners, str):
         raise ParameterError(f"learners={learners!r}: expected a list, such as [{learners!r}].")
     for learner in learners:
-        validation.one_of("learners", learner, learner_names())
+        validation.check_one_of("learners", learner, learner_names())
 
 
-def _like_with_like(
-    real: View, synthetic: View, test: View | None, seed: int
-) -> tuple[View, View, View]:
+def _match_sample_sizes(
+    real: TableArrays, synthetic: TableArrays, test: TableArrays | None, seed: int
+) -> tuple[TableArrays, TableArrays, TableArrays]:
     """Return real rows, other real rows, and as many synthetic ones as there are of these.
 
     How far the second are from the first is what sampling alone gives: no synthetic table can be
@@ -614,22 +630,22 @@ def _like_with_like(
     else:
         shuffled = rng.permutation(len(real))
         once, others = real.take(shuffled[:half]), real.take(shuffled[half:])
-    again = others.sampled(len(synthetic), rng)
-    return once, again, synthetic.sampled(len(again) or len(synthetic), rng)
+    again = others.sample_rows(len(synthetic), rng)
+    return once, again, synthetic.sample_rows(len(again) or len(synthetic), rng)
 
 
-def _unlabelled(schema: Schema) -> Sequence[str]:
+def _note_missing_label(schema: Schema) -> Sequence[str]:
     if schema.label is not None:
         return ()
     return ("no label was given: what a model learns from the synthetic rows was not measured",)
 
 
-def _rows(tables: Tables) -> dict[str, int]:
+def _count_rows(tables: ReportTables) -> dict[str, int]:
     counted = {"real": tables.real, "synthetic": tables.synthetic, "test": tables.test}
     return {name: len(view) for name, view in counted.items() if view is not None}
 
 
-def _title(real: Any, synthetic: Any) -> str:
+def _make_title(real: Any, synthetic: Any) -> str:
     names = [
         Path(data).name if isinstance(data, (str, Path)) else None for data in (synthetic, real)
     ]

@@ -16,29 +16,29 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe._utils import validation
-from tabpe._utils.progress import step_line
+from tabpe._utils.progress import show_step_line
 from tabpe.accounting import NoiseSource
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.associations import association
-from tabpe.evaluation.metrics.columns import column_views
-from tabpe.evaluation.metrics.embedding import projection
+from tabpe.evaluation.metrics.associations import measure_association
+from tabpe.evaluation.metrics.columns import compare_columns
+from tabpe.evaluation.metrics.embedding import project_rows
 from tabpe.evaluation.private_metrics import appraise
-from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.evaluate import (
-    Run,
-    audit_of,
-    drafted,
-    opened,
-    sampled,
-    schema_for,
-    targeted,
-    titled,
+    RunProvenance,
+    check_title,
+    draft_from_table,
+    format_first_rows,
+    keep_first_label,
+    load_audit,
+    load_schema,
+    read_all_rows,
 )
 from tabpe.evaluation.report.report import Report
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Schema, Source
 from tabpe.synthesizers.certify import versions
-from tabpe.synthesizers.options import charge_of, noise_of
+from tabpe.synthesizers.options import open_charge, resolve_noise
 
 DRAFTED = "no schema was given: types, bounds and categories are those of the synthetic rows"
 
@@ -95,20 +95,20 @@ def evaluate_public(
     """
     # How long it takes to read the real rows tells their number: only the beginning is told.
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    seed = validation.whole("random_state", random_state, least=0)
+    seed = validation.check_integer("random_state", random_state, least=0)
     if (real is None) != (epsilon is None):
         raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
     if epsilon is None:
         _refuse_terms(delta=delta, dataset=dataset, ledger=ledger)
-    called = titled(title, _title(synthetic))
-    made_by = Run.of(run, certificate, history, synthetic)
-    table, audited = opened("synthetic", synthetic), audit_of(audit)
-    declared, notes = _declared(schema_for(schema, made_by.certificate), table, label)
-    (view,) = views(declared, [table])
+    called = check_title(title, _make_title(synthetic))
+    made_by = RunProvenance.from_sources(run, certificate, history, synthetic)
+    table, audited = read_all_rows("synthetic", synthetic), load_audit(audit)
+    declared, notes = _resolve_schema(load_schema(schema, made_by.certificate), table, label)
+    (view,) = build_table_arrays(declared, [table])
     appraisal = None
     if real is not None:
         unit = None if made_by.certificate is None else made_by.certificate.unit
-        with step_line(visible=verbose > 0) as on_step:
+        with show_step_line(visible=verbose > 0) as on_step:
             on_step("measuring the real rows under noise")
             appraisal = appraise(
                 real,
@@ -117,20 +117,20 @@ def evaluate_public(
                 epsilon=epsilon,
                 delta=delta,
                 certificate=made_by.certificate,
-                charge=charge_of(ledger, dataset, unit),
-                noise=noise_of(noise),
+                charge=open_charge(ledger, dataset, unit),
+                noise=resolve_noise(noise),
                 random_state=seed,
             )
     return Report(
-        Contents(
+        ReportContents(
             mode="public",
             title=called,
             rows={"synthetic": len(view)},
             label=declared.target,
-            columns=column_views(None, view) if appraisal is None else appraisal.columns,
-            sample=sampled(table.select(list(declared.names))),
-            association=association(None, view),
-            projection=projection(None, view, random_state=seed),
+            columns=compare_columns(None, view) if appraisal is None else appraisal.columns,
+            sample=format_first_rows(table.select(list(declared.names))),
+            association=measure_association(None, view),
+            projection=project_rows(None, view, random_state=seed),
             certificate=made_by.certificate,
             verification=made_by.verification,
             history=made_by.history,
@@ -152,17 +152,17 @@ def _refuse_terms(**terms: Any) -> None:
             )
 
 
-def _declared(
+def _resolve_schema(
     schema: Schema | None, table: pa.Table, label: str | None
 ) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema to show rows by; one that is read off synthetic rows is public."""
     if schema is not None:
-        declared, told = targeted(schema, label)
+        declared, told = keep_first_label(schema, label)
         return declared.with_label(label), told
-    read, notes = drafted(table, label)
+    read, notes = draft_from_table(table, label)
     columns = tuple(dataclasses.replace(c, source=Source.PUBLIC) for c in read.columns)
     return dataclasses.replace(read, columns=columns), (DRAFTED, *notes[1:])
 
 
-def _title(synthetic: Any) -> str:
+def _make_title(synthetic: Any) -> str:
     return Path(synthetic).name if isinstance(synthetic, (str, Path)) else "synthetic rows"

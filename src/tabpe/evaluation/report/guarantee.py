@@ -17,9 +17,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabpe.accounting import ROWS, Adjacency, Certificate, Neighbours
+from tabpe.accounting import ROW_LEVEL, Adjacency, Certificate, NeighboringRelation
 from tabpe.accounting.certificate import round_up
-from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.contents import ReportContents
 from tabpe.verification import FAILED
 from tabpe.verification.verify import OK
 
@@ -31,7 +31,7 @@ _LARGEST = 700.0  # of epsilon, for a factor that is a float: beyond, nothing is
 
 
 @dataclass(frozen=True)
-class Belief:
+class BeliefBound:
     """How far a belief can grow.
 
     Args:
@@ -44,7 +44,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Promise:
+class AttackerBound:
     """(epsilon, delta)-differential privacy as what an attacker can do.
 
     Args:
@@ -54,38 +54,38 @@ class Promise:
         unit: The column that tells users apart; None if the promise is for rows.
 
     Example:
-        >>> promise = Promise(epsilon=1.0, delta=1e-6)
-        >>> round(promise.belief(0.5).most, 3), round(promise.detection(0.05), 3)
+        >>> promise = AttackerBound(epsilon=1.0, delta=1e-6)
+        >>> round(promise.bound_belief(0.5).most, 3), round(promise.detection(0.05), 3)
         (0.733, 0.136)
     """
 
     epsilon: float
     delta: float
-    neighbours: Neighbours = ROWS
+    neighbours: NeighboringRelation = ROW_LEVEL
     unit: str | None = None
 
     @classmethod
-    def of(cls, certificate: Certificate) -> Promise:
+    def from_certificate(cls, certificate: Certificate) -> AttackerBound:
         """Return the promise of a certificate."""
         return cls(certificate.epsilon, certificate.delta, certificate.neighbours, certificate.unit)
 
-    def belief(self, prior: float) -> Belief:
+    def bound_belief(self, prior: float) -> BeliefBound:
         """Return how far a belief can grow by evidence that is `COMMON` times as likely as delta.
 
         Let S be the evidence, and P(S | in) = t >= COMMON * delta. As t <= e^epsilon P(S | out) +
         delta, the odds grow by t / P(S | out) <= e^epsilon t / (t - delta) at most.
         """
-        factor = _exp(self.epsilon) / (1 - 1 / COMMON if self.delta else 1)
-        return Belief(prior, _moved(prior, factor))
+        factor = _compute_exp(self.epsilon) / (1 - 1 / COMMON if self.delta else 1)
+        return BeliefBound(prior, _update_belief(prior, factor))
 
     @property
-    def beliefs(self) -> tuple[Belief, ...]:
+    def beliefs(self) -> tuple[BeliefBound, ...]:
         """How far the usual beliefs can grow."""
-        return tuple(self.belief(prior) for prior in PRIORS)
+        return tuple(self.bound_belief(prior) for prior in PRIORS)
 
     def detection(self, false_alarms: float = FALSE_ALARMS) -> float:
         """Return how many of those in the table the best test finds, at so many false alarms."""
-        grows = _exp(self.epsilon) * false_alarms + self.delta
+        grows = _compute_exp(self.epsilon) * false_alarms + self.delta
         saturates = 1 - (1 - false_alarms - self.delta) * math.exp(-self.epsilon)
         return min(1.0, grows, saturates)
 
@@ -94,10 +94,10 @@ class Promise:
         """What the attacker asks.
 
         Example:
-            >>> Promise(1.0, 1e-6).question
+            >>> AttackerBound(1.0, 1e-6).question
             'Is the row of a certain person in the table, or not?'
         """
-        if self.neighbours.of_users:
+        if self.neighbours.is_user_level:
             whose = "all rows of a certain user"
             if self.neighbours.adjacency is Adjacency.ADD_REMOVE:
                 return f"Are {whose} in the table, or none?"
@@ -111,11 +111,11 @@ class Promise:
         """The promise in a sentence.
 
         Example:
-            >>> print(Promise(1.0, 1e-6).words)
+            >>> print(AttackerBound(1.0, 1e-6).words)
             Someone who is 50% sure that a certain person is in the table is at most 73.4% sure \
 after seeing the release, but for a chance of 0.01%.
         """
-        most = sure(self.belief(0.5).most)
+        most = format_certainty(self.bound_belief(0.5).most)
         return (
             f"Someone who is 50% sure that {self._guess} is at most {most} sure after seeing the "
             f"release{self._exception}."
@@ -123,7 +123,7 @@ after seeing the release, but for a chance of 0.01%.
 
     @property
     def exception(self) -> float:
-        """How likely at most a release is that moves a belief further than `belief` says.
+        """How likely at most a release is that moves a belief further than `bound_belief` says.
 
         Let T be all such releases. Each is more than e^epsilon / (1 - 1/COMMON) times as likely
         with the row as without it, so P(T | in) / COMMON < P(T | in) - e^epsilon P(T | out), and
@@ -133,7 +133,7 @@ after seeing the release, but for a chance of 0.01%.
 
     @property
     def _exception(self) -> str:
-        return f", but for a chance of {sure(self.exception)}" if self.delta else ""
+        return f", but for a chance of {format_certainty(self.exception)}" if self.delta else ""
 
     @property
     def _guess(self) -> str:
@@ -143,31 +143,31 @@ after seeing the release, but for a chance of 0.01%.
 
     @property
     def _whom(self) -> str:
-        return "user" if self.neighbours.of_users else "person"
+        return "user" if self.neighbours.is_user_level else "person"
 
     @property
     def _what(self) -> str:
-        return "sets of rows" if self.neighbours.of_users else "rows"
+        return "sets of rows" if self.neighbours.is_user_level else "rows"
 
 
-def sure(chance: float) -> str:
+def format_certainty(probability: float) -> str:
     """Return a chance as a percentage of three digits, rounded up.
 
     Example:
-        >>> sure(0.73106), sure(0.999999), sure(0.0005)
+        >>> format_certainty(0.73106), format_certainty(0.999999), format_certainty(0.0005)
         ('73.2%', '> 99.9%', '0.05%')
     """
-    if 0.999 < chance < 1:  # noqa: PLR2004
+    if 0.999 < probability < 1:  # noqa: PLR2004
         return "> 99.9%"
-    return f"{round_up(100 * chance, 3):g}%" if chance > 0 else "0%"
+    return f"{round_up(100 * probability, 3):g}%" if probability > 0 else "0%"
 
 
-def _moved(prior: float, factor: float) -> float:
+def _update_belief(prior: float, factor: float) -> float:
     odds = factor * prior / (1 - prior)
     return odds / (1 + odds)
 
 
-def _exp(epsilon: float) -> float:
+def _compute_exp(epsilon: float) -> float:
     return math.exp(min(epsilon, _LARGEST))
 
 
@@ -175,21 +175,21 @@ def _exp(epsilon: float) -> float:
 TABLE = "table"
 
 
-def doubts(contents: Contents) -> tuple[str, ...]:
+def list_doubts(contents: ReportContents) -> tuple[str, ...]:
     """Return why a report does not say that it may be released; empty if it does.
 
     Example:
-        >>> doubts(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        >>> list_doubts(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
         ('no certificate says what the synthetic rows promise',)
     """
-    return tuple(_doubts(contents))
+    return tuple(_find_doubts(contents))
 
 
-def fields_from_data(contents: Contents) -> tuple[str, ...]:
+def list_fields_from_data(contents: ReportContents) -> tuple[str, ...]:
     """Return all fields of schemas that were read off the data: of the rows, and of what is shown.
 
     Example:
-        >>> fields_from_data(Contents("public", "t", {}, None, (), {}, fields_from_data=("a.min",)))
+        >>> list_fields_from_data(ReportContents("public", "t", {}, None, (), {}, fields_from_data=("a.min",)))
         ('a.min',)
     """
     certificate, bought = contents.certificate, contents.bought
@@ -201,11 +201,11 @@ def fields_from_data(contents: Contents) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def failures(contents: Contents) -> tuple[str, ...]:
+def list_failures(contents: ReportContents) -> tuple[str, ...]:
     """Return what of the certificate does not hold.
 
     Example:
-        >>> failures(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        >>> list_failures(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
         ()
     """
     checked = contents.verification
@@ -213,7 +213,7 @@ def failures(contents: Contents) -> tuple[str, ...]:
     return tuple(check.words for check in checks if check.outcome == FAILED)
 
 
-def _doubts(contents: Contents) -> Iterator[str]:
+def _find_doubts(contents: ReportContents) -> Iterator[str]:
     certificate, bought = contents.certificate, contents.bought
     if contents.mode != "public":
         yield "it holds statistics of the real rows that are not private"
@@ -224,17 +224,17 @@ def _doubts(contents: Contents) -> Iterator[str]:
         yield "no certificate says what the synthetic rows promise"
     elif not certificate.private:
         yield "the synthetic rows were made with fake noise"
-    elif failures(contents):
+    elif list_failures(contents):
         yield "the certificate of the synthetic rows does not hold"
     elif not _is_compared(contents):
         yield "the synthetic rows were not compared with the table that a certificate names"
     if bought is not None and not bought.certificate.private:
         yield "the bought measures were made with fake noise"
-    if fields_from_data(contents):
+    if list_fields_from_data(contents):
         yield "fields of the schema were read off the data"
 
 
-def _is_compared(contents: Contents) -> bool:
+def _is_compared(contents: ReportContents) -> bool:
     """Whether the rows are known to be those of the certificate. Else they may be any."""
     checks = () if contents.verification is None else contents.verification.checks
     return any(check.name == TABLE and check.outcome == OK for check in checks)

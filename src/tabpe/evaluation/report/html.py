@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from tabpe.evaluation.metrics.columns import worst_first
 from tabpe.evaluation.report import charts, guarantee, tables, text, verdict
-from tabpe.evaluation.report.contents import Contents
+from tabpe.evaluation.report.contents import ReportContents
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,34 +39,34 @@ SECTIONS = {
 }
 
 
-def page(contents: Contents) -> str:
+def render_page(contents: ReportContents) -> str:
     """Return the report as one self-contained HTML page.
 
     Example:
-        >>> html = page(Contents("public", "<b>", {"synthetic": 9}, None, (), {}))
+        >>> html = render_page(ReportContents("public", "<b>", {"synthetic": 9}, None, (), {}))
         >>> "&lt;b&gt;" in html, "<b>" in html
         (True, False)
     """
-    style, script = _asset("style.css"), _asset("page.js")
+    style, script = _read_asset("style.css"), _read_asset("page.js")
     return (
-        _environment()
+        _build_environment()
         .get_template("page.html.j2")
         .render(
             contents=contents,
-            sections={key: SECTIONS[key] for key in SECTIONS if key in _present(contents)},
-            cards=verdict.cards(contents),
-            verdict=verdict.verdict(contents),
-            doubts=guarantee.doubts(contents),
-            failures=guarantee.failures(contents),
-            fields_from_data=guarantee.fields_from_data(contents),
+            sections={key: SECTIONS[key] for key in SECTIONS if key in _find_present(contents)},
+            cards=verdict.build_cards(contents),
+            verdict=verdict.write_verdict(contents),
+            doubts=guarantee.list_doubts(contents),
+            failures=guarantee.list_failures(contents),
+            fields_from_data=guarantee.list_fields_from_data(contents),
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704
-            policy=_policy(style, script),
+            policy=_build_policy(style, script),
         )
     )
 
 
-def _present(contents: Contents) -> set[str]:
+def _find_present(contents: ReportContents) -> set[str]:
     measured: dict[str, Any] = {
         "privacy": True,
         "columns": contents.columns,
@@ -82,12 +82,12 @@ def _present(contents: Contents) -> set[str]:
     return {name for name, part in measured.items() if part}
 
 
-def _policy(style: str, script: str) -> str:
+def _build_policy(style: str, script: str) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash_source(style)}'",
+            f"script-src '{_hash_source(script)}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -95,40 +95,40 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _hash(source: str) -> str:
+def _hash_source(source: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return resources.files(_PACKAGE).joinpath(_FOLDER, name).read_text(encoding="utf-8")
 
 
 @functools.cache
-def _environment() -> Environment:
+def _build_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader(_PACKAGE, _FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=text.shown,
+        finalize=text.format_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": text.percent,
-        "number": text.number,
-        "two": text.two,
-        "three": text.three,
-        "plain": text.plain,
-        "up": text.up,
-        "sure": guarantee.sure,
+        "percent": text.format_percent,
+        "number": text.format_number,
+        "two": text.format_two_decimals,
+        "three": text.format_three_decimals,
+        "plain": text.format_plain,
+        "up": text.format_rounded_up,
+        "sure": guarantee.format_certainty,
     }
     environment.globals |= {
         "charts": charts,
         "tables": tables,
-        "bill_parts": tables.bill_parts,
-        "total_promise": verdict.total_promise,
+        "bill_parts": tables.list_spend_shares,
+        "total_promise": verdict.compute_total_guarantee,
         "common": guarantee.COMMON,
         "worst_first": worst_first,
     }

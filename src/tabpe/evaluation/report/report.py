@@ -27,44 +27,44 @@ import pyarrow as pa
 from tabpe._utils import files, validation
 from tabpe.accounting import Certificate
 from tabpe.errors import OutputError, ParameterError
-from tabpe.evaluation.metrics.columns import ColumnView, worst_first
-from tabpe.evaluation.metrics.distances import KWay
+from tabpe.evaluation.metrics.columns import ColumnComparison, worst_first
+from tabpe.evaluation.metrics.distances import KWayDistance
 from tabpe.evaluation.report import charts, html, tables
 from tabpe.evaluation.report.charts import Chart
-from tabpe.evaluation.report.contents import Contents
-from tabpe.evaluation.report.guarantee import Promise, doubts
-from tabpe.evaluation.report.verdict import Card, cards, verdict
-from tabpe.io.frames import to_frame
+from tabpe.evaluation.report.contents import ReportContents
+from tabpe.evaluation.report.guarantee import AttackerBound, list_doubts
+from tabpe.evaluation.report.verdict import ReportCard, build_cards, write_verdict
+from tabpe.io.frames import convert_to_frame
 
 Row = dict[str, Any]
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def frame_of(contents: Contents, part: str, library: str | None) -> Any:
+def build_frame(contents: ReportContents, part: str, library: str | None) -> Any:
     """Return one part as a frame of a library."""
-    validation.one_of("part", part, list(PARTS))
+    validation.check_one_of("part", part, list(PARTS))
     if library is None:
         library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
-    validation.one_of("library", library, LIBRARIES)
-    table = _table(list(PARTS[part](contents)))
-    return to_frame(table, library)
+    validation.check_one_of("library", library, LIBRARIES)
+    table = _build_table(list(PARTS[part](contents)))
+    return convert_to_frame(table, library)
 
 
-def _table(rows: list[Row]) -> pa.Table:
+def _build_table(rows: list[Row]) -> pa.Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
-def _measures(contents: Contents) -> Iterator[Row]:
+def _list_measures(contents: ReportContents) -> Iterator[Row]:
     """Yield every single figure, with the part that it is of."""
     for part, rows in (
-        ("columns", _columns(contents)),
-        ("pairs", _pairs(contents)),
-        ("k-way", _k_way(contents)),
-        ("utility", _utility(contents)),
-        ("order", _order(contents)),
-        ("representation", _representation(contents)),
-        ("nearest rows", _closeness(contents)),
+        ("columns", _list_columns(contents)),
+        ("pairs", _list_pairs(contents)),
+        ("k-way", _list_k_way(contents)),
+        ("utility", _list_utility(contents)),
+        ("order", _list_order(contents)),
+        ("representation", _list_representation(contents)),
+        ("nearest rows", _list_closeness(contents)),
     ):
         for row in rows:
             subject = " ".join(str(row[name]) for name in row if isinstance(row[name], str))
@@ -73,7 +73,7 @@ def _measures(contents: Contents) -> Iterator[Row]:
                     yield {"part": part, "of": subject, "measure": measure, "value": value}
 
 
-def _columns(contents: Contents) -> Iterator[Row]:
+def _list_columns(contents: ReportContents) -> Iterator[Row]:
     scored = {} if contents.quality is None else {s.column: s for s in contents.quality.columns}
     for column in contents.columns:
         score = scored.get(column.name)
@@ -83,11 +83,11 @@ def _columns(contents: Contents) -> Iterator[Row]:
             "difference": column.difference,
             "metric": None if score is None else score.metric,
             "score": None if score is None else score.score,
-            **_sides(column),
+            **_get_sides(column),
         }
 
 
-def _sides(column: ColumnView) -> Row:
+def _get_sides(column: ColumnComparison) -> Row:
     sides: Row = {}
     for name in ("nulls", "mean", "deviation", "least", "most"):
         sides[f"{name} real"] = None if column.real is None else getattr(column.real, name)
@@ -95,13 +95,13 @@ def _sides(column: ColumnView) -> Row:
     return sides
 
 
-def _pairs(contents: Contents) -> Iterator[Row]:
+def _list_pairs(contents: ReportContents) -> Iterator[Row]:
     for score in () if contents.quality is None else contents.quality.pairs:
         one, two = score.columns
         yield {"column": one, "with": two, "metric": score.metric, "score": score.score}
 
 
-def _associations(contents: Contents) -> Iterator[Row]:
+def _list_associations(contents: ReportContents) -> Iterator[Row]:
     found = contents.association
     if found is None:
         return
@@ -110,12 +110,12 @@ def _associations(contents: Contents) -> Iterator[Row]:
         yield {"column": one, "with": two, "real": real, "synthetic": float(found.synthetic[i, j])}
 
 
-def _k_way(contents: Contents) -> Iterator[Row]:
+def _list_k_way(contents: ReportContents) -> Iterator[Row]:
     for name, measured, floor in (
         ("Wasserstein", contents.wasserstein, contents.wasserstein_floor),
         ("total variation", contents.variation, contents.variation_floor),
     ):
-        floors: dict[int, KWay] = {one.order: one for one in floor}
+        floors: dict[int, KWayDistance] = {one.order: one for one in floor}
         for one in measured:
             below = floors.get(one.order)
             yield {
@@ -131,64 +131,64 @@ def _k_way(contents: Contents) -> Iterator[Row]:
             }
 
 
-def _utility(contents: Contents) -> Iterator[Row]:
+def _list_utility(contents: ReportContents) -> Iterator[Row]:
     for score in () if contents.utility is None else contents.utility.scores:
         yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
 
 
-def _order(contents: Contents) -> Iterator[Row]:
+def _list_order(contents: ReportContents) -> Iterator[Row]:
     if contents.order is not None:
         for depth, accuracy in zip(contents.order.depths, contents.order.accuracy, strict=True):
             yield {"depth": f"depth {depth}", "accuracy": accuracy}
 
 
-def _representation(contents: Contents) -> Iterator[Row]:
+def _list_representation(contents: ReportContents) -> Iterator[Row]:
     found = contents.representation
     if found is not None:
         for name in ("precision", "recall", "density", "coverage"):
             yield {"measure": name, "encoder": found.encoder, "value": getattr(found, name)}
 
 
-def _closeness(contents: Contents) -> Iterator[Row]:
+def _list_closeness(contents: ReportContents) -> Iterator[Row]:
     found = contents.closeness
     if found is not None:
         yield {"of": "copies", "synthetic": found.copies, "other real": found.other_copies}
 
 
-def _bill(contents: Contents) -> Iterator[Row]:
+def _list_spends(contents: ReportContents) -> Iterator[Row]:
     for item in () if contents.certificate is None else contents.certificate.bill:
         share = None if contents.certificate is None else contents.certificate.share(item)
         yield {"item": item.name, "sigma": item.sigma, "times": item.times, "share": share}
 
 
-def _history(contents: Contents) -> Iterator[Row]:
+def _list_history(contents: ReportContents) -> Iterator[Row]:
     yield from (dict(entry) for entry in contents.history)
 
 
-def _sample(contents: Contents) -> Iterator[Row]:
+def _list_sample(contents: ReportContents) -> Iterator[Row]:
     columns = contents.sample
     for cells in zip(*columns.values(), strict=True):
         yield dict(zip(columns, cells, strict=True))
 
 
-def _seconds(contents: Contents) -> Iterator[Row]:
+def _list_seconds(contents: ReportContents) -> Iterator[Row]:
     yield from ({"section": name, "seconds": spent} for name, spent in contents.seconds.items())
 
 
-PARTS: dict[str, Callable[[Contents], Iterator[Row]]] = {
-    "measures": _measures,
-    "columns": _columns,
-    "pairs": _pairs,
-    "associations": _associations,
-    "k-way": _k_way,
-    "utility": _utility,
-    "order": _order,
-    "representation": _representation,
-    "nearest rows": _closeness,
-    "bill": _bill,
-    "history": _history,
-    "sample": _sample,
-    "seconds": _seconds,
+PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
+    "measures": _list_measures,
+    "columns": _list_columns,
+    "pairs": _list_pairs,
+    "associations": _list_associations,
+    "k-way": _list_k_way,
+    "utility": _list_utility,
+    "order": _list_order,
+    "representation": _list_representation,
+    "nearest rows": _list_closeness,
+    "bill": _list_spends,
+    "history": _list_history,
+    "sample": _list_sample,
+    "seconds": _list_seconds,
 }
 
 
@@ -202,13 +202,15 @@ _DERIVED = {
 }
 
 
-def plain_of(contents: Contents, cards: Sequence[Card], verdict: str) -> dict[str, Any]:
+def build_plain(
+    contents: ReportContents, cards: Sequence[ReportCard], verdict: str
+) -> dict[str, Any]:
     """Return plain values: text, truths, numbers, None, and lists and mappings of them."""
     head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
     if contents.mode == "custodian":
         head["warning"] = WARNING
     else:
-        head["doubts"] = list(doubts(contents))
+        head["doubts"] = list(list_doubts(contents))
     head |= {"verdict": verdict, "cards": plain_value(tuple(cards))}
     parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
     plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
@@ -256,10 +258,10 @@ class Plot:
 
     def _repr_html_(self) -> str:
         figures = [
-            charts.tag("figure", charts.tag("figcaption", name), chart.svg)
+            charts.make_tag("figure", charts.make_tag("figcaption", name), chart.svg)
             for name, chart in self.pictures
         ]
-        return str(charts.tag("div", *figures))
+        return str(charts.make_tag("div", *figures))
 
     def __repr__(self) -> str:
         return f"Plot({', '.join(name for name, _ in self.pictures)})"
@@ -273,7 +275,7 @@ class Plot:
         return path
 
 
-def plot_of(contents: Contents, part: str, column: str | None) -> Plot:
+def build_plot(contents: ReportContents, part: str, column: str | None) -> Plot:
     """Return the pictures of a part.
 
     Args:
@@ -281,29 +283,29 @@ def plot_of(contents: Contents, part: str, column: str | None) -> Plot:
         part: Its name, of `PARTS`.
         column: Of `columns`: one column alone.
     """
-    validation.one_of("part", part, list(PLOTS))
+    validation.check_one_of("part", part, list(PLOTS))
     pictures = tuple(PLOTS[part](contents))
     if column is not None:
         known = [name for name, _ in pictures]
-        validation.one_of("column", column, known)
+        validation.check_one_of("column", column, known)
         pictures = tuple(picture for picture in pictures if picture[0] == column)
     if not pictures:
         raise ParameterError(f"part={part!r}: this report holds none.")
     return Plot(pictures)
 
 
-def _plot_columns(contents: Contents) -> Charts:
+def _plot_columns(contents: ReportContents) -> Charts:
     for view in worst_first(contents.columns):
         yield view.name, charts.column(view)
 
 
-def _plot_pairs(contents: Contents) -> Charts:
+def _plot_pairs(contents: ReportContents) -> Charts:
     if contents.association is not None:
         for title, columns, matrix, most in tables.maps(contents.association):
             yield title, charts.heat(columns, matrix, title, most)
 
 
-def _plot_k_way(contents: Contents) -> Charts:
+def _plot_k_way(contents: ReportContents) -> Charts:
     for name, found, floor in (
         ("k-way Wasserstein", contents.wasserstein, contents.wasserstein_floor),
         ("k-way total variation", contents.variation, contents.variation_floor),
@@ -312,50 +314,50 @@ def _plot_k_way(contents: Contents) -> Charts:
             yield name, charts.orders(found, floor, name)
 
 
-def _plot_order(contents: Contents) -> Charts:
+def _plot_order(contents: ReportContents) -> Charts:
     if contents.order is not None:
         yield "accuracy by depth", charts.depths(contents.order)
 
 
-def _plot_utility(contents: Contents) -> Charts:
+def _plot_utility(contents: ReportContents) -> Charts:
     if contents.utility is not None:
         for score, rows in tables.utility_bounds(contents.utility).items():
             yield score, charts.between(rows, score)
 
 
-def _nearest(contents: Contents) -> Charts:
+def _plot_nearest(contents: ReportContents) -> Charts:
     if contents.closeness is not None:
         yield "distance to the nearest real row", charts.distances(contents.closeness)
 
 
-def _map(contents: Contents) -> Charts:
+def _plot_map(contents: ReportContents) -> Charts:
     if contents.projection is not None:
         yield "real and synthetic rows", charts.cloud(contents.projection)
         yield "classes", charts.classes(contents.projection)
 
 
-def _promise(contents: Contents) -> Charts:
+def _plot_guarantee(contents: ReportContents) -> Charts:
     found = contents.certificate
     if found is not None:
-        yield "the bill", charts.stacked(tables.bill_parts(found), "the bill")
+        yield "the bill", charts.stacked(tables.list_spend_shares(found), "the bill")
         if found.private:
-            yield "how sure an attacker is", charts.odds(Promise.of(found))
+            yield "how sure an attacker is", charts.odds(AttackerBound.from_certificate(found))
 
 
-def _plot_history(contents: Contents) -> Charts:
+def _plot_history(contents: ReportContents) -> Charts:
     for name in charts.quantities(contents.history):
         yield name, charts.rounds(contents.history, name)
 
 
-PLOTS: dict[str, Callable[[Contents], Charts]] = {
+PLOTS: dict[str, Callable[[ReportContents], Charts]] = {
     "columns": _plot_columns,
     "pairs": _plot_pairs,
     "k-way": _plot_k_way,
     "order": _plot_order,
     "utility": _plot_utility,
-    "nearest rows": _nearest,
-    "map": _map,
-    "promise": _promise,
+    "nearest rows": _plot_nearest,
+    "map": _plot_map,
+    "promise": _plot_guarantee,
     "history": _plot_history,
 }
 
@@ -384,25 +386,25 @@ class Report:
         ['column', 'kind']
     """
 
-    contents: Contents
+    contents: ReportContents
 
     @property
-    def cards(self) -> tuple[Card, ...]:
+    def cards(self) -> tuple[ReportCard, ...]:
         """The findings at a glance."""
-        return cards(self.contents)
+        return build_cards(self.contents)
 
     @property
     def verdict(self) -> str:
         """All of it in one or two sentences."""
-        return verdict(self.contents)
+        return write_verdict(self.contents)
 
     def to_html(self) -> str:
         """Return one self-contained page."""
-        return html.page(self.contents)
+        return html.render_page(self.contents)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; a number that is none is None."""
-        return plain_of(self.contents, self.cards, self.verdict)
+        return build_plain(self.contents, self.cards, self.verdict)
 
     def to_json(self) -> str:
         """Return the report as JSON."""
@@ -416,7 +418,7 @@ class Report:
                 `k-way`, `utility`, `order`, `bill`, `history`, `sample`, `seconds`.
             library: `pandas`, `polars` or `pyarrow`; None for the first of them that is installed.
         """
-        return frame_of(self.contents, part, library)
+        return build_frame(self.contents, part, library)
 
     def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
         """Return pictures of a part of the report, which show in a notebook.
@@ -426,7 +428,7 @@ class Report:
                 or `history`.
             column: Of `columns`: one column alone.
         """
-        return plot_of(self.contents, part, column)
+        return build_plot(self.contents, part, column)
 
     def save(self, path: str | Path) -> Path:
         """Write the report: a page if the path ends in .html, JSON if it ends in .json."""

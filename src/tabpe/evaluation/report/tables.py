@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.accounting import Certificate
-from tabpe.evaluation.metrics.associations import Association
-from tabpe.evaluation.metrics.sdmetrics import ColumnScore, Quality
-from tabpe.evaluation.metrics.utility import Utility
+from tabpe.evaluation.metrics.associations import AssociationMatrix
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
+from tabpe.evaluation.metrics.utility import UtilityScores
 from tabpe.evaluation.report.charts import Bounds
 
 MOST_COLUMNS, MOST_CHARTS = 1000, 60
@@ -20,7 +20,7 @@ MOST_PAIRS = 15
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
 
-def scores_by_column(quality: Quality | None) -> dict[str, ColumnScore]:
+def scores_by_column(quality: QualityScores | None) -> dict[str, ColumnScore]:
     """Return the score of each column by its name.
 
     Example:
@@ -30,13 +30,13 @@ def scores_by_column(quality: Quality | None) -> dict[str, ColumnScore]:
     return {} if quality is None else {score.column: score for score in quality.columns}
 
 
-def scored_pairs(quality: Quality) -> int:
+def scored_pairs(quality: QualityScores) -> int:
     """Return how many pairs have a score; SDMetrics gives none to those that hardly go together."""
     return sum(not math.isnan(pair.score) for pair in quality.pairs)
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairAssociation:
     """How two columns go together.
 
     Args:
@@ -52,24 +52,24 @@ class Pair:
     difference: float | None
 
 
-def changed_pairs(association: Association, most: int = MOST_PAIRS) -> list[Pair]:
+def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> list[PairAssociation]:
     """Return the pairs that changed most; in a public report those that go together most.
 
     Example:
         >>> both = np.array([[1.0, 0.5], [0.5, 1.0]])
-        >>> [pair.synthetic for pair in changed_pairs(Association(("a", "b"), None, both))]
+        >>> [pair.synthetic for pair in changed_pairs(AssociationMatrix(("a", "b"), None, both))]
         [0.5]
     """
-    strength = _strength(association)
+    strength = _compute_strength(association)
     rows, columns = np.triu_indices(len(association.columns), k=1)
     first = np.argsort(-strength[rows, columns], kind="stable")[:most]
     places = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
-    return [_pair(association, i, j) for i, j in places]
+    return [_build_pair(association, i, j) for i, j in places]
 
 
-def _pair(association: Association, i: int, j: int) -> Pair:
+def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociation:
     real, difference = association.real, association.difference
-    return Pair(
+    return PairAssociation(
         (association.columns[i], association.columns[j]),
         None if real is None else float(real[i, j]),
         float(association.synthetic[i, j]),
@@ -77,33 +77,33 @@ def _pair(association: Association, i: int, j: int) -> Pair:
     )
 
 
-def most_changed(association: Association, most: int = MOST_CELLS) -> list[int]:
+def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
     """Return the places of the columns whose pairs changed most, in their order.
 
     Example:
-        >>> most_changed(Association(("a", "b"), None, np.eye(2)))
+        >>> find_most_changed(AssociationMatrix(("a", "b"), None, np.eye(2)))
         [0, 1]
     """
-    strength = _strength(association)
+    strength = _compute_strength(association)
     np.fill_diagonal(strength, 0.0)
     places = np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most]
     return sorted(int(place) for place in places)
 
 
-def _strength(association: Association) -> NDArray[np.float64]:
+def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
     difference = association.difference
     matrix = association.synthetic if difference is None else difference
     return np.abs(np.nan_to_num(matrix))
 
 
-def maps(association: Association) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
+def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
     """Return what heat maps show: title, columns, matrix, and the value of the full colour.
 
     Example:
-        >>> [title for title, *_ in maps(Association(("a", "b"), None, np.eye(2)))]
+        >>> [title for title, *_ in maps(AssociationMatrix(("a", "b"), None, np.eye(2)))]
         ['synthetic']
     """
-    places = most_changed(association)
+    places = find_most_changed(association)
     names = [association.columns[place] for place in places]
     grid = np.ix_(places, places)
     shown = [("synthetic", names, association.synthetic[grid], 1.0)]
@@ -115,14 +115,14 @@ def maps(association: Association) -> list[tuple[str, list[str], NDArray[np.floa
     return shown
 
 
-def utility_bounds(utility: Utility) -> dict[str, list[Bounds]]:
+def utility_bounds(utility: UtilityScores) -> dict[str, list[Bounds]]:
     """Return for each score a row a learner: its name, lower bound, value, upper bound.
 
     Example:
         >>> from tabpe.evaluation.metrics.utility import LearnerScore
         >>> scores = (LearnerScore("majority", "nothing", {"AUC": 0.5}),
         ...           LearnerScore("boosting", "real", {"AUC": 0.9}))
-        >>> utility_bounds(Utility("ill", "classification", 9, False, scores))
+        >>> utility_bounds(UtilityScores("ill", "classification", 9, False, scores))
         {'AUC': [('boosting', 0.5, None, 0.9)]}
     """
     names = dict.fromkeys(name for one in utility.scores for name in one.scores)
@@ -131,9 +131,9 @@ def utility_bounds(utility: Utility) -> dict[str, list[Bounds]]:
         name: [
             (
                 learner,
-                _score(utility, name, "nothing", None),
-                _score(utility, name, "synthetic", learner),
-                _score(utility, name, "real", learner),
+                _find_score(utility, name, "nothing", None),
+                _find_score(utility, name, "synthetic", learner),
+                _find_score(utility, name, "real", learner),
             )
             for learner in learners
         ]
@@ -141,7 +141,9 @@ def utility_bounds(utility: Utility) -> dict[str, list[Bounds]]:
     }
 
 
-def _score(utility: Utility, name: str, trained_on: str, learner: str | None) -> float | None:
+def _find_score(
+    utility: UtilityScores, name: str, trained_on: str, learner: str | None
+) -> float | None:
     found = [
         one.scores[name]
         for one in utility.scores
@@ -151,6 +153,6 @@ def _score(utility: Utility, name: str, trained_on: str, learner: str | None) ->
     return max(known, default=None)
 
 
-def bill_parts(certificate: Certificate) -> list[tuple[str, float]]:
+def list_spend_shares(certificate: Certificate) -> list[tuple[str, float]]:
     """Return the items of a bill with their shares."""
     return [(item.name, certificate.share(item)) for item in certificate.bill]

@@ -14,53 +14,53 @@ _CONTROL_PICTURES, _DELETE, _DELETE_PICTURE = 0x2400, 0x7F, "\u2421"
 _THOUSAND, _SMALL = 1000, 1e-4
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     r"""Return the text with invisible characters made visible.
 
     A reader can tell two names apart that differ in a zero-width space, and no character turns the
     direction of the text around it. Half a surrogate pair, which no file can hold, is replaced.
 
     Example:
-        >>> clean("a\x00b\u202ec\u200bd")
+        >>> clean_text("a\x00b\u202ec\u200bd")
         'a␀b⟨U+202E⟩c⟨U+200B⟩d'
     """
-    return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
+    return text if text.isascii() and text.isprintable() else "".join(map(_make_visible, text))
 
 
-def _visible(character: str) -> str:
+def _make_visible(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Cc":
-        return _picture(ord(character))
+        return _show_control(ord(character))
     if category == "Cs":
         return "\ufffd"
     hidden = category in {"Cf", "Zl", "Zp"} and character not in _BETWEEN_LETTERS
     return f"⟨U+{ord(character):04X}⟩" if hidden else character
 
 
-def _picture(code: int) -> str:
+def _show_control(code: int) -> str:
     if code < ord(" "):
         return chr(_CONTROL_PICTURES + code)
     return _DELETE_PICTURE if code == _DELETE else f"⟨U+{code:04X}⟩"
 
 
-def short(text: str, width: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     """Return at most `width` characters of the cleaned text.
 
     Example:
-        >>> short("a very long name", 8)
+        >>> shorten_text("a very long name", 8)
         'a very …'
     """
-    text = clean(text)
+    text = clean_text(text)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number with three digits that matter, or a dash if there is none.
 
     Example:
-        >>> number(1234567), number(0.12345), number(12.0), number(4e-7)
+        >>> format_number(1234567), format_number(0.12345), format_number(12.0), format_number(4e-7)
         ('1,234,567', '0.123', '12', '4e-7')
-        >>> number(float("nan")) == ABSENT
+        >>> format_number(float("nan")) == ABSENT
         True
     """
     if isinstance(value, int):
@@ -74,21 +74,21 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def percent(value: float | None, digits: int = 1) -> str:
+def format_percent(value: float | None, digits: int = 1) -> str:
     """Return a share as a percentage, or a dash if there is none.
 
     Example:
-        >>> percent(0.1234), percent(None) == ABSENT
+        >>> format_percent(0.1234), format_percent(None) == ABSENT
         ('12.3%', True)
     """
     return ABSENT if value is None or math.isnan(value) else f"{value:.{digits}%}"
 
 
-def two(value: float | None, *, sign: bool = False) -> str:
+def format_two_decimals(value: float | None, *, sign: bool = False) -> str:
     """Return a number with two digits after the point, or a dash if there is none.
 
     Example:
-        >>> two(0.126), two(0.126, sign=True), two(-0.001, sign=True)
+        >>> format_two_decimals(0.126), format_two_decimals(0.126, sign=True), format_two_decimals(-0.001, sign=True)
         ('0.13', '+0.13', '0.00')
     """
     if value is None or math.isnan(value):
@@ -96,43 +96,43 @@ def two(value: float | None, *, sign: bool = False) -> str:
     return f"{value:{'+' if sign and round(value, 2) else ''}z.2f}"
 
 
-def three(value: float | None) -> str:
+def format_three_decimals(value: float | None) -> str:
     """Return a score with three digits after the point, if it is not large; a dash if none.
 
     Example:
-        >>> three(0.1264), three(120986.95)
+        >>> format_three_decimals(0.1264), format_three_decimals(120986.95)
         ('0.126', '120,987')
     """
     if value is None or math.isnan(value) or abs(value) >= _THOUSAND:
-        return number(value)
+        return format_number(value)
     return f"{value:z.3f}"
 
 
-def plain(value: float | None) -> str:
+def format_plain(value: float | None) -> str:
     """Return a number for a program to sort by; empty if there is none.
 
     Example:
-        >>> plain(0.1), plain(None)
+        >>> format_plain(0.1), format_plain(None)
         ('0.1', '')
     """
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
-def up(value: float, digits: int = 4) -> str:
+def format_rounded_up(value: float, digits: int = 4) -> str:
     """Return epsilon or delta, rounded toward a weaker promise.
 
     Example:
-        >>> up(0.99991), up(1.2341e-6, 3)
+        >>> format_rounded_up(0.99991), format_rounded_up(1.2341e-6, 3)
         ('1', '1.24e-6')
     """
     return f"{round_up(value, digits):g}".replace("e-0", "e-")
 
 
-def shown(value: Any) -> Any:
+def format_value(value: Any) -> Any:
     r"""Return any value as a page shows it; what is markup already stays as it is.
 
     Example:
-        >>> shown(0.5), shown("a\tb"), shown(None) == ABSENT
+        >>> format_value(0.5), format_value("a\tb"), format_value(None) == ABSENT
         ('0.5', 'a␉b', True)
     """
     if hasattr(value, "__html__"):
@@ -140,5 +140,5 @@ def shown(value: Any) -> Any:
     if value is None:
         return ABSENT
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return number(value)
-    return clean(str(value))
+        return format_number(value)
+    return clean_text(str(value))

@@ -15,13 +15,13 @@ import numpy as np
 
 from tabpe.accounting import Certificate
 from tabpe.accounting.certificate import round_up
-from tabpe.evaluation.metrics.columns import ColumnView
-from tabpe.evaluation.metrics.distances import KWay
-from tabpe.evaluation.metrics.utility import Utility
-from tabpe.evaluation.private_metrics import Bought
-from tabpe.evaluation.report.contents import Contents
-from tabpe.evaluation.report.guarantee import Promise, failures, fields_from_data
-from tabpe.evaluation.report.text import number, percent, short
+from tabpe.evaluation.metrics.columns import ColumnComparison
+from tabpe.evaluation.metrics.distances import KWayDistance
+from tabpe.evaluation.metrics.utility import UtilityScores
+from tabpe.evaluation.private_metrics import PrivateMeasures
+from tabpe.evaluation.report.contents import ReportContents
+from tabpe.evaluation.report.guarantee import AttackerBound, list_failures, list_fields_from_data
+from tabpe.evaluation.report.text import format_number, format_percent, shorten_text
 
 Grade = Literal["good", "fair", "poor", "unknown"]
 FEWEST_ROWS = 20
@@ -30,7 +30,7 @@ _NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
 
 @dataclass(frozen=True)
-class Card:
+class ReportCard:
     """One finding at a glance.
 
     Args:
@@ -48,106 +48,114 @@ class Card:
     section: str
 
 
-def cards(contents: Contents) -> tuple[Card, ...]:
+def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
     """Return the findings, the promise first; none for what was not measured.
 
     Example:
-        >>> from tabpe.evaluation.report.contents import Contents
-        >>> only, = cards(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        >>> from tabpe.evaluation.report.contents import ReportContents
+        >>> only, = build_cards(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
         >>> only.title, only.figure, only.grade
         ('Promise', 'no certificate', 'unknown')
     """
     found = (
-        _promise(contents),
-        _columns(contents),
-        _pairs(contents),
-        _high_order(contents),
-        _utility(contents.utility) if contents.utility else None,
-        _bought_utility(contents.bought) if contents.bought else None,
-        _closeness(contents),
+        _grade_guarantee(contents),
+        _grade_columns(contents),
+        _grade_pairs(contents),
+        _grade_high_order(contents),
+        _grade_utility(contents.utility) if contents.utility else None,
+        _grade_private_utility(contents.bought) if contents.bought else None,
+        _grade_closeness(contents),
     )
     return tuple(card for card in found if card is not None)
 
 
-def verdict(contents: Contents) -> str:
+def write_verdict(contents: ReportContents) -> str:
     """Return all of it in one or two sentences.
 
     Example:
-        >>> from tabpe.evaluation.report.contents import Contents
-        >>> verdict(Contents("public", "t", {"synthetic": 9}, None, (), {}))
+        >>> from tabpe.evaluation.report.contents import ReportContents
+        >>> write_verdict(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
         'What is promised is unknown: no certificate was given. No measure was taken.'
     """
-    return f"{_promised(contents)} {_measured(cards(contents)[1:])}"
+    return f"{_describe_guarantee(contents)} {_describe_measures(build_cards(contents)[1:])}"
 
 
-def _promised(contents: Contents) -> str:
+def _describe_guarantee(contents: ReportContents) -> str:
     certificate = contents.certificate
     if certificate is None:
         return "What is promised is unknown: no certificate was given."
     if not certificate.private:
         return "NOT PRIVATE: the noise was fake, and nothing is promised. Do not release."
-    if failures(contents):
+    if list_failures(contents):
         return "The certificate does not hold: do not rely on what it promises."
-    words = total_promise(certificate, contents.bought).words + _beyond(contents.bought)
-    if fields_from_data(contents):
-        read_off = len(fields_from_data(contents))
+    words = compute_total_guarantee(certificate, contents.bought).words + _note_extra_cost(
+        contents.bought
+    )
+    if list_fields_from_data(contents):
+        read_off = len(list_fields_from_data(contents))
         what = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
         words += f" This does not cover {what} read off the data."
     return words
 
 
-def _beyond(bought: Bought | None) -> str:
+def _note_extra_cost(bought: PrivateMeasures | None) -> str:
     if bought is None or bought.total_epsilon is not None:
         return ""
     return " Measures that were bought for this report come on top, and nobody knows by how much."
 
 
-def _measured(found: Iterable[Card]) -> str:
+def _describe_measures(found: Iterable[ReportCard]) -> str:
     by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
     for card in found:
         by_grade.get(card.grade, []).append(card.title.lower())
-    told = [f"{grade} in {_listed(titles)}" for grade, titles in by_grade.items() if titles]
+    told = [f"{grade} in {_join_titles(titles)}" for grade, titles in by_grade.items() if titles]
     if not told:
         return "No measure was taken."
     return f"Against real rows the synthetic table is {'; '.join(told)}."
 
 
-def _listed(titles: list[str]) -> str:
+def _join_titles(titles: list[str]) -> str:
     return " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
 
 
-def total_promise(certificate: Certificate, bought: Bought | None) -> Promise:
+def compute_total_guarantee(
+    certificate: Certificate, bought: PrivateMeasures | None
+) -> AttackerBound:
     """Return the promise of a table and of what was bought for its report, together.
 
     If what they promise together is unknown, it is the promise of the table alone.
     """
-    promise = Promise.of(certificate)
+    promise = AttackerBound.from_certificate(certificate)
     if bought is None or bought.total_epsilon is None or bought.total_delta is None:
         return promise
-    return Promise(bought.total_epsilon, bought.total_delta, promise.neighbours, promise.unit)
+    return AttackerBound(bought.total_epsilon, bought.total_delta, promise.neighbours, promise.unit)
 
 
-def _promise(contents: Contents) -> Card:
+def _grade_guarantee(contents: ReportContents) -> ReportCard:
     certificate = contents.certificate
     if certificate is None:
         words = "Without a certificate nobody can say what is promised to the people in the table."
-        return Card("Promise", "no certificate", "unknown", words, "privacy")
+        return ReportCard("Promise", "no certificate", "unknown", words, "privacy")
     if not certificate.private:
         words = "The noise was fake, for tests. Nothing is promised. Do not release."
-        return Card("Promise", "NOT PRIVATE", "poor", words, "privacy")
-    if failures(contents):
-        words = f"It does not hold: {'; '.join(failures(contents))}. Do not rely on it."
-        return Card("Promise", "DOES NOT HOLD", "poor", words, "privacy")
-    promise = total_promise(certificate, contents.bought)
-    grade = _at_most(promise.epsilon, 1.0, 5.0)
-    words = f"{promise.words} Good up to epsilon 1, fair up to 5.{_beyond(contents.bought)}"
-    if fields_from_data(contents):
+        return ReportCard("Promise", "NOT PRIVATE", "poor", words, "privacy")
+    if list_failures(contents):
+        words = f"It does not hold: {'; '.join(list_failures(contents))}. Do not rely on it."
+        return ReportCard("Promise", "DOES NOT HOLD", "poor", words, "privacy")
+    promise = compute_total_guarantee(certificate, contents.bought)
+    grade = _grade_at_most(promise.epsilon, 1.0, 5.0)
+    words = (
+        f"{promise.words} Good up to epsilon 1, fair up to 5.{_note_extra_cost(contents.bought)}"
+    )
+    if list_fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read off the data and are not covered: fair at best."
-    return Card("Promise", f"epsilon {round_up(promise.epsilon, 3):g}", grade, words, "privacy")
+    return ReportCard(
+        "Promise", f"epsilon {round_up(promise.epsilon, 3):g}", grade, words, "privacy"
+    )
 
 
-def _columns(contents: Contents) -> Card | None:
+def _grade_columns(contents: ReportContents) -> ReportCard | None:
     known = {
         view.name: 1 - view.difference for view in contents.columns if view.difference is not None
     }
@@ -157,7 +165,7 @@ def _columns(contents: Contents) -> Card | None:
     if contents.quality is not None:
         views = {view.name: view for view in contents.columns}
         scores = {one.column: one.score for one in contents.quality.columns}
-        known = {name: _agreed(score, views.get(name)) for name, score in scores.items()}
+        known = {name: _include_nulls(score, views.get(name)) for name, score in scores.items()}
         what = "SDMetrics' Column Shapes"
         what += "" if known == scores else ", or how far nulls agree where that is less"
     known = {name: score for name, score in known.items() if not math.isnan(score)}
@@ -165,13 +173,19 @@ def _columns(contents: Contents) -> Card | None:
         return None
     mean, worst = sum(known.values()) / len(known), min(known, key=lambda name: known[name])
     words = (
-        f"Single columns agree to {percent(mean)} on average ({what}); the worst is "
-        f"{_named(worst)} with {percent(known[worst])}. Good from 95%, fair from 85%."
+        f"Single columns agree to {format_percent(mean)} on average ({what}); the worst is "
+        f"{_format_name(worst)} with {format_percent(known[worst])}. Good from 95%, fair from 85%."
     )
-    return Card("Columns", percent(mean), _at_least(round(mean, 3), 0.95, 0.85), words, "columns")
+    return ReportCard(
+        "Columns",
+        format_percent(mean),
+        _grade_at_least(round(mean, 3), 0.95, 0.85),
+        words,
+        "columns",
+    )
 
 
-def _agreed(score: float, view: ColumnView | None) -> float:
+def _include_nulls(score: float, view: ColumnComparison | None) -> float:
     """Return a score that does not pass over nulls, as those of SDMetrics do."""
     if view is None or view.real is None or view.real.nulls == view.synthetic.nulls:
         return score
@@ -179,55 +193,61 @@ def _agreed(score: float, view: ColumnView | None) -> float:
     return agree if math.isnan(score) else min(score, agree)
 
 
-def _named(name: str) -> str:
+def _format_name(name: str) -> str:
     """Return a name that leaves the direction of the words after it alone."""
-    shown = short(name, _NAME)
+    shown = shorten_text(name, _NAME)
     return shown if shown.isascii() else shown + _LEFT_TO_RIGHT
 
 
-def _pairs(contents: Contents) -> Card | None:
+def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     """Return how far associations are off, over all pairs.
 
     SDMetrics' Column Pair Trends is told and not graded: it scores strong pairs alone, of which
     there may be one.
     """
     found = contents.association
-    worst = () if found is None else found.most_changed(1)
+    worst = () if found is None else found.find_most_changed(1)
     if found is None or found.difference is None or not worst:
         return None
     off = np.abs(found.difference[np.triu_indices(len(found.columns), k=1)])
     mean = float(off.mean())
-    names = " with ".join(_named(name) for name in worst[0].columns)
+    names = " with ".join(_format_name(name) for name in worst[0].columns)
     words = (
         f"The association of two columns is off by {mean:.3f} on average, where 1 is all; the "
-        f"worst is {names}, {number(worst[0].real)} real and {number(worst[0].synthetic)} "
+        f"worst is {names}, {format_number(worst[0].real)} real and {format_number(worst[0].synthetic)} "
         f"synthetic. Good up to 0.05, fair up to 0.1."
     )
-    return Card("Pairs", f"{mean:.3f} off", _at_most(round(mean, 3), 0.05, 0.1), words, "pairs")
+    return ReportCard(
+        "Pairs", f"{mean:.3f} off", _grade_at_most(round(mean, 3), 0.05, 0.1), words, "pairs"
+    )
 
 
-def _high_order(contents: Contents) -> Card | None:
+def _grade_high_order(contents: ReportContents) -> ReportCard | None:
     if not contents.wasserstein:
         return None
     furthest = max(contents.wasserstein, key=lambda way: way.order)
-    floor = _of_order(contents.wasserstein_floor, furthest.order)
+    floor = _find_order(contents.wasserstein_floor, furthest.order)
     what = f"{furthest.order} columns at once" if furthest.order > 1 else "single columns"
-    reason = _why_not_graded(furthest, floor)
+    reason = _explain_no_grade(furthest, floor)
     if reason is not None or floor is None:
-        words = f"Over {what} the Wasserstein distance is {number(furthest.distance)}; {reason}."
-        return Card("High order", number(furthest.distance), "unknown", words, "high-order")
+        words = (
+            f"Over {what} the Wasserstein distance is {format_number(furthest.distance)}; {reason}."
+        )
+        return ReportCard(
+            "High order", format_number(furthest.distance), "unknown", words, "high-order"
+        )
     ratio = furthest.distance / floor.distance
-    times = f"{ratio:.2g}" if ratio < 100 else number(ratio)  # noqa: PLR2004
+    times = f"{ratio:.2g}" if ratio < 100 else format_number(ratio)  # noqa: PLR2004
     words = (
         f"Over {what} synthetic rows are {times} times as far from the real ones as other real "
-        f"rows are (Wasserstein {number(furthest.distance)} against {number(floor.distance)}). "
+        f"rows are (Wasserstein {format_number(furthest.distance)} against {format_number(floor.distance)}). "
         f"Good up to 1.5 times, fair up to 3."
     )
-    grade = _at_most(float(f"{ratio:.2g}"), 1.5, 3.0)
-    return Card("High order", f"{times}\u00d7 floor", grade, words, "high-order")
+    grade = _grade_at_most(float(f"{ratio:.2g}"), 1.5, 3.0)
+    return ReportCard("High order", f"{times}\u00d7 floor", grade, words, "high-order")
 
 
-def _why_not_graded(found: KWay, floor: KWay | None) -> str | None:
+def _explain_no_grade(found: KWayDistance, floor: KWayDistance | None) -> str | None:
     if math.isnan(found.distance):
         return "there are no rows without a null in one of them to compare"
     if floor is None or not floor.distance > 0:
@@ -239,12 +259,12 @@ def _why_not_graded(found: KWay, floor: KWay | None) -> str | None:
     return None
 
 
-def _of_order(ways: Iterable[KWay], order: int) -> KWay | None:
+def _find_order(ways: Iterable[KWayDistance], order: int) -> KWayDistance | None:
     return next((way for way in ways if way.order == order), None)
 
 
-def _utility(utility: Utility) -> Card | None:
-    found = main_scores(utility)
+def _grade_utility(utility: UtilityScores) -> ReportCard | None:
+    found = find_main_scores(utility)
     if found is None:
         return None
     learner, score, (lower, value, upper) = found
@@ -254,17 +274,17 @@ def _utility(utility: Utility) -> Card | None:
     )
     if upper - lower < 0.01:  # noqa: PLR2004
         words = told + "Real rows teach all but nothing, so there is nothing to lose."
-        return Card("Utility", f"{value:.3f}", "unknown", words, "utility")
+        return ReportCard("Utility", f"{value:.3f}", "unknown", words, "utility")
     way = (value - lower) / (upper - lower)
-    words = told + f"That is {percent(way, 0)} of the way. Good from 90%, fair from 70%."
+    words = told + f"That is {format_percent(way, 0)} of the way. Good from 90%, fair from 70%."
     if utility.held_out:
         words += " No test rows were given: the synthetic rows may have been made from those that "
         words += "were tested on, and do less well on others."
-    figure = f"{percent(max(0.0, way), 0)} of real"
-    return Card("Utility", figure, _at_least(round(way, 2), 0.9, 0.7), words, "utility")
+    figure = f"{format_percent(max(0.0, way), 0)} of real"
+    return ReportCard("Utility", figure, _grade_at_least(round(way, 2), 0.9, 0.7), words, "utility")
 
 
-def main_scores(utility: Utility) -> tuple[str, str, tuple[float, float, float]] | None:
+def find_main_scores(utility: UtilityScores) -> tuple[str, str, tuple[float, float, float]] | None:
     """Return the learner that is best on real rows, the score that counts, and its three values.
 
     The values are the lower bound, that of the synthetic rows, and the upper bound.
@@ -286,45 +306,45 @@ def main_scores(utility: Utility) -> tuple[str, str, tuple[float, float, float]]
     return None
 
 
-def _bought_utility(bought: Bought) -> Card | None:
+def _grade_private_utility(bought: PrivateMeasures) -> ReportCard | None:
     if bought.accuracy is None:
         return None
     accuracy, half = bought.accuracy
-    words = (
-        f"A predictor trained on the synthetic rows is right for {percent(accuracy)} of the real "
-    )
-    words += f"rows, give or take {percent(half)} (bought under noise)."
+    words = f"A predictor trained on the synthetic rows is right for {format_percent(accuracy)} of the real "
+    words += f"rows, give or take {format_percent(half)} (bought under noise)."
     grade: Grade = "unknown"
     if bought.majority is not None:
-        words += f" Saying the most common class is right for {percent(bought.majority)}."
+        words += f" Saying the most common class is right for {format_percent(bought.majority)}."
         if accuracy - half <= bought.majority:
             grade = "poor"
             words += " Poor, because it is not surely better than that."
         else:
             words += " Better than that, and no upper bound is known to hold it against."
-    return Card("Utility", percent(accuracy), grade, words, "utility")
+    return ReportCard("Utility", format_percent(accuracy), grade, words, "utility")
 
 
-def _closeness(contents: Contents) -> Card | None:
+def _grade_closeness(contents: ReportContents) -> ReportCard | None:
     closeness = contents.closeness
     if closeness is None:
         return None
     excess = closeness.copies - closeness.other_copies
     words = (
-        f"{percent(closeness.copies)} of the synthetic rows equal a real row; of other real rows "
-        f"{percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. A sanity "
+        f"{format_percent(closeness.copies)} of the synthetic rows equal a real row; of other real rows "
+        f"{format_percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. A sanity "
         f"picture, no proof of privacy."
     )
-    grade = _at_most(excess, 0.01, 0.05)
-    return Card("Closeness", f"{percent(closeness.copies)} copies", grade, words, "closeness")
+    grade = _grade_at_most(excess, 0.01, 0.05)
+    return ReportCard(
+        "Closeness", f"{format_percent(closeness.copies)} copies", grade, words, "closeness"
+    )
 
 
 # Figures are graded as they are shown: 69.6% that reads 70% is at least 70%.
-def _at_least(value: float, good: float, fair: float) -> Grade:
-    return _at_most(-value, -good, -fair)
+def _grade_at_least(value: float, good: float, fair: float) -> Grade:
+    return _grade_at_most(-value, -good, -fair)
 
 
-def _at_most(value: float, good: float, fair: float) -> Grade:
+def _grade_at_most(value: float, good: float, fair: float) -> Grade:
     if math.isnan(value):
         return "unknown"
     if value <= good:

@@ -32,17 +32,17 @@ import pyarrow.compute as pc
 
 from tabpe.errors import DataError, ParameterError
 from tabpe.io.batches import Limits
-from tabpe.io.canonical import text_of
+from tabpe.io.canonical import format_cell
 from tabpe.io.sql.source import (
-    Offer,
-    Reader,
-    Selection,
+    ResultSchema,
+    SqlReader,
+    SqlSelection,
     SqlSource,
-    asked,
-    is_plain,
-    offer_of,
-    quoted,
-    reached,
+    build_result_schema,
+    connect_safely,
+    is_plain_type,
+    query_safely,
+    quote_name,
 )
 
 _CELLS_AT_ONCE = 2**13
@@ -55,7 +55,7 @@ class TextReader:
     """A table or a query of a connection that follows Python's DB-API, as text.
 
     Args:
-        ask: Runs a statement, in batches where the driver can, and returns its cursor.
+        execute: Runs a statement, in batches where the driver can, and returns its cursor.
         selection: The table or the query.
         where: How errors call it.
         close: What lets go of the connection.
@@ -63,39 +63,39 @@ class TextReader:
             several.
     """
 
-    ask: Callable[[str], Any]
-    selection: Selection
+    execute: Callable[[str], Any]
+    selection: SqlSelection
     where: str
     close: Callable[[], None]
     cancel: Callable[[], object] | None = None
 
     @property
-    def offer(self) -> Offer:
+    def result_schema(self) -> ResultSchema:
         """Its columns; all of them are text."""
-        cursor = asked(self.where, lambda: self.ask(self.selection.select_none()))
+        cursor = query_safely(self.where, lambda: self.execute(self.selection.select_none()))
         names = [column[0] for column in cursor.description]
         cursor.close()
-        return Offer(pa.schema([(name, pa.string()) for name in names]), {})
+        return ResultSchema(pa.schema([(name, pa.string()) for name in names]), {})
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Ask for some columns of all rows."""
-        cursor = self.ask(self.selection.select(names))
+        cursor = self.execute(self.selection.select_columns(names))
         try:
             while rows := cursor.fetchmany(_CELLS_AT_ONCE):
                 columns = zip(*rows, strict=True)
-                cells = [pa.array(map(text_of, column), pa.string()) for column in columns]
+                cells = [pa.array(map(format_cell, column), pa.string()) for column in columns]
                 yield pa.RecordBatch.from_arrays(cells, list(names))
         finally:
             cursor.close()
 
 
-def open_sqlite(path: str, selection: Selection, where: str) -> TextReader:
+def open_sqlite(path: str, selection: SqlSelection, where: str) -> TextReader:
     """Open a file of SQLite to be read only, in one transaction."""
     import sqlite3
 
     if not Path(path).is_file():
         raise DataError(f"{where}: no such file.")
-    connection = reached(
+    connection = connect_safely(
         where,
         lambda: sqlite3.connect(
             f"file:{quote(path)}?mode=ro",
@@ -104,23 +104,23 @@ def open_sqlite(path: str, selection: Selection, where: str) -> TextReader:
             isolation_level=None,
         ),
     )
-    asked(where, lambda: connection.execute("BEGIN"))
+    query_safely(where, lambda: connection.execute("BEGIN"))
     in_order = replace(selection, after=_SQLITE_ORDER)
     return TextReader(connection.execute, in_order, where, connection.close, connection.interrupt)
 
 
-def read_connection(connection: Any, selection: Selection, where: str) -> TextReader | None:
+def read_connection(connection: Any, selection: SqlSelection, where: str) -> TextReader | None:
     """Return what reads from a connection of SQLAlchemy or DB-API; None if it is none."""
     if type(connection).__module__.startswith("sqlalchemy."):
-        return _of_sqlalchemy(connection, selection, where)
+        return _read_sqlalchemy(connection, selection, where)
     if not callable(getattr(connection, "cursor", None)):
         return None
     if type(connection).__module__ == "sqlite3":
         selection = replace(selection, after=_SQLITE_ORDER)
-    return TextReader(_asking(connection), selection, where, close=lambda: None)
+    return TextReader(_make_executor(connection), selection, where, close=lambda: None)
 
 
-def _asking(connection: Any) -> Callable[[str], Any]:
+def _make_executor(connection: Any) -> Callable[[str], Any]:
     """Return what runs statements; for PostgreSQL with a cursor that stays on the server."""
     module, numbers = type(connection).__module__, itertools.count(1)
     # Such a cursor lives in a transaction, and has no columns before its first row.
@@ -135,23 +135,27 @@ def _asking(connection: Any) -> Callable[[str], Any]:
     return ask
 
 
-def _of_sqlalchemy(given: Any, selection: Selection, where: str) -> TextReader | None:
+def _read_sqlalchemy(given: Any, selection: SqlSelection, where: str) -> TextReader | None:
     is_engine = callable(getattr(given, "connect", None))
     if not is_engine and not callable(getattr(given, "exec_driver_sql", None)):
         return None
-    connection = reached(where, given.connect) if is_engine else given
+    connection = connect_safely(where, given.connect) if is_engine else given
     options = {"stream_results": True, "no_parameters": True}
 
     def ask(statement: str) -> Any:
         result = connection.exec_driver_sql(statement, execution_options=options)
-        return result if result.cursor is None else _Described(result, result.cursor.description)
+        return (
+            result
+            if result.cursor is None
+            else _SqlAlchemyCursor(result, result.cursor.description)
+        )
 
     marked = replace(selection, mark=connection.dialect.identifier_preparer.initial_quote)
     return TextReader(ask, marked, where, connection.close if is_engine else lambda: None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Described:
+class _SqlAlchemyCursor:
     """A result of SQLAlchemy that looks like a cursor."""
 
     result: Any
@@ -166,7 +170,7 @@ class _Described:
 
 _ROWS_AT_ONCE = 2**16
 # Nothing but the file: no other file, no address, no extension, no variable of Python.
-_BY_ITSELF: dict[str, Any] = {
+_ISOLATED_CONFIG: dict[str, Any] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -197,23 +201,25 @@ class RelationReader:
     cancel: Callable[[], object] = lambda: None
 
     @property
-    def offer(self) -> Offer:
+    def result_schema(self) -> ResultSchema:
         """Its columns."""
-        schema = asked(self.where, self._schema)
+        schema = query_safely(self.where, self._fetch_schema)
         kinds = zip(schema.names, map(str, self.relation.types), strict=True)
-        return offer_of(schema, {name: kind for name, kind in kinds if kind in _DUCKDB_REFUSED})
+        return build_result_schema(
+            schema, {name: kind for name, kind in kinds if kind in _DUCKDB_REFUSED}
+        )
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Run the relation for some of its columns."""
-        with _streamed(self.relation.project(", ".join(map(quoted, names)))) as reader:
+        with _open_arrow_stream(self.relation.project(", ".join(map(quote_name, names)))) as reader:
             yield from reader
 
-    def _schema(self) -> pa.Schema:
-        with _streamed(self.relation.limit(0)) as reader:
+    def _fetch_schema(self) -> pa.Schema:
+        with _open_arrow_stream(self.relation.limit(0)) as reader:
             return reader.schema
 
 
-def open_file(path: str, selection: Selection, where: str) -> RelationReader:
+def open_duckdb(path: str, selection: SqlSelection, where: str) -> RelationReader:
     """Open a file of DuckDB to be read only, which reads nothing beside itself.
 
     Privacy: a view of a file from elsewhere could name any file that the user may read, or a
@@ -225,16 +231,18 @@ def open_file(path: str, selection: Selection, where: str) -> RelationReader:
         raise ParameterError("a file of DuckDB: install duckdb to read it.") from None
     if not Path(path).is_file():
         raise DataError(f"{where}: no such file.")
-    connection = reached(where, lambda: duckdb.connect(path, read_only=True, config=_BY_ITSELF))
-    return _selected(connection, selection, where, connection.close)
+    connection = connect_safely(
+        where, lambda: duckdb.connect(path, read_only=True, config=_ISOLATED_CONFIG)
+    )
+    return _select_relation(connection, selection, where, connection.close)
 
 
-def read_duckdb(connection: Any, selection: Selection, where: str) -> RelationReader | None:
+def read_duckdb(connection: Any, selection: SqlSelection, where: str) -> RelationReader | None:
     """Return what reads from a connection of DuckDB; None if it is none."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not isinstance(connection, duckdb.DuckDBPyConnection):
         return None
-    return _selected(connection, selection, where, lambda: None)
+    return _select_relation(connection, selection, where, lambda: None)
 
 
 def is_relation(data: Any) -> bool:
@@ -248,26 +256,26 @@ def open_relation(relation: Any, limits: Limits) -> SqlSource:
     return SqlSource(RelationReader(relation, "data"), "data", limits)
 
 
-def _selected(
-    connection: Any, selection: Selection, where: str, close: Callable[[], None]
+def _select_relation(
+    connection: Any, selection: SqlSelection, where: str, close: Callable[[], None]
 ) -> RelationReader:
     statement = selection.select_terms(["*"])
     try:
-        relation = asked(where, lambda: connection.sql(statement))
+        relation = query_safely(where, lambda: connection.sql(statement))
         return RelationReader(relation, where, close, connection.interrupt)
     except DataError:
         close()
         raise
 
 
-def _streamed(relation: Any) -> Any:
+def _open_arrow_stream(relation: Any) -> Any:
     """Return a reader of record batches, by the name that this version has for it."""
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     return read(_ROWS_AT_ONCE)
 
 
 # Databases that quote names in a way of their own.
-_MARKS = {"MySQL": "`", "MariaDB": "`", "BigQuery": "`", "Databricks": "`"}
+_QUOTE_MARKS = {"MySQL": "`", "MariaDB": "`", "BigQuery": "`", "Databricks": "`"}
 
 
 class AdbcReader:
@@ -281,22 +289,22 @@ class AdbcReader:
     """
 
     def __init__(
-        self, connection: Any, selection: Selection, where: str, *, owns: bool = False
+        self, connection: Any, selection: SqlSelection, where: str, *, owns: bool = False
     ) -> None:
         self._connection, self._selection, self._where = connection, selection, where
         self._owns = owns
-        self._open: list[Any] = []
+        self._open_cursors: list[Any] = []
 
     @property
-    def offer(self) -> Offer:
+    def result_schema(self) -> ResultSchema:
         """Its columns."""
-        return offer_of(self.schema_of(self._selection))
+        return build_result_schema(self.fetch_schema(self._selection))
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Ask for some columns of all rows."""
-        return self.asked_for(self._selection.select(names))
+        return self.stream_statement(self._selection.select_columns(names))
 
-    def schema_of(self, selection: Selection) -> pa.Schema:
+    def fetch_schema(self, selection: SqlSelection) -> pa.Schema:
         """Return the columns as the driver tells them."""
 
         def told() -> pa.Schema:
@@ -304,14 +312,14 @@ class AdbcReader:
                 cursor.execute(selection.select_none())
                 return cursor.fetch_record_batch().schema
 
-        return asked(self._where, told)
+        return query_safely(self._where, told)
 
-    def asked_for(self, statement: str) -> Iterator[pa.RecordBatch]:
+    def stream_statement(self, statement: str) -> Iterator[pa.RecordBatch]:
         """Yield what a statement gives, as it comes in."""
         # One question at a time: an answer that nobody reads to its end is let go.
-        self._let_go()
+        self._close_cursors()
         with self._connection.cursor() as cursor:
-            self._open.append(cursor)
+            self._open_cursors.append(cursor)
             cursor.execute(statement)
             yield from cursor.fetch_record_batch()
 
@@ -321,20 +329,20 @@ class AdbcReader:
 
     def close(self) -> None:
         """Let go of answers, and of the connection if it is ours."""
-        self._let_go()
+        self._close_cursors()
         if self._owns:
             self._connection.close()
 
-    def _let_go(self) -> None:
-        while self._open:
-            self._open.pop().close()
+    def _close_cursors(self) -> None:
+        while self._open_cursors:
+            self._open_cursors.pop().close()
 
 
-def read_adbc(connection: Any, selection: Selection, where: str) -> Reader | None:
+def read_adbc(connection: Any, selection: SqlSelection, where: str) -> SqlReader | None:
     """Return what reads from a connection of ADBC; None if it is none."""
     if not callable(getattr(connection, "adbc_get_info", None)):
         return None
-    vendor = asked(where, connection.adbc_get_info).get("vendor_name")
+    vendor = query_safely(where, connection.adbc_get_info).get("vendor_name")
     if vendor == "SQLite":
         raise DataError(
             f"{where}: ADBC takes the types of SQLite from cells: give the address "
@@ -342,7 +350,7 @@ def read_adbc(connection: Any, selection: Selection, where: str) -> Reader | Non
         )
     if vendor == "PostgreSQL":
         return PostgresReader(connection, selection, where)
-    return AdbcReader(connection, replace(selection, mark=_MARKS.get(vendor, '"')), where)
+    return AdbcReader(connection, replace(selection, mark=_QUOTE_MARKS.get(vendor, '"')), where)
 
 
 # What reads as text: a code, an address, or letters that are filled up with blanks.
@@ -358,7 +366,7 @@ _FIRST = {32: _FIRST_DAY, 64: _FIRST_DAY * _MICROSECONDS_A_DAY}
 
 
 @dataclass(frozen=True)
-class Translated:
+class PostgresColumn:
     """A column on its way from PostgreSQL to Arrow.
 
     Args:
@@ -373,42 +381,42 @@ class Translated:
     refused: str | None = None
     is_number: bool = False
 
-    def term(self, name: str) -> str:
+    def format_term(self, name: str) -> str:
         """Return what to select, for a name that is quoted already."""
         return f"{name}::text" if self.as_text else name
 
-    def cells(self, column: pa.Array) -> pa.Array:
+    def convert_cells(self, column: pa.Array) -> pa.Array:
         """Return cells as they came in the type of the column.
 
         A moment that is infinite, or beyond what Arrow can hold, is no value.
         """
         if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
-            column = _without_endless(column)
+            column = _drop_infinite(column)
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
-        return _without_nan(column) if self.is_number else column
+        return _drop_nan(column) if self.is_number else column
 
 
-def translated(field: pa.Field, enums: Set[str]) -> Translated:
+def plan_column(field: pa.Field, enums: Set[str]) -> PostgresColumn:
     """Return how a column is read.
 
     Args:
         field: The column as the driver tells it.
         enums: Types that list their values, by name and by number.
     """
-    kind, name = field.type, _type_name(field)
+    kind, name = field.type, _get_type_name(field)
     if name in _REFUSED:
-        return Translated(pa.string(), refused=name)
+        return PostgresColumn(pa.string(), refused=name)
     if name == "numeric":
-        return Translated(pa.string(), is_number=True)
+        return PostgresColumn(pa.string(), is_number=True)
     if name in _TEXTS or name in enums:
-        return Translated(pa.string(), as_text=True)
-    if is_plain(kind):
-        return Translated(kind)
-    return Translated(pa.string(), refused=name)
+        return PostgresColumn(pa.string(), as_text=True)
+    if is_plain_type(kind):
+        return PostgresColumn(kind)
+    return PostgresColumn(pa.string(), refused=name)
 
 
-def _type_name(field: pa.Field) -> str:
+def _get_type_name(field: pa.Field) -> str:
     """Return what PostgreSQL calls a type; its number if it is younger than the connection."""
     told = dict(field.metadata or {})
     name = told.get(b"POSTGRESQL:type") or told.get(b"ADBC:postgresql:typname") or b""
@@ -417,13 +425,13 @@ def _type_name(field: pa.Field) -> str:
     return unnamed[1] if unnamed else found.removeprefix("arrow.")
 
 
-def _without_nan(text: pa.Array) -> pa.Array:
+def _drop_nan(text: pa.Array) -> pa.Array:
     """Return the text of numbers; what is not a number has no value."""
     missing = pc.fill_null(pc.equal(pc.utf8_lower(text), "nan"), True)  # noqa: FBT003
     return pc.if_else(missing, pa.scalar(None, text.type), text)
 
 
-def _without_endless(column: pa.Array) -> pa.Array:
+def _drop_infinite(column: pa.Array) -> pa.Array:
     """Return moments without those that are infinite or too late for Arrow, which are no value."""
     bits = column.type.bit_width
     numbers = column.view(pa.int32() if bits == 32 else pa.int64())  # noqa: PLR2004
@@ -432,7 +440,7 @@ def _without_endless(column: pa.Array) -> pa.Array:
 
 
 # How many seconds to wait for a server that does not answer.
-_PATIENCE = 10
+_TIMEOUT_SECONDS = 10
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     # Between two rounds nobody asks for a while.
@@ -461,38 +469,42 @@ class PostgresReader(AdbcReader):
     """
 
     def __init__(
-        self, connection: Any, selection: Selection, where: str, *, owns: bool = False
+        self, connection: Any, selection: SqlSelection, where: str, *, owns: bool = False
     ) -> None:
         super().__init__(connection, selection, where, owns=owns)
-        self._columns: dict[str, Translated] = {}
+        self._columns: dict[str, PostgresColumn] = {}
 
     @property
-    def offer(self) -> Offer:
+    def result_schema(self) -> ResultSchema:
         """Its columns, in the types that they are translated to."""
-        schema, enums = self.schema_of(self._selection), self._enums()
-        columns = [(field.name, translated(field, enums)) for field in schema]
+        schema, enums = self.fetch_schema(self._selection), self._fetch_enums()
+        columns = [(field.name, plan_column(field, enums)) for field in schema]
         self._columns = dict(columns)
         refused = {name: one.refused for name, one in columns if one.refused}
-        return Offer(pa.schema([(name, one.kind) for name, one in columns]), refused)
+        return ResultSchema(pa.schema([(name, one.kind) for name, one in columns]), refused)
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Ask for some columns of all rows."""
         columns = [self._columns[name] for name in names]
-        terms = [one.term(quoted(name)) for name, one in zip(names, columns, strict=True)]
-        for batch in self.asked_for(self._selection.select_terms(terms)):
-            cells = [one.cells(cell) for one, cell in zip(columns, batch.columns, strict=True)]
+        terms = [
+            one.format_term(quote_name(name)) for name, one in zip(names, columns, strict=True)
+        ]
+        for batch in self.stream_statement(self._selection.select_terms(terms)):
+            cells = [
+                one.convert_cells(cell) for one, cell in zip(columns, batch.columns, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(cells, list(names))
 
-    def _enums(self) -> set[str]:
+    def _fetch_enums(self) -> set[str]:
         """Return the types that list their values, by name and by number."""
         statement = "SELECT typname::text, oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
-        batches = asked(self._where, lambda: list(self.asked_for(statement)))
+        batches = query_safely(self._where, lambda: list(self.stream_statement(statement)))
         return {
             str(cell) for batch in batches for row in batch.to_pylist() for cell in row.values()
         }
 
 
-def open_address(address: str, selection: Selection, where: str) -> PostgresReader:
+def open_postgres(address: str, selection: SqlSelection, where: str) -> PostgresReader:
     """Connect, and begin a transaction that can not write and sees no change.
 
     Privacy: a table is read in one order, so that whose a row is stays true from one way through
@@ -504,9 +516,11 @@ def open_address(address: str, selection: Selection, where: str) -> PostgresRead
         raise ParameterError(
             "postgresql://...: pip install 'tabpe[sql]' to read from PostgreSQL."
         ) from None
-    connection = reached(where, lambda: dbapi.connect(_patient(address), autocommit=True))
+    connection = connect_safely(
+        where, lambda: dbapi.connect(_add_timeout(address), autocommit=True)
+    )
     try:
-        steady = asked(where, lambda: _begun(connection, selection))
+        steady = query_safely(where, lambda: _begin_transaction(connection, selection))
     except BaseException:
         connection.close()
         raise
@@ -514,7 +528,7 @@ def open_address(address: str, selection: Selection, where: str) -> PostgresRead
 
 
 @dataclass(frozen=True)
-class _Materialized(Selection):
+class _MaterializedQuery(SqlSelection):
     """A query that is planned the same way, whichever of its columns are asked for."""
 
     def select_terms(self, terms: Sequence[str]) -> str:
@@ -523,18 +537,18 @@ class _Materialized(Selection):
         return f"WITH tabpe_all AS MATERIALIZED ({rows}) SELECT {asked} FROM tabpe_all"  # noqa: S608
 
 
-def _begun(connection: Any, selection: Selection) -> Selection:
+def _begin_transaction(connection: Any, selection: SqlSelection) -> SqlSelection:
     with connection.cursor() as cursor:
         for statement in _BEGIN:
             cursor.execute(statement)
         if selection.query is not None or not _is_stored(cursor, selection):
-            return _Materialized(selection.name, selection.query)
+            return _MaterializedQuery(selection.name, selection.query)
         for statement in _POSTGRES_ORDER:
             cursor.execute(statement)
         return selection
 
 
-def _is_stored(cursor: Any, selection: Selection) -> bool:
+def _is_stored(cursor: Any, selection: SqlSelection) -> bool:
     """Whether a table has its rows by itself; one that is not there will be missed later."""
     name = selection.table.replace("'", "''")
     cursor.execute(
@@ -543,8 +557,8 @@ def _is_stored(cursor: Any, selection: Selection) -> bool:
     return [kind for (kind,) in cursor.fetchall() if kind not in _STORED] == []
 
 
-def _patient(address: str) -> str:
+def _add_timeout(address: str) -> str:
     """Return an address that gives up on a server that does not answer."""
     if "connect_timeout=" in address or "PGCONNECT_TIMEOUT" in os.environ:
         return address
-    return f"{address}{'&' if '?' in address else '?'}connect_timeout={_PATIENCE}"
+    return f"{address}{'&' if '?' in address else '?'}connect_timeout={_TIMEOUT_SECONDS}"

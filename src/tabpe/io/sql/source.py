@@ -45,7 +45,7 @@ import pyarrow.compute as pc
 
 from tabpe._utils.arrays import is_text
 from tabpe.errors import DataError, ParameterError, TabpeError
-from tabpe.io.batches import Batch, Limits, check_names, regrouped
+from tabpe.io.batches import Batch, Limits, check_names, regroup_batches
 from tabpe.io.frames import ARROW
 
 T = TypeVar("T")
@@ -85,8 +85,8 @@ _STATES = {
     "OutOfMemoryException": "53200",
 }
 # Some say it in English, and give no state.
-_WORDS = {"no such table": "42P01", "read-only transaction": "25006"}
-_WORDS_OF_CONNECTING = {
+_STATES_IN_MESSAGES = {"no such table": "42P01", "read-only transaction": "25006"}
+_STATES_IN_CONNECTION_MESSAGES = {
     "password authentication failed": "28P01",
     "no password supplied": "28P01",
     "no pg_hba.conf entry": "28000",
@@ -96,7 +96,7 @@ _WORDS_OF_CONNECTING = {
 _UNKNOWN = "the database refused, went away, or has a cell that can not be read as the query says"
 
 
-def asked(where: str, call: Callable[[], T]) -> T:
+def query_safely(where: str, call: Callable[[], T]) -> T:
     """Return what `call` gets from a database.
 
     Privacy: of a failure nothing is kept but its class and its SQLSTATE.
@@ -113,38 +113,43 @@ def asked(where: str, call: Callable[[], T]) -> T:
     except (TabpeError, MemoryError, StopIteration):
         raise
     except Exception as error:
-        problem = _told(error)
+        problem = _describe_error(error)
     raise DataError(f"{where}: {problem}.")
 
 
-def asked_each(where: str, items: Iterator[T]) -> Iterator[T]:
+def iterate_query_safely(where: str, items: Iterator[T]) -> Iterator[T]:
     """Yield what `items` gets from a database, each under `asked`."""
-    while (item := asked(where, lambda: next(items, None))) is not None:
+    while (item := query_safely(where, lambda: next(items, None))) is not None:
         yield item
 
 
-def reached(where: str, call: Callable[[], T]) -> T:
+def connect_safely(where: str, call: Callable[[], T]) -> T:
     """Return what `call` connects to; what fails without a state was not reached."""
     try:
         return call()
     except (TabpeError, MemoryError):
         raise
     except Exception as error:
-        state = _state(error) or _state_in(error, _WORDS_OF_CONNECTING) or "08001"
-        problem = _meaning(state) or "the database can not be opened"
+        state = (
+            _get_sqlstate(error) or _find_sqlstate(error, _STATES_IN_CONNECTION_MESSAGES) or "08001"
+        )
+        problem = _explain_sqlstate(state) or "the database can not be opened"
     raise DataError(f"{where}: {problem}.")
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return what may be said of an error: whether it is known, its class and its state."""
-    state, name = _state(error) or _state_in(error, _WORDS), type(_cause(error)).__name__
+    state, name = (
+        _get_sqlstate(error) or _find_sqlstate(error, _STATES_IN_MESSAGES),
+        type(_unwrap_error(error)).__name__,
+    )
     detail = name if state is None else f"{name}, SQLSTATE {state}"
-    return f"{_meaning(state) or _UNKNOWN} ({detail})"
+    return f"{_explain_sqlstate(state) or _UNKNOWN} ({detail})"
 
 
-def _state(error: Exception) -> str | None:
+def _get_sqlstate(error: Exception) -> str | None:
     """Return the SQLSTATE of an error, by whichever name a driver has it."""
-    cause = _cause(error)
+    cause = _unwrap_error(error)
     for name in ("sqlstate", "pgcode"):
         state = getattr(cause, name, None)
         if isinstance(state, str) and _STATE.fullmatch(state):
@@ -152,19 +157,19 @@ def _state(error: Exception) -> str | None:
     return _STATES.get(getattr(cause, "sqlite_errorname", None) or type(cause).__name__)
 
 
-def _cause(error: Any) -> Any:
+def _unwrap_error(error: Any) -> Any:
     """Return the error of the driver that SQLAlchemy wraps."""
     return getattr(error, "orig", None) or error
 
 
-def _meaning(state: str | None) -> str | None:
+def _explain_sqlstate(state: str | None) -> str | None:
     if state is None:
         return None
     begins = [known for known in _MEANINGS if state.startswith(known)]
     return _MEANINGS[max(begins, key=len)] if begins else None
 
 
-def _state_in(error: Exception, words: Mapping[str, str]) -> str | None:
+def _find_sqlstate(error: Exception, words: Mapping[str, str]) -> str | None:
     """Return the state that the message of an error tells; of the message nothing is kept."""
     message = str(error)
     return next((state for known, state in words.items() if known in message), None)
@@ -172,22 +177,22 @@ def _state_in(error: Exception, words: Mapping[str, str]) -> str | None:
 
 # How many seconds a database gets to stop, and how often signals are heard meanwhile: a signal
 # does not end a wait on every system, nor after every driver.
-_PATIENCE = 10.0
-_LISTENING = 0.2
+_STOP_SECONDS = 10.0
+_POLL_SECONDS = 0.2
 
 
-def interruptible(call: Callable[[], T], cancel: Callable[[], object] | None) -> T:
-    """Return what `call` gets from a database, as `interruptible_each` does.
+def run_interruptible(call: Callable[[], T], cancel: Callable[[], object] | None) -> T:
+    """Return what `call` gets from a database, as `iterate_interruptible` does.
 
     Example:
-        >>> interruptible(lambda: 5, lambda: None)
+        >>> run_interruptible(lambda: 5, lambda: None)
         5
     """
-    (answer,) = interruptible_each((ask() for ask in (call,)), cancel)
+    (answer,) = iterate_interruptible((ask() for ask in (call,)), cancel)
     return answer
 
 
-def interruptible_each(items: Iterator[T], cancel: Callable[[], object] | None) -> Iterator[T]:
+def iterate_interruptible(items: Iterator[T], cancel: Callable[[], object] | None) -> Iterator[T]:
     """Yield what `items` gets from a database; on Ctrl-C, stop the database and give up.
 
     Args:
@@ -198,47 +203,47 @@ def interruptible_each(items: Iterator[T], cancel: Callable[[], object] | None) 
     if cancel is None or threading.current_thread() is not threading.main_thread():
         yield from items
         return
-    asking = _Asking(items)
+    asking = _QueryThread(items)
     try:
-        while (item := asking.next()) is not None:
+        while (item := asking.get_next()) is not None:
             yield item
     except KeyboardInterrupt:
         with suppress(Exception):
             cancel()
         raise
     finally:
-        asking.end()
+        asking.stop_thread()
 
 
-class _Asking(Generic[T]):
+class _QueryThread(Generic[T]):
     """A thread that gets items, one whenever it is asked for one."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items = items
-        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._requests: SimpleQueue[bool] = SimpleQueue()
         self._answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
         self._ended: SimpleQueue[bool] = SimpleQueue()
         threading.Thread(target=self._run, daemon=True).start()
 
-    def next(self) -> T | None:
+    def get_next(self) -> T | None:
         """Return the next item; None after the last one."""
-        self._wanted.put(True)  # noqa: FBT003
+        self._requests.put(True)  # noqa: FBT003
         while True:
             with suppress(Empty):
-                item, error = self._answers.get(timeout=_LISTENING)
+                item, error = self._answers.get(timeout=_POLL_SECONDS)
                 break
         if error is not None:
             raise error
         return item
 
-    def end(self) -> None:
+    def stop_thread(self) -> None:
         """Let go of what gets items, as soon as it is done with the one that it is at."""
-        self._wanted.put(False)  # noqa: FBT003
+        self._requests.put(False)  # noqa: FBT003
         with suppress(Empty):
-            self._ended.get(timeout=_PATIENCE)
+            self._ended.get(timeout=_STOP_SECONDS)
 
     def _run(self) -> None:
-        while self._wanted.get():
+        while self._requests.get():
             try:
                 self._answers.put((next(self._items, None), None))
             except BaseException as error:
@@ -249,7 +254,7 @@ class _Asking(Generic[T]):
 
 
 # Kinds of columns that rows can be made of.
-_PLAIN: tuple[Callable[[pa.DataType], bool], ...] = (
+_PLAIN_TYPES: tuple[Callable[[pa.DataType], bool], ...] = (
     is_text,
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -263,7 +268,7 @@ _PLAIN: tuple[Callable[[pa.DataType], bool], ...] = (
 
 
 @dataclass(frozen=True)
-class Offer:
+class ResultSchema:
     """The columns that a table or a query has.
 
     Args:
@@ -275,11 +280,11 @@ class Offer:
     refused: Mapping[str, str]
 
 
-class Reader(Protocol):
+class SqlReader(Protocol):
     """A table or a query of a database that is open."""
 
     @property
-    def offer(self) -> Offer:
+    def result_schema(self) -> ResultSchema:
         """Its columns, known without a look at a row."""
         ...
 
@@ -297,20 +302,22 @@ class Reader(Protocol):
         ...
 
 
-def offer_of(schema: pa.Schema, refused: Mapping[str, str] | None = None) -> Offer:
+def build_result_schema(
+    schema: pa.Schema, refused: Mapping[str, str] | None = None
+) -> ResultSchema:
     """Return columns as they are; those of a type that is not plain can not be read."""
-    unread = {field.name: str(field.type) for field in schema if not is_plain(field.type)}
-    return Offer(schema.remove_metadata(), {**unread, **(refused or {})})
+    unread = {field.name: str(field.type) for field in schema if not is_plain_type(field.type)}
+    return ResultSchema(schema.remove_metadata(), {**unread, **(refused or {})})
 
 
-def is_plain(kind: pa.DataType) -> bool:
+def is_plain_type(kind: pa.DataType) -> bool:
     """Whether a cell of that type is one value: text, a truth, a number or a moment."""
     if pa.types.is_dictionary(kind):
-        return is_plain(kind.value_type)
-    return any(is_one(kind) for is_one in _PLAIN)
+        return is_plain_type(kind.value_type)
+    return any(is_one(kind) for is_one in _PLAIN_TYPES)
 
 
-class Watch:
+class RowChangeGuard:
     """Remembers a digest of the columns that were read first. Private.
 
     Args:
@@ -322,11 +329,11 @@ class Watch:
         self._names: tuple[str, ...] = ()
         self._digest: bytes | None = None
 
-    def wanted(self, names: Sequence[str]) -> list[str]:
+    def add_guarded_columns(self, names: Sequence[str]) -> list[str]:
         """Return the columns to read if `names` are asked for."""
         return [*names, *(name for name in self._names if name not in names)]
 
-    def watched(
+    def guard_batches(
         self, batches: Iterable[pa.RecordBatch], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         """Yield the columns `names` of batches, which are refused if they are not as before.
@@ -338,14 +345,14 @@ class Watch:
             DataError: After the last batch, if rows changed, or their order.
         """
         seen = self._names if self._digest is not None else tuple(names)
-        digests = {name: _Digest() for name in seen}
+        digests = {name: _ColumnDigest() for name in seen}
         for batch in batches:
             for name in seen:
                 digests[name].add(batch.column(name))
             yield batch.select(list(names))
-        self._check(seen, b"".join(digests[name].value for name in seen))
+        self._check_digest(seen, b"".join(digests[name].value for name in seen))
 
-    def _check(self, names: tuple[str, ...], digest: bytes) -> None:
+    def _check_digest(self, names: tuple[str, ...], digest: bytes) -> None:
         if self._digest is not None and digest != self._digest:
             raise DataError(
                 f"{self._where}: the rows changed, or their order, while they were read: keep the "
@@ -354,33 +361,35 @@ class Watch:
         self._names, self._digest = names, digest
 
 
-class _Digest:
+class _ColumnDigest:
     """A digest of a column that does not depend on where its batches end."""
 
     def __init__(self) -> None:
         self._lengths, self._cells = hashlib.blake2b(), hashlib.blake2b()
 
     def add(self, column: pa.Array) -> None:
-        plain = _plain(column)
+        plain = _convert_to_plain(column)
         if not is_text(plain.type):
             present = pc.is_valid(plain).cast(pa.int8())
-            self._lengths.update(_bytes(present))
-            self._cells.update(_bytes(pc.fill_null(plain, 0)))
+            self._lengths.update(_get_number_bytes(present))
+            self._cells.update(_get_number_bytes(pc.fill_null(plain, 0)))
             return
         # No cell is as long as one that is missing.
-        self._lengths.update(_bytes(pc.fill_null(pc.binary_length(plain), -1).cast(pa.int64())))
-        self._cells.update(_letters(plain.drop_null()))
+        self._lengths.update(
+            _get_number_bytes(pc.fill_null(pc.binary_length(plain), -1).cast(pa.int64()))
+        )
+        self._cells.update(_get_text_bytes(plain.drop_null()))
 
     @property
     def value(self) -> bytes:
         return self._lengths.digest() + self._cells.digest()
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def _convert_to_plain(column: pa.Array) -> pa.Array:
     """Return a column as text or as numbers, without a loss."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _plain(column.dictionary_decode())
+        return _convert_to_plain(column.dictionary_decode())
     if is_text(kind) or pa.types.is_decimal(kind):
         return column.cast(pa.large_string())
     if pa.types.is_temporal(kind):
@@ -388,7 +397,7 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
 
 
-def _letters(text: pa.Array) -> memoryview:
+def _get_text_bytes(text: pa.Array) -> memoryview:
     """Return all cells of text, one after the other."""
     _, offsets, letters = text.buffers()
     if not len(text) or letters is None:
@@ -397,7 +406,7 @@ def _letters(text: pa.Array) -> memoryview:
     return memoryview(letters)[int(places[0]) : int(places[-1])]
 
 
-def _bytes(numbers: pa.Array) -> bytes:
+def _get_number_bytes(numbers: pa.Array) -> bytes:
     return bytes(numbers.to_numpy(zero_copy_only=False).tobytes())
 
 
@@ -415,13 +424,13 @@ class SqlSource:
 
     lives_on = "a database"
 
-    def __init__(self, reader: Reader, where: str, limits: Limits) -> None:
+    def __init__(self, reader: SqlReader, where: str, limits: Limits) -> None:
         self._reader, self._where, self._limits = reader, where, limits
-        self._offer = interruptible(lambda: reader.offer, reader.cancel)
-        self._watch = Watch(where)
+        self._result_schema = run_interruptible(lambda: reader.result_schema, reader.cancel)
+        self._guard = RowChangeGuard(where)
         # However a run ends: a connection that nobody closes holds a transaction open.
         self.close = weakref.finalize(self, reader.close)
-        limits.check("columns", len(self.names), where=where)
+        limits.check_limit("columns", len(self.names), where=where)
         check_names(self.names, where=where)
 
     @property
@@ -437,7 +446,7 @@ class SqlSource:
     @property
     def names(self) -> list[str]:
         """Its columns."""
-        return list(self._offer.schema.names)
+        return list(self._result_schema.schema.names)
 
     @property
     def most_rows(self) -> None:
@@ -449,25 +458,27 @@ class SqlSource:
         # A question without a column would have no rows.
         wanted = self.names if names is None else list(names) or self.names[:1]
         self._check_types(wanted)
-        return self._limits.held(self._batches(wanted), where=self._where)
+        return self._limits.check_batches(self._iterate_batches(wanted), where=self._where)
 
-    def _batches(self, wanted: list[str]) -> Iterator[Batch]:
+    def _iterate_batches(self, wanted: list[str]) -> Iterator[Batch]:
         first = 0
-        for table in regrouped(self._read(wanted)):
+        for table in regroup_batches(self._read_batches(wanted)):
             yield Batch(table, self._where, first)
             first += table.num_rows
 
-    def _read(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        asked = self._watch.wanted(wanted)
+    def _read_batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        asked = self._guard.add_guarded_columns(wanted)
         reader = self._reader
-        batches = asked_each(self._where, interruptible_each(reader.read(asked), reader.cancel))
-        for batch in self._watch.watched(batches, wanted):
+        batches = iterate_query_safely(
+            self._where, iterate_interruptible(reader.read(asked), reader.cancel)
+        )
+        for batch in self._guard.guard_batches(batches, wanted):
             self._limits.check_cells(batch, where=self._where)
             yield batch
 
     def _check_types(self, wanted: Sequence[str]) -> None:
         for name in wanted:
-            kind = self._offer.refused.get(name)
+            kind = self._result_schema.refused.get(name)
             if kind is not None:
                 raise DataError(
                     f"{self._where}: column {name!r} is of type {kind}: leave it out, or cast it "
@@ -484,11 +495,11 @@ _READS = ("select", "with", "values", "table", "from")
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
 
-def quoted(name: str, mark: str = '"') -> str:
+def quote_name(name: str, mark: str = '"') -> str:
     """Return a name as an identifier of SQL, whatever is in it.
 
     Example:
-        >>> print(quoted('visits"; DROP TABLE visits; --'))
+        >>> print(quote_name('visits"; DROP TABLE visits; --'))
         "visits""; DROP TABLE visits; --"
     """
     if "\x00" in name:
@@ -496,15 +507,15 @@ def quoted(name: str, mark: str = '"') -> str:
     return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
-def table_name(given: Any) -> tuple[str, ...]:
+def parse_table_name(given: Any) -> tuple[str, ...]:
     """Return the parts of the name of a table: itself, and where it is, first.
 
     Example:
-        >>> table_name("ward.visits"), table_name('ward."visits.2024"'), table_name(["a.b"])
+        >>> parse_table_name("ward.visits"), parse_table_name('ward."visits.2024"'), parse_table_name(["a.b"])
         (('ward', 'visits'), ('ward', 'visits.2024'), ('a.b',))
     """
     if isinstance(given, str):
-        parts = _split(given)
+        parts = _parse_name_parts(given)
     else:
         parts = tuple(given) if isinstance(given, Sequence) else ()
     if not parts or not all(isinstance(part, str) and part for part in parts):
@@ -515,7 +526,7 @@ def table_name(given: Any) -> tuple[str, ...]:
     return parts
 
 
-def _split(name: str) -> tuple[str, ...]:
+def _parse_name_parts(name: str) -> tuple[str, ...]:
     parts, place = [], 0
     while found := _NAME.match(name, place):
         parts.append(found[2] if found[1] is None else found[1].replace('""', '"'))
@@ -528,7 +539,7 @@ def _split(name: str) -> tuple[str, ...]:
     return ()
 
 
-def checked_query(given: Any) -> str:
+def check_query(given: Any) -> str:
     """Return a query that is one statement and reads.
 
     This is a first look, to refuse what is clearly something else. Databases are opened to be read
@@ -538,7 +549,7 @@ def checked_query(given: Any) -> str:
         ParameterError: If it is not text, or not one SELECT.
 
     Example:
-        >>> checked_query("SELECT age FROM visits WHERE ward = 'a;b' ;")
+        >>> check_query("SELECT age FROM visits WHERE ward = 'a;b' ;")
         "SELECT age FROM visits WHERE ward = 'a;b'"
     """
     if not isinstance(given, str):
@@ -564,7 +575,7 @@ def _is_closed(bare: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Selection:
+class SqlSelection:
     """A table, or a query, that columns are selected from.
 
     Args:
@@ -574,7 +585,7 @@ class Selection:
         after: What this database needs to hear after the name of a table.
 
     Example:
-        >>> print(Selection(("ward", "visits")).select(["age", "sex"]))
+        >>> print(SqlSelection(("ward", "visits")).select(["age", "sex"]))
         SELECT "age", "sex" FROM "ward"."visits"
     """
 
@@ -593,11 +604,11 @@ class Selection:
         """The table with its name quoted; a query in brackets, on lines of its own."""
         if self.query is not None:
             return f"(\n{self.query}\n) tabpe_rows"
-        return ".".join(quoted(part, self.mark) for part in self.name) + self.after
+        return ".".join(quote_name(part, self.mark) for part in self.name) + self.after
 
-    def select(self, names: Sequence[str]) -> str:
+    def select_columns(self, names: Sequence[str]) -> str:
         """Return the question for some of its columns."""
-        return self.select_terms([quoted(name, self.mark) for name in names])
+        return self.select_terms([quote_name(name, self.mark) for name in names])
 
     def select_terms(self, terms: Sequence[str]) -> str:
         """Return the question for terms of SQL that name its columns."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from tabpe._utils.files import DATABASES, scheme_of, without_secrets
+from tabpe._utils.files import DATABASES, get_scheme, strip_secrets
 from tabpe.errors import DataError, ParameterError, did_you_mean, shown
 from tabpe.io.batches import Limits
-from tabpe.io.sql.source import Reader, Selection, SqlSource, checked_query, table_name
+from tabpe.io.sql.source import SqlReader, SqlSelection, SqlSource, check_query, parse_table_name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -58,26 +58,26 @@ class SqlTable:
         if (self.table is None) == (self.query is None):
             raise ParameterError("table, query: expected one of the two.")
         _ = self.selection
-        if isinstance(self.database, str) and scheme_of(self.database) not in DATABASES:
-            raise _unknown_address(self.database)
+        if isinstance(self.database, str) and get_scheme(self.database) not in DATABASES:
+            raise _make_address_error(self.database)
         if self.password_env is not None and not self._is_server:
             raise ParameterError("password_env: only for an address postgresql://...")
 
     def __repr__(self) -> str:
         what = f"table={self.table!r}" if self.query is None else f"query={shown(self.query)}"
-        return f"SqlTable({self._place!r}, {what})"
+        return f"SqlTable({self._location!r}, {what})"
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> SqlSelection:
         """What columns are selected from."""
         if self.query is not None:
-            return Selection(query=checked_query(self.query))
-        return Selection(name=table_name(self.table))
+            return SqlSelection(query=check_query(self.query))
+        return SqlSelection(name=parse_table_name(self.table))
 
     @property
     def where(self) -> str:
         """How errors call it: no user and no password is in it."""
-        return f"{self.selection.title} in {self._place}"
+        return f"{self.selection.title} in {self._location}"
 
     @property
     def address(self) -> str:
@@ -90,17 +90,17 @@ class SqlTable:
                 f"password_env={self.password_env!r}: the environment has no such variable, or it "
                 f"is empty."
             )
-        return _with_password(str(self.database), password)
+        return _add_password(str(self.database), password)
 
     @property
-    def _place(self) -> str:
+    def _location(self) -> str:
         if isinstance(self.database, str):
-            return without_secrets(self.database)
+            return strip_secrets(self.database)
         return f"a connection of {type(self.database).__module__.partition('.')[0]}"
 
     @property
     def _is_server(self) -> bool:
-        return isinstance(self.database, str) and str(scheme_of(self.database)).startswith("post")
+        return isinstance(self.database, str) and str(get_scheme(self.database)).startswith("post")
 
 
 def open_sql(table: SqlTable, limits: Limits | None = None) -> SqlSource:
@@ -113,26 +113,26 @@ def open_sql(table: SqlTable, limits: Limits | None = None) -> SqlSource:
     Raises:
         DataError: If the database can not be reached, or has no such table.
     """
-    reader = _reader(table)
+    reader = _open_reader(table)
     try:
-        return SqlSource(reader, table.where, limits or Limits.of())
+        return SqlSource(reader, table.where, limits or Limits.from_environment())
     except BaseException:
         reader.close()
         raise
 
 
-def _reader(table: SqlTable) -> Reader:
+def _open_reader(table: SqlTable) -> SqlReader:
     from tabpe.io.sql import drivers
 
     selection, where = table.selection, table.where
     if isinstance(table.database, str):
-        scheme = scheme_of(table.database)
+        scheme = get_scheme(table.database)
         if scheme == "sqlite":
-            return drivers.open_sqlite(_path(table.database), selection, where)
+            return drivers.open_sqlite(_parse_path(table.database), selection, where)
         if scheme == "duckdb":
-            return drivers.open_file(_path(table.database), selection, where)
-        return drivers.open_address(table.address, selection, where)
-    kinds: tuple[Callable[..., Reader | None], ...] = (
+            return drivers.open_duckdb(_parse_path(table.database), selection, where)
+        return drivers.open_postgres(table.address, selection, where)
+    kinds: tuple[Callable[..., SqlReader | None], ...] = (
         drivers.read_duckdb,
         drivers.read_adbc,
         drivers.read_connection,
@@ -147,38 +147,38 @@ def _reader(table: SqlTable) -> Reader:
     )
 
 
-def _path(address: str) -> str:
+def _parse_path(address: str) -> str:
     """Return the path of a file: three slashes for one beside us, four for one from the root.
 
     Example:
-        >>> _path("sqlite:///ward.db"), _path("sqlite:////data/ward.db")
+        >>> _parse_path("sqlite:///ward.db"), _parse_path("sqlite:////data/ward.db")
         ('ward.db', '/data/ward.db')
     """
     host, slash, path = address.partition(":")[2].removeprefix("//").partition("/")
     if host or not slash or not path:
         raise ParameterError(
-            f"{without_secrets(address)}: expected three slashes and the path of a file, such as "
+            f"{strip_secrets(address)}: expected three slashes and the path of a file, such as "
             f"sqlite:///ward.db."
         )
     return unquote(path)
 
 
-def _with_password(address: str, password: str) -> str:
+def _add_password(address: str, password: str) -> str:
     """Return an address with a password after its user."""
     scheme, _, rest = address.partition("://")
     authority, slash, path = rest.partition("/")
     user, at, host = authority.rpartition("@")
     if not at or ":" in user:
         raise ParameterError(
-            f"{without_secrets(address)}: with password_env, expected a user and no password in "
+            f"{strip_secrets(address)}: with password_env, expected a user and no password in "
             f"the address, such as postgresql://ann@host/name."
         )
     return f"{scheme}://{user}:{quote(password, safe='')}@{host}{slash}{path}"
 
 
-def _unknown_address(address: str) -> ParameterError:
-    scheme = scheme_of(address)
-    place = without_secrets(address)
+def _make_address_error(address: str) -> ParameterError:
+    scheme = get_scheme(address)
+    place = strip_secrets(address)
     if scheme is None:
         return ParameterError(
             f"database={place!r}: expected an address, such as postgresql://host/name, "

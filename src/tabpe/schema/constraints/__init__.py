@@ -12,31 +12,39 @@ from typing import Any
 
 from tabpe.errors import SchemaError, shown
 from tabpe.schema.columns import Column
-from tabpe.schema.constraints.check import MOST_OPERATIONS, Key, Meaning, columns_in, meaning_of
-from tabpe.schema.constraints.parser import parsed
+from tabpe.schema.constraints.check import (
+    MOST_OPERATIONS,
+    ResolvedCondition,
+    UniqueKey,
+    iterate_resolved_columns,
+    resolve_constraint,
+)
+from tabpe.schema.constraints.parser import parse_constraint
 
 MOST_RULES = 200
 
 
 @dataclass(frozen=True)
-class Rule:
+class Constraint:
     """A rule, and what it means for the columns of a schema.
 
     Args:
         text: As it was written.
-        meaning: In numbers.
+        resolved: In numbers.
     """
 
     text: str
-    meaning: Meaning | Key
+    resolved: ResolvedCondition | UniqueKey
 
     @property
     def columns(self) -> frozenset[str]:
         """The columns that it names."""
-        return frozenset(columns_in(self.meaning))
+        return frozenset(iterate_resolved_columns(self.resolved))
 
 
-def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rule, ...]:
+def parse_constraints(
+    texts: tuple[str, ...], columns: Mapping[str, Column]
+) -> tuple[Constraint, ...]:
     """Return rules as they are meant.
 
     Raises:
@@ -46,13 +54,13 @@ def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rul
     Example:
         >>> from tabpe.schema.columns import Integer
         >>> columns = {name: Integer(name, 0, 9) for name in "ab"}
-        >>> [sorted(rule.columns) for rule in rules_of(("a <= b", "unique(a)"), columns)]
+        >>> [sorted(rule.columns) for rule in parse_constraints(("a <= b", "unique(a)"), columns)]
         [['a', 'b'], ['a']]
     """
     rules, operations = [], 0
     for text in texts:
-        rule = Rule(text, meaning_of(text, parsed(text), columns))
-        operations += 0 if isinstance(rule.meaning, Key) else rule.meaning.weight
+        rule = Constraint(text, resolve_constraint(text, parse_constraint(text), columns))
+        operations += 0 if isinstance(rule.resolved, UniqueKey) else rule.resolved.weight
         if operations > MOST_OPERATIONS:
             raise SchemaError(
                 f"rules: with {shown(text)} more than {MOST_OPERATIONS:,} operations: leave some "
@@ -62,7 +70,7 @@ def rules_of(texts: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Rul
     return tuple(rules)
 
 
-def texts_of(given: Any) -> tuple[str, ...]:
+def check_constraint_texts(given: Any) -> tuple[str, ...]:
     """Return rules as they stand in a schema, if they are a list of texts and not too many."""
     if isinstance(given, str) or not isinstance(given, (list, tuple)):
         raise SchemaError(f"rules={shown(given)}: expected a list of texts.")
@@ -74,4 +82,4 @@ def texts_of(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-__all__ = ["MOST_RULES", "Rule", "rules_of", "texts_of"]
+__all__ = ["MOST_RULES", "Constraint", "check_constraint_texts", "parse_constraints"]

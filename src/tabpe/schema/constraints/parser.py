@@ -22,12 +22,12 @@ from typing import TypeVar
 
 from tabpe.errors import SchemaError, shown
 
-LONGEST = 20_000
+LONGEST_TEXT = 20_000
 KEYWORDS = frozenset(
     ("and", "or", "not", "in", "is", "null", "true", "false", "if", "then", "else", "unique")
 )
 _EXACT = 2**53
-_WORD = re.compile(
+_TOKEN = re.compile(
     r"""(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     |(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*")
     |(?P<quoted>`(?:[^`]|``)+`)
@@ -37,13 +37,13 @@ _WORD = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 # What people write who come from other languages, and what to write instead.
-_ELSEWHERE = {
+_FOREIGN_SIGNS = {
     "=": "==", "<>": "!=", "&": "and", "|": "or", "!": "not", "^": "no powers: multiply",
     "'": "a closing '", '"': 'a closing "', "`": "a closing `",
 }  # fmt: skip
 
 
-class Sort(enum.Enum):
+class TokenKind(enum.Enum):
     """What a word is."""
 
     NUMBER = "number"
@@ -55,38 +55,38 @@ class Sort(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Word:
+class Token:
     """A word of a rule.
 
     Args:
-        sort: What it is.
+        kind: What it is.
         value: A number, a text without its quotes, the name of a column, a keyword or a sign.
         at: Where it begins in the rule, counted from 0.
     """
 
-    sort: Sort
+    kind: TokenKind
     value: str | int | float
     at: int
 
     def __str__(self) -> str:
-        return "its end" if self.sort is Sort.END else shown(self.value)
+        return "its end" if self.kind is TokenKind.END else shown(self.value)
 
 
-def wrong(rule: str, at: int, what: str) -> SchemaError:
+def make_constraint_error(rule: str, at: int, what: str) -> SchemaError:
     """Return what to raise for a rule that can not be read or does not fit; `at` counts from 0."""
     return SchemaError(f"rule {shown(rule)}, character {at + 1}: {what}")
 
 
-def words_of(rule: str) -> list[Word]:
+def tokenize_constraint(rule: str) -> list[Token]:
     """Return the words of a rule, and its end.
 
     Raises:
         SchemaError: If a part of it is no word.
 
     Example:
-        >>> [word.value for word in words_of("`body mass` >= 1.5")][:-1]
+        >>> [word.value for word in tokenize_constraint("`body mass` >= 1.5")][:-1]
         ['body mass', '>=', 1.5]
-        >>> words_of("age = 3")
+        >>> tokenize_constraint("age = 3")
         Traceback (most recent call last):
         tabpe.errors.SchemaError: rule 'age = 3', character 5: '=': expected ==.
     """
@@ -94,22 +94,22 @@ def words_of(rule: str) -> list[Word]:
         raise SchemaError(
             f"rules: {shown(rule)}: expected a text such as 'discharge >= admission'."
         )
-    if len(rule) > LONGEST:
+    if len(rule) > LONGEST_TEXT:
         raise SchemaError(
-            f"rule {shown(rule)}: {len(rule):,} characters: expected at most {LONGEST:,}; make two "
+            f"rule {shown(rule)}: {len(rule):,} characters: expected at most {LONGEST_TEXT:,}; make two "
             f"rules of it."
         )
-    words, at = [], _after_space(rule, 0)
+    words, at = [], _skip_space(rule, 0)
     while at < len(rule):
-        match = _WORD.match(rule, at)
+        match = _TOKEN.match(rule, at)
         if match is None or _is_foreign(rule, at, match):
-            raise _no_word(rule, at)
-        words.append(_word(rule, match))
-        at = _after_space(rule, match.end())
-    return [*words, Word(Sort.END, "", len(rule))]
+            raise _make_token_error(rule, at)
+        words.append(_make_token(rule, match))
+        at = _skip_space(rule, match.end())
+    return [*words, Token(TokenKind.END, "", len(rule))]
 
 
-def _after_space(rule: str, at: int) -> int:
+def _skip_space(rule: str, at: int) -> int:
     space = _SPACE.match(rule, at)
     return at if space is None else space.end()
 
@@ -118,28 +118,30 @@ def _is_foreign(rule: str, at: int, match: re.Match[str]) -> bool:
     return match.lastgroup == "sign" and rule[at : at + 2] == "<>"
 
 
-def _no_word(rule: str, at: int) -> SchemaError:
-    found = rule[at : at + 2] if rule[at : at + 2] in _ELSEWHERE else rule[at]
-    expected = _ELSEWHERE.get(found, "a column, a value or a sign; columns with signs go in ``")
-    return wrong(rule, at, f"{shown(found)}: expected {expected}.")
+def _make_token_error(rule: str, at: int) -> SchemaError:
+    found = rule[at : at + 2] if rule[at : at + 2] in _FOREIGN_SIGNS else rule[at]
+    expected = _FOREIGN_SIGNS.get(found, "a column, a value or a sign; columns with signs go in ``")
+    return make_constraint_error(rule, at, f"{shown(found)}: expected {expected}.")
 
 
-def _word(rule: str, match: re.Match[str]) -> Word:
+def _make_token(rule: str, match: re.Match[str]) -> Token:
     sort, text, at = match.lastgroup, match[0], match.start()
     if sort == "number":
-        return Word(Sort.NUMBER, _number(rule, text, at), at)
+        return Token(TokenKind.NUMBER, _parse_number(rule, text, at), at)
     if sort in ("text", "quoted"):
         inside = text[1:-1].replace(text[0] * 2, text[0])
-        return Word(Sort.TEXT if sort == "text" else Sort.COLUMN, inside, at)
+        return Token(TokenKind.TEXT if sort == "text" else TokenKind.COLUMN, inside, at)
     if sort == "name":
-        return Word(Sort.KEYWORD if text in KEYWORDS else Sort.COLUMN, text, at)
-    return Word(Sort.SIGN, text, at)
+        return Token(TokenKind.KEYWORD if text in KEYWORDS else TokenKind.COLUMN, text, at)
+    return Token(TokenKind.SIGN, text, at)
 
 
-def _number(rule: str, text: str, at: int) -> int | float:
+def _parse_number(rule: str, text: str, at: int) -> int | float:
     value = float(text)
     if not math.isfinite(value):
-        raise wrong(rule, at, f"{shown(text)}: expected a number that a float holds.")
+        raise make_constraint_error(
+            rule, at, f"{shown(text)}: expected a number that a float holds."
+        )
     return int(value) if value.is_integer() and value <= _EXACT else value
 
 
@@ -147,7 +149,7 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
-class Node:
+class SyntaxNode:
     """A part of a rule.
 
     Args:
@@ -158,28 +160,28 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Named(Node):
+class ColumnReference(SyntaxNode):
     """A column; as a condition, one of truths."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Literal(Node):
+class Literal(SyntaxNode):
     """A number, a text or a truth."""
 
     value: str | int | float | bool
 
 
 @dataclass(frozen=True)
-class Negative(Node):
+class UnaryMinus(SyntaxNode):
     """A number with the other sign."""
 
     term: Term
 
 
 @dataclass(frozen=True)
-class Arithmetic(Node):
+class Arithmetic(SyntaxNode):
     """Two numbers or moments and one of `+ - * /`."""
 
     sign: str
@@ -188,7 +190,7 @@ class Arithmetic(Node):
 
 
 @dataclass(frozen=True)
-class Comparison(Node):
+class TermComparison(SyntaxNode):
     """Two terms and one of `== != < <= > >=`."""
 
     sign: str
@@ -197,45 +199,45 @@ class Comparison(Node):
 
 
 @dataclass(frozen=True)
-class Among(Node):
+class InList(SyntaxNode):
     """Columns whose values together are one of some combinations, or none of them."""
 
-    columns: tuple[Named, ...]
+    columns: tuple[ColumnReference, ...]
     options: tuple[tuple[Term, ...], ...]
     negated: bool = False
 
 
 @dataclass(frozen=True)
-class Missing(Node):
+class IsNull(SyntaxNode):
     """A column that is empty, or is not."""
 
-    column: Named
+    column: ColumnReference
     negated: bool = False
 
 
 @dataclass(frozen=True)
-class Not(Node):
+class Negation(SyntaxNode):
     """What does not hold."""
 
     part: Condition
 
 
 @dataclass(frozen=True)
-class Every(Node):
+class Conjunction(SyntaxNode):
     """What holds if all parts do."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class Either(Node):
+class Disjunction(SyntaxNode):
     """What holds if one of the parts does."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class If(Node):
+class IfThenElse(SyntaxNode):
     """What holds if `then` does or `condition` does not, and `otherwise` in that case."""
 
     condition: Condition
@@ -244,93 +246,111 @@ class If(Node):
 
 
 @dataclass(frozen=True)
-class Unique(Node):
+class UniqueTogether(SyntaxNode):
     """Columns whose values together are different in each row."""
 
-    columns: tuple[Named, ...]
+    columns: tuple[ColumnReference, ...]
 
 
-Term = Named | Literal | Negative | Arithmetic
-Condition = Named | Comparison | Among | Missing | Not | Every | Either | If
-TERMS = (Named, Literal, Negative, Arithmetic)
-CONDITIONS = (Named, Comparison, Among, Missing, Not, Every, Either, If)
+Term = ColumnReference | Literal | UnaryMinus | Arithmetic
+Condition = (
+    ColumnReference
+    | TermComparison
+    | InList
+    | IsNull
+    | Negation
+    | Conjunction
+    | Disjunction
+    | IfThenElse
+)
+TERMS = (ColumnReference, Literal, UnaryMinus, Arithmetic)
+CONDITIONS = (
+    ColumnReference,
+    TermComparison,
+    InList,
+    IsNull,
+    Negation,
+    Conjunction,
+    Disjunction,
+    IfThenElse,
+)
 
 
-def columns_of(node: Node) -> Iterator[str]:
+def iterate_columns(node: SyntaxNode) -> Iterator[str]:
     """Yield the name of each column of a tree, as often as it occurs.
 
     Example:
-        >>> list(columns_of(Comparison(">=", Named("out"), Named("in"))))
+        >>> list(iterate_columns(TermComparison(">=", ColumnReference("out"), ColumnReference("in"))))
         ['out', 'in']
     """
-    if isinstance(node, Named):
+    if isinstance(node, ColumnReference):
         yield node.name
         return
     for value in vars(node).values():
         for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Node):
-                yield from columns_of(part)
+            if isinstance(part, SyntaxNode):
+                yield from iterate_columns(part)
 
 
-def written(node: Node) -> str:  # noqa: PLR0911 (one line for each kind)
+def format_tree(node: SyntaxNode) -> str:  # noqa: PLR0911 (one line for each kind)
     """Return a tree as a text that is parsed as the same tree.
 
     Example:
-        >>> written(Comparison(">=", Named("body mass"), Literal(1.5)))
+        >>> format_tree(TermComparison(">=", ColumnReference("body mass"), Literal(1.5)))
         '`body mass` >= 1.5'
-        >>> written(Not(Comparison("==", Named("ward"), Literal("eye"))))
+        >>> format_tree(Negation(TermComparison("==", ColumnReference("ward"), Literal("eye"))))
         "not (ward == 'eye')"
     """
     match node:
-        case Named(name):
-            return _name(name)
+        case ColumnReference(name):
+            return _format_name(name)
         case Literal(value):
-            return _value(value)
-        case Negative(term):
-            return f"-{_inside(term)}"
-        case Arithmetic(sign, left, right) | Comparison(sign, left, right):
-            return f"{_inside(left)} {sign} {_inside(right)}"
-        case Not(part):
-            return f"not {_inside(part)}"
-        case Every(parts):
-            return " and ".join(map(_inside, parts))
-        case Either(parts):
-            return " or ".join(map(_inside, parts))
-    return _written_long(node)
+            return _format_value(value)
+        case UnaryMinus(term):
+            return f"-{_format_inside(term)}"
+        case Arithmetic(sign, left, right) | TermComparison(sign, left, right):
+            return f"{_format_inside(left)} {sign} {_format_inside(right)}"
+        case Negation(part):
+            return f"not {_format_inside(part)}"
+        case Conjunction(parts):
+            return " and ".join(map(_format_inside, parts))
+        case Disjunction(parts):
+            return " or ".join(map(_format_inside, parts))
+    return _format_long_node(node)
 
 
-def _written_long(node: Node) -> str:
+def _format_long_node(node: SyntaxNode) -> str:
     match node:
-        case Among(columns, options, negated):
+        case InList(columns, options, negated):
             sign = "not in" if negated else "in"
-            return f"{_tuple(columns)} {sign} ({', '.join(map(_tuple, options))})"
-        case Missing(column, negated):
-            return f"{written(column)} is {'not null' if negated else 'null'}"
-        case If(condition, then, otherwise):
-            begin = f"if {_inside(condition)} then {_inside(then)}"
-            return begin if otherwise is None else f"{begin} else {_inside(otherwise)}"
-        case Unique(columns):
-            return f"unique({', '.join(map(written, columns))})"
+            return f"{_format_tuple(columns)} {sign} ({', '.join(map(_format_tuple, options))})"
+        case IsNull(column, negated):
+            return f"{format_tree(column)} is {'not null' if negated else 'null'}"
+        case IfThenElse(condition, then, otherwise):
+            begin = f"if {_format_inside(condition)} then {_format_inside(then)}"
+            return begin if otherwise is None else f"{begin} else {_format_inside(otherwise)}"
+        case UniqueTogether(columns):
+            return f"unique({', '.join(map(format_tree, columns))})"
     raise TypeError(type(node).__name__)
 
 
-def _inside(node: Node) -> str:
-    text = written(node)
-    return text if isinstance(node, (Named, Literal)) else f"({text})"
+def _format_inside(node: SyntaxNode) -> str:
+    text = format_tree(node)
+    return text if isinstance(node, (ColumnReference, Literal)) else f"({text})"
 
 
-def _tuple(parts: tuple[Term, ...] | tuple[Named, ...]) -> str:
-    inside = ", ".join(map(written, parts))
+def _format_tuple(parts: tuple[Term, ...] | tuple[ColumnReference, ...]) -> str:
+    inside = ", ".join(map(format_tree, parts))
     return inside if len(parts) == 1 else f"({inside})"
 
 
-def _name(name: str) -> str:
+def _format_name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
-def _value(value: str | float) -> str:
+def _format_value(value: str | float) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -338,33 +358,33 @@ def _value(value: str | float) -> str:
     return repr(value)
 
 
-DEEPEST = 20
+MOST_NESTING = 20
 MOST_SIGNS = 100
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-N = TypeVar("N", bound=Node)
+N = TypeVar("N", bound=SyntaxNode)
 
 
 @dataclass(frozen=True)
-class _Tuple(Node):
+class _TupleNode(SyntaxNode):
     """Several parts in one pair of parentheses."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[SyntaxNode, ...]
 
 
-def parsed(rule: str) -> Condition | Unique:
+def parse_constraint(rule: str) -> Condition | UniqueTogether:
     """Return a rule as a tree.
 
     Raises:
         SchemaError: If it is no rule; names the place and what was expected there.
 
     Example:
-        >>> parsed("discharge >= admission")
-        Comparison(at=10, sign='>=', left=Named(at=0, name='discharge'), right=Named(at=13, ...
-        >>> parsed("age >= ")
+        >>> parse_constraint("discharge >= admission")
+        Comparison(at=10, sign='>=', left=ColumnReference(at=0, name='discharge'), right=ColumnReference(at=13, ...
+        >>> parse_constraint("age >= ")
         Traceback (most recent call last):
         tabpe.errors.SchemaError: rule 'age >= ', character 8: its end: expected a column or a ...
     """
-    return _Parser(rule).rule()
+    return _Parser(rule).parse_all()
 
 
 class _Parser:
@@ -372,215 +392,239 @@ class _Parser:
 
     def __init__(self, rule: str) -> None:
         self.text = rule
-        self.words = words_of(rule)
-        self.place = 0
+        self.tokens = tokenize_constraint(rule)
+        self.position = 0
         self.depth = 0
         self.signs = 0
 
-    def rule(self) -> Condition | Unique:
-        found = self._unique() if self._is("unique") else self._condition(self._whole())
-        if self.word.sort is not Sort.END:
-            raise self._expected("and, or, or the end of the rule")
+    def parse_all(self) -> Condition | UniqueTogether:
+        found = (
+            self._parse_unique()
+            if self._is_next("unique")
+            else self._check_condition(self._parse_whole())
+        )
+        if self.token.kind is not TokenKind.END:
+            raise self._make_error("and, or, or the end of the rule")
         return found
 
     @property
-    def word(self) -> Word:
-        return self.words[self.place]
+    def token(self) -> Token:
+        return self.tokens[self.position]
 
-    def _is(self, *values: str) -> bool:
-        plain = self.word.sort in (Sort.KEYWORD, Sort.SIGN)
-        return plain and self.word.value in values
+    def _is_next(self, *values: str) -> bool:
+        plain = self.token.kind in (TokenKind.KEYWORD, TokenKind.SIGN)
+        return plain and self.token.value in values
 
-    def _next(self) -> Word:
-        word = self.word
-        self.place += word.sort is not Sort.END
+    def _take_token(self) -> Token:
+        word = self.token
+        self.position += word.kind is not TokenKind.END
         return word
 
-    def _skip(self, value: str, then: str = "") -> Word:
-        if not self._is(value):
-            raise self._expected(f"{value}{then}")
-        return self._next()
+    def _expect_token(self, value: str, then: str = "") -> Token:
+        if not self._is_next(value):
+            raise self._make_error(f"{value}{then}")
+        return self._take_token()
 
-    def _expected(self, what: str) -> SchemaError:
-        return wrong(self.text, self.word.at, f"{self.word}: expected {what}.")
+    def _make_error(self, what: str) -> SchemaError:
+        return make_constraint_error(self.text, self.token.at, f"{self.token}: expected {what}.")
 
-    def _deeper(self, part: Callable[[], N]) -> N:
+    def _parse_nested(self, part: Callable[[], N]) -> N:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise wrong(
-                self.text, self.word.at, f"more than {DEEPEST} parts in each other: make two rules."
+        if self.depth > MOST_NESTING:
+            raise make_constraint_error(
+                self.text,
+                self.token.at,
+                f"more than {MOST_NESTING} parts in each other: make two rules.",
             )
         found = part()
         self.depth -= 1
         return found
 
-    def _unique(self) -> Unique:
-        at = self._next().at
-        self._skip("(", " and the columns that are unique together")
-        columns = [self._column()]
-        while self._is(","):
-            self._next()
-            columns.append(self._column())
-        self._skip(")", " or a comma")
-        return Unique(tuple(columns), at=at)
+    def _parse_unique(self) -> UniqueTogether:
+        at = self._take_token().at
+        self._expect_token("(", " and the columns that are unique together")
+        columns = [self._parse_column()]
+        while self._is_next(","):
+            self._take_token()
+            columns.append(self._parse_column())
+        self._expect_token(")", " or a comma")
+        return UniqueTogether(tuple(columns), at=at)
 
-    def _column(self) -> Named:
-        if self.word.sort is not Sort.COLUMN:
-            raise self._expected("a column")
-        word = self._next()
-        return Named(str(word.value), at=word.at)
+    def _parse_column(self) -> ColumnReference:
+        if self.token.kind is not TokenKind.COLUMN:
+            raise self._make_error("a column")
+        word = self._take_token()
+        return ColumnReference(str(word.value), at=word.at)
 
-    def _whole(self) -> Node:
-        return self._deeper(self._if if self._is("if") else self._either)
+    def _parse_whole(self) -> SyntaxNode:
+        return self._parse_nested(self._parse_if if self._is_next("if") else self._parse_or)
 
-    def _if(self) -> Node:
-        at = self._next().at
-        condition = self._condition(self._whole())
-        self._skip("then")
-        then = self._condition(self._whole())
-        if not self._is("else"):
-            return If(condition, then, at=at)
-        self._next()
-        return If(condition, then, self._condition(self._whole()), at=at)
+    def _parse_if(self) -> SyntaxNode:
+        at = self._take_token().at
+        condition = self._check_condition(self._parse_whole())
+        self._expect_token("then")
+        then = self._check_condition(self._parse_whole())
+        if not self._is_next("else"):
+            return IfThenElse(condition, then, at=at)
+        self._take_token()
+        return IfThenElse(condition, then, self._check_condition(self._parse_whole()), at=at)
 
-    def _either(self) -> Node:
-        return self._chain("or", self._every, Either)
+    def _parse_or(self) -> SyntaxNode:
+        return self._parse_chain("or", self._parse_and, Disjunction)
 
-    def _every(self) -> Node:
-        return self._chain("and", self._negation, Every)
+    def _parse_and(self) -> SyntaxNode:
+        return self._parse_chain("and", self._parse_not, Conjunction)
 
-    def _chain(self, word: str, part: Callable[[], Node], kind: type[Either] | type[Every]) -> Node:
+    def _parse_chain(
+        self, word: str, part: Callable[[], SyntaxNode], kind: type[Disjunction] | type[Conjunction]
+    ) -> SyntaxNode:
         first = part()
-        if not self._is(word):
+        if not self._is_next(word):
             return first
-        parts = [self._condition(first)]
-        while self._is(word):
-            self._next()
-            parts.append(self._condition(part()))
+        parts = [self._check_condition(first)]
+        while self._is_next(word):
+            self._take_token()
+            parts.append(self._check_condition(part()))
         return kind(tuple(parts), at=first.at)
 
-    def _negation(self) -> Node:
-        if not self._is("not"):
-            return self._comparison()
-        at = self._next().at
-        return Not(self._condition(self._deeper(self._negation)), at=at)
+    def _parse_not(self) -> SyntaxNode:
+        if not self._is_next("not"):
+            return self._parse_comparison()
+        at = self._take_token().at
+        return Negation(self._check_condition(self._parse_nested(self._parse_not)), at=at)
 
-    def _comparison(self) -> Node:
-        left = self._sum()
-        if self._is("in", "not"):
-            return self._among(left)
-        if self._is("is"):
-            return self._missing(left)
-        if not self._is(*_COMPARISONS):
+    def _parse_comparison(self) -> SyntaxNode:
+        left = self._parse_sum()
+        if self._is_next("in", "not"):
+            return self._parse_in_list(left)
+        if self._is_next("is"):
+            return self._parse_is_null(left)
+        if not self._is_next(*_COMPARISONS):
             return left
-        sign = self._next()
-        right = self._sum()
-        if self._is(*_COMPARISONS):
-            raise self._expected("and: compare two things at a time, as in 'a < b and b < c'")
-        return Comparison(str(sign.value), self._term(left), self._term(right), at=sign.at)
+        sign = self._take_token()
+        right = self._parse_sum()
+        if self._is_next(*_COMPARISONS):
+            raise self._make_error("and: compare two things at a time, as in 'a < b and b < c'")
+        return TermComparison(
+            str(sign.value), self._check_term(left), self._check_term(right), at=sign.at
+        )
 
-    def _among(self, left: Node) -> Among:
-        negated = self._is("not")
+    def _parse_in_list(self, left: SyntaxNode) -> InList:
+        negated = self._is_next("not")
         if negated:
-            self._next()
-        at = self._skip("in").at
-        columns = left.parts if isinstance(left, _Tuple) else (left,)
-        named = tuple(column for column in columns if isinstance(column, Named))
+            self._take_token()
+        at = self._expect_token("in").at
+        columns = left.parts if isinstance(left, _TupleNode) else (left,)
+        named = tuple(column for column in columns if isinstance(column, ColumnReference))
         if len(named) < len(columns):
-            raise wrong(self.text, left.at, "before in: expected a column, or several in ().")
-        self._skip("(", " and the values")
-        options = [self._option(len(columns))]
-        while self._is(","):
-            self._next()
-            options.append(self._option(len(columns)))
-        self._skip(")", " or a comma")
-        return Among(named, tuple(options), negated, at=at)
+            raise make_constraint_error(
+                self.text, left.at, "before in: expected a column, or several in ()."
+            )
+        self._expect_token("(", " and the values")
+        options = [self._parse_option(len(columns))]
+        while self._is_next(","):
+            self._take_token()
+            options.append(self._parse_option(len(columns)))
+        self._expect_token(")", " or a comma")
+        return InList(named, tuple(options), negated, at=at)
 
-    def _option(self, width: int) -> tuple[Term, ...]:
+    def _parse_option(self, width: int) -> tuple[Term, ...]:
         if width == 1:
-            return (self._literal(),)
-        at = self._skip("(", f" and {width} values").at
-        values = [self._literal()]
-        while self._is(","):
-            self._next()
-            values.append(self._literal())
-        self._skip(")", " or a comma")
+            return (self._parse_literal(),)
+        at = self._expect_token("(", f" and {width} values").at
+        values = [self._parse_literal()]
+        while self._is_next(","):
+            self._take_token()
+            values.append(self._parse_literal())
+        self._expect_token(")", " or a comma")
         if len(values) != width:
-            raise wrong(self.text, at, f"{len(values)} values: expected {width}, as columns.")
+            raise make_constraint_error(
+                self.text, at, f"{len(values)} values: expected {width}, as columns."
+            )
         return tuple(values)
 
-    def _literal(self) -> Term:
-        at = self.word.at
-        found = self._sign()
-        plain = found.term if isinstance(found, Negative) else found
+    def _parse_literal(self) -> Term:
+        at = self.token.at
+        found = self._parse_sign()
+        plain = found.term if isinstance(found, UnaryMinus) else found
         if not isinstance(plain, Literal):
-            raise wrong(self.text, at, "expected a number, a text in quotes, true or false.")
-        return self._term(found)
+            raise make_constraint_error(
+                self.text, at, "expected a number, a text in quotes, true or false."
+            )
+        return self._check_term(found)
 
-    def _missing(self, left: Node) -> Missing:
-        at = self._next().at
-        negated = self._is("not")
+    def _parse_is_null(self, left: SyntaxNode) -> IsNull:
+        at = self._take_token().at
+        negated = self._is_next("not")
         if negated:
-            self._next()
-        self._skip("null")
-        if not isinstance(left, Named):
-            raise wrong(self.text, left.at, "before is: expected a column.")
-        return Missing(left, negated, at=at)
+            self._take_token()
+        self._expect_token("null")
+        if not isinstance(left, ColumnReference):
+            raise make_constraint_error(self.text, left.at, "before is: expected a column.")
+        return IsNull(left, negated, at=at)
 
-    def _sum(self) -> Node:
-        return self._arithmetic(("+", "-"), self._product)
+    def _parse_sum(self) -> SyntaxNode:
+        return self._parse_arithmetic(("+", "-"), self._parse_product)
 
-    def _product(self) -> Node:
-        return self._arithmetic(("*", "/"), self._sign)
+    def _parse_product(self) -> SyntaxNode:
+        return self._parse_arithmetic(("*", "/"), self._parse_sign)
 
-    def _arithmetic(self, signs: tuple[str, ...], part: Callable[[], Node]) -> Node:
+    def _parse_arithmetic(
+        self, signs: tuple[str, ...], part: Callable[[], SyntaxNode]
+    ) -> SyntaxNode:
         found = part()
-        while self._is(*signs):
-            sign = self._next()
+        while self._is_next(*signs):
+            sign = self._take_token()
             self.signs += 1
             if self.signs > MOST_SIGNS:
-                raise wrong(self.text, sign.at, f"expected at most {MOST_SIGNS} of + - * /.")
-            right = self._term(part())
-            found = Arithmetic(str(sign.value), self._term(found), right, at=sign.at)
+                raise make_constraint_error(
+                    self.text, sign.at, f"expected at most {MOST_SIGNS} of + - * /."
+                )
+            right = self._check_term(part())
+            found = Arithmetic(str(sign.value), self._check_term(found), right, at=sign.at)
         return found
 
-    def _sign(self) -> Node:
-        if not self._is("-"):
-            return self._primary()
-        at = self._next().at
-        return Negative(self._term(self._deeper(self._sign)), at=at)
+    def _parse_sign(self) -> SyntaxNode:
+        if not self._is_next("-"):
+            return self._parse_primary()
+        at = self._take_token().at
+        return UnaryMinus(self._check_term(self._parse_nested(self._parse_sign)), at=at)
 
-    def _primary(self) -> Node:
-        word = self.word
-        if word.sort in (Sort.NUMBER, Sort.TEXT):
-            return Literal(self._next().value, at=word.at)
-        if self._is("true", "false"):
-            return Literal(self._next().value == "true", at=word.at)
-        if word.sort is Sort.COLUMN:
-            return self._column()
-        if self._is("null"):
-            raise self._expected("a value; to ask for empty cells, write 'is null'")
-        if self._is("unique"):
-            raise self._expected("a column or a value; unique(...) is a rule of its own")
-        if not self._is("("):
-            raise self._expected("a column or a value")
-        return self._parenthesis()
+    def _parse_primary(self) -> SyntaxNode:
+        word = self.token
+        if word.kind in (TokenKind.NUMBER, TokenKind.TEXT):
+            return Literal(self._take_token().value, at=word.at)
+        if self._is_next("true", "false"):
+            return Literal(self._take_token().value == "true", at=word.at)
+        if word.kind is TokenKind.COLUMN:
+            return self._parse_column()
+        if self._is_next("null"):
+            raise self._make_error("a value; to ask for empty cells, write 'is null'")
+        if self._is_next("unique"):
+            raise self._make_error("a column or a value; unique(...) is a rule of its own")
+        if not self._is_next("("):
+            raise self._make_error("a column or a value")
+        return self._parse_parenthesis()
 
-    def _parenthesis(self) -> Node:
-        at = self._next().at
-        parts = [self._whole()]
-        while self._is(","):
-            self._next()
-            parts.append(self._whole())
-        self._skip(")")
-        return parts[0] if len(parts) == 1 else _Tuple(tuple(parts), at=at)
+    def _parse_parenthesis(self) -> SyntaxNode:
+        at = self._take_token().at
+        parts = [self._parse_whole()]
+        while self._is_next(","):
+            self._take_token()
+            parts.append(self._parse_whole())
+        self._expect_token(")")
+        return parts[0] if len(parts) == 1 else _TupleNode(tuple(parts), at=at)
 
-    def _term(self, node: Node) -> Term:
+    def _check_term(self, node: SyntaxNode) -> Term:
         if not isinstance(node, TERMS):
-            raise wrong(self.text, node.at, "expected a column or a value, not a condition.")
+            raise make_constraint_error(
+                self.text, node.at, "expected a column or a value, not a condition."
+            )
         return node
 
-    def _condition(self, node: Node) -> Condition:
+    def _check_condition(self, node: SyntaxNode) -> Condition:
         if not isinstance(node, CONDITIONS):
-            raise wrong(self.text, node.at, "expected a condition, such as a comparison.")
+            raise make_constraint_error(
+                self.text, node.at, "expected a condition, such as a comparison."
+            )
         return node

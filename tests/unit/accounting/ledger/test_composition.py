@@ -4,16 +4,20 @@ import math
 
 import pytest
 
-from tabpe.accounting import Adjacency, BillItem, Neighbours
-from tabpe.accounting.ledger import Budget, Entry
-from tabpe.accounting.ledger.composition import entries_epsilon, epsilon_left, is_over
+from tabpe.accounting import Adjacency, NeighboringRelation, Spend
+from tabpe.accounting.ledger import Budget, RunEntry
+from tabpe.accounting.ledger.composition import (
+    compute_entries_epsilon,
+    compute_remaining_epsilon,
+    is_over_budget,
+)
 
-USERS = Neighbours(max_rows=3)
+USERS = NeighboringRelation(max_rows=3)
 
 
 def entries_of(*bills, adjacency=Adjacency.ADD_REMOVE):
     return [
-        Entry(str(place), "patients", tuple(bill), Neighbours(adjacency))
+        RunEntry(str(place), "patients", tuple(bill), NeighboringRelation(adjacency))
         for place, bill in enumerate(bills)
     ]
 
@@ -24,20 +28,22 @@ def test_a_hundred_runs_well_within_the_budget_are_not_composed(monkeypatch):
     def never(*_):
         raise AssertionError
 
-    monkeypatch.setattr("tabpe.accounting.ledger.composition.composed_epsilon", never)
-    runs = entries_of(*([BillItem("votes", 100 + run / 7, 15)] for run in range(100)))
-    assert not is_over(runs, Budget("patients", 4.0, 1e-6))
+    monkeypatch.setattr("tabpe.accounting.ledger.composition.compose_epsilon", never)
+    runs = entries_of(*([Spend("votes", 100 + run / 7, 15)] for run in range(100)))
+    assert not is_over_budget(runs, Budget("patients", 4.0, 1e-6))
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("delta", [1e-11, 1e-6, 1e-4])
 @pytest.mark.parametrize(("sigma", "times"), [(0.7, 1), (2.0, 40), (17.0, 15), (900.0, 3)])
 def test_the_bound_never_decides_otherwise_than_the_exact_total(sigma, times, delta, adjacency):
-    bill = [BillItem("votes", sigma, times), BillItem("class counts", 3 * sigma, 1)]
+    bill = [Spend("votes", sigma, times), Spend("class counts", 3 * sigma, 1)]
     runs = entries_of(bill, adjacency=adjacency)
-    exact = entries_epsilon(runs, Budget("patients", 1.0, delta, adjacency))
+    exact = compute_entries_epsilon(runs, Budget("patients", 1.0, delta, adjacency))
     for factor in (0.9, 0.999999, 1.000001, 1.02, 1.05, 1.2):
-        assert is_over(runs, Budget("patients", exact * factor, delta, adjacency)) == (factor < 1)
+        assert is_over_budget(runs, Budget("patients", exact * factor, delta, adjacency)) == (
+            factor < 1
+        )
 
 
 @pytest.mark.parametrize("unit", [None, "person"])
@@ -46,18 +52,21 @@ def test_the_bound_never_decides_otherwise_than_the_exact_total(sigma, times, de
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 50.0, 1e4])
 def test_every_budget_and_run_have_a_total_and_a_rest(epsilon, delta, sigma, times, unit):
     budget = Budget("patients", epsilon, delta, unit=unit)
-    neighbours = Neighbours() if unit is None else USERS
-    bill = (BillItem("votes", sigma, times),)
-    entries = [Entry("run", "patients", bill, neighbours, unit)]
-    spent, left = entries_epsilon(entries, budget), epsilon_left(entries, budget)
+    neighbours = NeighboringRelation() if unit is None else USERS
+    bill = (Spend("votes", sigma, times),)
+    entries = [RunEntry("run", "patients", bill, neighbours, unit)]
+    spent, left = (
+        compute_entries_epsilon(entries, budget),
+        compute_remaining_epsilon(entries, budget),
+    )
     assert spent >= 0
     assert 0 <= left <= epsilon
-    assert is_over(entries, budget) == (spent > epsilon)
+    assert is_over_budget(entries, budget) == (spent > epsilon)
     assert (left == 0) or not math.isinf(spent)
 
 
 def test_nothing_is_left_where_a_run_would_drown_in_noise():
     budget = Budget("patients", 1.1e-5, 1e-6)
-    entry = Entry("run", "patients", (BillItem("votes", 9e4, 1),), Neighbours())
-    assert 0 < entries_epsilon([entry], budget) < budget.epsilon
-    assert epsilon_left([entry], budget) == 0
+    entry = RunEntry("run", "patients", (Spend("votes", 9e4, 1),), NeighboringRelation())
+    assert 0 < compute_entries_epsilon([entry], budget) < budget.epsilon
+    assert compute_remaining_epsilon([entry], budget) == 0

@@ -8,12 +8,12 @@ import sqlite3
 import pytest
 
 from ledger_events import BUDGET, RESERVED, forge
-from tabpe.accounting import BillItem
+from tabpe.accounting import Spend
 from tabpe.accounting.ledger import Ledger
-from tabpe.accounting.ledger.events import NO_EVENT, canonical
+from tabpe.accounting.ledger.events import NO_EVENT, dump_canonical
 from tabpe.errors import LedgerError
 
-BILL = [BillItem("votes", 17.0, 15)]
+BILL = [Spend("votes", 17.0, 15)]
 
 
 @pytest.fixture
@@ -175,19 +175,19 @@ def bill(**changes):
     ],
 )
 def test_a_forged_event_that_makes_no_sense_is_refused(filled, kind, content):
-    forge(filled.path, kind, content if isinstance(content, str) else canonical(content))
+    forge(filled.path, kind, content if isinstance(content, str) else dump_canonical(content))
     refuses_everything(filled, "event 7: ")
 
 
 @pytest.mark.parametrize("time", ["", "\x1b[2J", "9" * 300])
 def test_a_time_that_would_spoil_a_terminal_is_refused(filled, time):
-    forge(filled.path, "budget", canonical(BUDGET), time)
+    forge(filled.path, "budget", dump_canonical(BUDGET), time)
     refuses_everything(filled, "event 7: time=")
 
 
 @pytest.mark.parametrize("more", [{"state": "refunded"}, {"closed_at": "now"}, {"id": "x"}])
 def test_a_reservation_can_not_arrive_closed(filled, more):
-    forge(filled.path, "reserved", canonical({**RESERVED, **more}))
+    forge(filled.path, "reserved", dump_canonical({**RESERVED, **more}))
     assert filled.verify() != [] or filled.entry("e").state == "reserved"
 
 
@@ -211,7 +211,7 @@ def test_a_new_ledger_appears_whole(ledger, monkeypatch):
     def die(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tabpe.accounting.ledger.file._insert", die)
+    monkeypatch.setattr("tabpe.accounting.ledger.file._insert_event", die)
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve("patients", BILL)
     assert ledger.verify() == []
@@ -279,7 +279,7 @@ def test_an_error_in_between_leaves_no_event(filled, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tabpe.accounting.ledger.ledger.is_over", fail)
+    monkeypatch.setattr("tabpe.accounting.ledger.ledger.is_over_budget", fail)
     with pytest.raises(KeyboardInterrupt):
         filled.reserve("patients", BILL)
     assert filled.export() == before
@@ -289,8 +289,10 @@ def test_the_export_is_plain_and_its_chain_can_be_checked_by_anybody(filled):
     exported = json.loads(json.dumps(filled.export()))
     previous = NO_EVENT
     for seq, event in enumerate(exported["events"], start=1):
-        payload = canonical(event["payload"])
-        whole = canonical([event["seq"], event["time"], event["kind"], payload, event["previous"]])
+        payload = dump_canonical(event["payload"])
+        whole = dump_canonical(
+            [event["seq"], event["time"], event["kind"], payload, event["previous"]]
+        )
         assert (event["seq"], event["previous"]) == (seq, previous)
         previous = hashlib.sha256(whole.encode()).hexdigest()
         assert event["sha256"] == previous

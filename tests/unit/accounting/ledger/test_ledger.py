@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from tabpe.accounting import BillItem, Neighbours, calibrate, composed_epsilon
+from tabpe.accounting import NeighboringRelation, Spend, calibrate_sigma, compose_epsilon
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.neighboring import Adjacency
 from tabpe.accounting.spend import EXPONENTIAL
@@ -13,16 +13,16 @@ from tabpe.errors import BudgetError, LedgerError, ParameterError
 
 DELTA = 1e-6
 DIGEST, OTHER = "a" * 64, "b" * 64
-REPLACE = Neighbours(Adjacency.REPLACE_ONE)
-USERS = Neighbours(max_rows=5)
+REPLACE = NeighboringRelation(Adjacency.REPLACE_ONE)
+USERS = NeighboringRelation(max_rows=5)
 
 
 def votes(sigma=17.0, times=15, **more):
-    return BillItem("votes", sigma, times, **more)
+    return Spend("votes", sigma, times, **more)
 
 
 def run_of(epsilon, rounds=15):
-    return [votes(calibrate(epsilon, DELTA, rounds), rounds)]
+    return [votes(calibrate_sigma(epsilon, DELTA, rounds), rounds)]
 
 
 def test_a_new_ledger_is_empty_and_has_no_file(ledger):
@@ -44,7 +44,7 @@ def test_a_budget_is_kept_with_its_relation(ledger):
 
 
 def test_what_is_reserved_is_there_for_everybody(ledger):
-    bill = [votes(chance=1e-9), BillItem("class counts", 60.0, 1)]
+    bill = [votes(chance=1e-9), Spend("class counts", 60.0, 1)]
     entry = ledger.reserve("patients", bill, REPLACE, slack=2.0**-108, note="first")
     assert Ledger(ledger.path).entry(entry.id) == entry
     assert entry.bill == tuple(bill)
@@ -58,9 +58,9 @@ def test_what_is_reserved_is_there_for_everybody(ledger):
 
 
 def test_a_ledger_holds_no_choices(ledger):
-    bill = [votes(), BillItem("a choice", 4.0, 1, mechanism=EXPONENTIAL)]
+    bill = [votes(), Spend("a choice", 4.0, 1, mechanism=EXPONENTIAL)]
     with pytest.raises(ParameterError, match="bill: 'a choice' is a choice"):
-        ledger.reserve("patients", bill, Neighbours())
+        ledger.reserve("patients", bill, NeighboringRelation())
     assert ledger.entries() == ()
 
 
@@ -75,7 +75,7 @@ def test_what_is_spent_is_composed_at_once_and_epsilons_are_not_added_up(ledger)
     ledger.set_budget("patients", epsilon=3, delta=DELTA)
     for _ in range(2):
         ledger.reserve("patients", run_of(1.0))
-    together = composed_epsilon([votes(run_of(1.0)[0].sigma, 30)], DELTA, adaptive=True)
+    together = compose_epsilon([votes(run_of(1.0)[0].sigma, 30)], DELTA, adaptive=True)
     assert ledger.spent("patients") == pytest.approx(together, rel=1e-6)
     assert 1.3 < ledger.spent("patients") < 1.6
 
@@ -132,7 +132,7 @@ def test_the_actual_bill_takes_the_place_of_the_reserved_one(ledger):
     spent = ledger.spend(entry.id, [votes(20.0, 4)], DIGEST)
     assert (spent.state, spent.certificate_sha256) == ("spent", DIGEST)
     assert ledger.entry(entry.id) == spent
-    expected = composed_epsilon([votes(20.0, 4)], DELTA)
+    expected = compose_epsilon([votes(20.0, 4)], DELTA)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
 
 
@@ -223,15 +223,15 @@ def test_a_budget_for_another_relation_than_what_was_spent_is_refused(ledger):
 def test_an_add_remove_run_counts_twice_the_distance_under_replace_one(ledger):
     ledger.set_budget("patients", epsilon=2, delta=DELTA, adjacency="replace-one")
     ledger.reserve("patients", [votes()])
-    expected = composed_epsilon([votes()], DELTA, REPLACE)
+    expected = compose_epsilon([votes()], DELTA, REPLACE)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
 
 
 def test_users_compose_whatever_number_of_their_rows_counts(ledger):
     ledger.set_budget("patients", epsilon=5, delta=DELTA, unit="person")
     for rows in (1, 5, 100):
-        ledger.reserve("patients", [votes()], Neighbours(max_rows=rows), unit="person")
-    expected = composed_epsilon([votes(times=45)], DELTA, USERS)
+        ledger.reserve("patients", [votes()], NeighboringRelation(max_rows=rows), unit="person")
+    expected = compose_epsilon([votes(times=45)], DELTA, USERS)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
 
 
@@ -246,7 +246,7 @@ def test_chances_of_all_runs_come_off_the_one_delta(ledger):
     item = votes(times=1, chance=4e-7)
     ledger.reserve("patients", [item])
     ledger.reserve("patients", [item])
-    expected = composed_epsilon([votes(times=2)], DELTA - 8e-7, adaptive=True)
+    expected = compose_epsilon([votes(times=2)], DELTA - 8e-7, adaptive=True)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
     with pytest.raises(BudgetError, match="epsilon inf"):
         ledger.reserve("patients", [item])
@@ -266,7 +266,7 @@ def test_noise_that_is_not_exact_comes_off_the_one_delta(ledger):
     ledger.refund(ledger.entries()[0].id)
     ledger.reserve("patients", [votes()], slack=1e-9)
     slack = 15e-9 * (1 + math.exp(ledger.spent("patients")))
-    expected = composed_epsilon([votes()], DELTA - slack)
+    expected = compose_epsilon([votes()], DELTA - slack)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
     assert ledger.spent("patients") > exact
     with pytest.raises(BudgetError):
@@ -289,7 +289,7 @@ def test_a_name_is_the_same_however_its_characters_are_composed(ledger):
 
 @pytest.mark.parametrize(
     "bill",
-    [[], [votes(1e-4)], [votes(1e6)], [votes(times=10**6)], [BillItem("a\nb", 1.0, 1)]],
+    [[], [votes(1e-4)], [votes(1e6)], [votes(times=10**6)], [Spend("a\nb", 1.0, 1)]],
 )
 def test_a_bill_that_no_run_has_is_refused(ledger, bill):
     with pytest.raises(ParameterError, match="bill"):
@@ -304,7 +304,7 @@ def test_a_certificate_hash_is_a_sha256(ledger, digest):
     assert ledger.entry(entry.id).state == "reserved"
 
 
-@pytest.mark.parametrize(("neighbours", "unit"), [(USERS, None), (Neighbours(), "person")])
+@pytest.mark.parametrize(("neighbours", "unit"), [(USERS, None), (NeighboringRelation(), "person")])
 def test_users_have_a_column_and_rows_have_none(ledger, neighbours, unit):
     with pytest.raises(ParameterError, match="unit="):
         ledger.reserve("patients", [votes()], neighbours, unit=unit)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tabpe.accounting.ledger import Ledger, default_path
+from tabpe.accounting.ledger import Ledger, get_default_path
 from tabpe.errors import OutputError
 
 
@@ -19,7 +19,7 @@ def on(monkeypatch, tmp_path):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, str(value))
-        return str(default_path().relative_to(tmp_path).as_posix())
+        return str(get_default_path().relative_to(tmp_path).as_posix())
 
     return pretend
 

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 from tabpe.evaluation.metrics.associations import (
-    Association,
-    association,
-    contingency,
-    corrected_cramers_v,
-    correlation_ratio,
+    AssociationMatrix,
+    compute_corrected_cramers_v,
+    compute_correlation_ratio,
+    count_contingency,
+    measure_association,
 )
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -53,8 +53,8 @@ def eta(values, codes):
 
 @pytest.mark.parametrize("nulls", [0.0, 0.3])
 def test_each_pair_has_the_measure_of_its_kinds(nulls):
-    (view,) = views(SCHEMA, [table(np.random.default_rng(0), 300, nulls)])
-    matrix = association(None, view).synthetic
+    (view,) = build_table_arrays(SCHEMA, [table(np.random.default_rng(0), 300, nulls)])
+    matrix = measure_association(None, view).synthetic
     age, dose = view["age"].values, view["dose"].values
     ward, ill = view["ward"].codes, view["ill"].codes
     both = ~np.isnan(age) & ~np.isnan(dose)
@@ -62,7 +62,7 @@ def test_each_pair_has_the_measure_of_its_kinds(nulls):
     both = ~np.isnan(age) & (ward >= 0)
     assert matrix[0, 1] == pytest.approx(eta(age[both], ward[both]))
     both = (ward >= 0) & (ill >= 0)
-    expected = corrected_cramers_v(contingency(ward[both], ill[both], (4, 2)))
+    expected = compute_corrected_cramers_v(count_contingency(ward[both], ill[both], (4, 2)))
     assert matrix[1, 3] == pytest.approx(expected)
     assert (matrix == matrix.T).all()
     assert (matrix.diagonal() == 1).all()
@@ -74,8 +74,8 @@ def test_a_null_is_not_a_category():
         {"age": [1] * 8, "ward": [None] * 4 + list("abab"), "dose": [0.0] * 8}
         | {"ill": [True] * 4 + [False, False, True, True]}
     )
-    (view,) = views(SCHEMA, [cells])
-    assert association(None, view).synthetic[1, 3] == 0.0
+    (view,) = build_table_arrays(SCHEMA, [cells])
+    assert measure_association(None, view).synthetic[1, 3] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,21 @@ def test_a_column_that_does_not_vary_goes_together_with_nothing(name, cells):
     usual = table(rng, 50)
     at = SCHEMA.names.index(name)
     odd = usual.set_column(at, name, pa.array(cells, usual[name].type))
-    found = association(*views(SCHEMA, [usual, odd]))
+    found = measure_association(*build_table_arrays(SCHEMA, [usual, odd]))
     assert np.isnan(found.synthetic[at]).all()
     assert np.isfinite(np.delete(np.delete(found.synthetic, at, 0), at, 1)).all()
     assert found.difference[at] == pytest.approx(-np.where(np.arange(4) == at, 0, found.real[at]))
-    assert association(*views(SCHEMA, [odd, odd])).difference.tolist() == np.zeros((4, 4)).tolist()
+    assert (
+        measure_association(*build_table_arrays(SCHEMA, [odd, odd])).difference.tolist()
+        == np.zeros((4, 4)).tolist()
+    )
 
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_row_alone_goes_together_with_nothing(rows):
-    found = association(*views(SCHEMA, [table(np.random.default_rng(2), rows)] * 2))
+    found = measure_association(
+        *build_table_arrays(SCHEMA, [table(np.random.default_rng(2), rows)] * 2)
+    )
     assert np.isnan(found.synthetic).all()
     assert (found.difference == 0).all()
 
@@ -104,28 +109,30 @@ def test_a_row_alone_goes_together_with_nothing(rows):
 @pytest.mark.parametrize("name", SCHEMA.names)
 def test_one_column_is_a_matrix_of_one(name):
     schema = Schema((SCHEMA[name],))
-    (view,) = views(schema, [table(np.random.default_rng(3), 20)])
-    assert association(view, view).synthetic.tolist() == [[1.0]]
+    (view,) = build_table_arrays(schema, [table(np.random.default_rng(3), 20)])
+    assert measure_association(view, view).synthetic.tolist() == [[1.0]]
 
 
 def test_without_real_rows_there_is_no_difference():
-    (view,) = views(SCHEMA, [table(np.random.default_rng(4), 30)])
-    found = association(None, view)
+    (view,) = build_table_arrays(SCHEMA, [table(np.random.default_rng(4), 30)])
+    found = measure_association(None, view)
     assert found.real is None
     assert found.difference is None
-    assert found.most_changed() == ()
+    assert found.find_most_changed() == ()
 
 
 def test_a_category_of_one_table_alone_does_no_harm():
     real = table(np.random.default_rng(5), 50)
     synthetic = real.set_column(1, "ward", pa.array(["a", "elsewhere"] * 25))
-    assert np.isfinite(association(*views(SCHEMA, [real, synthetic])).synthetic).all()
+    assert np.isfinite(
+        measure_association(*build_table_arrays(SCHEMA, [real, synthetic])).synthetic
+    ).all()
 
 
 @pytest.mark.parametrize("scale", [1e-310, 1.0, 1e307])
 def test_the_correlation_ratio_survives_numbers_of_any_size(scale):
     values, codes = np.array([1.0, 2.0, 5.0, 6.0]), np.array([0, 0, 1, 1])
-    found = correlation_ratio(values * scale, codes)
+    found = compute_correlation_ratio(values * scale, codes)
     assert found == pytest.approx(eta(values, codes), rel=1e-3)
 
 
@@ -133,7 +140,7 @@ def test_the_most_changed_pairs_come_first():
     columns = ("a", "b", "c")
     real = np.array([[1, 0.9, np.nan], [0.9, 1, -0.2], [np.nan, -0.2, np.nan]])
     synthetic = np.array([[1, 0.8, 0.5], [0.8, 1, 0.6], [0.5, 0.6, 1]])
-    changes = Association(columns, real, synthetic).most_changed(2)
+    changes = AssociationMatrix(columns, real, synthetic).find_most_changed(2)
     assert [change.columns for change in changes] == [("b", "c"), ("a", "c")]
     assert [change.difference for change in changes] == pytest.approx([0.8, 0.5])
     assert math.isnan(changes[1].real)
@@ -141,5 +148,5 @@ def test_the_most_changed_pairs_come_first():
 
 def test_numbers_that_vary_only_where_the_category_is_null_have_no_ratio():
     values, codes = np.array([0.1, 0.1, 0.1, 7.0, 9.0]), np.array([0, 1, 1, -1, -1])
-    assert math.isnan(correlation_ratio(values, codes))
-    assert math.isnan(correlation_ratio(np.array([1.0, 2.0, np.nan]), np.array([0, 0, 1])))
+    assert math.isnan(compute_correlation_ratio(values, codes))
+    assert math.isnan(compute_correlation_ratio(np.array([1.0, 2.0, np.nan]), np.array([0, 0, 1])))

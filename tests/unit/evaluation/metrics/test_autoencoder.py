@@ -6,8 +6,8 @@ from threadpoolctl import threadpool_limits
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.evaluation.metrics import embedding
-from tabpe.evaluation.metrics.embedding import chosen, embed, representation
-from tabpe.evaluation.table_arrays import learned
+from tabpe.evaluation.metrics.embedding import choose_encoder, embed, measure_representation
+from tabpe.evaluation.table_arrays import fit_vectorizer
 
 torch = pytest.importorskip("torch", reason="the autoencoder needs torch: pip install tabpe[torch]")
 
@@ -31,7 +31,7 @@ def points(rows=300, seed=0):
 
 
 def test_auto_takes_the_autoencoder():
-    assert chosen("auto") == "autoencoder"
+    assert choose_encoder("auto") == "autoencoder"
 
 
 @pytest.mark.parametrize("name", CORNERS)
@@ -75,7 +75,7 @@ def test_the_number_of_threads_of_numpy_does_not_matter(encoder, few_steps):
     found = []
     for count in (1, 2):
         with threadpool_limits(count):
-            found.append(representation(*views, encoder=encoder))
+            found.append(measure_representation(*views, encoder=encoder))
     assert found[0] == found[1]
 
 
@@ -132,14 +132,14 @@ def test_training_brings_the_loss_down(monkeypatch):
     monkeypatch.setattr(embedding, "_loss", noted)
     monkeypatch.setattr(embedding, "STEPS", 300)
     (view,) = mixed_views(mixed_table(1000, 1))
-    coding = learned([view])
-    embedding.train(coding, coding(view), 3, np.random.default_rng(0))
+    coding = fit_vectorizer([view])
+    embedding.train_autoencoder(coding, coding(view), 3, np.random.default_rng(0))
     assert losses[-1].item() < losses[0].item() / 4
 
 
 def test_the_loss_is_squared_error_and_surprise_by_column():
     (view,) = mixed_views(mixed_table(50, 1))
-    coding = learned([view])
+    coding = fit_vectorizer([view])
     nothing = [torch.zeros(size) for size in _shapes(coding.width, 3)]
     loss = embedding._loss(coding, coding(view), nothing).item()
     # The mean of the squares of what has variance 1, twice; and four places equally likely, twice.
@@ -154,9 +154,9 @@ def _shapes(width, size):
 
 def test_what_is_kept_is_the_first_half_of_what_was_trained(few_steps, monkeypatch):
     (view,) = mixed_views(mixed_table(50, 1))
-    coding = learned([view])
-    rows = coding.dense(coding(view))
-    trained = embedding.train(coding, coding(view), 3, np.random.default_rng(0))
+    coding = fit_vectorizer([view])
+    rows = coding.to_dense(coding(view))
+    trained = embedding.train_autoencoder(coding, coding(view), 3, np.random.default_rng(0))
     (first, offset), (second, shift) = (map(torch.from_numpy, part) for part in
                                         (trained.inward, trained.narrow))  # fmt: skip
     hidden = torch.nn.functional.silu(torch.from_numpy(rows) @ first + offset)
@@ -169,7 +169,7 @@ def test_other_real_rows_lie_within_and_columns_torn_apart_do_not(monkeypatch):
     rng = np.random.default_rng(0)
     torn = other.set_column(0, "age", other["age"].take(rng.permutation(1000)))
     same, apart = (
-        representation(view[0], view[1], encoder="autoencoder")
+        measure_representation(view[0], view[1], encoder="autoencoder")
         for view in (mixed_views(real, other), mixed_views(real, torn))
     )
     assert min(same.precision, same.recall, same.coverage) > 0.85

@@ -7,8 +7,8 @@ import pytest
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.errors import DataError, ParameterError
 from tabpe.evaluation.metrics import closeness as module
-from tabpe.evaluation.metrics.closeness import closeness, nearest
-from tabpe.evaluation.table_arrays import Numbers, views
+from tabpe.evaluation.metrics.closeness import find_nearest_distances, measure_closeness
+from tabpe.evaluation.table_arrays import NumericCells, build_table_arrays
 from tabpe.schema import Categorical, Float, Integer, Schema
 
 
@@ -16,7 +16,7 @@ def naive_nearest(rows, near):
     def difference(column, ours, theirs):
         if column.missing[ours] or other[column.name].missing[theirs]:
             return float(column.missing[ours] != other[column.name].missing[theirs])
-        if isinstance(column, Numbers):
+        if isinstance(column, NumericCells):
             return min(1.0, abs(column.scaled[ours] - other[column.name].scaled[theirs]))
         return float(column.codes[ours] != other[column.name].codes[theirs])
 
@@ -35,20 +35,20 @@ def test_distances_equal_the_naive_ones(name, monkeypatch):
     real, synthetic = corner(name)
     real, synthetic = (view.take(np.arange(min(len(view), 12))) for view in (real, synthetic))
     expected = naive_nearest(synthetic, real)
-    assert nearest(synthetic, real) == pytest.approx(expected, abs=1e-6)
+    assert find_nearest_distances(synthetic, real) == pytest.approx(expected, abs=1e-6)
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 5)
-    assert nearest(synthetic, real) == pytest.approx(expected, abs=1e-6)
+    assert find_nearest_distances(synthetic, real) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", CORNERS)
 def test_every_corner_has_shares_on_common_edges(name):
     real, synthetic = corner(name)
-    found = closeness(real, synthetic)
+    found = measure_closeness(real, synthetic)
     assert len(found.edges) == len(found.synthetic) + 1 == len(found.other) + 1
     assert 0 == found.edges[0] < found.edges[-1] <= 1
     assert sum(found.synthetic) == pytest.approx(1)
     assert sum(found.other) == pytest.approx(1 if found.rows[2] else 0)
-    assert closeness(real, synthetic, real).other_copies == 1
+    assert measure_closeness(real, synthetic, real).other_copies == 1
 
 
 def test_copies_are_counted_over_whole_tables_and_cell_by_cell():
@@ -56,22 +56,24 @@ def test_copies_are_counted_over_whole_tables_and_cell_by_cell():
     real = {"age": [1, 2, None, None, 1], "ward": ["a", "b", "a", None, "a"]}
     made = {"age": [1, 1, None, None, 2, None], "ward": ["a", "b", "a", None, None, "b"]}
     test = {"age": [2, 3], "ward": ["b", "b"]}
-    tables = views(schema, [pa.table(cells) for cells in (real, made, test)])
-    assert closeness(*tables[:2], rows=1).copies == 3 / 6
-    assert closeness(*tables[:2], rows=1).other_copies == 2 / 5  # two rows that equal another
-    assert closeness(*tables, rows=1).other_copies == 1 / 2
+    tables = build_table_arrays(schema, [pa.table(cells) for cells in (real, made, test)])
+    assert measure_closeness(*tables[:2], rows=1).copies == 3 / 6
+    assert (
+        measure_closeness(*tables[:2], rows=1).other_copies == 2 / 5
+    )  # two rows that equal another
+    assert measure_closeness(*tables, rows=1).other_copies == 1 / 2
 
 
 def test_numbers_that_float32_can_not_tell_apart_are_no_copies():
     schema = Schema((Float("x", 0.0, 1.0),))
     tables = [pa.table({"x": [0.5]}), pa.table({"x": [0.5, np.nextafter(0.5, 1)]})]
-    assert closeness(*views(schema, tables)).copies == 0.5
+    assert measure_closeness(*build_table_arrays(schema, tables)).copies == 0.5
 
 
 def test_a_table_that_copies_is_seen_to():
     real, other = mixed_table(2000, 1), mixed_table(1000, 2)
-    honest = closeness(*mixed_views(real, mixed_table(1000, 3), other))
-    copied = closeness(*mixed_views(real, real.slice(0, 1000), other))
+    honest = measure_closeness(*mixed_views(real, mixed_table(1000, 3), other))
+    copied = measure_closeness(*mixed_views(real, real.slice(0, 1000), other))
     assert copied.copies == 1
     assert honest.copies < 0.01
     assert copied.synthetic[0] == 1
@@ -81,25 +83,25 @@ def test_a_table_that_copies_is_seen_to():
 def test_a_copy_far_from_the_sample_is_counted_all_the_same():
     schema = Schema((Integer("id", 0, 10**6),))
     real, made = pa.table({"id": range(5000)}), pa.table({"id": range(4000, 6000)})
-    assert closeness(*views(schema, [real, made]), rows=10).copies == 0.5
+    assert measure_closeness(*build_table_arrays(schema, [real, made]), rows=10).copies == 0.5
 
 
 def test_both_are_held_against_as_many_real_rows():
     real, made, test = mixed_views(mixed_table(101, 1), mixed_table(40, 2), mixed_table(30, 3))
-    assert closeness(real, made).rows == (51, 40, 50)
-    assert closeness(real, made, test).rows == (101, 40, 30)
-    assert closeness(real, made, rows=20).rows == (20, 20, 20)
-    assert closeness(real, made, test, rows=20).rows == (20, 20, 20)
+    assert measure_closeness(real, made).rows == (51, 40, 50)
+    assert measure_closeness(real, made, test).rows == (101, 40, 30)
+    assert measure_closeness(real, made, rows=20).rows == (20, 20, 20)
+    assert measure_closeness(real, made, test, rows=20).rows == (20, 20, 20)
 
 
 def test_halves_have_no_row_in_common():
     schema = Schema((Integer("id", 0, 99),))
-    (real,) = views(schema, [pa.table({"id": range(100)})])
-    assert closeness(real, real).other[0] == 0  # each row differs from all others
+    (real,) = build_table_arrays(schema, [pa.table({"id": range(100)})])
+    assert measure_closeness(real, real).other[0] == 0  # each row differs from all others
 
 
 def test_without_other_real_rows_their_shares_are_0():
-    found = closeness(*corner("one row"))
+    found = measure_closeness(*corner("one row"))
     assert found.rows == (1, 1, 0)
     assert set(found.other) == {0.0}
     assert found.other_copies == 0
@@ -107,27 +109,29 @@ def test_without_other_real_rows_their_shares_are_0():
 
 def test_wide_tables_are_looked_at_in_fewer_rows():
     real, synthetic = corner("hundreds of columns")
-    assert closeness(real, synthetic, real, rows=20).rows == (11, 11, 11)
+    assert measure_closeness(real, synthetic, real, rows=20).rows == (11, 11, 11)
 
 
 def test_the_seed_decides():
     tables = mixed_views(mixed_table(300, 1), mixed_table(300, 2))
-    assert closeness(*tables, rows=50) == closeness(*tables, rows=50)
-    assert closeness(*tables, rows=50) != closeness(*tables, rows=50, random_state=1)
+    assert measure_closeness(*tables, rows=50) == measure_closeness(*tables, rows=50)
+    assert measure_closeness(*tables, rows=50) != measure_closeness(
+        *tables, rows=50, random_state=1
+    )
 
 
 def test_it_says_that_it_is_no_proof_of_privacy():
-    for what in (module, module.Closeness, closeness):
+    for what in (module, module.Closeness, measure_closeness):
         assert "no proof of privacy" in what.__doc__.lower()
 
 
 def test_wrong_rows_are_refused():
     with pytest.raises(ParameterError, match="rows=0"):
-        closeness(*corner("one row"), rows=0)
+        measure_closeness(*corner("one row"), rows=0)
 
 
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
 def test_a_table_without_rows_is_refused(lengths):
     tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
     with pytest.raises(DataError, match="no rows"):
-        closeness(*tables)
+        measure_closeness(*tables)

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.evaluation.metrics.columns import BINS, MOST_BARS, column_views, worst_first
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.metrics.columns import BINS, MOST_BARS, compare_columns, worst_first
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 AGE = Integer("x", 0, 100)
@@ -19,8 +19,8 @@ WARD = Categorical("x", ("a", "b", "c"))
 def seen(column, *tables, kind=None):
     """The view of one column; the last table is the synthetic one."""
     schema = Schema((column,))
-    both = views(schema, [pa.table({"x": pa.array(cells, kind)}) for cells in tables])
-    (found,) = column_views(*both) if len(both) > 1 else column_views(None, *both)
+    both = build_table_arrays(schema, [pa.table({"x": pa.array(cells, kind)}) for cells in tables])
+    (found,) = compare_columns(*both) if len(both) > 1 else compare_columns(None, *both)
     return found
 
 
@@ -75,8 +75,8 @@ def test_without_a_real_table_the_synthetic_one_gives_the_order():
 def test_without_a_real_table_edges_follow_from_schema_and_synthetic_rows():
     schema = Schema((SHARE,))
     tables = [pa.table({"x": cells}) for cells in ([-50.0, 70.0], [0.2, 0.8])]
-    _, synthetic = views(schema, tables)
-    (found,) = column_views(None, synthetic)
+    _, synthetic = build_table_arrays(schema, tables)
+    (found,) = compare_columns(None, synthetic)
     assert (found.edges[0], found.edges[-1]) == (0, 1)
 
 
@@ -152,11 +152,14 @@ def test_the_worst_come_first_and_what_is_not_known_last():
     real = pa.table({name: ["a"] * 4 for name in "wxyz"})
     cells = {"w": "aaaa", "x": "aabb", "y": "aaaa", "z": "abbb"}
     synthetic = pa.table({name: list(letters) for name, letters in cells.items()})
-    columns = column_views(*views(schema, [real, synthetic]))
+    columns = compare_columns(*build_table_arrays(schema, [real, synthetic]))
     assert [column.name for column in worst_first(columns)] == ["z", "x", "w", "y"]
 
 
 def test_columns_are_in_the_order_of_the_schema():
     schema = Schema((Boolean("b"), Integer("a", 0, 1)))
     tables = [pa.table({"a": [1], "b": [True]})] * 2
-    assert [column.name for column in column_views(*views(schema, tables))] == ["b", "a"]
+    assert [column.name for column in compare_columns(*build_table_arrays(schema, tables))] == [
+        "b",
+        "a",
+    ]

@@ -8,10 +8,10 @@ from scipy.stats.contingency import association
 
 from tabpe.evaluation.metrics import associations as module
 from tabpe.evaluation.metrics.associations import (
-    contingency,
-    corrected_cramers_v,
-    cramers_v,
-    overlap,
+    compute_corrected_cramers_v,
+    compute_cramers_v,
+    compute_overlap,
+    count_contingency,
 )
 
 
@@ -31,7 +31,7 @@ def how(request, monkeypatch):
 def test_it_counts_each_pair_of_codes():
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 5, 100), rng.integers(1, 4, 100)
-    found = contingency(first, second, (5, 7))
+    found = count_contingency(first, second, (5, 7))
     table = np.zeros(35, dtype=int)
     table[found.keys] = found.counts
     assert (table.reshape(5, 7) == crossed(first, second, (5, 7))).all()
@@ -47,7 +47,9 @@ def test_cramers_v_is_that_of_scipy(rows):
     table = crossed(first, second, (3, 5))
     table = table[np.ix_(table.any(axis=1), table.any(axis=0))]
     expected = association(table, method="cramer")
-    assert cramers_v(contingency(first, second, (9, 9))) == pytest.approx(expected, abs=1e-9)
+    assert compute_cramers_v(count_contingency(first, second, (9, 9))) == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 def test_the_correction_is_that_of_bergsma():
@@ -58,26 +60,28 @@ def test_the_correction_is_that_of_bergsma():
     phi = association(crossed(first, second, (4, 4)), method="cramer") ** 2 * 3
     smaller = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
     expected = math.sqrt(max(0, phi - (k - 1) * (r - 1) / (n - 1)) / smaller)
-    found = corrected_cramers_v(contingency(first, second, (4, 4)))
+    found = compute_corrected_cramers_v(count_contingency(first, second, (4, 4)))
     assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_same_column_goes_together_with_itself():
     codes = np.random.default_rng(2).integers(0, 4, 300)
-    assert corrected_cramers_v(contingency(codes, codes, (4, 4))) == pytest.approx(1.0)
+    assert compute_corrected_cramers_v(count_contingency(codes, codes, (4, 4))) == pytest.approx(
+        1.0
+    )
 
 
 def test_of_a_column_with_a_category_for_each_row_nothing_can_be_told():
     every, some = np.arange(50), np.arange(50) % 2
-    assert corrected_cramers_v(contingency(every, some, (50, 2))) == 0.0
+    assert compute_corrected_cramers_v(count_contingency(every, some, (50, 2))) == 0.0
 
 
-@pytest.mark.parametrize("measure", [cramers_v, corrected_cramers_v])
+@pytest.mark.parametrize("measure", [compute_cramers_v, compute_corrected_cramers_v])
 @pytest.mark.parametrize("rows", [0, 1, 10])
 def test_a_constant_column_goes_together_with_nothing(measure, rows):
     constant, varies = np.zeros(rows, dtype=int), np.arange(rows)
-    assert math.isnan(measure(contingency(constant, varies, (1, 10))))
-    assert math.isnan(measure(contingency(varies, constant, (10, 1))))
+    assert math.isnan(measure(count_contingency(constant, varies, (1, 10))))
+    assert math.isnan(measure(count_contingency(varies, constant, (10, 1))))
 
 
 @pytest.mark.usefixtures("how")
@@ -86,6 +90,6 @@ def test_overlap_is_one_less_total_variation():
     pairs = [rng.integers(0, 4, (2, rows)) for rows in (70, 30)]
     tables = [crossed(*pair, (4, 4)) / pair.shape[1] for pair in pairs]
     expected = 1 - np.abs(tables[0] - tables[1]).sum() / 2
-    one, two = (contingency(*pair, (4, 4)) for pair in pairs)
-    assert overlap(one, two) == pytest.approx(expected)
-    assert overlap(one, one) == 1.0
+    one, two = (count_contingency(*pair, (4, 4)) for pair in pairs)
+    assert compute_overlap(one, two) == pytest.approx(expected)
+    assert compute_overlap(one, one) == 1.0

@@ -10,7 +10,7 @@ from tabpe import Boolean, Categorical, Float, Schema
 from tabpe.errors import ParameterError
 from tabpe.evaluation.metrics.correlation_order import (
     correlation_gain,
-    strongest_gain,
+    find_strongest_gain,
     total_correlation,
 )
 
@@ -110,16 +110,16 @@ def test_too_few_rows_are_refused():
 
 def test_the_strongest_set_is_found_among_others():
     view = exclusive_or(3, spare=2)
-    found = strongest_gain(view, 4, label="odd")
+    found = find_strongest_gain(view, 4, label="odd")
     assert found.columns == ("b0", "b1", "b2", "odd")
     assert found.bits == pytest.approx(1, abs=0.01)
     assert "more about one another than the best 3" in found.words
-    assert strongest_gain(view, 4).columns == found.columns
+    assert find_strongest_gain(view, 4).columns == found.columns
 
 
 def test_nothing_is_found_among_too_many_sets_or_too_few_rows():
     view = exclusive_or(3)
-    assert strongest_gain(view, 2, most=1) is None
-    assert strongest_gain(view.take(np.arange(3)), 2) is None
-    assert strongest_gain(view.take(np.arange(0)), 2) is None
-    assert strongest_gain(view, 9) is None
+    assert find_strongest_gain(view, 2, most=1) is None
+    assert find_strongest_gain(view.take(np.arange(3)), 2) is None
+    assert find_strongest_gain(view.take(np.arange(0)), 2) is None
+    assert find_strongest_gain(view, 9) is None

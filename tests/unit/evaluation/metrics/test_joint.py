@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.evaluation.table_arrays import Digits, joint
+from tabpe.evaluation.table_arrays import IntegerCodes, combine_codes
 
 rows = st.integers(1, 70).flatmap(
     lambda columns: st.lists(
@@ -19,8 +19,8 @@ rows = st.integers(1, 70).flatmap(
 @settings(max_examples=100, deadline=None)
 @given(rows, st.sampled_from([3, 1000, 2**40]))
 def test_rows_share_a_number_if_and_only_if_they_are_equal(cells, base):
-    columns = [Digits(np.array(column), base) for column in zip(*cells, strict=True)]
-    numbers = joint(columns)
+    columns = [IntegerCodes(np.array(column), base) for column in zip(*cells, strict=True)]
+    numbers = combine_codes(columns)
     assert (numbers.values >= 0).all()
     assert numbers.values.max() < numbers.base
     pairs = {(tuple(row), int(number)) for row, number in zip(cells, numbers.values, strict=True)}
@@ -28,13 +28,13 @@ def test_rows_share_a_number_if_and_only_if_they_are_equal(cells, base):
 
 
 def test_bases_beyond_a_machine_word_are_numbered_anew():
-    high = Digits(np.array([0, 2**40 - 1, 0, 5]), 2**40)
-    low = Digits(np.array([3, 3, 0, 3]), 2**22 + 1)
-    assert len(set(joint([high, low, high, low]).values.tolist())) == 4
+    high = IntegerCodes(np.array([0, 2**40 - 1, 0, 5]), 2**40)
+    low = IntegerCodes(np.array([3, 3, 0, 3]), 2**22 + 1)
+    assert len(set(combine_codes([high, low, high, low]).values.tolist())) == 4
 
 
 @pytest.mark.parametrize("cells", [[np.nan, 1.0, np.nan], ["b", "a", "b"], [-1, 7, -1]])
 def test_distinct_cells_are_numbered(cells):
-    digits = Digits.of_distinct(np.array(cells))
+    digits = IntegerCodes.from_distinct(np.array(cells))
     assert digits.base == 2
     assert digits.values[0] == digits.values[2] != digits.values[1]

@@ -5,7 +5,12 @@ import pytest
 
 from tabpe.errors import ParameterError
 from tabpe.evaluation.metrics import embedding
-from tabpe.evaluation.metrics.embedding import Overlap, density_coverage, overlap, precision_recall
+from tabpe.evaluation.metrics.embedding import (
+    ManifoldOverlap,
+    compute_density_coverage,
+    compute_precision_recall,
+    measure_overlap,
+)
 
 
 def naive(real, synthetic, k):
@@ -28,7 +33,7 @@ def naive(real, synthetic, k):
 
     real, synthetic = np.asarray(real).tolist(), np.asarray(synthetic).tolist()
     inside, back = balls(real, synthetic), balls(synthetic, real)
-    return Overlap(
+    return ManifoldOverlap(
         precision=sum(map(any, inside)) / len(synthetic),
         recall=sum(map(any, back)) / len(real),
         density=sum(map(sum, inside)) / (k * len(synthetic)),
@@ -51,15 +56,15 @@ def test_equals_the_naive_count(kind, k, columns):
     rng = np.random.default_rng(k * 100 + columns)
     real, synthetic = drawn(kind, rng, 90, columns), drawn(kind, rng, 70, columns)
     synthetic[:20] = real[:20]
-    assert overlap(real, synthetic, k) == naive(real, synthetic, k)
+    assert measure_overlap(real, synthetic, k) == naive(real, synthetic, k)
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
     rng = np.random.default_rng(0)
     real, synthetic = drawn("grid", rng, 40, 4), drawn("grid", rng, 30, 4)
-    whole = overlap(real, synthetic)
+    whole = measure_overlap(real, synthetic)
     monkeypatch.setattr(embedding, "_PAIRS_AT_ONCE", 7)
-    assert overlap(real, synthetic) == whole
+    assert measure_overlap(real, synthetic) == whole
 
 
 @pytest.mark.parametrize("kind", ["random", "grid", "copies"])
@@ -67,47 +72,49 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
 def test_a_set_lies_within_itself_whatever_its_order(kind, rows):
     rng = np.random.default_rng(rows)
     points = drawn(kind, rng, rows, 3) + 1e6  # far from the origin, where products would cancel
-    both = overlap(points, points[rng.permutation(rows)])
+    both = measure_overlap(points, points[rng.permutation(rows)])
     assert (both.precision, both.recall, both.coverage) == (1, 1, 1)
 
 
 def test_a_point_is_not_its_own_neighbour():
     real = [[0.0], [1.0]]
-    assert precision_recall(real, [[0.5]], k=1)[0] == 1  # with itself, the radius would be 0
+    assert (
+        compute_precision_recall(real, [[0.5]], k=1)[0] == 1
+    )  # with itself, the radius would be 0
 
 
 def test_a_point_with_k_copies_holds_its_copies_alone():
     copies = [[0.0, 0.1]] * 6
-    assert precision_recall(copies, [[0.0, 0.1], [0.0, 0.1 + 1e-12]])[0] == 0.5
-    assert precision_recall(copies[:5], [[0.0, 0.1 + 1e-12]])[0] == 0
+    assert compute_precision_recall(copies, [[0.0, 0.1], [0.0, 0.1 + 1e-12]])[0] == 0.5
+    assert compute_precision_recall(copies[:5], [[0.0, 0.1 + 1e-12]])[0] == 0
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_with_fewer_than_k_others_the_furthest_counts(rows):
     real = np.arange(rows, dtype=float)[:, None]
-    assert precision_recall(real, [[-(rows - 1.0)], [-(rows - 0.9)]])[0] == 0.5
+    assert compute_precision_recall(real, [[-(rows - 1.0)], [-(rows - 0.9)]])[0] == 0.5
 
 
 def test_a_point_alone_holds_its_equal():
-    assert overlap([[3.0]], [[3.0], [3.1]], k=5) == Overlap(0.5, 1.0, 0.5 / 5, 1.0)
+    assert measure_overlap([[3.0]], [[3.0], [3.1]], k=5) == ManifoldOverlap(0.5, 1.0, 0.5 / 5, 1.0)
 
 
 def test_density_may_exceed_one_and_coverage_not():
     real = [[0.0], [1.0], [2.0], [50.0]]
-    assert density_coverage(real, [[0.9], [1.1]], k=1) == (2.0, 0.75)
-    assert density_coverage(real, [[0.9], [1.1]], k=2) == (1.75, 1.0)
-    assert density_coverage(real, [[-0.5]], k=1) == (1.0, 0.25)
+    assert compute_density_coverage(real, [[0.9], [1.1]], k=1) == (2.0, 0.75)
+    assert compute_density_coverage(real, [[0.9], [1.1]], k=2) == (1.75, 1.0)
+    assert compute_density_coverage(real, [[-0.5]], k=1) == (1.0, 0.25)
 
 
 def test_points_far_away_are_neither_precise_nor_reached():
     points = np.random.default_rng(0).normal(size=(100, 4))
-    assert overlap(points, points + 100) == Overlap(0, 0, 0, 0)
+    assert measure_overlap(points, points + 100) == ManifoldOverlap(0, 0, 0, 0)
 
 
 def test_a_mode_that_is_left_out_costs_recall_and_not_precision():
     rng = np.random.default_rng(0)
     real = rng.normal(size=(400, 2)) + np.repeat([[0.0], [50.0]], 200, axis=0)
-    both = overlap(real, rng.normal(size=(400, 2)))
+    both = measure_overlap(real, rng.normal(size=(400, 2)))
     assert both.precision > 0.9
     assert both.recall <= 0.5
     assert both.coverage <= 0.5
@@ -115,10 +122,10 @@ def test_a_mode_that_is_left_out_costs_recall_and_not_precision():
 
 def test_the_wrong_shape_is_refused_by_name():
     with pytest.raises(ParameterError, match="real with 1 columns, synthetic with 2"):
-        overlap([[1.0]], [[1.0, 2.0]])
+        measure_overlap([[1.0]], [[1.0, 2.0]])
     for wrong in ([], [1.0], [[np.nan]], [[np.inf]], [["a"]], np.empty((3, 0))):
         with pytest.raises(ParameterError, match="synthetic: expected one row of finite numbers"):
-            overlap([[1.0]], wrong)
+            measure_overlap([[1.0]], wrong)
     for k in (0, 2.5, True, "5"):
         with pytest.raises(ParameterError, match="k="):
-            overlap([[1.0]], [[1.0]], k)
+            measure_overlap([[1.0]], [[1.0]], k)

@@ -6,13 +6,15 @@ import pytest
 from tables import parity, ruled, total, view_of
 from tabpe import Categorical, Float, Schema
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.correlation_order import Order, order
+from tabpe.evaluation.metrics.correlation_order import CorrelationOrder, measure_correlation_order
 
 SHORT = (2, 3, 4)
 
 
 def test_parity_of_three_needs_depth_three():
-    found = order(ruled(parity, 6000), ruled(parity, 3000, seed=1), depths=SHORT)
+    found = measure_correlation_order(
+        ruled(parity, 6000), ruled(parity, 3000, seed=1), depths=SHORT
+    )
     assert found.level == "high"
     assert found.accuracy[0] < 0.6
     assert found.accuracy[1] > 0.9
@@ -23,13 +25,13 @@ def test_parity_of_three_needs_depth_three():
 
 
 def test_parity_of_two_does_not():
-    found = order(ruled(parity, 6000, columns=2), depths=SHORT)
+    found = measure_correlation_order(ruled(parity, 6000, columns=2), depths=SHORT)
     assert found.level == "low"
     assert found.accuracy[0] > 0.9
 
 
 def test_a_sum_is_of_low_order():
-    found = order(
+    found = measure_correlation_order(
         ruled(total, 6000, columns=6, noise=0.2), ruled(total, 6000, seed=1, columns=6, noise=0.2)
     )
     assert found.depths == (2, 3, 4, 5, 6, 7)
@@ -42,16 +44,16 @@ def test_chance_is_not_called_order():
     gaps = []
     for seed in range(8):
         real, test = (ruled(total, rows, seed=seed + rows, noise=1.0) for rows in (400, 40))
-        found = order(real, test, depths=SHORT)
+        found = measure_correlation_order(real, test, depths=SHORT)
         gaps.append(found.gap)
         assert found.level == "low" or found.gap > found.margin
     assert max(gaps) > 0.01
 
 
 def test_words_own_up_to_chance():
-    found = Order("y", (2, 3), (0.80, 0.82), "low", margin=0.03)
+    found = CorrelationOrder("y", (2, 3), (0.80, 0.82), "low", margin=0.03)
     assert "which may be chance" in found.words
-    assert "chance" not in Order("y", (2, 3), (0.80, 0.82), "some").words
+    assert "chance" not in CorrelationOrder("y", (2, 3), (0.80, 0.82), "some").words
 
 
 def test_a_numeric_label_is_predicted_by_its_classes():
@@ -60,29 +62,29 @@ def test_a_numeric_label_is_predicted_by_its_classes():
     columns = (*(Float(name, -1, 1) for name in "abc"), Float("y", 0, 10))
     table = dict(zip("abcy", [*values.T, label], strict=True))
     with_cuts = Schema(columns, label="y", label_cuts=(5.0,))
-    assert order(view_of(with_cuts, table), depths=SHORT).level == "high"
+    assert measure_correlation_order(view_of(with_cuts, table), depths=SHORT).level == "high"
 
 
 def test_what_can_not_be_predicted_gives_nothing():
-    assert order(view_of(Schema((Float("x", 0, 1),)), {"x": [0.5]})) is None
+    assert measure_correlation_order(view_of(Schema((Float("x", 0, 1),)), {"x": [0.5]})) is None
     alone = Schema((Categorical("y", ("a", "b")),), label="y")
-    assert order(view_of(alone, {"y": ["a", "b"] * 10})) is None
-    assert order(ruled(lambda x: np.ones(len(x)), 50)) is None
-    assert order(ruled(total, 1)) is None
-    assert order(ruled(total, 0)) is None
-    assert order(ruled(total, 50), ruled(total, 0)) is None
+    assert measure_correlation_order(view_of(alone, {"y": ["a", "b"] * 10})) is None
+    assert measure_correlation_order(ruled(lambda x: np.ones(len(x)), 50)) is None
+    assert measure_correlation_order(ruled(total, 1)) is None
+    assert measure_correlation_order(ruled(total, 0)) is None
+    assert measure_correlation_order(ruled(total, 50), ruled(total, 0)) is None
 
 
 def test_many_classes_are_taken_together():
     names = tuple(f"c{place}" for place in range(60))
     many = ruled(lambda x: np.clip((x[:, 0] + 1) * 30, 0, 59), 1200, classes=names)
-    found = order(many, depths=(2, 3))
+    found = measure_correlation_order(many, depths=(2, 3))
     # 11 of 60 classes are told apart, the others are one.
     assert found.accuracy[0] > 0.8
 
 
 def test_hundreds_of_columns_are_survived():
-    found = order(ruled(total, 200, columns=300), depths=(2, 3))
+    found = measure_correlation_order(ruled(total, 200, columns=300), depths=(2, 3))
     assert len(found.accuracy) == 2
 
 
@@ -92,7 +94,7 @@ def test_a_class_that_only_the_test_rows_hold_is_missed():
 
     three = ("a", "b", "c")
     train = ruled(lambda x: np.minimum(thirds(x), 1), 500, classes=three)
-    found = order(train, ruled(thirds, 500, seed=1, classes=three), depths=(2,))
+    found = measure_correlation_order(train, ruled(thirds, 500, seed=1, classes=three), depths=(2,))
     assert found.accuracy[0] < 0.75
     assert found.gap == 0
 
@@ -100,13 +102,13 @@ def test_a_class_that_only_the_test_rows_hold_is_missed():
 @pytest.mark.parametrize("wrong", [(), (3, 2), (2, 2), (0, 1)])
 def test_wrong_depths_are_named(wrong):
     with pytest.raises(ParameterError, match="depths="):
-        order(ruled(total, 10), depths=wrong)
+        measure_correlation_order(ruled(total, 10), depths=wrong)
 
 
 def test_the_seed_decides_and_jobs_do_not():
     view = ruled(parity, 500, noise=0.2)
     once, twice, other = (
-        order(view, depths=SHORT, rows=300, random_state=seed, jobs=jobs)
+        measure_correlation_order(view, depths=SHORT, rows=300, random_state=seed, jobs=jobs)
         for seed, jobs in ((0, 1), (0, 3), (1, 3))
     )
     assert once == twice

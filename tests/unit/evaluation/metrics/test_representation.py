@@ -6,25 +6,30 @@ import pytest
 
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.errors import DataError, ParameterError
-from tabpe.evaluation.metrics.embedding import Representation, embed, overlap, representation
+from tabpe.evaluation.metrics.embedding import (
+    RepresentationScores,
+    embed,
+    measure_overlap,
+    measure_representation,
+)
 
 
 def measured(real, synthetic, **options):
-    return representation(*mixed_views(real, synthetic), encoder="linear", **options)
+    return measure_representation(*mixed_views(real, synthetic), encoder="linear", **options)
 
 
 @pytest.mark.parametrize("name", CORNERS)
 def test_every_corner_has_shares(name):
-    found = representation(*corner(name), encoder="linear")
+    found = measure_representation(*corner(name), encoder="linear")
     assert all(0 <= share <= 1 for share in (found.precision, found.recall, found.coverage))
     assert found.density >= 0
 
 
 def test_it_is_the_overlap_of_the_points():
     views = mixed_views(mixed_table(80, 1), mixed_table(60, 2))
-    found = representation(*views, encoder="linear", neighbours=3)
-    both = overlap(*embed(views[0], views, encoder="linear"), 3)
-    expected = Representation("linear", 3, (80, 60), **vars(both))
+    found = measure_representation(*views, encoder="linear", neighbours=3)
+    both = measure_overlap(*embed(views[0], views, encoder="linear"), 3)
+    expected = RepresentationScores("linear", 3, (80, 60), **vars(both))
     assert found == expected
 
 
@@ -62,9 +67,9 @@ def test_a_class_that_is_left_out_costs_recall_and_not_precision():
 def test_without_torch_it_says_that_it_is_linear(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     views = mixed_views(mixed_table(30, 1), mixed_table(30, 2))
-    assert representation(*views).encoder == "linear"
+    assert measure_representation(*views).encoder == "linear"
     with pytest.raises(ParameterError, match=r"pip install tabpe\[torch\]"):
-        representation(*views, encoder="autoencoder")
+        measure_representation(*views, encoder="autoencoder")
 
 
 @pytest.mark.parametrize(
@@ -78,11 +83,11 @@ def test_without_torch_it_says_that_it_is_linear(monkeypatch):
 def test_wrong_parameters_are_refused_by_name(wrong, message):
     views = mixed_views(mixed_table(5, 1), mixed_table(5, 2))
     with pytest.raises(ParameterError, match=message):
-        representation(*views, **{"encoder": "linear", **wrong})
+        measure_representation(*views, **{"encoder": "linear", **wrong})
 
 
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
 def test_a_table_without_rows_is_refused(lengths):
     tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
     with pytest.raises(DataError, match="no rows"):
-        representation(*tables, encoder="linear")
+        measure_representation(*tables, encoder="linear")

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corner_tables import CORNERS, corner
-from tabpe.evaluation.table_arrays import Numbers, row_ids, views
+from tabpe.evaluation.table_arrays import NumericCells, assign_row_ids, build_table_arrays
 from tabpe.schema import Categorical, Float, Schema
 
 
@@ -14,7 +14,9 @@ def as_tuples(view):
     columns = [
         [None if null else cell for cell, null in zip(cells, column.missing, strict=True)]
         for column in view
-        for cells in [(column.values if isinstance(column, Numbers) else column.codes).tolist()]
+        for cells in [
+            (column.values if isinstance(column, NumericCells) else column.codes).tolist()
+        ]
     ]
     return list(zip(*columns, strict=True))
 
@@ -23,7 +25,7 @@ def as_tuples(view):
 def test_ids_are_equal_where_rows_are(name):
     tables = corner(name)
     rows = [row for view in tables for row in as_tuples(view)]
-    ids = np.concatenate(row_ids(tables)).tolist()
+    ids = np.concatenate(assign_row_ids(tables)).tolist()
     assert len(set(zip(rows, ids, strict=True))) == len(set(rows)) == len(set(ids))
     assert set(ids) == set(range(len(set(ids))))
 
@@ -32,12 +34,14 @@ def test_zero_has_no_sign_and_nulls_are_equal_whatever_their_bits():
     schema = Schema((Float("x", -1.0, 1.0), Categorical("y", ("a",))))
     other_nan = np.array([0x7FF8000000000001, 0xFFF8000000000000], np.uint64).view(np.float64)
     cells = np.concatenate([[0.0, -0.0], other_nan])
-    (view,) = views(schema, [pa.table({"x": cells, "y": ["a"] * 4})])
-    (ids,) = row_ids([view])
+    (view,) = build_table_arrays(schema, [pa.table({"x": cells, "y": ["a"] * 4})])
+    (ids,) = assign_row_ids([view])
     assert ids[0] == ids[1] != ids[2] == ids[3]
 
 
 def test_a_table_without_rows_has_no_ids():
     schema = Schema((Float("x", -1.0, 1.0),))
-    one, two = row_ids(views(schema, [pa.table({"x": [0.5]}), pa.table({"x": pa.array([], "f8")})]))
+    one, two = assign_row_ids(
+        build_table_arrays(schema, [pa.table({"x": [0.5]}), pa.table({"x": pa.array([], "f8")})])
+    )
     assert (one.tolist(), two.tolist()) == ([0], [])

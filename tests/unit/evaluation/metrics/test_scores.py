@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from tabpe.evaluation.metrics.sdmetrics import (
-    Quality,
+    QualityScores,
     contingency_similarity,
     correlation_similarity,
-    discretised,
+    discretize_values,
     ks_complement,
-    quality,
+    score_quality,
     tv_complement,
 )
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -59,7 +59,7 @@ def with_(frame, **columns):
 
 def ours(real, synthetic, schema=SCHEMA, **settings):
     tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in (real, synthetic)]
-    return quality(*views(schema, tables), **settings)
+    return score_quality(*build_table_arrays(schema, tables), **settings)
 
 
 def need_sdmetrics():
@@ -86,7 +86,7 @@ def theirs(real, synthetic, schema=SCHEMA, thresholds=None):
     return report
 
 
-def assert_same(found: Quality, report):
+def assert_same(found: QualityScores, report):
     columns, pairs = (report.get_details(f"Column {name}") for name in ("Shapes", "Pair Trends"))
     assert [(c.column, c.metric) for c in found.columns] == list(
         zip(columns["Column"], columns["Metric"], strict=True)
@@ -258,7 +258,7 @@ def test_tables_without_rows_have_no_score():
 
 def test_numbers_of_enormous_range_are_scored_without_overflow():
     wide = np.array([-1.7e308, 0.0, 1.7e308])
-    assert discretised(wide) is None
+    assert discretize_values(wide) is None
     assert ks_complement(wide, wide) == 1.0
     assert correlation_similarity((wide, wide), (wide, -wide)) == pytest.approx(0.0)
 

@@ -9,26 +9,31 @@ from collections import Counter
 import pytest
 
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.distances import KWay, generator, orders_of, subsets_of
+from tabpe.evaluation.metrics.distances import (
+    KWayDistance,
+    check_orders,
+    choose_subsets,
+    make_generator,
+)
 
 
 @pytest.mark.parametrize("most", [None, 35, 36, 10**9])
 def test_all_are_measured_if_they_are_few(most):
-    assert subsets_of(7, 3, most, 0) == list(itertools.combinations(range(7), 3))
+    assert choose_subsets(7, 3, most, 0) == list(itertools.combinations(range(7), 3))
 
 
 @pytest.mark.parametrize("most", [1, 10, 17, 18, 30, 34])
 def test_a_sample_has_no_subset_twice(most):
-    found = subsets_of(7, 3, most, 0)
+    found = choose_subsets(7, 3, most, 0)
     assert len(set(found)) == most
     assert set(found) <= set(itertools.combinations(range(7), 3))
-    assert found == subsets_of(7, 3, most, 0)
+    assert found == choose_subsets(7, 3, most, 0)
 
 
 @pytest.mark.parametrize("most", [2, 4])
 def test_every_subset_is_as_likely(most):
     seeds = 3000
-    counts = Counter(found for seed in range(seeds) for found in subsets_of(4, 2, most, seed))
+    counts = Counter(found for seed in range(seeds) for found in choose_subsets(4, 2, most, seed))
     share = most / 6
     wide = 6 * math.sqrt(seeds * share * (1 - share))  # chance: 6 subsets at 2e-9 each
     assert all(
@@ -38,34 +43,36 @@ def test_every_subset_is_as_likely(most):
 
 
 def test_seeds_differ_and_none_draws_anew():
-    assert subsets_of(60, 5, 20, 0) != subsets_of(60, 5, 20, 1)
-    assert subsets_of(60, 5, 20, None) != subsets_of(60, 5, 20, None)
+    assert choose_subsets(60, 5, 20, 0) != choose_subsets(60, 5, 20, 1)
+    assert choose_subsets(60, 5, 20, None) != choose_subsets(60, 5, 20, None)
 
 
 def test_astronomically_many_are_not_listed():
-    found = subsets_of(2000, 40, 10, 0)
+    found = choose_subsets(2000, 40, 10, 0)
     assert len(found) == 10
     assert all(len(set(subset)) == 40 for subset in found)
 
 
 def test_too_many_are_refused_if_all_are_asked_for():
     with pytest.raises(ParameterError, match=r"subsets=None: .* 7 of 100 columns.* 1,000,000"):
-        subsets_of(100, 7, None, 0)
+        choose_subsets(100, 7, None, 0)
 
 
 def test_streams_of_purposes_are_their_own():
-    draws = {generator(0, *purpose).random() for purpose in [(), (0, 0), (0, 1), (1,), (2,)]}
+    draws = {make_generator(0, *purpose).random() for purpose in [(), (0, 0), (0, 1), (1,), (2,)]}
     assert len(draws) == 5
 
 
 def test_orders_must_be_whole_numbers_from_one():
-    assert orders_of((3, 1, 9), 4) == [3, 1]
+    assert check_orders((3, 1, 9), 4) == [3, 1]
     with pytest.raises(ParameterError, match="orders=0: expected a whole number >= 1"):
-        orders_of([2, 0], 4)
+        check_orders([2, 0], 4)
 
 
 def test_a_subset_that_could_not_be_measured_counts_for_nothing():
-    found = KWay.of(["a", "b", "c"], [(0,), (1,), (2,)], [0.2, math.nan, 0.4], (5, 6))
+    found = KWayDistance.from_distances(
+        ["a", "b", "c"], [(0,), (1,), (2,)], [0.2, math.nan, 0.4], (5, 6)
+    )
     assert (found.measured, found.possible, found.rows) == (2, 3, (5, 6))
     assert found.distance == pytest.approx(0.3)
     assert found.spread == pytest.approx(0.1)

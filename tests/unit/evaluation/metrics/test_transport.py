@@ -13,8 +13,8 @@ from scipy.stats import wasserstein_distance
 
 from tabpe.errors import TabpeError
 from tabpe.evaluation.metrics import distances as module
-from tabpe.evaluation.metrics.distances import along_a_line, surplus, transport
-from tabpe.evaluation.table_arrays import Digits
+from tabpe.evaluation.metrics.distances import compute_line_cost, compute_surplus, solve_transport
+from tabpe.evaluation.table_arrays import IntegerCodes
 
 
 def masses(rng, places, units):
@@ -29,7 +29,7 @@ def test_the_cost_is_that_of_pot(places, units):
     costs = rng.random(places)
     supply, demand = (masses(rng, count, units) for count in places)
     direct = ot.emd2(supply / units, demand / units, costs)
-    assert transport(costs, supply, demand) / units == pytest.approx(direct, abs=1e-9)
+    assert solve_transport(costs, supply, demand) / units == pytest.approx(direct, abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e12, 1e300])
@@ -46,24 +46,24 @@ def test_costs_may_be_of_any_size_and_shape(scale, shape):
     ones = np.ones(60, np.int64)
     rows, columns = linear_sum_assignment(costs)
     least = costs[rows, columns].sum()
-    assert transport(costs * scale, ones, ones) == pytest.approx(least * scale, rel=1e-9)
+    assert solve_transport(costs * scale, ones, ones) == pytest.approx(least * scale, rel=1e-9)
 
 
 @pytest.mark.parametrize("times", [1, 3, 10**6])
 def test_units_may_be_of_any_size(times):
     costs = np.random.default_rng(0).random((6, 7))
     supply, demand = np.array([7, 1, 1, 1, 1, 3]), np.array([2] * 7)
-    once = transport(costs, supply, demand)
-    assert transport(costs, supply * times, demand * times) == pytest.approx(once * times)
+    once = solve_transport(costs, supply, demand)
+    assert solve_transport(costs, supply * times, demand * times) == pytest.approx(once * times)
 
 
 def test_both_solvers_find_the_same_cost(monkeypatch):
     rng = np.random.default_rng(3)
     costs = cdist(rng.random((50, 3)), rng.random((60, 3)))
     supply, demand = masses(rng, 50, 300), masses(rng, 60, 300)
-    assigned = transport(costs, supply, demand)
+    assigned = solve_transport(costs, supply, demand)
     monkeypatch.setattr(module, "FEW_UNITS", 0)
-    flown = transport(costs, supply, demand)
+    flown = solve_transport(costs, supply, demand)
     assert flown == pytest.approx(assigned, abs=1e-9 * 300)
 
 
@@ -75,7 +75,7 @@ def test_a_solver_that_gives_up_is_no_answer(monkeypatch):
         pytest.warns(UserWarning, match="numItermax"),
         pytest.raises(TabpeError, match="no solution within 3 steps: give fewer rows"),
     ):
-        transport(rng.random((40, 40)), supply, demand)
+        solve_transport(rng.random((40, 40)), supply, demand)
 
 
 points = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12)
@@ -85,13 +85,13 @@ points = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, m
 @given(points, points)
 def test_merging_and_cancelling_cost_nothing(real, synthetic):
     rows = np.array(real + synthetic, dtype=float)
-    places = Digits(np.array([4 * x + y for x, y in real + synthetic]), 16)
-    first, units, total = surplus(places, len(real))
+    places = IntegerCodes(np.array([4 * x + y for x, y in real + synthetic]), 16)
+    first, units, total = compute_surplus(places, len(real))
     assert units.sum() == 0
     assert len(set(first)) == len(first) == len(set(real + synthetic))
     gives, lacks = units > 0, units < 0
     costs = cdist(rows[first[gives]], rows[first[lacks]])
-    found = transport(costs, units[gives], -units[lacks]) / total if gives.any() else 0.0
+    found = solve_transport(costs, units[gives], -units[lacks]) / total if gives.any() else 0.0
     direct = ot.emd2([], [], cdist(rows[: len(real)], rows[len(real) :]))
     assert found == pytest.approx(direct, abs=1e-9)
 
@@ -100,6 +100,6 @@ def test_merging_and_cancelling_cost_nothing(real, synthetic):
 @given(*[st.lists(st.floats(-5, 5), min_size=1, max_size=12)] * 2)
 def test_a_line_costs_what_scipy_says(real, synthetic):
     positions = np.array(real + synthetic)
-    first, units, total = surplus(Digits.of_distinct(positions), len(real))
-    found = along_a_line(positions[first], units) / total
+    first, units, total = compute_surplus(IntegerCodes.from_distinct(positions), len(real))
+    found = compute_line_cost(positions[first], units) / total
     assert found == pytest.approx(wasserstein_distance(real, synthetic), abs=1e-12)

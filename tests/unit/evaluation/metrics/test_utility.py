@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 from tables import parity, ruled, total, view_of
 from tabpe import Categorical, Float, Schema
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.utility import scores_of, utility
-from tabpe.evaluation.table_arrays import examples
+from tabpe.evaluation.metrics.utility import compute_scores, measure_utility
+from tabpe.evaluation.table_arrays import build_examples
 
 THREE = ("a", "b", "c")
 
@@ -32,7 +32,7 @@ def numeric(rows, *, seed=0, slope=1.0):
 def test_bounds_stand_on_both_sides():
     real, test = ruled(total, 3000, noise=0.1), ruled(total, 3000, seed=1, noise=0.1)
     noisy = ruled(total, 3000, seed=2, noise=0.8)
-    found = utility(real, noisy, test)
+    found = measure_utility(real, noisy, test)
     assert [one.trained_on for one in found.scores] == ["real", "synthetic", "nothing"]
     for score in ("accuracy", "macro F1", "AUC"):
         upper, middle, lower = (of(found, on, score) for on in ("real", "synthetic", "nothing"))
@@ -43,13 +43,13 @@ def test_bounds_stand_on_both_sides():
 
 def test_the_real_rows_themselves_reach_the_upper_bound():
     real, test = ruled(total, 500), ruled(total, 500, seed=1)
-    found = utility(real, real, test)
+    found = measure_utility(real, real, test)
     assert found.scores[0].scores == found.scores[1].scores
     assert found.notes == ()
 
 
 def test_synthetic_rows_without_the_rule_are_worth_nothing():
-    found = utility(
+    found = measure_utility(
         ruled(parity, 4000), ruled(parity, 4000, noise=1.0), ruled(parity, 4000, seed=1)
     )
     assert of(found, "real") > 0.9
@@ -58,18 +58,18 @@ def test_synthetic_rows_without_the_rule_are_worth_nothing():
 
 def test_without_test_rows_some_real_ones_are_held_out():
     real = ruled(total, 1000)
-    found = utility(real, ruled(total, 1000, seed=1))
+    found = measure_utility(real, ruled(total, 1000, seed=1))
     assert (found.test_rows, found.held_out) == (300, True)
     assert "held out" in found.notes[0]
     # A predictor that had seen the test rows would know labels that are drawn at random.
     drawn = ruled(total, 1000, noise=1.0)
-    hidden = utility(drawn, drawn, learners=["extra trees"])
+    hidden = measure_utility(drawn, drawn, learners=["extra trees"])
     assert abs(of(hidden, "real") - 0.5) < 0.16
     assert of(hidden, "synthetic") == 1
 
 
 def test_numbers_are_scored_by_the_variance_that_is_explained():
-    found = utility(numeric(500), numeric(500, slope=0.5), numeric(500, seed=1))
+    found = measure_utility(numeric(500), numeric(500, slope=0.5), numeric(500, seed=1))
     assert found.task == "regression"
     assert of(found, "real", "R2") > 0.99
     assert of(found, "synthetic", "R2") < 0.5
@@ -79,28 +79,30 @@ def test_numbers_are_scored_by_the_variance_that_is_explained():
 
 def test_a_number_without_cuts_can_be_asked_for():
     view = ruled(total, 300)
-    assert utility(view, view, label="x0").task == "regression"
+    assert measure_utility(view, view, label="x0").task == "regression"
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_auc_is_that_of_scikit_learn(classes):
     rng = np.random.default_rng(classes)
     names = tuple(map(str, range(classes)))
-    test = examples(ruled(lambda x: rng.integers(0, classes, len(x)), 200, classes=names), "y")
+    test = build_examples(
+        ruled(lambda x: rng.integers(0, classes, len(x)), 200, classes=names), "y"
+    )
     chances = rng.dirichlet(np.ones(classes), 200)
     given = chances[:, 1] if classes == 2 else chances
     expected = roc_auc_score(test.target, given, multi_class="ovr")
-    assert scores_of(chances, test)["AUC"] == pytest.approx(expected, abs=1e-12)
+    assert compute_scores(chances, test)["AUC"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_auc_is_over_the_classes_that_the_test_rows_hold():
-    test = examples(ruled(lambda x: 2 * total(x), 100, classes=THREE), "y")
+    test = build_examples(ruled(lambda x: 2 * total(x), 100, classes=THREE), "y")
     right = np.eye(3)[test.target]
-    assert scores_of(right, test) == {"accuracy": 1, "macro F1": 1, "AUC": 1}
+    assert compute_scores(right, test) == {"accuracy": 1, "macro F1": 1, "AUC": 1}
 
 
 def test_one_synthetic_class_makes_a_constant_predictor():
-    found = utility(
+    found = measure_utility(
         ruled(by_thirds, 300, classes=THREE),
         ruled(lambda x: np.ones(len(x)), 300, classes=THREE),
         ruled(by_thirds, 300, seed=1, classes=THREE),
@@ -112,7 +114,7 @@ def test_one_synthetic_class_makes_a_constant_predictor():
 
 def test_one_test_class_has_no_auc_and_says_so():
     real, same = ruled(total, 200), ruled(lambda x: np.ones(len(x)), 50)
-    found = utility(real, real, same)
+    found = measure_utility(real, real, same)
     assert set(found.scores[0].scores) == {"accuracy", "macro F1"}
     assert "one class" in found.notes[0]
 
@@ -125,20 +127,20 @@ def test_labels_that_are_not_declared_are_classes_too():
     )
     assert declared[1].names != other[1].names
     tables = [{"x": x, "y": np.where(x < 0.5, "a", high)} for high in "bzb"]
-    found = utility(*view_of(schema, *tables))
+    found = measure_utility(*view_of(schema, *tables))
     assert (of(found, "real"), of(found, "synthetic")) == (1.0, 0.5)
 
 
 def test_rows_are_capped():
     real = ruled(total, 500)
-    assert utility(real, real, real, rows=50).test_rows == 50
-    assert utility(real, real, real, rows=None).test_rows == 500
+    assert measure_utility(real, real, real, rows=50).test_rows == 50
+    assert measure_utility(real, real, real, rows=None).test_rows == 500
 
 
 def test_what_can_not_be_used_is_noted(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     real = ruled(total, 100)
-    found = utility(real, real, real, learners=["tabicl", "nearest neighbours"])
+    found = measure_utility(real, real, real, learners=["tabicl", "nearest neighbours"])
     assert [one.learner for one in found.scores] == [*["nearest neighbours"] * 2, "majority"]
     (note,) = found.notes
     assert note.startswith("Left out tabicl:")
@@ -147,7 +149,7 @@ def test_what_can_not_be_used_is_noted(monkeypatch):
 def test_no_features_leave_the_lower_bound():
     schema = Schema((Categorical("y", ("a", "b")),), label="y")
     view = view_of(schema, {"y": ["a", "b", "a", "a"] * 10})
-    found = utility(view, view, view)
+    found = measure_utility(view, view, view)
     assert [one.learner for one in found.scores] == ["majority"]
     assert of(found, "nothing") == 0.75
     assert "nothing can be learned" in found.notes[0]
@@ -155,11 +157,11 @@ def test_no_features_leave_the_lower_bound():
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_too_few_real_rows_give_nothing(rows):
-    assert utility(ruled(total, rows), ruled(total, 20)) is None
+    assert measure_utility(ruled(total, rows), ruled(total, 20)) is None
 
 
 def test_no_synthetic_rows_leave_the_bounds():
-    found = utility(ruled(total, 50), ruled(total, 0), ruled(total, 50, seed=1))
+    found = measure_utility(ruled(total, 50), ruled(total, 0), ruled(total, 50, seed=1))
     assert [one.trained_on for one in found.scores] == ["real", "nothing"]
     assert any("No synthetic row" in note for note in found.notes)
 
@@ -169,18 +171,18 @@ def test_nearly_as_many_classes_as_rows_are_survived_without_a_warning(rows):
     names = tuple(f"c{place}" for place in range(40))
     view = ruled(lambda x: np.arange(len(x)) % 40, rows, classes=names)
     learners = ("gradient boosting", "extra trees", "nearest neighbours")
-    assert len(utility(view, view, learners=learners).scores) == 7
-    assert len(utility(view, view, view, learners=learners).scores) == 7
+    assert len(measure_utility(view, view, learners=learners).scores) == 7
+    assert len(measure_utility(view, view, view, learners=learners).scores) == 7
 
 
 def test_no_label_gives_nothing():
     schema = Schema((Float("x", 0, 1),))
     view = view_of(schema, {"x": [0.0, 1.0]})
-    assert utility(view, view) is None
+    assert measure_utility(view, view) is None
 
 
 def test_a_constant_number_has_no_score():
-    found = utility(numeric(50), numeric(50), numeric(50, slope=0.0))
+    found = measure_utility(numeric(50), numeric(50), numeric(50, slope=0.0))
     assert all(one.scores == {} for one in found.scores)
 
 
@@ -196,14 +198,14 @@ def test_a_constant_number_has_no_score():
 def test_wrong_parameters_are_named(wrong, message):
     view = ruled(total, 10)
     with pytest.raises(ParameterError, match=message):
-        utility(view, view, **wrong)
+        measure_utility(view, view, **wrong)
 
 
 def test_scores_depend_on_the_seed_and_not_on_jobs():
     real, synthetic = ruled(parity, 800), ruled(parity, 800, seed=1, noise=0.3)
     learners = ("gradient boosting", "extra trees", "nearest neighbours")
     once, twice, other = (
-        utility(real, synthetic, learners=learners, rows=400, random_state=seed, jobs=jobs)
+        measure_utility(real, synthetic, learners=learners, rows=400, random_state=seed, jobs=jobs)
         for seed, jobs in ((0, 1), (0, 3), (1, 3))
     )
     assert once == twice

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tabpe.errors import ParameterError
 from tabpe.evaluation.metrics.distances import total_variation
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 WARDS = ("eye", "heart", "skin")
@@ -52,7 +52,7 @@ def naive(one, two, order, bins):
 
 
 def variations(one, two, **options):
-    return total_variation(*views(SCHEMA, [as_table(one), as_table(two)]), **options)
+    return total_variation(*build_table_arrays(SCHEMA, [as_table(one), as_table(two)]), **options)
 
 
 small = st.lists(
@@ -108,7 +108,7 @@ def test_many_columns_and_categories_do_not_overflow(columns):
         pa.table(dict(zip(names, np.array(values)[cells.T], strict=True)))
         for cells in (here, there)
     ]
-    found = total_variation(*views(schema, pair), orders=[columns])[0]
+    found = total_variation(*build_table_arrays(schema, pair), orders=[columns])[0]
     counts = Counter(map(tuple, here.tolist()))
     counts.subtract(map(tuple, there.tolist()))
     assert found.distance == pytest.approx(sum(map(abs, counts.values())) / 200)
@@ -124,7 +124,7 @@ def test_tables_without_rows_have_no_distance():
 def test_constant_and_empty_columns_are_at_no_distance():
     schema = Schema((Integer("one", 5, 5), Float("gone", 0.0, 1.0)))
     table = pa.table({"one": [5, 5], "gone": pa.array([None, None], pa.float64())})
-    for found in total_variation(*views(schema, [table, table[:1]])):
+    for found in total_variation(*build_table_arrays(schema, [table, table[:1]])):
         assert found.distance == 0.0
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.errors import DataError
-from tabpe.evaluation.table_arrays import FAR, NULL, Numbers, views
+from tabpe.evaluation.table_arrays import FAR, NULL, NumericCells, build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SECRET = "4711.0815"
@@ -23,12 +23,12 @@ ILL = Boolean("x")
 def read(column, *cells):
     """The cells of the column in each table: numbers, or the names of categories."""
     tables = [pa.table({"x": array}) for array in cells]
-    found = [view["x"] for view in views(Schema((column,)), tables)]
+    found = [view["x"] for view in build_table_arrays(Schema((column,)), tables)]
     return [_plain(cells) for cells in found] if len(found) > 1 else _plain(found[0])
 
 
 def _plain(cells):
-    if isinstance(cells, Numbers):
+    if isinstance(cells, NumericCells):
         return [None if np.isnan(value) else value for value in cells.values.tolist()]
     return [None if code == NULL else cells.names[code] for code in cells.codes]
 
@@ -94,7 +94,7 @@ def test_categories_are_read_as_they_are(column, cells, expected):
 
 def test_the_same_category_has_the_same_code_in_all_tables():
     arrays = pa.array(["a", "z"], pa.large_string()), pa.array(["y", "b", "z"])
-    one, two = views(Schema((WARD,)), [pa.table({"x": array}) for array in arrays])
+    one, two = build_table_arrays(Schema((WARD,)), [pa.table({"x": array}) for array in arrays])
     assert one["x"].names == two["x"].names == ("a", "b", "y", "z")
     assert (one["x"].codes.tolist(), two["x"].codes.tolist()) == ([0, 3], [2, 1, 3])
 
@@ -142,38 +142,38 @@ def test_what_can_not_be_read_is_refused_without_being_shown(column, cells):
 
 def test_a_column_that_is_not_there_or_twice_is_refused():
     with pytest.raises(DataError, match="no column 'x'"):
-        views(Schema((DOSE,)), [pa.table({"y": [1]})])
+        build_table_arrays(Schema((DOSE,)), [pa.table({"y": [1]})])
     twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
     with pytest.raises(DataError, match="more than one column 'x'"):
-        views(Schema((DOSE,)), [twice])
+        build_table_arrays(Schema((DOSE,)), [twice])
 
 
 def test_the_bounds_are_at_0_and_1_when_scaled():
-    (view,) = views(Schema((Integer("x", 10, 20),)), [pa.table({"x": [10, 15, 25]})])
+    (view,) = build_table_arrays(Schema((Integer("x", 10, 20),)), [pa.table({"x": [10, 15, 25]})])
     assert view["x"].scaled.tolist() == [0, 0.5, 1.5]
-    (view,) = views(Schema((Integer("x", 3, 3),)), [pa.table({"x": [3]})])
+    (view,) = build_table_arrays(Schema((Integer("x", 3, 3),)), [pa.table({"x": [3]})])
     assert view["x"].scaled.tolist() == [0]
 
 
 def test_rows_are_taken_and_sampled_in_their_order():
-    (view,) = views(Schema((DOSE,)), [pa.table({"x": np.arange(100.0)})])
+    (view,) = build_table_arrays(Schema((DOSE,)), [pa.table({"x": np.arange(100.0)})])
     assert view.take(np.array([3, 1]))["x"].values.tolist() == [3, 1]
-    sample = view.sampled(10, np.random.default_rng(0))["x"].values
+    sample = view.sample_rows(10, np.random.default_rng(0))["x"].values
     assert len(set(sample)) == len(sample) == 10
     assert (np.diff(sample) > 0).all()
-    assert view.sampled(100, np.random.default_rng(0)) is view
+    assert view.sample_rows(100, np.random.default_rng(0)) is view
 
 
 def test_whole_numbers_that_are_written_as_floats_are_the_declared_ones():
     """A table of floats writes 1.0 where another writes 1."""
     schema = Schema((Categorical("n", (0, 1)),))
-    (view,) = views(schema, [pa.table({"n": ["1.0", "0", "0.0", "0.5", "x", None]})])
+    (view,) = build_table_arrays(schema, [pa.table({"n": ["1.0", "0", "0.0", "0.5", "x", None]})])
     assert view["n"].codes.tolist()[:3] == [1, 0, 0]
     assert view["n"].names[2:] == ("0.5", "x")
 
 
 def test_a_number_far_beyond_its_bounds_is_as_far_as_can_be_told():
     schema = Schema((Float("x", 0.0, 1e-3),))
-    (view,) = views(schema, [pa.table({"x": [1e308, -1e308, 5e-4, None]})])
+    (view,) = build_table_arrays(schema, [pa.table({"x": [1e308, -1e308, 5e-4, None]})])
     assert view["x"].scaled[:3].tolist() == [FAR, -FAR, 0.5]
     assert np.isnan(view["x"].scaled[3])

@@ -15,8 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.distances import KWay, wasserstein
-from tabpe.evaluation.table_arrays import views
+from tabpe.evaluation.metrics.distances import KWayDistance, wasserstein
+from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 WARDS = ("eye", "heart", "skin", "throat")
@@ -55,7 +55,9 @@ def tables(rows=(40, 40), **options):
 
 
 def distances(pair, schema=SCHEMA, **options):
-    return wasserstein(*views(schema, pair), **{"rows": None, "subsets": None, **options})
+    return wasserstein(
+        *build_table_arrays(schema, pair), **{"rows": None, "subsets": None, **options}
+    )
 
 
 def coded(pair, wards=WARDS):
@@ -220,7 +222,7 @@ def test_constant_columns_are_at_no_distance(categories):
 def test_orders_beyond_the_columns_are_left_out():
     pair = [pa.table({"age": [1]}), pa.table({"age": [6]})]
     schema = Schema((Integer("age", 0, 10),))
-    assert distances(pair, schema) == (KWay(1, 0.5, 0.0, 1, 1, (1, 1), (("age",), 0.5)),)
+    assert distances(pair, schema) == (KWayDistance(1, 0.5, 0.0, 1, 1, (1, 1), (("age",), 0.5)),)
 
 
 @pytest.mark.parametrize("categories", ["codes", "mismatch"])

@@ -14,10 +14,10 @@ from tabpe.accounting import (
     Adjacency,
     Certificate,
     FakeNoise,
-    Neighbours,
+    NeighboringRelation,
     OpenDPNoise,
     TableNoise,
-    composed_epsilon,
+    compose_epsilon,
 )
 from tabpe.errors import DataError, ParameterError, SchemaError, TabpeError
 from tabpe.evaluation.private_metrics import appraise
@@ -25,7 +25,7 @@ from tabpe.measurement.marginals import MARGINALS
 from tabpe.schema import Boolean, Categorical, Integer, Schema, Source
 from tabpe.verification.verify import verify_plain
 
-USERS = Neighbours(max_rows=3)
+USERS = NeighboringRelation(max_rows=3)
 USUAL = {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
 
 
@@ -125,12 +125,12 @@ def test_shares_add_up_and_are_never_negative():
 
 CERTIFIED = {
     "rows": {},
-    "replace-one": {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+    "replace-one": {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     "noise from a table": {"noise": TableNoise()},
     "users": {"real": with_users(), "neighbours": USERS, "unit": "person"},
     "users, replace-one": {
         "real": with_users(),
-        "neighbours": Neighbours(Adjacency.REPLACE_ONE, 2),
+        "neighbours": NeighboringRelation(Adjacency.REPLACE_ONE, 2),
         "unit": "person",
     },
     "a drafted schema": {
@@ -157,7 +157,7 @@ def test_every_table_is_on_the_bill_and_the_bill_comes_to_at_most_the_request():
     (item,) = certificate.bill
     # Four columns, three of them with the label, and the predictions.
     assert (item.name, item.times) == (MARGINALS, 8)
-    assert composed_epsilon(certificate.bill, 1e-6) <= 1.0
+    assert compose_epsilon(certificate.bill, 1e-6) <= 1.0
     assert certificate.configuration["tables_of_columns"] == 4
     assert "the synthetic table" in certificate.assumed_public
 
@@ -187,7 +187,7 @@ def test_the_certificate_of_the_table_gives_terms_and_the_total(fitted):
     ).bought
     assert found.certificate.delta == 1e-6
     assert found.certificate.schema_digest == fitted.certificate.schema_digest
-    both = composed_epsilon((*fitted.certificate.bill, *found.certificate.bill), 1e-6)
+    both = compose_epsilon((*fitted.certificate.bill, *found.certificate.bill), 1e-6)
     assert found.total_epsilon == pytest.approx(both, rel=1e-3)
     assert 1.0 < found.total_epsilon < 1.5
     assert found.total_delta == 1e-6
@@ -200,7 +200,7 @@ def test_users_of_the_certificate_are_users_of_the_purchase():
     ).fit(real, SCHEMA)
     found = appraise(real, model.sample(), epsilon=1, certificate=model.certificate).bought
     assert found.certificate.unit == "person"
-    assert found.certificate.neighbours == Neighbours(max_rows=2)
+    assert found.certificate.neighbours == NeighboringRelation(max_rows=2)
     assert found.certificate.accountant == model.certificate.accountant
     assert 2.0 < found.total_epsilon < 3.0
     number, margin = found.rows
@@ -328,7 +328,7 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_can_not_be_bought_is_refused_before_a_row_is_read(kind, monkeypatch):
     changes, error, words = REFUSED[kind]
-    monkeypatch.setattr("tabpe.measurement.marginals", None)
+    monkeypatch.setattr("tabpe.measurement.measure_marginals", None)
     with pytest.raises(error, match=words):
         bought(**changes)
 

@@ -5,14 +5,14 @@ import pyarrow as pa
 import pytest
 
 from appraised import REAL, SCHEMA, SYNTHETIC, rows
-from tabpe.accounting import Neighbours
+from tabpe.accounting import NeighboringRelation
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import BudgetError, DataError, TabpeError
 from tabpe.evaluation.private_metrics import appraise
 from tabpe.io import Batch
 from tabpe.io.source import FrameSource
 from tabpe.measurement.marginals import MARGINALS
-from tabpe.measurement.reservation import Charge
+from tabpe.measurement.reservation import LedgerCharge
 from tabpe.verification import verify
 
 
@@ -21,7 +21,7 @@ def quick(monkeypatch):
     """Predict without learning: what is charged does not depend on it."""
     predict = lambda records: np.zeros(len(records), dtype=np.int64)  # noqa: E731
     monkeypatch.setattr(
-        "tabpe.evaluation.private_metrics.measure.trained", lambda *_, **__: predict
+        "tabpe.evaluation.private_metrics.measure.train_predictor", lambda *_, **__: predict
     )
 
 
@@ -33,7 +33,7 @@ def ledger(tmp_path):
 
 
 def bought(ledger, real=REAL, unit=None, **changes):
-    usual = {"epsilon": 0.5, "random_state": 0, "charge": Charge(ledger, "patients", unit)}
+    usual = {"epsilon": 0.5, "random_state": 0, "charge": LedgerCharge(ledger, "patients", unit)}
     return appraise(real, SYNTHETIC, SCHEMA, unit=unit, **(usual | changes)).bought
 
 
@@ -109,7 +109,7 @@ def test_a_failure_between_the_charge_and_the_first_row_is_given_back(ledger, mo
     def fail(*_, **__):
         raise kind
 
-    monkeypatch.setattr("tabpe.measurement.marginals", fail)
+    monkeypatch.setattr("tabpe.measurement.measure_marginals", fail)
     with pytest.raises(FAILURES[kind]):
         bought(ledger)
     assert states(ledger) == ["refunded"]
@@ -165,7 +165,7 @@ def user_ledger(tmp_path):
 
 def test_a_table_without_its_users_costs_nothing(user_ledger):
     with pytest.raises(DataError, match="person"):
-        bought(user_ledger, REAL, "person", neighbours=Neighbours(max_rows=2))
+        bought(user_ledger, REAL, "person", neighbours=NeighboringRelation(max_rows=2))
     assert states(user_ledger) == []
 
 
@@ -176,14 +176,14 @@ def test_ids_of_users_are_rows_that_were_read(user_ledger, monkeypatch):
     def fail(*_, **__):
         raise ValueError
 
-    monkeypatch.setattr("tabpe.measurement.marginals", fail)
+    monkeypatch.setattr("tabpe.measurement.measure_marginals", fail)
     with pytest.raises(ValueError):  # noqa: PT011
-        bought(user_ledger, VISITS, "person", neighbours=Neighbours(max_rows=2))
+        bought(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
     assert states(user_ledger) == ["reserved"]
 
 
 def test_users_are_charged_as_users(user_ledger):
-    bought(user_ledger, VISITS, "person", neighbours=Neighbours(max_rows=2))
+    bought(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
     (entry,) = entries(user_ledger)
     assert (entry.state, entry.unit, entry.neighbours.max_rows) == ("spent", "person", 2)
     assert [(item.name, item.times) for item in entry.bill] == [(MARGINALS, 9)]

@@ -6,8 +6,8 @@ import pytest
 
 from appraised import SCHEMA, no_noise, rows
 from tabpe import measurement
-from tabpe.accounting import Adjacency, Neighbours
-from tabpe.backends import Tables
+from tabpe.accounting import Adjacency, NeighboringRelation
+from tabpe.backends import MarginalCounter
 from tabpe.evaluation.private_metrics import appraise, plan
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
@@ -29,7 +29,7 @@ SCHEMAS = {
     "a numeric label": Schema(WIDE.columns, "age", label_cuts=(10, 55)),
     "no label": Schema(WIDE.columns),
 }
-USERS = Neighbours(max_rows=3)
+USERS = NeighboringRelation(max_rows=3)
 # A row that is out of the bounds of its columns and in no list.
 ODD = {
     "age": 10**9,
@@ -66,7 +66,7 @@ def with_row(row):
 def counted(monkeypatch, real, schema, **terms):
     """Return the exact counts that are read for a purchase, the cells asked for, and the bill."""
     seen = {}
-    count, measured = Tables.counts, measurement.marginals
+    count, measured = MarginalCounter.counts, measurement.measure_marginals
 
     def heard(self, asked):
         seen["counts"] = count(self, asked)
@@ -77,8 +77,8 @@ def counted(monkeypatch, real, schema, **terms):
         return measured(tables, asked, given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Tables, "counts", heard)
-        patch.setattr(measurement, "marginals", asked_for)
+        patch.setattr(MarginalCounter, "counts", heard)
+        patch.setattr(measurement, "measure_marginals", asked_for)
         patch.setattr(plan, "boosting_settings", lambda _: {"max_iter": 3})
         usual = {"epsilon": 1, "delta": 1e-6, "random_state": 0, "noise": no_noise()}
         found = appraise(real, SYNTHETIC, schema, **(usual | terms))
@@ -131,5 +131,7 @@ def test_one_user_more_moves_each_table_by_a_length_of_one_at_most(monkeypatch, 
 
 def test_a_promise_to_those_who_are_replaced_has_more_noise(monkeypatch):
     _, _, added = counted(monkeypatch, REAL, WIDE)
-    _, _, replaced = counted(monkeypatch, REAL, WIDE, neighbours=Neighbours(Adjacency.REPLACE_ONE))
+    _, _, replaced = counted(
+        monkeypatch, REAL, WIDE, neighbours=NeighboringRelation(Adjacency.REPLACE_ONE)
+    )
     assert replaced[0].sigma == pytest.approx(added[0].sigma * 2**0.5, rel=0.01)

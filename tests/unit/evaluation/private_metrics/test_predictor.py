@@ -7,12 +7,12 @@ import pytest
 from appraised import REAL, SCHEMA, SYNTHETIC, rows
 from tabpe.encoding import Encoder
 from tabpe.evaluation.private_metrics import plan
-from tabpe.evaluation.private_metrics.plan import Synthetic, trained
+from tabpe.evaluation.private_metrics.plan import EncodedSynthetic, train_predictor
 from tabpe.schema import Boolean, Categorical, Integer, Schema
 
 
 def synthetic(schema=SCHEMA, table=SYNTHETIC):
-    return Synthetic(Encoder(schema), *Encoder(schema).encode(table))
+    return EncodedSynthetic(Encoder(schema), *Encoder(schema).encode(table))
 
 
 SCHEMAS = {
@@ -27,7 +27,7 @@ SCHEMAS = {
 def test_the_prediction_for_a_row_does_not_depend_on_other_rows(kind):
     """Else one row more or less could move many cells of the table of mistakes."""
     encoder = Encoder(SCHEMAS[kind])
-    predict = trained(synthetic(SCHEMAS[kind], rows(400, seed=1)), seed=0)
+    predict = train_predictor(synthetic(SCHEMAS[kind], rows(400, seed=1)), seed=0)
     records, _ = encoder.encode(REAL.slice(0, 700))
     together = predict(records)
     order = np.random.default_rng(0).permutation(len(records))
@@ -39,11 +39,11 @@ def test_the_prediction_for_a_row_does_not_depend_on_other_rows(kind):
 def test_no_rows_get_no_prediction():
     found = synthetic()
     nobody = found.rows.take(np.array([], dtype=np.int64))
-    assert trained(found, seed=0)(nobody).tolist() == []
+    assert train_predictor(found, seed=0)(nobody).tolist() == []
 
 
 def test_without_a_choice_there_is_nothing_to_predict():
-    assert trained(synthetic(Schema(SCHEMA.columns)), seed=0) is None
+    assert train_predictor(synthetic(Schema(SCHEMA.columns)), seed=0) is None
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_without_a_choice_there_is_nothing_to_predict():
 )
 def test_where_nothing_can_be_learned_the_most_common_class_is_predicted(schema, table):
     found = synthetic(schema, table)
-    assert set(trained(found, seed=0)(found.rows).tolist()) == {1}
+    assert set(train_predictor(found, seed=0)(found.rows).tolist()) == {1}
 
 
 def test_a_numeric_label_is_not_among_what_it_is_predicted_from():
@@ -64,7 +64,7 @@ def test_a_numeric_label_is_not_among_what_it_is_predicted_from():
     rng = np.random.default_rng(0)
     table = pa.table({"age": rng.integers(0, 101, 2_000), "coin": rng.integers(0, 2, 2_000) > 0})
     found = synthetic(schema, table)
-    predicted = trained(found, seed=0)(found.rows)
+    predicted = train_predictor(found, seed=0)(found.rows)
     assert np.mean(predicted == found.classes) < 0.6
 
 
@@ -74,11 +74,11 @@ def test_long_lists_of_values_are_learned_too():
     codes = np.arange(2_000) % 400
     table = pa.table({"code": [names[code] for code in codes], "ill": codes > 200})
     found = synthetic(schema, table)
-    assert np.mean(trained(found, seed=0)(found.rows) == found.classes) > 0.95
+    assert np.mean(train_predictor(found, seed=0)(found.rows) == found.classes) > 0.95
 
 
 def test_of_many_rows_some_are_learned_from_always_the_same_for_a_seed(monkeypatch):
     monkeypatch.setattr(plan, "MOST_ROWS", 100)
     found = synthetic(table=rows(400, seed=1))
-    one, two = (trained(found, seed=7)(found.rows).tolist() for _ in range(2))
+    one, two = (train_predictor(found, seed=7)(found.rows).tolist() for _ in range(2))
     assert one == two

@@ -6,28 +6,28 @@ import pytest
 
 from certificates import KINDS, USERS, honest
 from tabpe.accounting import (
-    ROWS,
+    ROW_LEVEL,
     Adjacency,
-    BillItem,
     FakeNoise,
-    Neighbours,
+    NeighboringRelation,
     OpenDPNoise,
+    Spend,
     TableNoise,
-    composed_epsilon,
+    compose_epsilon,
 )
-from tabpe.accounting.calibration import Part, items_for
+from tabpe.accounting.calibration import BudgetShare, calibrate_spends
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.accounting.zcdp_filter import ZCDP, epsilon_of_loss, loss_within
+from tabpe.accounting.zcdp_filter import ZCDP, compute_epsilon_from_loss, find_largest_loss
 from tabpe.baselines.base import UNUSED
-from tabpe.evaluation.private_metrics.measure import offer_of, promised_together
+from tabpe.evaluation.private_metrics.measure import compute_joint_guarantee, resolve_terms
 
-BILL = (BillItem("marginals", 40.0, 20),)
+BILL = (Spend("marginals", 40.0, 20),)
 
 
 def together(certificate, bill=BILL, **changes):
     usual = {"epsilon": 1.0, "delta": 1e-6, "neighbours": None, "unit": None, "charge": None}
-    offer = offer_of(certificate=certificate, **({"noise": OpenDPNoise()} | usual | changes))
-    return promised_together(offer, bill)
+    offer = resolve_terms(certificate=certificate, **({"noise": OpenDPNoise()} | usual | changes))
+    return compute_joint_guarantee(offer, bill)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,7 +37,7 @@ def test_both_bills_are_composed_whatever_the_certificate(kind):
     assert found.note == ""
     items = (*certificate.bill, *BILL)
     delta = certificate.accounted_delta - certificate.delta_slack * 2
-    both = composed_epsilon(items, delta, certificate.neighbours)
+    both = compose_epsilon(items, delta, certificate.neighbours)
     # With little noise, or by zCDP, what holds for every way to choose the second costs more.
     most = 1.1 if certificate.epsilon > 10 or certificate.filter == ZCDP else 1.002
     assert both * (1 - 1e-4) <= found.epsilon <= both * most
@@ -56,7 +56,7 @@ def test_the_larger_delta_is_that_of_both():
 def test_a_noisy_delta_is_composed_at_the_smaller_and_stated_as_the_larger():
     certificate = honest(**KINDS["a noisy delta"])
     found = together(certificate, delta=None)
-    both = composed_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
+    both = compose_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
     assert found.epsilon >= both * (1 - 1e-4)
     assert found.delta == certificate.delta > certificate.accounted_delta
 
@@ -74,13 +74,13 @@ def test_noise_that_is_not_exact_takes_its_part_of_delta():
 def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
     """A PrivSyn table of epsilon 1 and measures of 0.05 were once stated as 0.93 in total."""
     table = honest(filtered=ZCDP)
-    measures = items_for((Part("marginals", 1.0, 20),), 0.05, 1e-6)
+    measures = calibrate_spends((BudgetShare("marginals", 1.0, 20),), 0.05, 1e-6)
     found = together(table, measures, epsilon=0.05)
-    whole = loss_within(1.0, 1e-6) + sum(item.loss for item in measures)
-    assert found.epsilon >= epsilon_of_loss(whole, 1e-6) > table.epsilon
+    whole = find_largest_loss(1.0, 1e-6) + sum(item.loss for item in measures)
+    assert found.epsilon >= compute_epsilon_from_loss(whole, 1e-6) > table.epsilon
     assert found.epsilon < 1.01
     spent, unused = table.bill[:-1], table.bill[-1].loss
-    less = dataclasses.replace(table, bill=(*spent, BillItem(UNUSED, unused**-0.5, 1)))
+    less = dataclasses.replace(table, bill=(*spent, Spend(UNUSED, unused**-0.5, 1)))
     assert together(less, measures).epsilon == pytest.approx(found.epsilon, rel=1e-9)
     old = dataclasses.replace(table, filter=None)  # from before there was this field
     assert together(old, measures) == found
@@ -88,20 +88,20 @@ def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
 
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_a_table_by_choices_adds_up_as_zcdp(adaptive):
-    chosen = (*honest().bill, BillItem("choices", 30.0, 5, mechanism=EXPONENTIAL))
+    chosen = (*honest().bill, Spend("choices", 30.0, 5, mechanism=EXPONENTIAL))
     table = dataclasses.replace(honest(filtered=ZCDP), bill=chosen, adaptive=adaptive)
     found = together(dataclasses.replace(table, filter=ZCDP if adaptive else None))
     loss = sum(item.loss for item in (*chosen, *BILL))
-    assert found.epsilon == pytest.approx(epsilon_of_loss(loss, 1e-6), rel=2e-5)
+    assert found.epsilon == pytest.approx(compute_epsilon_from_loss(loss, 1e-6), rel=2e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("delta", [None, 1e-5])
-@pytest.mark.parametrize("measures", [(BillItem("marginals", 5e3, 1),), BILL])
+@pytest.mark.parametrize("measures", [(Spend("marginals", 5e3, 1),), BILL])
 def test_a_total_is_never_below_a_part(kind, delta, measures):
     certificate = honest(**KINDS[kind])
     found = together(certificate, measures, delta=delta)
-    part = composed_epsilon(measures, delta or certificate.delta, certificate.neighbours)
+    part = compose_epsilon(measures, delta or certificate.delta, certificate.neighbours)
     assert found.epsilon >= max(certificate.epsilon, part)
 
 
@@ -112,10 +112,10 @@ NONE = {
     "unknown noise": (dataclasses.replace(honest(), noise="dice"), {}, "unknown source"),
     "another relation": (
         honest(),
-        {"neighbours": Neighbours(Adjacency.REPLACE_ONE)},
+        {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
         "to others",
     ),
-    "rows after users": (honest(neighbours=USERS), {"neighbours": ROWS}, "to others"),
+    "rows after users": (honest(neighbours=USERS), {"neighbours": ROW_LEVEL}, "to others"),
     "other users": (honest(neighbours=USERS), {"neighbours": USERS, "unit": "doctor"}, "to others"),
 }
 
@@ -129,19 +129,19 @@ def test_what_does_not_add_up_is_no_promise_and_says_why(kind):
 
 
 def test_a_bill_that_no_ledger_could_hold_is_no_promise():
-    odd = dataclasses.replace(honest(), bill=(BillItem("votes", 1e9, 1),))
+    odd = dataclasses.replace(honest(), bill=(Spend("votes", 1e9, 1),))
     found = together(odd)
     assert found.epsilon is None
     assert "do not add up" in found.note
 
 
 def test_bills_that_take_all_of_delta_are_no_promise():
-    told = dataclasses.replace(honest(), bill=(BillItem("categories", 10.0, 1, 9e-7),) * 2)
+    told = dataclasses.replace(honest(), bill=(Spend("categories", 10.0, 1, 9e-7),) * 2)
     assert "all of delta" in together(told).note
 
 
 def test_users_with_other_numbers_of_rows_add_up():
     certificate = honest(neighbours=USERS)
-    more = Neighbours(USERS.adjacency, max_rows=9)
+    more = NeighboringRelation(USERS.adjacency, max_rows=9)
     found = together(certificate, neighbours=more, unit=certificate.unit)
     assert found.epsilon > certificate.epsilon

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import contents as made
-from tabpe.evaluation.metrics.columns import ColumnView, Shape
+from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
 from tabpe.evaluation.report import charts
 from tabpe.evaluation.report import charts as svg
-from tabpe.evaluation.report.guarantee import Promise
+from tabpe.evaluation.report.guarantee import AttackerBound
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "".join(made.HOSTILE)
@@ -29,7 +29,7 @@ DRAWN = {
     "depths": lambda: charts.depths(WHOLE.order),
     "rounds": lambda: charts.rounds([{NASTY: 1.0}, {}], NASTY),
     "stacked": lambda: charts.stacked([(NASTY, 0.4), ("b", 0.6)], NASTY),
-    "odds": lambda: charts.odds(Promise(1000.0, 0.1)),
+    "odds": lambda: charts.odds(AttackerBound(1000.0, 0.1)),
     "between": lambda: charts.between([(NASTY, 0.5, None, math.nan), ("b", -3.0, 0.1, 0.4)], NASTY),
     "lengths": lambda: charts.lengths({NASTY: 1.0, "b": 0.0}, NASTY),
     "gauge": lambda: charts.gauge(1.7, NASTY),
@@ -74,8 +74,8 @@ def bars(chart, colour):
 
 
 def test_bars_are_as_long_as_their_shares():
-    real, synthetic = Shape((0.5, 0.25, 0.25), 0.0), Shape((0.25, 0.25, 0.5), 0.0)
-    view = ColumnView("ward", "category", (), ("a", "b", "c"), real, synthetic, 0.25)
+    real, synthetic = ColumnShape((0.5, 0.25, 0.25), 0.0), ColumnShape((0.25, 0.25, 0.5), 0.0)
+    view = ColumnComparison("ward", "category", (), ("a", "b", "c"), real, synthetic, 0.25)
     greys, blues = bars(charts.column(view), "--real"), bars(charts.column(view), "--synthetic")
     assert greys[0] == pytest.approx(2 * greys[1], abs=0.2)
     assert blues == pytest.approx([greys[1], greys[2], greys[0]], abs=0.2)
@@ -122,7 +122,7 @@ def test_parts_of_a_bill_fill_the_bar():
     ("low", "high"), [(0, 1), (-5, 17), (0, 1e-9), (3, 3), (1e300, 1.1e300), (0, 48_842)]
 )
 def test_ticks_are_few_round_and_inside(low, high):
-    ticks = svg.Scale(low, high, 0, 100).ticks(5)
+    ticks = svg.ChartScale(low, high, 0, 100).compute_ticks(5)
     assert 1 <= len(ticks) <= 12
     assert all(low - 1e-9 * abs(high) <= tick <= high + 1e-9 * abs(high) for tick in ticks)
 
@@ -141,12 +141,12 @@ def test_many_classes_share_a_colour():
 
 
 def test_labels_of_large_values_fit_left_of_the_axis():
-    axis = svg.left_axis(svg.Scale(0, 120_987, 100, 0), 44, 200)
+    axis = svg.draw_left_axis(svg.ChartScale(0, 120_987, 100, 0), 44, 200)
     assert re.findall(">([^<]+)</text>", axis) == ["0", "50k", "100k"]
-    assert ">2.5M<" in svg.left_axis(svg.Scale(0, 2.5e6, 100, 0), 44, 200, ticks=1)
+    assert ">2.5M<" in svg.draw_left_axis(svg.ChartScale(0, 2.5e6, 100, 0), 44, 200, ticks=1)
 
 
 def test_the_middle_of_an_axis_that_is_all_but_zero_is_zero():
-    shape = Shape((0.5, 0.5), nulls=0.0)
-    view = ColumnView("x", "number", (-2.80003, 0.1, 2.80001), (), shape, shape, 0.0)
+    shape = ColumnShape((0.5, 0.5), nulls=0.0)
+    view = ColumnComparison("x", "number", (-2.80003, 0.1, 2.80001), (), shape, shape, 0.0)
     assert ">0</text>" in charts.column(view).svg

@@ -12,12 +12,12 @@ import pytest
 import contents as made
 from certificates import DRAFTED, KINDS, honest
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.columns import ColumnView, Shape
-from tabpe.evaluation.metrics.correlation_order import Gain, Order
-from tabpe.evaluation.metrics.utility import Utility
-from tabpe.evaluation.private_metrics import Difference
+from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
+from tabpe.evaluation.metrics.correlation_order import CorrelationGain, CorrelationOrder
+from tabpe.evaluation.metrics.utility import UtilityScores
+from tabpe.evaluation.private_metrics import NoisyDifference
 from tabpe.evaluation.report.contents import CUSTODIAN_ONLY
-from tabpe.evaluation.report.html import page
+from tabpe.evaluation.report.html import render_page
 from tabpe.verification.verify import FAILED, GIVEN, OK, Check
 
 STAMP = "Contains non-private statistics of the real table. Do not release."
@@ -46,23 +46,23 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("make", [made.custodian, made.public, made.minimal, made.hostile])
 def test_every_element_is_closed_and_every_id_is_there_once(make):
-    tags = Tags(page(make()))
+    tags = Tags(render_page(make()))
     assert tags.open == []
     assert len(tags.ids) == len(set(tags.ids))
 
 
 def test_it_is_the_same_each_time():
-    assert page(made.custodian()) == page(made.custodian())
+    assert render_page(made.custodian()) == render_page(made.custodian())
 
 
 def test_a_custodian_sees_the_stamp_in_the_title_and_on_the_page():
-    html = page(made.custodian())
+    html = render_page(made.custodian())
     assert html.count(STAMP) >= 2
     assert re.search("<title>Contains non-private statistics. Do not release", html)
 
 
 def test_a_public_page_has_no_stamp_of_the_custodian():
-    body = page(made.public()).split("</style>")[1]
+    body = render_page(made.public()).split("</style>")[1]
     assert "non-private" not in body
     assert "May be released" in body
 
@@ -137,7 +137,7 @@ def test_a_page_of_an_unknown_mode_is_refused(mode):
     ],
 )
 def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
-    body = page(made.public(**changes)).split("</style>")[1]
+    body = render_page(made.public(**changes)).split("</style>")[1]
     assert "May be released" not in body
     assert "Whether this may be released is not shown" in body
 
@@ -145,7 +145,7 @@ def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
 def test_what_was_put_into_a_public_page_after_it_was_made_is_noticed():
     contents = made.public(rows={"synthetic": 9})
     contents.rows["real"] = 48_842
-    body = page(contents).split("</style>")[1]
+    body = render_page(contents).split("</style>")[1]
     assert "May be released" not in body
     assert "rows of real" in body
 
@@ -153,7 +153,7 @@ def test_what_was_put_into_a_public_page_after_it_was_made_is_noticed():
 @pytest.mark.parametrize("make", [made.public, made.custodian])
 def test_a_certificate_that_does_not_hold_is_loud(make):
     checks = made.verified(Check("epsilon", FAILED, "it is <more>"))
-    head = page(make(verification=checks)).split("<main>")[0]
+    head = render_page(make(verification=checks)).split("<main>")[0]
     assert '<div class="stamp alarm"' in head
     assert "does not hold" in head
     assert "it is &lt;more&gt;" in head
@@ -162,13 +162,13 @@ def test_a_certificate_that_does_not_hold_is_loud(make):
 def test_fields_that_were_read_off_the_data_are_named_wherever_they_come_from():
     bought = dataclasses.replace(made.public().bought, certificate=honest(schema=DRAFTED))
     for changes in {"bought": bought}, {"fields_from_data": ("age.min",)}:
-        assert "age.min" in page(made.public(**changes)).split("<main>")[0]
+        assert "age.min" in render_page(made.public(**changes)).split("<main>")[0]
 
 
 def test_fake_noise_is_loud_in_every_mode():
     fake = honest(private=False)
     for contents in (made.custodian(certificate=fake), made.public(certificate=fake)):
-        html = page(contents)
+        html = render_page(contents)
         assert '<div class="stamp alarm"' in html
         assert "<title>NOT PRIVATE" in html
         assert "May be released: holds" not in html
@@ -176,20 +176,20 @@ def test_fake_noise_is_loud_in_every_mode():
 
 def test_fake_bought_measures_are_loud():
     bought = dataclasses.replace(made.public().bought, certificate=honest(private=False))
-    html = page(made.public(bought=bought))
+    html = render_page(made.public(bought=bought))
     assert '<div class="stamp alarm"' in html
     assert "May be released" not in html.split("</style>")[1]
 
 
 def test_fields_read_off_the_data_are_named_at_the_head():
-    html = page(made.custodian(certificate=honest(schema=DRAFTED)))
+    html = render_page(made.custodian(certificate=honest(schema=DRAFTED)))
     assert '<div class="stamp warning"' in html
     assert "age.min" in html.split("<main>")[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_certificates_of_every_kind_are_shown(kind):
-    html = page(made.custodian(certificate=honest(**KINDS[kind])))
+    html = render_page(made.custodian(certificate=honest(**KINDS[kind])))
     assert "The bill" in html
 
 
@@ -197,7 +197,7 @@ def test_certificates_of_every_kind_are_shown(kind):
     "part", [field.name for field in dataclasses.fields(made.minimal()) if field.default is None]
 )
 def test_any_part_may_be_missing(part):
-    Tags(page(made.custodian(**{part: None})))
+    Tags(render_page(made.custodian(**{part: None})))
 
 
 @pytest.mark.parametrize(
@@ -205,22 +205,22 @@ def test_any_part_may_be_missing(part):
     ["columns", "wasserstein", "wasserstein_floor", "variation", "history", "notes", "sample"],
 )
 def test_any_part_may_be_empty(part):
-    Tags(page(made.custodian(**{part: {} if part == "sample" else ()})))
+    Tags(render_page(made.custodian(**{part: {} if part == "sample" else ()})))
 
 
 def test_surprise_is_explained_where_there_is_one():
     step = {"round": 1, "selection": "posterior", "sigma": 9.5, "surprise": 2.4}
-    html = page(made.custodian(history=[step, {"round": 2, "surprise": 1.1}]))
+    html = render_page(made.custodian(history=[step, {"round": 2, "surprise": 1.1}]))
     assert "<h3>Surprise</h3>" in html
     assert "1 is noise alone" in html
     assert "Rounds that rank" not in html
-    html = page(made.custodian())
+    html = render_page(made.custodian())
     assert "1 is noise alone" not in html
     assert "Rounds that rank" in html
 
 
 def test_nothing_reaches_outside_and_no_element_has_a_style_of_its_own():
-    tags = Tags(page(made.hostile()))
+    tags = Tags(render_page(made.hostile()))
     for _, name, value in tags.attributes:
         assert name != "style"
         assert not name.startswith("on")
@@ -230,7 +230,7 @@ def test_nothing_reaches_outside_and_no_element_has_a_style_of_its_own():
 
 
 def test_the_policy_names_the_hashes_of_the_one_style_and_the_one_script():
-    html = page(made.hostile())
+    html = render_page(made.hostile())
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     assert "unsafe" not in policy
     assert policy.startswith("default-src &#39;none&#39;")
@@ -241,18 +241,18 @@ def test_the_policy_names_the_hashes_of_the_one_style_and_the_one_script():
 
 
 def test_no_value_is_taken_for_a_template():
-    assert "{{7*7}}{% raw %}" in page(made.hostile())
+    assert "{{7*7}}{% raw %}" in render_page(made.hostile())
 
 
 def test_control_characters_and_halves_of_pairs_do_not_reach_the_file():
-    html = page(made.hostile())
+    html = render_page(made.hostile())
     html.encode()
     assert not set(html) & {"\x00", "\x07", "\x1b", "\x7f", "\u202e", "\u200b", "\ufeff"}
 
 
 def test_three_hundred_columns_fit():
     names = tuple(f"column number {k} with a name of some length" for k in range(300))
-    html = page(made.custodian(names))
+    html = render_page(made.custodian(names))
     assert len(html.encode()) < MOST_BYTES
     assert html.count('<tr data-column="') == 300
     assert html.count('<li class="panel" data-column="') == 60
@@ -262,15 +262,19 @@ def test_three_hundred_columns_fit():
 def test_two_thousand_columns_fit_too():
     names = tuple(f"c{k}" for k in range(2000))
     contents = made.custodian(names, association=None)
-    assert len(page(contents).encode()) < MOST_BYTES
+    assert len(render_page(contents).encode()) < MOST_BYTES
 
 
 def test_corners_of_a_column():
-    nothing = Shape((0.0,) * 24, 1.0)
-    flat = ColumnView("flat", "number", (5.0,) * 25, (), nothing, nothing, 0.0)
-    empty = ColumnView("empty", "category", (), (), Shape((), 1.0), Shape((), 1.0), 0.0)
-    odd = ColumnView("odd", "number", (-1e308, 1e308), (), None, Shape((1.0,), 0.0), None)
-    html = page(made.custodian(columns=(flat, empty, odd), quality=None))
+    nothing = ColumnShape((0.0,) * 24, 1.0)
+    flat = ColumnComparison("flat", "number", (5.0,) * 25, (), nothing, nothing, 0.0)
+    empty = ColumnComparison(
+        "empty", "category", (), (), ColumnShape((), 1.0), ColumnShape((), 1.0), 0.0
+    )
+    odd = ColumnComparison(
+        "odd", "number", (-1e308, 1e308), (), None, ColumnShape((1.0,), 0.0), None
+    )
+    html = render_page(made.custodian(columns=(flat, empty, odd), quality=None))
     assert "nan" not in html.split("</style>")[1].split("<script>")[0]
 
 
@@ -285,20 +289,22 @@ def test_corners_of_other_parts():
     flat = dataclasses.replace(
         flat, real_classes=np.zeros(1, int), synthetic_classes=np.zeros(2, int)
     )
-    nothing = Utility("y", "regression", 0, True, ())
-    html = page(made.custodian(association=one, projection=flat, utility=nothing))
+    nothing = UtilityScores("y", "regression", 0, True, ())
+    html = render_page(made.custodian(association=one, projection=flat, utility=nothing))
     assert "for want of others" in html
 
 
 def test_gains_are_shown_where_they_were_measured():
-    order = Order("y", (2, 3), (0.7, 0.8), "high", gains=(Gain(("age", "<ill>"), 0.1),))
-    assert "age and &lt;ill&gt; tell 0.1" in page(made.custodian(order=order))
+    order = CorrelationOrder(
+        "y", (2, 3), (0.7, 0.8), "high", gains=(CorrelationGain(("age", "<ill>"), 0.1),)
+    )
+    assert "age and &lt;ill&gt; tell 0.1" in render_page(made.custodian(order=order))
 
 
 def test_bought_differences_are_shown_with_what_noise_alone_gives():
-    found = Difference(("a<b",), estimate=0.2, floor=0.05, margin=0.01)
+    found = NoisyDifference(("a<b",), estimate=0.2, floor=0.05, margin=0.01)
     bought = dataclasses.replace(made.public().bought, macro_f1=0.71, differences=(found,))
-    html = page(made.public(bought=bought))
+    html = render_page(made.public(bought=bought))
     assert "a&lt;b" in html
     assert "5.0%" in html
     assert "0.710" in html
@@ -306,21 +312,21 @@ def test_bought_differences_are_shown_with_what_noise_alone_gives():
 
 def test_the_ends_of_a_histogram_that_are_open_are_marked():
     view = dataclasses.replace(made.custodian().columns[0], open_ends=(False, True))
-    assert "\u2265 120" in page(made.custodian(columns=(view,)))
-    assert "\u2265 120" not in page(made.custodian())
+    assert "\u2265 120" in render_page(made.custodian(columns=(view,)))
+    assert "\u2265 120" not in render_page(made.custodian())
 
 
 def test_words_about_odds_name_what_they_cover():
     together = "the synthetic table and this page together"
     apart = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
-    assert together in page(made.public())
-    assert together not in page(made.public(bought=apart))
+    assert together in render_page(made.public())
+    assert together not in render_page(made.public(bought=apart))
 
 
 def test_what_a_picture_of_near_rows_says_is_true_of_all_rows():
     contents = made.custodian()
-    told = " ".join(page(contents).split())
+    told = " ".join(render_page(contents).split())
     assert f"equal one of the {contents.rows['real']:,} real rows" in told
-    without = page(made.custodian(certificate=None, verification=None))
+    without = render_page(made.custodian(certificate=None, verification=None))
     assert "the promise above" not in without
     assert "nobody\u2019s" not in without

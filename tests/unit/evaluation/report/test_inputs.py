@@ -13,12 +13,12 @@ from certificates import honest
 from tabpe import Boolean, Categorical, Float, Integer, Schema
 from tabpe.errors import ArchiveError, DataError, ParameterError
 from tabpe.evaluation.report.evaluate import (
-    Run,
-    audit_of,
-    certificate_of,
+    RunProvenance,
+    format_first_rows,
+    load_audit,
+    load_certificate,
+    load_schema,
     open_tables,
-    sampled,
-    schema_for,
 )
 
 SCHEMA = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
@@ -111,12 +111,12 @@ def test_columns_beside_the_schema_are_counted_and_left_out():
 def test_a_schema_is_given_or_comes_from_the_certificate(tmp_path):
     SCHEMA.save(tmp_path / "s.yaml")
     certificate = honest()
-    assert schema_for(SCHEMA, certificate) is SCHEMA
-    assert schema_for(tmp_path / "s.yaml", certificate) == SCHEMA
-    assert schema_for(None, certificate).names == ("age", "bmi", "ward")
-    assert schema_for(None, None) is None
+    assert load_schema(SCHEMA, certificate) is SCHEMA
+    assert load_schema(tmp_path / "s.yaml", certificate) == SCHEMA
+    assert load_schema(None, certificate).names == ("age", "bmi", "ward")
+    assert load_schema(None, None) is None
     with pytest.raises(ParameterError, match="schema: dict is none"):
-        schema_for({}, None)
+        load_schema({}, None)
 
 
 def test_a_certificate_in_any_form(tmp_path):
@@ -124,10 +124,10 @@ def test_a_certificate_in_any_form(tmp_path):
     path = tmp_path / "c.json"
     path.write_text(certificate.to_json())
     for given in (certificate, certificate.to_dict(), path, str(path)):
-        assert certificate_of(given) == certificate
-    assert certificate_of(None) is None
+        assert load_certificate(given) == certificate
+    assert load_certificate(None) is None
     with pytest.raises(ParameterError, match="certificate: int"):
-        certificate_of(3)
+        load_certificate(3)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"format": "x"}', '{"a": NaN}'])
@@ -135,16 +135,16 @@ def test_a_file_that_is_no_certificate_is_named(tmp_path, content):
     path = tmp_path / "c.json"
     path.write_text(content)
     with pytest.raises(ArchiveError, match=r"c\.json: ") as caught:
-        certificate_of(path)
+        load_certificate(path)
     assert str(caught.value).count("c.json") == 1
 
 
 def test_an_audit_in_any_form(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(AUDIT))
-    assert audit_of(path) == audit_of(AUDIT)
-    assert audit_of(path)["findings"][0]["epsilon"] == 0.6
-    assert audit_of(None) is None
+    assert load_audit(path) == load_audit(AUDIT)
+    assert load_audit(path)["findings"][0]["epsilon"] == 0.6
+    assert load_audit(None) is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"system": 3}', "[" * 10_000, "\xff"])
@@ -152,34 +152,34 @@ def test_a_file_that_is_no_audit_is_refused(tmp_path, content):
     path = tmp_path / "a.json"
     path.write_text(content, encoding="latin-1")
     with pytest.raises(ArchiveError, match=r"a\.json"):
-        audit_of(path)
+        load_audit(path)
 
 
 def test_the_audit_that_is_written_is_one_that_is_read(tmp_path):
-    from tabpe.audit.report import AuditReport, Claim, Repetition, Shown
+    from tabpe.audit.report import AuditReport, EpsilonLowerBound, NoiseRepetition, PrivacyClaim
 
-    claim = Claim(1.0, 1e-5)
-    shown = Shown("votes", claim, epsilon=0.6, visible=8.0, samples=1000)
-    written = AuditReport("as shipped", claim, (shown, Repetition("noise", 0.3, 10)))
+    claim = PrivacyClaim(1.0, 1e-5)
+    shown = EpsilonLowerBound("votes", claim, epsilon=0.6, visible=8.0, samples=1000)
+    written = AuditReport("as shipped", claim, (shown, NoiseRepetition("noise", 0.3, 10)))
     (tmp_path / "a.json").write_text(written.to_json())
-    assert audit_of(tmp_path / "a.json")["findings"][1]["p_value"] == 0.3
+    assert load_audit(tmp_path / "a.json")["findings"][1]["p_value"] == 0.3
 
 
 def test_a_run_without_a_certificate_knows_nothing():
-    run = Run.of(None, None, (), TABLE)
+    run = RunProvenance.from_sources(None, None, (), TABLE)
     assert (run.certificate, run.verification, list(run.history)) == (None, None, [])
 
 
 def test_a_certificate_is_checked_on_the_way():
-    run = Run.of(None, honest(), (), TABLE)
+    run = RunProvenance.from_sources(None, honest(), (), TABLE)
     assert run.verification.holds
     lying = dataclasses.replace(honest(), epsilon=0.1)
-    assert not Run.of(None, lying, (), TABLE).verification.holds
+    assert not RunProvenance.from_sources(None, lying, (), TABLE).verification.holds
 
 
 def test_a_sample_is_text_of_the_first_rows():
-    assert sampled(TABLE, 2) == {"age": ["25", "50"], "ill": ["True", "False"]}
-    assert sampled(TABLE)["age"][2] == ""
+    assert format_first_rows(TABLE, 2) == {"age": ["25", "50"], "ill": ["True", "False"]}
+    assert format_first_rows(TABLE)["age"][2] == ""
 
 
 def test_frames_with_awkward_names_and_types():

@@ -109,9 +109,9 @@ def test_it_tells_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
         del later[0]
         return bought(*given)
 
-    bought = measure.buy
+    bought = measure.measure_with_budget
     monkeypatch.setattr(public, "datetime", Clock)
-    monkeypatch.setattr(measure, "buy", slow)
+    monkeypatch.setattr(measure, "measure_with_budget", slow)
     contents = of(released, **BUYING).contents
     assert contents.created == now.isoformat(timespec="seconds")
     assert contents.seconds == {}

@@ -6,20 +6,20 @@ import pytest
 
 import contents as made
 from certificates import DRAFTED, honest
-from tabpe.evaluation.report.guarantee import doubts, failures, fields_from_data
+from tabpe.evaluation.report.guarantee import list_doubts, list_failures, list_fields_from_data
 from tabpe.verification.verify import FAILED, OK, Check
 
 FAKE = honest(private=False)
 
 
 def test_a_public_report_whose_ground_was_looked_at_has_no_doubts():
-    assert doubts(made.public()) == ()
-    assert doubts(made.public(bought=None, columns=())) == ()
+    assert list_doubts(made.public()) == ()
+    assert list_doubts(made.public(bought=None, columns=())) == ()
 
 
 def test_one_of_the_custodian_may_never_be_released():
     known = made.custodian(verification=made.verified())
-    assert doubts(known) == ("it holds statistics of the real rows that are not private",)
+    assert list_doubts(known) == ("it holds statistics of the real rows that are not private",)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_one_of_the_custodian_may_never_be_released():
     ids=["none", "fake", "not checked", "wrong", "fake measures", "read off"],
 )
 def test_each_doubt_is_told_by_itself(changes, words):
-    (only,) = doubts(made.public(**changes))
+    (only,) = list_doubts(made.public(**changes))
     assert words in only
 
 
 def test_what_failed_is_told_and_nothing_else():
     checks = made.verified(Check("table", OK, "fine"), Check("epsilon", FAILED, "it is more"))
-    assert failures(made.public(verification=checks)) == ("it is more",)
-    assert failures(made.public()) == ()
+    assert list_failures(made.public(verification=checks)) == ("it is more",)
+    assert list_failures(made.public()) == ()
 
 
 def test_fields_of_all_schemas_are_told_once():
     drafted = honest(schema=DRAFTED)
     bought = dataclasses.replace(made.public().bought, certificate=drafted)
     contents = made.public(certificate=drafted, bought=bought, fields_from_data=("bmi.min",))
-    assert fields_from_data(contents) == ("age.min", "age.max", "bmi.min")
+    assert list_fields_from_data(contents) == ("age.min", "age.max", "bmi.min")

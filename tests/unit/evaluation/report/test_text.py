@@ -28,10 +28,13 @@ from tabpe.evaluation.report import text
     ],
 )
 def test_a_number_has_three_digits_that_matter(value, expected):
-    assert text.number(value) == expected
+    assert text.format_number(value) == expected
 
 
-@pytest.mark.parametrize("form", [text.percent, text.two, text.three, text.number])
+@pytest.mark.parametrize(
+    "form",
+    [text.format_percent, text.format_two_decimals, text.format_three_decimals, text.format_number],
+)
 @pytest.mark.parametrize("absent", [None, math.nan])
 def test_what_is_not_there_is_a_dash(form, absent):
     assert form(absent) == "\u2013"
@@ -41,12 +44,12 @@ def test_what_is_not_there_is_a_dash(form, absent):
     "kept", ["plain", "caf\u00e9", "\u05e9\u05dc\u05d5\u05dd", "\u65e5\u672c", "<b>"]
 )
 def test_what_can_be_seen_is_left_alone(kept):
-    assert text.clean(kept) == kept
+    assert text.clean_text(kept) == kept
 
 
 def test_joiners_of_emoji_and_scripts_are_left_alone():
     family = "\U0001f469\u200d\u2695\ufe0f"
-    assert text.clean(family) == family
+    assert text.clean_text(family) == family
 
 
 @pytest.mark.parametrize(
@@ -66,9 +69,9 @@ def test_joiners_of_emoji_and_scripts_are_left_alone():
     ],
 )
 def test_what_can_not_be_seen_is_made_visible(hidden):
-    shown = text.clean(f"a{hidden}b")
+    shown = text.clean_text(f"a{hidden}b")
     assert hidden not in shown
-    assert shown not in {"ab", text.clean("ab")}
+    assert shown not in {"ab", text.clean_text("ab")}
     assert shown.isprintable()
     shown.encode()
 
@@ -76,10 +79,10 @@ def test_what_can_not_be_seen_is_made_visible(hidden):
 def test_markup_stays_and_everything_else_becomes_text():
     from markupsafe import Markup
 
-    assert text.shown(Markup("<b>")) == Markup("<b>")
-    assert text.shown(True) == "True"
-    assert text.shown(["<b>\x00"]) == "['<b>\\x00']"
+    assert text.format_value(Markup("<b>")) == Markup("<b>")
+    assert text.format_value(True) == "True"
+    assert text.format_value(["<b>\x00"]) == "['<b>\\x00']"
 
 
 def test_epsilon_is_never_rounded_down():
-    assert text.up(1.00001) == "1.001"
+    assert text.format_rounded_up(1.00001) == "1.001"

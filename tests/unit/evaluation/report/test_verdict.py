@@ -6,22 +6,22 @@ import pytest
 
 import contents as made
 from certificates import DRAFTED, honest
-from tabpe.evaluation.metrics.columns import ColumnView, Shape
-from tabpe.evaluation.metrics.sdmetrics import ColumnScore, Quality
-from tabpe.evaluation.metrics.utility import LearnerScore, Utility
-from tabpe.evaluation.report.verdict import cards, main_scores, verdict
+from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
+from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
+from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
+from tabpe.evaluation.report.verdict import build_cards, find_main_scores, write_verdict
 from tabpe.verification.verify import FAILED, Check
 
 
 def card(title, contents):
-    return next(one for one in cards(contents) if one.title == title)
+    return next(one for one in build_cards(contents) if one.title == title)
 
 
 def test_there_is_a_card_for_each_part_and_none_for_what_is_not_there():
-    titles = [one.title for one in cards(made.custodian())]
+    titles = [one.title for one in build_cards(made.custodian())]
     assert titles == ["Promise", "Columns", "Pairs", "High order", "Utility", "Closeness"]
-    assert [one.title for one in cards(made.public())] == ["Promise", "Columns", "Utility"]
-    assert [one.title for one in cards(made.minimal())] == ["Promise"]
+    assert [one.title for one in build_cards(made.public())] == ["Promise", "Columns", "Utility"]
+    assert [one.title for one in build_cards(made.minimal())] == ["Promise"]
 
 
 @pytest.mark.parametrize(("epsilon", "grade"), [(0.5, "good"), (3.0, "fair"), (9.0, "poor")])
@@ -40,27 +40,27 @@ def test_what_was_bought_and_can_not_be_added_up_is_told():
     contents = made.public(bought=bought)
     assert card("Promise", contents).figure == "epsilon 1"
     assert "come on top" in card("Promise", contents).words
-    assert "come on top" in verdict(contents)
-    assert "come on top" not in verdict(made.public())
+    assert "come on top" in write_verdict(contents)
+    assert "come on top" not in write_verdict(made.public())
 
 
 def test_fake_noise_is_never_good():
     contents = made.custodian(certificate=honest(private=False))
     found = card("Promise", contents)
     assert (found.figure, found.grade) == ("NOT PRIVATE", "poor")
-    assert verdict(contents).startswith("NOT PRIVATE")
+    assert write_verdict(contents).startswith("NOT PRIVATE")
 
 
 def test_a_schema_read_off_the_data_is_fair_at_best():
     contents = made.custodian(certificate=honest(schema=DRAFTED))
     assert card("Promise", contents).grade == "fair"
-    assert "not cover" in verdict(contents)
+    assert "not cover" in write_verdict(contents)
 
 
 def test_a_schema_of_the_page_that_was_read_off_the_data_counts_too():
     contents = made.public(fields_from_data=("age.min",), bought=None, columns=())
     assert card("Promise", contents).grade == "fair"
-    assert "not cover one field" in verdict(contents)
+    assert "not cover one field" in write_verdict(contents)
 
 
 @pytest.mark.parametrize("make", [made.public, made.custodian])
@@ -69,8 +69,8 @@ def test_a_certificate_that_does_not_hold_promises_nothing(make):
     found = card("Promise", contents)
     assert (found.figure, found.grade) == ("DOES NOT HOLD", "poor")
     assert "it is more" in found.words
-    assert "does not hold" in verdict(contents)
-    assert "sure" not in verdict(contents)
+    assert "does not hold" in write_verdict(contents)
+    assert "sure" not in write_verdict(contents)
 
 
 def test_without_a_certificate_the_promise_is_unknown():
@@ -83,18 +83,18 @@ def test_columns_are_graded_by_their_mean_score(score, grade):
         ColumnScore("age", "KSComplement", score),
         ColumnScore("x", "KSComplement", float("nan")),
     )
-    found = card("Columns", made.custodian(quality=Quality(scores, ())))
+    found = card("Columns", made.custodian(quality=QualityScores(scores, ())))
     assert (found.figure, found.grade) == (f"{score:.1%}", grade)
     assert "age" in found.words
 
 
 @pytest.mark.parametrize(("score", "nulls"), [(float("nan"), 1.0), (0.98, 0.7), (0.98, 0.0)])
 def test_columns_that_are_null_where_they_should_not_be_do_not_agree(score, nulls):
-    shape = Shape((1.0,), nulls=0.0)
-    view = ColumnView(
+    shape = ColumnShape((1.0,), nulls=0.0)
+    view = ColumnComparison(
         "age", "number", (0.0, 1.0), (), shape, dataclasses.replace(shape, nulls=nulls), nulls
     )
-    quality = Quality((ColumnScore("age", "KSComplement", score),), ())
+    quality = QualityScores((ColumnScore("age", "KSComplement", score),), ())
     found = card("Columns", made.custodian(columns=(view,), quality=quality))
     assert found.figure == ("98.0%" if nulls == 0 else f"{1 - nulls:.1%}")
     assert ("nulls agree" in found.words) == (nulls > 0)
@@ -140,7 +140,7 @@ def test_utility_on_rows_that_were_held_out_says_so():
 
 
 def scored(synthetic, real=0.9, lower=0.5):
-    return Utility(
+    return UtilityScores(
         "ill",
         "classification",
         9,
@@ -172,8 +172,8 @@ def test_where_real_rows_teach_nothing_there_is_no_grade():
 
 
 def test_the_learner_that_is_best_on_real_rows_counts():
-    assert main_scores(made.utility("outcome"))[:2] == ("gradient boosting", "AUC")
-    assert main_scores(Utility("ill", "classification", 9, False, ())) is None
+    assert find_main_scores(made.utility("outcome"))[:2] == ("gradient boosting", "AUC")
+    assert find_main_scores(UtilityScores("ill", "classification", 9, False, ())) is None
 
 
 def test_bought_accuracy_that_is_not_surely_above_the_majority_is_poor():
@@ -191,6 +191,6 @@ def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
 
 def test_the_verdict_names_what_is_poor():
     close = dataclasses.replace(made.closeness(), copies=0.3)
-    told = verdict(made.custodian(closeness=close))
+    told = write_verdict(made.custodian(closeness=close))
     assert told.endswith("high order and utility; poor in closeness.")
-    assert "No measure was taken" in verdict(made.minimal())
+    assert "No measure was taken" in write_verdict(made.minimal())

@@ -16,8 +16,8 @@ from adbc_driver_duckdb import dbapi as duck_adbc
 from facade import BOUGHT, FAST, SCHEMA, columns, fake_fit
 from tabpe import SqlTable, TabPE, draft_schema, evaluate
 from tabpe.errors import DataError, ParameterError
-from tabpe.io import Limits, open_source, opened_source
-from tabpe.io.canonical import text_of
+from tabpe.io import Limits, open_source, use_source
+from tabpe.io.canonical import format_cell
 
 KINDS = ["sqlite", "duckdb"]
 
@@ -52,7 +52,7 @@ def visits(request, stored):
 
 
 def read(table, names=None):
-    with opened_source(table) as source:
+    with use_source(table) as source:
         return pa.concat_tables(batch.table for batch in source.batches(names))
 
 
@@ -109,17 +109,15 @@ def test_rows_keep_their_order_whichever_columns_are_asked_for(visits, table):
 
 
 def test_a_file_is_opened_to_be_read_only(stored):
-    with opened_source(stored["sqlite"]) as source, pytest.raises(sqlite3.OperationalError):
+    with use_source(stored["sqlite"]) as source, pytest.raises(sqlite3.OperationalError):
         source._reader.ask("DROP TABLE visits")
     path = stored["duckdb"].database.removeprefix("duckdb:///")
-    with opened_source(stored["duckdb"]), pytest.raises(duckdb.Error):
+    with use_source(stored["duckdb"]), pytest.raises(duckdb.Error):
         duckdb.connect(path, read_only=False)
 
 
 def test_a_query_without_an_order_is_refused_when_it_comes_in_another(visits):
-    with opened_source(
-        SqlTable(visits.database, query="SELECT * FROM visits ORDER BY random()")
-    ) as s:
+    with use_source(SqlTable(visits.database, query="SELECT * FROM visits ORDER BY random()")) as s:
         list(s.batches(["person"]))
         with pytest.raises(DataError, match="end a query with ORDER BY"):
             list(s.batches(["age"]))
@@ -218,7 +216,7 @@ def test_types_of_duckdb():
     ],
 )
 def test_cells_as_text(cell, text):
-    assert text_of(cell) == text
+    assert format_cell(cell) == text
 
 
 def test_bytes_are_text():

@@ -13,7 +13,7 @@ import pytest
 
 from tabpe import SqlTable
 from tabpe.errors import DataError
-from tabpe.io import Limits, opened_source
+from tabpe.io import Limits, use_source
 
 SECRET = "Secret-Cell-4711"
 # Far more than it takes, on a machine that is busy with something else.
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_a_question_without_end(endless, view):
 def test_rows_without_end_are_stopped_at_the_limit(endless):
     limits = Limits(rows=1000)
     with (
-        opened_source(SqlTable(endless, "steps"), limits=limits) as source,
+        use_source(SqlTable(endless, "steps"), limits=limits) as source,
         pytest.raises(DataError, match="more than 1,000 rows; TABPE_MAX_ROWS"),
     ):
         list(source.batches())
@@ -118,7 +118,7 @@ def test_rows_without_end_are_stopped_at_the_limit(endless):
 
 def read(data):
     """Return the number of rows of a table."""
-    with opened_source(data) as source:
+    with use_source(data) as source:
         return sum(batch.table.num_rows for batch in source.batches())
 
 

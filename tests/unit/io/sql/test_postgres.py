@@ -11,7 +11,7 @@ from facade import SCHEMA, fake_fit
 from tabpe import Date, Schema, SqlTable, TabPE, draft_schema
 from tabpe.encoding import Encoder
 from tabpe.errors import DataError
-from tabpe.io import opened_source
+from tabpe.io import use_source
 from tabpe.io.canonical import read_numbers
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -42,7 +42,7 @@ def visits(postgres, table):
 
 
 def read(table, names=None):
-    with opened_source(table) as source:
+    with use_source(table) as source:
         return pa.concat_tables(batch.table for batch in source.batches(names))
 
 
@@ -182,7 +182,7 @@ def test_moments_beyond_the_years_of_python_are_clamped_to_their_bounds(postgres
 
 def test_a_change_is_not_seen_and_a_table_in_use_is_not_dropped(postgres):
     postgres.run("DROP TABLE IF EXISTS moving", "CREATE TABLE moving AS SELECT 1 AS a")
-    with opened_source(SqlTable(postgres.address, "moving")) as source:
+    with use_source(SqlTable(postgres.address, "moving")) as source:
         postgres.run("INSERT INTO moving VALUES (2)")
         for _ in range(2):
             assert [batch.table.num_rows for batch in source.batches()] == [1]
@@ -205,7 +205,7 @@ def test_only_the_columns_that_are_asked_for_leave_the_database(postgres, visits
     postgres.run("DROP ROLE IF EXISTS bob", f"CREATE ROLE bob LOGIN PASSWORD '{postgres.password}'")
     postgres.run("GRANT SELECT ON visits TO bob")
     place = SqlTable(postgres.address.replace("//ann", "//bob"), "visits")
-    with opened_source(place) as source:
+    with use_source(place) as source:
         postgres.run("REVOKE SELECT ON visits FROM bob", "GRANT SELECT (age) ON visits TO bob")
         assert next(source.batches(["age"])).table.num_rows == ROWS
         with pytest.raises(DataError, match="SQLSTATE 42501"):
@@ -249,14 +249,14 @@ def test_what_is_wrong_is_said_without_the_words_of_the_server(postgres, visits,
         assert "private" not in message
         assert "SELECT" not in message
         return
-    with opened_source(SqlTable(postgres.address, query=query)) as source:
+    with use_source(SqlTable(postgres.address, query=query)) as source:
         list(source.batches())
         with pytest.raises(DataError, match="end a query with ORDER BY"):
             list(source.batches())
 
 
 def test_a_server_that_goes_away(postgres, visits):
-    with opened_source(visits) as source:
+    with use_source(visits) as source:
         list(source.batches(["age"]))
         postgres.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

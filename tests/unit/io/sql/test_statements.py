@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.errors import ParameterError
-from tabpe.io.sql.source import Selection, checked_query, quoted, table_name
+from tabpe.io.sql.source import SqlSelection, check_query, parse_table_name, quote_name
 
 NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1)
 
@@ -15,9 +15,9 @@ NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=
 @given(NAMES, NAMES)
 def test_no_name_is_more_than_a_name(table, column):
     with sqlite3.connect(":memory:") as base:
-        base.execute(f"CREATE TABLE {quoted(table)} ({quoted(column)} TEXT)")
-        base.execute(f"INSERT INTO {quoted(table)} VALUES ('x')")
-        assert base.execute(Selection((table,)).select([column])).fetchall() == [("x",)]
+        base.execute(f"CREATE TABLE {quote_name(table)} ({quote_name(column)} TEXT)")
+        base.execute(f"INSERT INTO {quote_name(table)} VALUES ('x')")
+        assert base.execute(SqlSelection((table,)).select_columns([column])).fetchall() == [("x",)]
     base.close()
 
 
@@ -34,18 +34,18 @@ def test_no_name_is_more_than_a_name(table, column):
     ],
 )
 def test_the_parts_of_a_name(given, parts):
-    assert table_name(given) == parts
+    assert parse_table_name(given) == parts
 
 
 @pytest.mark.parametrize("given", ["", "a..b", ".a", "a.", '"a', 'a"b', '"a"b', 3, [], [""], [1]])
 def test_what_is_no_name_is_refused(given):
     with pytest.raises(ParameterError, match="expected a name such as"):
-        table_name(given)
+        parse_table_name(given)
 
 
 def test_a_name_with_nul_is_refused():
     with pytest.raises(ParameterError, match="NUL"):
-        quoted("a\0b")
+        quote_name("a\0b")
 
 
 QUERIES = [
@@ -62,7 +62,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_select_is_taken(query):
-    assert checked_query(query) == query.strip().rstrip(";").strip()
+    assert check_query(query) == query.strip().rstrip(";").strip()
 
 
 NO_QUERIES = [
@@ -89,11 +89,11 @@ NO_QUERIES = [
 @pytest.mark.parametrize("query", NO_QUERIES)
 def test_what_is_no_single_select_is_refused(query):
     with pytest.raises(ParameterError, match="query: "):
-        checked_query(query)
+        check_query(query)
 
 
 def test_a_comment_at_the_end_of_a_query_ends_there():
     with sqlite3.connect(":memory:") as base:
-        asked = Selection(query="SELECT 1 AS a -- the end").select(["a"])
+        asked = SqlSelection(query="SELECT 1 AS a -- the end").select_columns(["a"])
         assert base.execute(asked).fetchall() == [(1,)]
     base.close()

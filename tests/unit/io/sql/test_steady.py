@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.errors import DataError
-from tabpe.io.sql.source import Watch
+from tabpe.io.sql.source import RowChangeGuard
 
 COLUMNS = {
     "id": pa.array([1, 2, None, 4]),
@@ -29,7 +29,7 @@ def passed(watch, batches, names=BATCH.schema.names):
 
 
 def watching(batch=BATCH, names=BATCH.schema.names):
-    watch = Watch("visits")
+    watch = RowChangeGuard("visits")
     passed(watch, [batch], names)
     return watch
 
@@ -76,13 +76,13 @@ def test_where_a_cell_ends_matters():
 
 def test_what_was_read_first_is_read_along_and_kept_back():
     watch = watching(names=["id"])
-    assert watch.wanted(["text"]) == ["text", "id"]
+    assert watch.add_guarded_columns(["text"]) == ["text", "id"]
     assert passed(watch, [BATCH.select(["text", "id"])], ["text"]).column_names == ["text"]
     with pytest.raises(DataError):
         passed(watch, [BATCH.take(pa.array([1, 0, 2, 3]))], ["text"])
 
 
 def test_an_answer_that_nobody_read_to_its_end_is_no_measure():
-    watch = Watch("visits")
-    next(iter(watch.watched([BATCH, BATCH], ["id"])))
+    watch = RowChangeGuard("visits")
+    next(iter(watch.guard_batches([BATCH, BATCH], ["id"])))
     assert passed(watch, [BATCH], ["id"]).num_rows == 4

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from tabpe import Integer, Schema, SqlTable, TabPE
-from tabpe._utils.files import has_password, without_secrets
+from tabpe._utils.files import has_password, strip_secrets
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import open_source
 
@@ -32,7 +32,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_is_shown_without_its_secrets(address):
-    assert SECRET not in without_secrets(address)
+    assert SECRET not in strip_secrets(address)
 
 
 @pytest.mark.parametrize("address", [one for one in ADDRESSES if one.startswith("postgresql:/")])

@@ -485,8 +485,8 @@ class InferenceSession:
         most = 2 * compute_noise_threshold(coarse.sigma, MAGNITUDES)
         self.notes.append(
             f"bounds bought for {_format_names(names)}: with a chance of "
-            f"{1 - ERROR_PROBABILITY:.1%} each, no power of two beyond them holds more than {most:,.0f} {self._who}; what is outside counts "
-            f"as on the bound"
+            f"{1 - ERROR_PROBABILITY:.1%} each, no power of two beyond them holds more than "
+            f"{most:,.0f} {self._who}; what is outside counts as on the bound"
         )
         return {
             one.declared.name: convert_bounds(one, *ranges[one.declared.name]) for one in requests

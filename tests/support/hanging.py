@@ -32,7 +32,7 @@ class Deadly:
     def asked_of(self, desk):
         """Answer half-way, and die."""
         value = self.question.asked_of(desk)
-        place = desk.keeper._place.number
+        place = desk.backend._place.number
         killed = len(list(self.folder.glob("*")))
         if place == self.shard and killed < self.times:
             (self.folder / f"{killed}-{os.getpid()}").touch()

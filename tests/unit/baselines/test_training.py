@@ -24,7 +24,7 @@ def training(**settings):
 
 
 def started(fit):
-    return fit.generator.started(np.random.default_rng(1))
+    return fit.generator.init_weights(np.random.default_rng(1))
 
 
 def pair_answers():

@@ -250,7 +250,7 @@ NEIGHBOURS = [
 @pytest.mark.parametrize("neighbours", NEIGHBOURS, ids=["rows", "replace", "users", "both"])
 def test_the_price_is_kept_whatever_is_bought(neighbours):
     account, users = Account(), None
-    if neighbours.of_users:
+    if neighbours.is_user_level:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     options = {"account": account, "neighbours": neighbours, "users": users}

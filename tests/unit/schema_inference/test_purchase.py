@@ -204,7 +204,7 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
     columns = written(tmp_path / "rows.csv", text) if as_text else TABLE
     account, users = Account(), None
-    if neighbours.of_users:
+    if neighbours.is_user_level:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     bought(columns, given, account=account, neighbours=neighbours, users=users)

@@ -112,7 +112,7 @@ def test_a_bill_above_the_request_is_not_certified():
 class Inexact(FakeNoise):
     """A source so far from exact that its part of delta shows: 0.9% of 1e-6 for 16 histograms."""
 
-    slack = 0.009 * 1e-6 / 16 / (1 + math.e)
+    sampling_error = 0.009 * 1e-6 / 16 / (1 + math.e)
 
 
 @pytest.mark.parametrize("changes", [{}, {"shares": SHARES, "size": None}])
@@ -129,14 +129,14 @@ def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy
     facts, account, _ = established(delta=None)
     request = dataclasses.replace(REQUEST, delta=None)
     noise = Inexact()
-    noise.slack = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
+    noise.sampling_error = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
     agree_on_votes(request, facts, 15, account, noise)
     assert 0.999 < compose_epsilon(account.authorized, 0.99101 * facts.calibration_delta) <= 1.0
 
 
 def test_two_cells_of_a_histogram_take_twice():
     noise = Inexact()
-    noise.slack /= 2
+    noise.sampling_error /= 2
     facts, account, _ = established(neighbours=REPLACED)
     request = dataclasses.replace(REQUEST, neighbours=REPLACED)
     agree_on_votes(request, facts, 15, account, noise)
@@ -170,7 +170,7 @@ def test_exact_noise_is_calibrated_at_delta_itself():
 
 def test_noise_that_takes_too_much_of_delta_is_refused():
     noise = Inexact()
-    noise.slack *= 1.15
+    noise.sampling_error *= 1.15
     facts, account, _ = established()
     with pytest.raises(ParameterError, match="opendp"):
         agree_on_votes(REQUEST, facts, 15, account, noise)
@@ -226,7 +226,7 @@ def test_counts_share_their_part_of_the_budget(neighbours, changes):
 def test_a_schema_costs_its_part_of_the_budget_and_of_delta():
     price = compute_schema_cost(dataclasses.replace(REQUEST, schema_budget=0.05), 1e-6)
     assert price["loss"] == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
-    assert price["chance"] == pytest.approx(0.05e-6)
+    assert price["delta_share"] == pytest.approx(0.05e-6)
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
@@ -336,7 +336,7 @@ def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
         schema_budget=0.0 if outline is None else 0.05,
         counts_rows=config.needs_rows,
     )
-    asked = config.asked(columns=6, classes=2, listed=listed)
+    asked = config.plan_queries(columns=6, classes=2, listed=listed)
     check_noise(request, 2, asked, OpenDPNoise())
     bill = plan_spends(request, 2, asked, OpenDPNoise(), outline)
     assert 0.999 < compose_epsilon(bill, 1e-6, neighbours) <= 1.0
@@ -366,7 +366,7 @@ def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
 @pytest.mark.parametrize("settings", [Posterior(), Evolution(), Evolution(tilt=1.0)])
 def test_every_vote_of_a_row_is_on_the_bill(settings, each):
     config = dataclasses.replace(settings, rounds=8, votes=each)
-    bill = plan_spends(REQUEST, 1, config.asked(columns=3, classes=1), OpenDPNoise())
+    bill = plan_spends(REQUEST, 1, config.plan_queries(columns=3, classes=1), OpenDPNoise())
     assert sum(item.times for item in bill if item.name.startswith("votes")) == 8 * each
 
 
@@ -378,7 +378,7 @@ def test_every_vote_and_every_first_table_takes_its_part_of_delta():
     agree_on_first(REQUEST, asked.first, account)
     agree_on_rest(REQUEST, facts, account, noise, asked.rest)
     assert 0.999 < compose_epsilon(account.authorized, 0.99101e-6) <= 1.0
-    noise.slack *= 1.15
+    noise.sampling_error *= 1.15
     with pytest.raises(ParameterError, match="opendp"):
         check_noise(REQUEST, 1, asked, noise)
     check_noise(REQUEST, 1, QueryPlan((), asked.rest), noise)

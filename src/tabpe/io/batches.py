@@ -192,7 +192,8 @@ class Limits:
             if find_longest_text(column) > self.cell_bytes:
                 raise DataError(
                     f"{where}: column {name!r} holds a cell of more than {self.cell_bytes:,} "
-                    f"bytes: shorten it or drop the column; {_get_variable_name('cell_bytes')} allows more."
+                    f"bytes: shorten it or drop the column; {_get_variable_name('cell_bytes')} "
+                    f"allows more."
                 )
 
 

@@ -63,7 +63,7 @@ _INTEGER = re.compile(r"\s*(?P<digits>[+-]?[0-9]{1,36})(?:\.0*)?\s*")
 _ANY_NUMBER = re.compile(
     r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))\s*"
 )
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (local time of any zone)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FIRST_TICK = (dt.datetime(1, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _LARGEST_TICK = 2**62
@@ -397,8 +397,8 @@ def format_cell(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
     A value that is not plain, such as a list, becomes a replacement character.
 
     Example:
-        >>> format_cell(True), format_cell(Decimal("1.50")), format_cell(dt.date(2024, 2, 29)), format_cell(1e-7)
-        ('true', '1.5', '2024-02-29T00:00:00', '1e-07')
+        >>> format_cell(True), format_cell(Decimal("1.50")), format_cell(dt.date(2024, 2, 29))
+        ('true', '1.5', '2024-02-29T00:00:00')
     """
     if isinstance(value, str):
         return _replace_surrogates(value)

@@ -44,7 +44,7 @@ from tabpe.schema import (
 )
 from tabpe.schema.temporal import RESOLUTIONS
 
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (local time of any zone)
 
 
 def draft_temporal(name: str, array: pa.Array) -> Temporal | None:

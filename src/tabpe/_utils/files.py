@@ -43,7 +43,7 @@ _LOOKS_LIKE_A_PASSWORD = re.compile(r":[^@]*@", re.DOTALL)
 
 
 def get_scheme(address: str | Path) -> str | None:
-    """Return the scheme of an address, in small letters; None for the path of a file.
+    """Return the scheme of an address in lower case; None for a file path.
 
     Example:
         >>> get_scheme("S3://ward/visits"), get_scheme("visits.csv"), get_scheme("C:/visits.csv")
@@ -54,7 +54,7 @@ def get_scheme(address: str | Path) -> str | None:
 
 
 def has_password(address: str) -> bool:
-    """Whether an address has a password in it.
+    """Return whether an address contains a password.
 
     Example:
         >>> has_password("postgresql://ann@db/ward"), has_password("postgresql://ann:pw@db/ward")
@@ -68,10 +68,10 @@ def has_password(address: str) -> bool:
 
 
 def strip_secrets(address: str | Path) -> str:
-    """Return where an address leads: no user, no password and no options are in it.
+    """Return an address without user, password and options.
 
-    Privacy: what is shown is put together from the host and the path. Where it is unclear which
-    part is a password, neither is shown.
+    Privacy: the result consists of the host and the path. If it is unclear which part is a
+    password, neither is shown.
 
     Example:
         >>> strip_secrets("postgresql://ann:pw@db:5432/ward?sslpassword=pw")

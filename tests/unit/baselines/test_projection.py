@@ -27,7 +27,7 @@ def nothing():
 
 def share_below(points, limit, value):
     """Return the share of points whose first number is at most a limit and that have a value."""
-    chances = LAYOUT.slice_attributes(np.asarray(points.chances))[0][:, value]
+    chances = LAYOUT.slice_attributes(np.asarray(points.probabilities))[0][:, value]
     return float(np.mean((np.asarray(points.numbers)[:, 0] <= limit) * chances))
 
 

@@ -27,12 +27,12 @@ def told(neighbours, chance=CHANCE):
     )
     survey = RawColumnCounter(
         open_source(pa.table({"id": cells})),
-        users if neighbours.of_users else None,
+        users if neighbours.is_user_level else None,
     )
     account = Account()
     account.authorize(Spend(measure.VALUES, SIGMA, 1, chance))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
-    noise = Rounded() if neighbours.of_users else TableNoise()
+    noise = Rounded() if neighbours.is_user_level else TableNoise()
     found = measure.measure_values(
         survey, {"id": int}, MeasurementTerms(account, noise, neighbours)
     )

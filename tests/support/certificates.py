@@ -66,7 +66,7 @@ def honest(
         total = compose_epsilon(bill, exact, neighbours, adaptive=follows)
     return Certificate(
         epsilon=total,
-        delta=rows.promised_delta if rows else delta,
+        delta=rows.guaranteed_delta if rows else delta,
         delta_slack=slack,
         requested_epsilon=epsilon,
         delta_source="delta 1e-06",

@@ -129,14 +129,14 @@ def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy
     facts, account, _ = established(delta=None)
     request = dataclasses.replace(REQUEST, delta=None)
     noise = Inexact()
-    noise.slack = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
+    noise.sampling_error = 0.009 * facts.calibration_delta / 16 / (1 + math.e)
     agree_on_votes(request, facts, 15, account, noise)
     assert 0.999 < compose_epsilon(account.authorized, 0.99101 * facts.calibration_delta) <= 1.0
 
 
 def test_two_cells_of_a_histogram_take_twice():
     noise = Inexact()
-    noise.slack /= 2
+    noise.sampling_error /= 2
     facts, account, _ = established(neighbours=REPLACED)
     request = dataclasses.replace(REQUEST, neighbours=REPLACED)
     agree_on_votes(request, facts, 15, account, noise)
@@ -170,7 +170,7 @@ def test_exact_noise_is_calibrated_at_delta_itself():
 
 def test_noise_that_takes_too_much_of_delta_is_refused():
     noise = Inexact()
-    noise.slack *= 1.15
+    noise.sampling_error *= 1.15
     facts, account, _ = established()
     with pytest.raises(ParameterError, match="opendp"):
         agree_on_votes(REQUEST, facts, 15, account, noise)
@@ -378,7 +378,7 @@ def test_every_vote_and_every_first_table_takes_its_part_of_delta():
     agree_on_first(REQUEST, asked.first, account)
     agree_on_rest(REQUEST, facts, account, noise, asked.rest)
     assert 0.999 < compose_epsilon(account.authorized, 0.99101e-6) <= 1.0
-    noise.slack *= 1.15
+    noise.sampling_error *= 1.15
     with pytest.raises(ParameterError, match="opendp"):
         check_noise(REQUEST, 1, asked, noise)
     check_noise(REQUEST, 1, QueryPlan((), asked.rest), noise)

@@ -219,7 +219,7 @@ def test_another_schema_of_the_same_columns_is_refused(table, crashed):
         fake_fit(table, wider, **crashed)
 
 
-@pytest.mark.parametrize("name", ["code_digest", "versions"])
+@pytest.mark.parametrize("name", ["compute_code_digest", "versions"])
 def test_another_version_is_refused(table, crashed, monkeypatch, name):
     monkeypatch.setattr(f"tabpe.synthesizers.pipeline.{name}", lambda: "another")
     with pytest.raises(ParameterError, match="another version of"):

@@ -187,7 +187,7 @@ def test_a_table_that_changes_during_the_run_is_refused(tmp_path, preset):
     class Growing:
         """Noise that adds a row to the file before it answers for the second time."""
 
-        name, private, slack, largest_sigma = "growing", True, 0.0, math.inf
+        name, private, sampling_error, largest_sigma = "growing", True, 0.0, math.inf
 
         def draw(self, size, sigma):
             calls.append(size)

@@ -204,7 +204,7 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
 def break_in_round(number, fail, patch):
     """Let the search fail in some round, whatever the strategy."""
     # Both classes select once a round, and all of a pool is fitted at once.
-    for strategy, name, times in ((private_evolution, "select", 2), (posterior, "fitted", 1)):
+    for strategy, name, times in ((private_evolution, "select_candidates", 2), (posterior, "fit_weights", 1)):
         honest = getattr(strategy, name)
         patch.setattr(strategy, name, failing(honest, times * number, fail))
 
@@ -217,12 +217,12 @@ def failing(honest, call, fail):
 
 PLACES = {
     "engine": "tabpe.backends.LocalEngine.votes",
-    "tables": "tabpe.backends.Tables.counts",
+    "tables": "tabpe.backends.MarginalCounter.counts",
     "noise": "tabpe.accounting.noise_table.TableNoise.draw",
     "encoder": "tabpe.encoding.Encoder.encode",
     "search": None,
     "certificate": "tabpe.synthesizers.pipeline.certify",
-    "output": "tabpe.cli.synth.table_writer",
+    "output": "tabpe.cli.synth.make_table_writer",
 }
 PAPER = [("paper", place) for place in PLACES if place != "tables"]
 EVERYWHERE = pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
 
 
 @pytest.mark.parametrize(
-    "target", ["tabpe.backends.Tables.counts", "tabpe.accounting.OpenDPNoise.draw"]
+    "target", ["tabpe.backends.MarginalCounter.counts", "tabpe.accounting.OpenDPNoise.draw"]
 )
 def test_an_appraisal_that_runs_out_of_memory_hides_sizes(scene, monkeypatch, target):
     monkeypatch.setattr(target, quoting(MemoryError))

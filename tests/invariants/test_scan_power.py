@@ -38,7 +38,7 @@ def history_with_exact_totals(scene, patch):
         return lambda *given: honest(*given) | {"votes": sum(scene.witness.exact[-1])}
 
     for strategy in (private_evolution, posterior):
-        patch.setattr(strategy, "_record", telling_record(strategy._save_measurement))
+        patch.setattr(strategy, "_make_record", telling_record(strategy._make_record))
     scene.fit(table())
 
 

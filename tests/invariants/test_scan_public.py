@@ -147,14 +147,14 @@ def test_a_refused_budget_reads_nothing(scene):
 
 # Where it fails, and what the ledger says then: only what has read nothing is given back.
 PLACES = {
-    "plan": ("tabpe.evaluation.private_metrics.measure.plan_of", []),
-    "engine": ("tabpe.evaluation.private_metrics.measure.Tables", ["refunded"]),
-    "counts": ("tabpe.backends.Tables.counts", ["refunded"]),
-    "cells": ("tabpe.encoding.Marginal.cells", ["reserved"]),
-    "rows": ("tabpe.encoding.encoded_rows.EncodedRows._encoded", ["reserved"]),
+    "plan": ("tabpe.evaluation.private_metrics.measure.plan_marginals", []),
+    "engine": ("tabpe.evaluation.private_metrics.measure.MarginalCounter", ["refunded"]),
+    "counts": ("tabpe.backends.MarginalCounter.counts", ["refunded"]),
+    "cells": ("tabpe.encoding.Marginal.find_cells", ["reserved"]),
+    "rows": ("tabpe.encoding.encoded_rows.EncodedRows._encode_batch", ["reserved"]),
     "noise": ("tabpe.accounting.OpenDPNoise.draw", ["reserved"]),
-    "findings": ("tabpe.evaluation.private_metrics.measure.findings", ["spent"]),
-    "page": ("tabpe.evaluation.report.html.page", ["spent"]),
+    "findings": ("tabpe.evaluation.private_metrics.measure.build_appraisal", ["spent"]),
+    "page": ("tabpe.evaluation.report.html.render_page", ["spent"]),
 }
 KINDS = {MemoryError: 1, RuntimeError: 1, KeyError: 1, KeyboardInterrupt: 2}
 

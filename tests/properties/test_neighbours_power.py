@@ -136,7 +136,7 @@ def refuse_many_values(patch):
             raise DataError("too many values")
         return values.known.setdefault(value, len(values.known))
 
-    patch.setattr(raw_columns._ValueNumbering, "_number", number)
+    patch.setattr(raw_columns._ValueNumbering, "_assign_number", number)
 
 
 def take_kinds_from_types(patch):
@@ -157,7 +157,7 @@ def unify_the_types_of_files(patch):
 
     def _raw(opened, wanted):
         for file, found in opened.files:
-            for part in source.regroup_batches(opened._read(file, found, wanted)):
+            for part in source.regroup_batches(opened._read_file(file, found, wanted)):
                 yield part.select(wanted)
 
     def _unified(tables):
@@ -167,7 +167,7 @@ def unify_the_types_of_files(patch):
             raise DataError("the files have different types") from error
         yield source.Batch(whole, None, 0), whole
 
-    patch.setattr(source.FileSource, "_batches", batches)
+    patch.setattr(source.FileSource, "_iterate_batches", batches)
 
 
 def leave_text_as_it_is(patch):

@@ -62,10 +62,10 @@ def answers(keeper, seed):
     yield survey.listed({"ward": SCHEMA["ward"]})
     values = survey.values({"age": int, "ward": str, "bmi": float})
     yield {name: list(counts.items()) for name, counts in values.items()}
-    apart = keeper.tables(Encoder(Schema((SCHEMA["ill"],), label="ill")))
+    apart = keeper.build_marginal_counter(Encoder(Schema((SCHEMA["ill"],), label="ill")))
     yield apart.class_counts()
-    held = keeper.hold(ENCODER, 1 / 3)
-    tables = held.tables()
+    held = keeper.encode_table(ENCODER, 1 / 3)
+    tables = held.build_marginal_counter()
     yield tables.row_count()
     yield tables.class_counts()
     yield tables.counts(ASKED)
@@ -74,7 +74,7 @@ def answers(keeper, seed):
     yield held.class_counts()
     yield held.votes(population(seed))
     yield held.votes(population(seed + 1), 3)
-    yield held.tables().counts(ASKED)
+    yield held.build_marginal_counter().counts(ASKED)
     held.close()
     keeper.close()
 

@@ -25,14 +25,14 @@ class Deadly:
     times: int = 1
 
     @property
-    def reads(self):
+    def reading_key(self):
         """As the question."""
-        return self.question.reads
+        return self.question.reading_key
 
-    def asked_of(self, desk):
+    def run_on_shard(self, desk):
         """Answer half-way, and die."""
-        value = self.question.asked_of(desk)
-        place = desk.backend._place.number
+        value = self.question.run_on_shard(desk)
+        place = desk.keeper._place.number
         killed = len(list(self.folder.glob("*")))
         if place == self.shard and killed < self.times:
             (self.folder / f"{killed}-{os.getpid()}").touch()
@@ -46,8 +46,8 @@ class Broken:
     """A question that fails with words that nobody may see."""
 
     words: str
-    reads: str = ""
+    reading_key: str = ""
 
-    def asked_of(self, desk):
+    def run_on_shard(self, desk):
         """Fail."""
         raise ValueError(self.words)

@@ -36,7 +36,7 @@ def main(file, *words):
     witness.install(patch)
     patch.setitem(PRESETS, "best", SMALL)
     for strategy in (private_evolution, posterior):
-        patch.setattr(strategy, "_record", deadly(strategy._save_measurement, witness, file))
+        patch.setattr(strategy, "_make_record", deadly(strategy._make_record, witness, file))
     app(list(words))
 
 

@@ -353,9 +353,9 @@ def _keeper(source, unit, engine):
 def _histograms(keeper, schema, terms):
     yield from _surveyed(keeper, schema, terms)
     encoder = Encoder(schema)
-    held = keeper.hold(encoder, 1 / 3)
+    held = keeper.encode_table(encoder, 1 / 3)
     with contextlib.closing(held):
-        yield from _tabled(held.tables(), encoder, terms)
+        yield from _tabled(held.build_marginal_counter(), encoder, terms)
         sight = VotingSpace(encoder.space.can_miss)
         held.prepare(sight)
         yield from _voted(held, encoder, sight, terms)

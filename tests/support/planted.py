@@ -137,10 +137,10 @@ class Witness:
             self._listen(monkeypatch, RawColumnCounter, name, self._hear_exact)
         for name in ("row_count", "class_counts", "counts"):
             self._listen(monkeypatch, MarginalCounter, name, self._hear_exact)
-        self._listen(monkeypatch, ShardedBackend, "ask", self._hear_exact)
-        for name in ("once", "answered"):
+        self._listen(monkeypatch, ShardedBackend, "run_query", self._hear_exact)
+        for name in ("measure_once", "ask_once"):
             self._listen(monkeypatch, MeasurementJournal, name, self._hear_noisy)
-        self._listen(monkeypatch, measurement, "marginals", self._hear_noisy)
+        self._listen(monkeypatch, measurement, "measure_marginals", self._hear_noisy)
         spread = RankTransform.transform_rows
 
         def watched(warp, rows):

@@ -23,7 +23,7 @@ def training(**settings):
     return GeneratorTraining(RowGenerator(LAYOUT, noise, hidden=16), **settings)
 
 
-def started(fit):
+def init_weights(fit):
     return fit.generator.init_weights(np.random.default_rng(1))
 
 
@@ -33,7 +33,7 @@ def pair_answers():
 
 def test_every_attribute_of_a_generated_row_is_a_distribution():
     fit = training()
-    for part, size in zip(fit.generate_rows(started(fit)), LAYOUT.sizes, strict=True):
+    for part, size in zip(fit.generate_rows(init_weights(fit)), LAYOUT.sizes, strict=True):
         assert part.shape == (64, size)
         assert part.min() >= 0
         assert part.sum(axis=1) == pytest.approx(np.ones(64), abs=1e-5)
@@ -41,7 +41,7 @@ def test_every_attribute_of_a_generated_row_is_a_distribution():
 
 def test_a_fit_brings_the_largest_error_down_to_where_it_may_stay():
     fit, answers = training(), pair_answers()
-    before = started(fit)
+    before = init_weights(fit)
     after = fit.fit_weights(before, answers, above=0.02)
     assert answers.compute_errors(fit.generate_rows(before)).max() > 0.1
     assert answers.compute_errors(fit.generate_rows(after)).max() < 0.025
@@ -49,14 +49,14 @@ def test_a_fit_brings_the_largest_error_down_to_where_it_may_stay():
 
 def test_a_fit_stops_where_no_error_stands_out():
     fit, answers = training(), pair_answers()
-    before = started(fit)
+    before = init_weights(fit)
     assert fit.fit_weights(before, answers, above=1.1) is before
 
 
 def test_cells_that_fill_up_a_step_do_not_count():
     narrow, wide = training(most=6), training(most=60)
     answers = pair_answers()
-    results = [fit.fit_weights(started(fit), answers, above=0.1) for fit in (narrow, wide)]
+    results = [fit.fit_weights(init_weights(fit), answers, above=0.1) for fit in (narrow, wide)]
     for one, other in zip(*results, strict=True):
         for left, right in zip(one, other, strict=True):
             assert np.asarray(left) == pytest.approx(np.asarray(right), abs=1e-3)
@@ -82,7 +82,7 @@ def test_an_average_is_plain_at_first_and_then_forgets():
 def test_the_same_seed_gives_the_same_weights():
     fits = [training(), training()]
     first, second = (
-        fit.generate_rows(fit.fit_weights(started(fit), pair_answers(), 0.1)) for fit in fits
+        fit.generate_rows(fit.fit_weights(init_weights(fit), pair_answers(), 0.1)) for fit in fits
     )
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one, other)

@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def counts_of(edges, values, sigma=0.0):
-    counts = np.bincount(edges.cells(values), minlength=edges.count).astype(float)
+    counts = np.bincount(edges.find_cells(values), minlength=edges.count).astype(float)
     return counts + np.random.default_rng(1).normal(0, sigma, edges.count)
 
 

@@ -32,7 +32,7 @@ TABLE = {
     "code": pa.array(CODES),
 }
 VALUES = [f"w{number:03}" for number in range(1, 1001)]
-PAID = {"loss": 0.5, "chance": 1e-8}
+PAID = {"loss": 0.5, "delta_share": 1e-8}
 QUIET = FakeNoise(strength=0)
 PAY_GAP = {"name": "pay", "type": "integer", "min": 0, "max": 10**6, "scale": "quantile"}
 ALL = {
@@ -260,7 +260,7 @@ def test_the_price_is_kept_whatever_is_bought(neighbours):
     for items in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in items)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-        assert compute_release_delta(items, neighbours) <= PAID["chance"]
+        assert compute_release_delta(items, neighbours) <= PAID["delta_share"]
     assert sorted(bill(account)) == sorted(
         [
             *("categories", "most common values", "bounds, powers of two", "bounds, bins"),

@@ -50,7 +50,7 @@ TABLE = {
     "grade": RNG.integers(1, 4, ROWS_IN_ALL),
 }
 TABLE["ward"][:3] = SECRET
-PAID = {"loss": 0.5, "chance": 1e-8}
+PAID = {"loss": 0.5, "delta_share": 1e-8}
 NO_NOISE = FakeNoise(strength=0)
 
 
@@ -214,7 +214,7 @@ def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_pa
     for bill in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in bill)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-        assert compute_release_delta(bill, neighbours) <= PAID["chance"]
+        assert compute_release_delta(bill, neighbours) <= PAID["delta_share"]
 
 
 def test_the_bill_composes():
@@ -334,7 +334,7 @@ def test_notes_say_how_accurate_it_is_and_nothing_exact():
     assert f"{ROWS_IN_ALL:,}" not in text
 
 
-@pytest.mark.parametrize("wrong", [{"loss": 0}, {"chance": 0}, {"chance": 1}])
+@pytest.mark.parametrize("wrong", [{"loss": 0}, {"delta_share": 0}, {"delta_share": 1}])
 def test_a_price_that_pays_for_nothing_is_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         bought(TABLE, **wrong)

@@ -343,7 +343,7 @@ def test_running_out_of_memory_tells_no_size(monkeypatch):
     def fail(*_):
         raise MemoryError("array of shape (3000, 7)")
 
-    monkeypatch.setattr("tabpe.backends.Tables.counts", fail)
+    monkeypatch.setattr("tabpe.backends.MarginalCounter.counts", fail)
     with pytest.raises(TabpeError) as caught:
         bought()
     assert "3000" not in str(caught.value)

@@ -855,7 +855,7 @@ def find_bins(values: Values, edges: Values) -> NDArray[np.int64]:
     """Return the bin of each number; the end bins hold what lies beyond the edges too.
 
     Example:
-        >>> encode_for_distances(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
+        >>> find_bins(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
         array([0, 0, 1, 1, 1])
     """
     places: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")

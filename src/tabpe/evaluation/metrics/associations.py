@@ -304,12 +304,12 @@ def measure_association(real: TableArrays | None, synthetic: TableArrays) -> Ass
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 20, 60, 60], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, False, True])]
-        >>> measure_association(*views(schema, tables)).difference
+        >>> measure_association(*build_table_arrays(schema, tables)).difference
         array([[ 0., -1.],
                [-1.,  0.]])
     """

@@ -85,11 +85,11 @@ def measure_closeness(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100),))
         >>> tables = [pa.table({"age": ages}) for ages in ([10, 90], [10, 40], [12, 70, 90])]
-        >>> found = measure_closeness(*views(schema, tables))
+        >>> found = measure_closeness(*build_table_arrays(schema, tables))
         >>> found.copies, round(found.other_copies, 2), round(found.edges[-1], 3), found.rows
         (0.5, 0.33, 0.3, (2, 2, 3))
     """
@@ -118,12 +118,12 @@ def find_nearest_distances(rows: TableArrays, near: TableArrays) -> NDArray[np.f
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
         >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
-        >>> find_nearest_distances(*views(schema, [one, two])).round(3)
+        >>> find_nearest_distances(*build_table_arrays(schema, [one, two])).round(3)
         array([0.283, 0.283])
     """
     columns = [

@@ -96,12 +96,12 @@ def compare_columns(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("children", 0, 2), Boolean("ill")))
         >>> tables = [pa.table({"children": [0, 1, 1, 2], "ill": ill})
         ...           for ill in ([True, True, False, None], [True, True, True, True])]
-        >>> children, ill = compare_columns(*views(schema, tables))
+        >>> children, ill = compare_columns(*build_table_arrays(schema, tables))
         >>> children.edges, children.real.shares, children.difference
         ((-0.5, 0.5, 1.5, 2.5), (0.25, 0.5, 0.25), 0.0)
         >>> ill.bars, ill.synthetic.shares, ill.real.nulls, ill.difference

@@ -90,11 +90,11 @@ def total_correlation(view: TableArrays, names: Sequence[str], *, bins: int | No
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> bits = np.arange(4000)
         >>> a, b = bits % 2 == 1, bits // 2 % 2 == 1
         >>> schema = Schema((Boolean("a"), Boolean("b"), Boolean("odd")))
-        >>> view, = views(schema, [pa.table({"a": a, "b": b, "odd": a ^ b})])
+        >>> view, = build_table_arrays(schema, [pa.table({"a": a, "b": b, "odd": a ^ b})])
         >>> abs(total_correlation(view, ["a", "b"])) < 0.001
         True
         >>> round(total_correlation(view, ["a", "b", "odd"]), 2)
@@ -281,9 +281,9 @@ class CorrelationOrder:
 
         Example:
             >>> order = CorrelationOrder("ill", (2, 3), (0.861, 0.864), "low")
-            >>> measure_correlation_order.words.split(". ")[0]
+            >>> order.words.split(". ")[0]
             "Trees of depth 2 predict 'ill' with an accuracy of 0.861, deeper ones of 0.864 at best"
-            >>> measure_correlation_order.words.split(". ")[1]
+            >>> order.words.split(". ")[1]
             'To predict it, seeing 2 columns at a time is nearly enough'
         """
         depth, shallow, best = self.depths[0], self.accuracy[0], max(self.accuracy)
@@ -328,11 +328,11 @@ def measure_correlation_order(
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Float, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> x = np.random.default_rng(0).uniform(-1, 1, (3, 3000))
         >>> schema = Schema((*(Float(name, -1, 1) for name in "abc"), Boolean("y")), label="y")
         >>> table = pa.table(dict(zip("abcy", [*x, x.prod(axis=0) > 0])))
-        >>> measure_correlation_order(*views(schema, [table]), depths=(2, 3)).level
+        >>> measure_correlation_order(*build_table_arrays(schema, [table]), depths=(2, 3)).level
         'high'
     """
     depths = _check_depths(depths)

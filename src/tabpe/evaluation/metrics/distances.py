@@ -210,12 +210,12 @@ def total_variation(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> real = pa.table({"age": [21, 41], "ill": [True, False]})
         >>> made = pa.table({"age": [22, 42], "ill": [True, True]})
-        >>> [found.distance for found in total_variation(*views(schema, [real, made]))]
+        >>> [found.distance for found in total_variation(*build_table_arrays(schema, [real, made]))]
         [0.25, 0.5]
     """
     cut = validation.check_integer("bins", bins, least=1)
@@ -410,12 +410,12 @@ def wasserstein(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> real = pa.table({"age": [20, 40], "ill": [True, False]})
         >>> made = pa.table({"age": [30, 40], "ill": [True, True]})
-        >>> [round(found.distance, 4) for found in wasserstein(*views(schema, [real, made]))]
+        >>> [round(found.distance, 4) for found in wasserstein(*build_table_arrays(schema, [real, made]))]
         [0.275, 0.55]
     """
     validation.check_one_of("categories", categories, CATEGORIES)

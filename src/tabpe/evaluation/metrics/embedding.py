@@ -102,7 +102,7 @@ def embed(
 
     Args:
         real: The rows to learn from, or a sample of 20,000 of them; fewer of wide ones.
-        tables: The tables whose rows are wanted, made by the same call of `views` as `real`.
+        tables: The tables whose rows are wanted, made by the same call of `build_table_arrays` as `real`.
         encoder: `autoencoder`, `linear`, or `auto` for the first if torch is installed.
         random_state: Seed or source of the sample and of what the autoencoder starts from.
 
@@ -112,9 +112,9 @@ def embed(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Integer, Schema
-        >>> real, = views(Schema((Integer("age", 0, 100),)), [pa.table({"age": [20, 40, 60]})])
+        >>> real, = build_table_arrays(Schema((Integer("age", 0, 100),)), [pa.table({"age": [20, 40, 60]})])
         >>> embed(real, [real], encoder="linear")[0].round(2)
         array([[-1.22],
                [ 0.  ],
@@ -356,7 +356,7 @@ def project_rows(
 
     Args:
         real: The real rows; None in a public report.
-        synthetic: The synthetic rows, made by the same call of `views`.
+        synthetic: The synthetic rows, made by the same call of `build_table_arrays`.
         points: At most so many rows of each table, drawn at random.
         random_state: Seed of what is drawn.
 
@@ -366,12 +366,12 @@ def project_rows(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
         >>> real = pa.table({"age": [20, 40], "ill": [True, True]})
         >>> made = pa.table({"age": [30, 60], "ill": [True, False]})
-        >>> found = project_rows(*views(schema, [real, made]))
+        >>> found = project_rows(*build_table_arrays(schema, [real, made]))
         >>> found.synthetic[:, 0], found.class_names, found.explained
         (array([0., 3.]), ('True', 'False'), (1.0, 0.0))
     """
@@ -624,7 +624,7 @@ def measure_representation(
 
     Args:
         real: The real rows.
-        synthetic: The synthetic rows, made by the same call of `views`.
+        synthetic: The synthetic rows, made by the same call of `build_table_arrays`.
         other: Other real rows, about as many as synthetic ones: tells what to expect.
         neighbours: The k of the k-th nearest neighbour.
         rows: At most so many rows of each table are compared, drawn at random; None for all.
@@ -638,11 +638,11 @@ def measure_representation(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Integer, Schema
         >>> schema = Schema((Integer("age", 0, 99),))
         >>> ages, half = pa.table({"age": range(100)}), pa.table({"age": range(50)})
-        >>> found = measure_representation(*views(schema, [ages, half]), encoder="linear")
+        >>> found = measure_representation(*build_table_arrays(schema, [ages, half]), encoder="linear")
         >>> found.precision, found.recall
         (1.0, 0.55)
     """

@@ -124,12 +124,12 @@ def score_quality(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 40, 60, 80], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, True, True])]
-        >>> scores = score_quality(*views(schema, tables))
+        >>> scores = score_quality(*build_table_arrays(schema, tables))
         >>> scores.column_shapes, scores.column_pair_trends, scores.overall
         (0.875, 0.75, 0.8125)
     """

@@ -97,10 +97,10 @@ def measure_utility(
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Integer, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> schema = Schema((Integer("age", 0, 99), Boolean("old")), label="old")
         >>> ages = np.arange(400) % 100
-        >>> view, = views(schema, [pa.table({"age": ages, "old": ages > 65})])
+        >>> view, = build_table_arrays(schema, [pa.table({"age": ages, "old": ages > 65})])
         >>> found = measure_utility(view, view)
         >>> [(one.trained_on, round(one.scores["accuracy"], 1)) for one in found.scores]
         [('real', 1.0), ('synthetic', 1.0), ('nothing', 0.7)]

@@ -85,9 +85,10 @@ def calibrate_spends(
         BudgetError: If what is already on the bill leaves nothing.
 
     Example:
+        >>> from tabpe.accounting.spend import EXPONENTIAL
         >>> plan = (BudgetShare("one-ways", 0.5, 8), BudgetShare("choices", 0.5, 7, EXPONENTIAL))
-        >>> items = calibrate_spends(plan, 1.0, 1e-6)
-        >>> 0.999 < compose_epsilon(items, 1e-6) <= 1.0
+        >>> spends = calibrate_spends(plan, 1.0, 1e-6)
+        >>> 0.999 < compose_epsilon(spends, 1e-6) <= 1.0
         True
     """
     check_guarantee(epsilon, delta)
@@ -126,9 +127,9 @@ def calibrate_sigma(
     It is that of a plan of one part, see `calibrate_spends`.
 
     Example:
-        >>> from tabpe.accounting import epsilon_of
+        >>> from tabpe.accounting import compute_epsilon
         >>> sigma = calibrate_sigma(1.0, 1e-5, rounds=15)
-        >>> round(sigma, 1), epsilon_of(sigma, 1e-5, rounds=15) <= 1.0
+        >>> round(sigma, 1), compute_epsilon(sigma, 1e-5, rounds=15) <= 1.0
         (14.5, True)
     """
     validation.check_integer("rounds", rounds, least=1)

@@ -609,8 +609,8 @@ class Certificate:
     def _describe_release_delta(self) -> str:
         whose = "one user" if self.neighbours.is_user_level else "one row"
         return (
-            f"{round_up(self.release_delta, 3):g} of delta is the chance that a value is told that {whose} "
-            f"alone holds"
+            f"{round_up(self.release_delta, 3):g} of delta is the chance that a value is told that "
+            f"{whose} alone holds"
         )
 
     def _describe_sampling_delta(self) -> str:

@@ -46,7 +46,8 @@ class RowCount:
         margin: How far the noisy number may be off, except with probability `MISS_PROBABILITY`.
 
     Example:
-        >>> RowCount.from_declared(7152).calibration_delta == RowCount.from_declared(7152).guaranteed_delta
+        >>> declared = RowCount.from_declared(7152)
+        >>> declared.calibration_delta == declared.guaranteed_delta
         True
         >>> noisy = RowCount.from_noisy_counts(7152, sigma=25.0, cells=10)
         >>> noisy.calibration_delta < 1 / (7152 * math.log(7152)) < noisy.guaranteed_delta
@@ -137,8 +138,8 @@ def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
     left = math.nextafter(delta - sampling_delta, 0.0)
     if sampling_delta > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
         raise ParameterError(
-            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of {delta:.3g}; "
-            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
-            f"smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
+            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of "
+            f"{delta:.3g}; expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. "
+            f"Ask for a smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
         )
     return left

@@ -72,7 +72,7 @@ class GaussianTable:
     Example:
         >>> table = build_gaussian_table(10.0)
         >>> middle = np.array([2**63], dtype=np.uint64)
-        >>> table.reach, table.integers(middle, middle)
+        >>> table.reach, table.look_up_integers(middle, middle)
         (130, array([0]))
     """
 

@@ -289,7 +289,9 @@ def encode_large_integers(
     """Return how far each cell is from the smallest value, within the bounds; NaN for null.
 
     Example:
-        >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
+        >>> encode_large_integers(
+        ...     Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]])
+        ... )
         array([1., 0.])
     """
     array = flatten_column(found, column.name)
@@ -322,7 +324,7 @@ def decode_large_integers(column: Integer, steps: pa.Array) -> pa.Array:
     """Return steps as the whole numbers that they stand for.
 
     Example:
-        >>> cells_of_steps(Integer("no", 2**63, 2**63 + 9), pa.array([1])).to_pylist()
+        >>> decode_large_integers(Integer("no", 2**63, 2**63 + 9), pa.array([1])).to_pylist()
         [9223372036854775809]
     """
     kind = np.uint64 if column.max >= _BEYOND_INT64 else np.int64
@@ -388,7 +390,7 @@ def decode_temporal(column: Temporal, steps: pa.Array) -> pa.Array:
     """Return steps on the grid of a column as the dates or times that they stand for.
 
     Example:
-        >>> cells_of_steps(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
+        >>> decode_temporal(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
         [datetime.date(2024, 3, 1)]
     """
     count = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -407,7 +409,7 @@ def format_temporal(column: Temporal, moments: pa.Array) -> pa.Array:
 
     Example:
         >>> date = Date("seen", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
-        >>> format_temporal(date, cells_of_steps(date, pa.array([30]))).to_pylist()
+        >>> format_temporal(date, decode_temporal(date, pa.array([30]))).to_pylist()
         ['31.01.2024']
     """
     pattern = getattr(column, "format", None)
@@ -426,7 +428,7 @@ def format_temporal_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Ta
 
     Example:
         >>> seen = Date("seen", "2024-01-01", "2024-12-31")
-        >>> table = pa.table({"seen": cells_of_steps(seen, pa.array([1]))})
+        >>> table = pa.table({"seen": decode_temporal(seen, pa.array([1]))})
         >>> format_temporal_columns(table, [seen]).to_pylist()
         [{'seen': '2024-01-02'}]
     """

@@ -1,9 +1,8 @@
-"""`ColumnCodec`: what a column of records shows in a table, as numbers, and how to put such numbers
-back.
+"""`ColumnCodec`: the values that a column of records stands for, and back.
 
-A column has positions: places in a list, steps on a grid, or scaled numbers where there is no grid.
-A position is NaN where a cell is empty. Rules are about values: the numbers, places in a list, and
-microseconds that the positions stand for, exactly as `Encoder.decode` shows them.
+A column has positions: indices in a list, steps on a grid, or scaled numbers where there is no
+grid. A position is NaN where a cell is empty. Constraints are about values: the numbers, indices in
+a list, and microseconds that the positions stand for, exactly as `Encoder.decode` returns them.
 """
 
 from __future__ import annotations
@@ -156,7 +155,7 @@ def build_codecs(encoder: Encoder, names: Iterable[str]) -> dict[str, ColumnCode
         >>> encoder = Encoder(Schema((Date("seen", "1970-01-02", "1970-01-31"),)))
         >>> face = build_codecs(encoder, ["seen"])["seen"]
         >>> rows = Records(np.array([[0.0], [1.0]]), np.empty((2, 0), np.uint8))
-        >>> face.values(face.compute_positions(rows, np.zeros(2, np.int64))) / 86_400e6
+        >>> face.compute_values(face.compute_positions(rows, np.zeros(2, np.int64))) / 86_400e6
         array([ 1., 30.])
     """
     return {name: _build_codec(encoder, name) for name in names}

@@ -158,7 +158,7 @@ class Marginal:
         >>> import pyarrow as pa
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
-        >>> by_age = Marginal((build_axis(encoder, "ill"), build_axis(encoder, "age", most=2)))
+        >>> by_age = Marginal((build_axis(encoder, "ill"), build_axis(encoder, "age", max_bins=2)))
         >>> rows = encoder.encode(pa.table({"age": [20, 70], "ill": [True, True]}))
         >>> by_age.shape, by_age.find_cells(*rows)
         ((2, 2), array([2, 3]))
@@ -205,7 +205,7 @@ def build_axis(
     Example:
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Integer("children", 0, 3))))
-        >>> build_axis(encoder, "age", most=4).edges
+        >>> build_axis(encoder, "age", max_bins=4).edges
         (0.0, 25.0, 50.0, 75.0, 100.0)
         >>> build_axis(encoder, "children").edges
         (-0.5, 0.5, 1.5, 2.5, 3.5)

@@ -200,7 +200,7 @@ def compute_bins(
 
     Example:
         >>> pay = Integer("pay", 0, 99, scale="log")
-        >>> compute_bins(pay, build_scale(pay), most=4)[1]
+        >>> compute_bins(pay, build_scale(pay), max_bins=4)[1]
         array([ 0.,  2.,  9., 31., 99.])
     """
     if 0 < column.steps < max_bins:

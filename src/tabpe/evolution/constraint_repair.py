@@ -613,12 +613,15 @@ class ConstraintSet:
     Example:
         >>> from tabpe.schema import Integer, Schema
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
-        >>> law = ConstraintSet.of(Encoder(Schema(columns, rules=("low <= high",))))
+        >>> encoder = Encoder(Schema(columns, rules=("low <= high",)))
+        >>> constraints = ConstraintSet.from_encoder(encoder)
         >>> rows = Records(np.array([[1.0, 0.0], [0.0, 1.0]]), np.empty((2, 0), np.uint8))
-        >>> law.find_broken(rows, np.zeros(2, np.int64))
+        >>> constraints.find_broken(rows, np.zeros(2, np.int64))
         array([ True, False])
-        >>> mended = law.repair_rows(rows, np.zeros(2, np.int64), np.random.default_rng(0))
-        >>> bool(law.find_broken(mended, np.zeros(2, np.int64)).any())
+        >>> repaired = constraints.repair_rows(
+        ...     rows, np.zeros(2, np.int64), np.random.default_rng(0)
+        ... )
+        >>> bool(constraints.find_broken(repaired, np.zeros(2, np.int64)).any())
         False
     """
 
@@ -821,17 +824,18 @@ class ConstraintSet:
                 rows, np.full(RESERVE, label), np.random.default_rng([0]), work=work
             )
         return RuleError(
-            f"rules: no row{_describe_class(encoder, label)} was found that obeys all of them. Most often "
-            f"broken: {self._describe_most_broken(rows, label)}. Leave one out, widen bounds or values, or "
-            f"drop what the rules exclude from the label."
+            f"rules: no row{_describe_class(encoder, label)} was found that obeys all of them. "
+            f"Most often broken: {self._describe_most_broken(rows, label)}. Leave one out, widen "
+            f"bounds or values, or drop what the rules exclude from the label."
         )
 
     def _make_undecided_error(self, encoder: Encoder, label: int, rows: Records) -> RuleError:
         return RuleError(
             f"rules: within {MOST_WORK:,} operations none of the rows tried"
-            f"{_describe_class(encoder, label)} could be made to obey all of them, so it was not decided "
-            f"whether one can. Most often broken: {self._describe_most_broken(rows, label)}. Leave one out, "
-            f"or write it with fewer columns and conditions."
+            f"{_describe_class(encoder, label)} could be made to obey all of them, so it was not "
+            f"decided whether one can. Most often broken: "
+            f"{self._describe_most_broken(rows, label)}. Leave one out, or write it with fewer "
+            f"columns and conditions."
         )
 
     def _describe_most_broken(self, rows: Records, label: int) -> str:

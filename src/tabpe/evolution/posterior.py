@@ -120,7 +120,9 @@ def choose_population_sizes(
         size: How many rows come out.
 
     Example:
-        >>> choose_population_sizes(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
+        >>> choose_population_sizes(
+        ...     Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000
+        ... )
         PopulationSizes(candidates=1818, pool=32000, rows=7000)
     """
     likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
@@ -141,8 +143,8 @@ def compute_weight_spread(config: Posterior, classes: int) -> float:
     what Artificial Characters and made-up tables of 2 and of 20 classes had in common.
 
     Example:
-        >>> compute_weight_spread(Posterior(), classes=2), compute_weight_spread(Posterior(), classes=18)
-        (1.0, 3.0)
+        >>> [compute_weight_spread(Posterior(), classes) for classes in (2, 18)]
+        [1.0, 3.0]
     """
     return config.spread or max(1.0, math.sqrt(classes / 2))
 
@@ -191,8 +193,8 @@ def lift_small_classes(prior: MarginalPrior, pool: int, floor: int) -> MarginalP
         floor: The fewest rows of a class that come out; 0 for no floor.
 
     Example:
-        >>> guide = MarginalPrior(np.array([990.0, 10.0]), (), (), ())
-        >>> lift_small_classes(guide, pool=1000, floor=5).lift.round(2)
+        >>> prior = MarginalPrior(np.array([990.0, 10.0]), (), (), ())
+        >>> lift_small_classes(prior, pool=1000, floor=5).lift.round(2)
         array([0.97, 4.  ])
     """
     if not floor:

@@ -224,8 +224,9 @@ def constrain_proposal(
         >>> from tabpe.schema import Integer, Schema
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
         >>> encoder = Encoder(Schema(columns, rules=("low < high",)))
-        >>> terrain = constrain_proposal(UniformProposal(encoder.spaces), ConstraintSet.of(encoder))
-        >>> rows = terrain.random(0, 100, np.random.default_rng(0))
+        >>> constraints = ConstraintSet.from_encoder(encoder)
+        >>> proposal = constrain_proposal(UniformProposal(encoder.spaces), constraints)
+        >>> rows = proposal.draw_initial(0, 100, np.random.default_rng(0))
         >>> bool((rows.numbers[:, 0] < rows.numbers[:, 1]).all())
         True
     """

@@ -53,9 +53,12 @@ def enforce_unique_keys(
     Example:
         >>> from tabpe.encoding import Encoder
         >>> from tabpe.schema import Integer, Schema
-        >>> law = ConstraintSet.of(Encoder(Schema((Integer("bed", 1, 9),), rules=("unique(bed)",))))
+        >>> encoder = Encoder(Schema((Integer("bed", 1, 9),), rules=("unique(bed)",)))
+        >>> constraints = ConstraintSet.from_encoder(encoder)
         >>> rows = Records(np.full((9, 1), 0.5), np.empty((9, 0), np.uint8))
-        >>> found = enforce_unique_keys(law, rows, np.zeros(9, int), np.random.default_rng(0))
+        >>> found = enforce_unique_keys(
+        ...     constraints, rows, np.zeros(9, int), np.random.default_rng(0)
+        ... )
         >>> sorted((1 + 8 * found.numbers.ravel()).tolist())
         [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     """

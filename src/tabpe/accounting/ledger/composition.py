@@ -59,7 +59,7 @@ def compute_entries_epsilon(entries: Sequence[RunEntry], budget: Budget) -> floa
         >>> budget = Budget("patients", 2.0, 1e-6)
         >>> run = (Spend("votes", 17.0, 15),)
         >>> entries = [RunEntry(str(i), "patients", run, NeighboringRelation()) for i in range(2)]
-        >>> [round(spent_epsilon(entries[:n], budget), 2) for n in range(3)]
+        >>> [round(compute_entries_epsilon(entries[:n], budget), 2) for n in range(3)]
         [0.0, 0.96, 1.4]
     """
     epsilon = 0.0

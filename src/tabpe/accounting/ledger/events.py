@@ -505,8 +505,8 @@ class LedgerState:
 
     Example:
         >>> budget = Budget("patients", 2.0, 1e-6)
-        >>> book = LedgerState.from_events([LedgerEvent.create_after(None, BUDGET, budget.to_dict())])
-        >>> book.budgets["patients"].epsilon
+        >>> event = LedgerEvent.create_after(None, BUDGET, budget.to_dict())
+        >>> LedgerState.from_events([event]).budgets["patients"].epsilon
         2.0
     """
 

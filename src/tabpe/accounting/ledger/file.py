@@ -65,7 +65,7 @@ class EventFile:
         >>> file = EventFile(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> file.read()
         []
-        >>> file.append_events(lambda _: ([LedgerEvent.after(None, "refunded", {})], "done"))
+        >>> file.append_events(lambda _: ([LedgerEvent.create_after(None, "refunded", {})], "done"))
         'done'
         >>> [event.kind for event in file.read()]
         ['refunded']

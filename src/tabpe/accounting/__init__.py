@@ -1,16 +1,11 @@
-"""What is promised, what it costs, and the sources of noise.
+"""Privacy accounting: guarantees, spends, noise sources, certificates and the ledger.
 
-- `adjacency`: which two tables the promise does not tell apart
-- `accounting`: the epsilon of a bill, by privacy loss distributions
-- `plan`: from (epsilon, delta) and shares of it to the noise of each item, verified by these
-- `recount`: the same epsilon by another way, for those who verify
-- `bill`: what touched private rows; `Account` refuses what was not paid for
-- `noise`: integer noise from the operating system, and a fake one for tests
-- `table`: the same noise faster, all but exact
-- `slack`: which part of delta pays for the difference
-- `certificate`: the promise in writing; `guarantee` says it in plain words, `attachments` are the
-  table and the ledger it is tied to, `reading` takes it from a file
-- `ledger`: what earlier runs have spent, in a file (imported by itself)
+- `neighboring`: the neighboring relation; `spend`: what touched private rows
+- `pld`: the epsilon of all spends; `zcdp_filter`: where noise follows earlier answers
+- `calibration`: from (epsilon, delta) to noise; `delta`: its default and the sampling error
+- `recount`: a second, independent accountant, for those who verify
+- `noise`: exact noise, and fake noise for tests; `noise_table`: faster, not quite exact
+- `certificate`: the guarantee in writing; `ledger`: what earlier runs spent (import it by itself)
 """
 
 from tabpe.accounting.calibration import calibrate_sigma

@@ -1,17 +1,12 @@
-"""The certificate: what is guaranteed, in writing.
+"""`Certificate`: the privacy guarantee of a release in writing, for a custodian to sign.
 
-What a certificate is tied to: the table that was written, and the ledger that was charged.
+It names the table that was written and the ledger that was charged. A certificate is read field by
+field, and errors name the fields that do not fit. `certificate.schema.json` says the same for other
+programs; a test compares the two.
 
-Certificates from plain values: every field is looked at, and what does not fit is named.
-
-`certificate.schema.json` says the same for other programs; a test holds the two together.
-
-The promise in plain words: what is promised, and what is not.
-
-The words follow from the numbers of a certificate and are a part of its format: whoever verifies a
-certificate derives them again and compares.
-
-The promise in writing: what a custodian can sign.
+`Guarantee` says in plain words what is guaranteed and what is not. Its sentences follow from the
+numbers of a certificate and are a part of its format: whoever verifies a certificate derives them
+again and compares. So they change only with the format.
 """
 
 from __future__ import annotations
@@ -96,10 +91,10 @@ def parse_fields(plain: Any) -> dict[str, Any]:
         _check_filter(known)
         adjacency = Adjacency.from_name(known.pop("adjacency"))
         known["neighbours"] = NeighboringRelation(adjacency, known.pop("max_rows_per_user"))
-        known["bill"] = tuple(Spend(**item) for item in known["bill"])
+        known["bill"] = tuple(Spend(**fields) for fields in known["bill"])
     except ParameterError as error:
-        told = "".join(letter if letter.isprintable() else "?" for letter in str(error))
-        raise FieldError(f"certificate: {told[:_LONGEST]}") from None
+        message = "".join(letter if letter.isprintable() else "?" for letter in str(error))
+        raise FieldError(f"certificate: {message[:_LONGEST]}") from None
     for name in ("format", "status", "guarantee"):
         known.pop(name)
     return known
@@ -169,7 +164,7 @@ def _parse_list(read: Reader, name: str, value: Any, *, most: int | None = None)
         raise ParameterError(f"{name}: expected a list.")
     if most is not None and len(value) > most:
         raise ParameterError(f"{name}: {len(value):,} entries, expected at most {most:,}.")
-    return tuple(read(f"{name}[{place}]", entry) for place, entry in enumerate(value))
+    return tuple(read(f"{name}[{index}]", entry) for index, entry in enumerate(value))
 
 
 def _parse_sigma(name: str, value: Any) -> float:
@@ -273,11 +268,11 @@ _LARGEST_FACTOR = 7.0  # a factor of a thousand
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release promises to those whose rows were in the table, in plain words.
+    """What a release guarantees to the people in the table, in plain words.
 
     Args:
         promised: What holds.
-        not_promised: What a reader may think holds, and does not.
+        not_promised: What a reader may believe to hold, and does not.
     """
 
     promised: tuple[str, ...]
@@ -298,7 +293,7 @@ def describe_guarantee(
     unit: str | None,
     strict: bool = False,
 ) -> Guarantee:
-    """Return the words for a promise.
+    """Return what an (epsilon, delta) guarantees and what it does not, in sentences.
 
     Example:
         >>> facts = {"private": True, "fields_from_data": (), "unit": None}
@@ -369,14 +364,13 @@ def _list_caveats(
 
 
 def _format_factor(epsilon: float) -> str:
-    """Return e^epsilon, as a number if that says more."""
     if epsilon > _LARGEST_FACTOR:
         return f"e^{round_up(epsilon, 6):g}"
     return f"{round_up(math.exp(epsilon), 3):g} (e^epsilon)"
 
 
 def round_up(value: float, digits: int) -> float:
-    """Return a positive value with so many significant digits, rounded toward a weaker promise.
+    """Return a positive value rounded up to so many significant digits.
 
     Example:
         >>> round_up(0.123456, 3), round_up(1.0, 3)
@@ -391,26 +385,26 @@ _WIDTH = 78
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was promised, item by item.
+    """What is guaranteed, spend by spend.
 
     Args:
-        epsilon: The epsilon that the bill composes to, rounded up; at most `requested_epsilon`.
-        delta: The delta of the promise.
-        delta_slack: The part of delta that pays for noise that is not exact.
+        epsilon: The epsilon that the spends compose to, rounded up; at most `requested_epsilon`.
+        delta: The delta of the guarantee.
+        delta_slack: The part of delta that is charged for noise that is not exact.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
-        delta_rows: The noisy number of rows that delta follows; None if delta follows none. The
-            bill is then composed at a smaller delta than the promised one (docs/privacy.md).
-        neighbours: The neighbouring relation.
-        unit: The column that tells users apart; None if the promise is for rows.
-        bill: Everything that touched private rows.
-        accountant: How the bill was composed.
-        noise: The source of the noise.
+        delta_rows: The noisy number of rows that delta depends on; None if it depends on none. The
+            spends are then composed at a smaller delta than the guaranteed one (docs/privacy.md).
+        neighbours: The neighboring relation.
+        unit: The column that identifies users; None for row level.
+        bill: The spends: everything that touched private rows.
+        accountant: How the spends were composed.
+        noise: The noise source.
         private: False if a fake source was used, for tests.
         schema: The schema, as plain values.
         schema_digest: SHA-256 of the schema.
         fields_from_data: Fields of the schema that were read off the data: not covered.
-        bought: Fields of the schema that were bought under the bill.
+        bought: Fields of the schema that were estimated privately, with budget.
         assumed_public: What was taken as public knowledge.
         configuration: The settings of the run.
         seed_policy: What `random_state` drives and what it does not.
@@ -419,14 +413,14 @@ class Certificate:
         notes: What else a reader should know.
         strict: Whether a cell that does not fit the schema would have ended the run: then it is
             not covered whether there is a release.
-        adaptive: Whether noise may follow earlier answers: the promise is then that of a limit
-            that was fixed at the beginning.
+        adaptive: Whether noise may depend on earlier answers: the guarantee is then that of a
+            limit that was fixed at the beginning.
         filter: What that limit is in: `ZCDP` or `GAUSSIAN_DP` (`tabpe.accounting.zcdp_filter`).
-            None if the plan was fixed. Certificates from before there was this field have a limit
+            None if all noise was fixed in advance. Certificates older than this field have a limit
             of zCDP if they are adaptive.
-        measurements_sha256: SHA-256 of all noisy measurements, in their order; None in certificates
-            of format 1, which had none.
-        release: The table that was written; None as long as none was.
+        measurements_sha256: SHA-256 of all noisy measurements, in order; None in certificates of
+            format 1, which lack it.
+        release: The table that was written; None before that.
         ledger: Where the charge is recorded; None if there is no ledger.
     """
 
@@ -460,7 +454,7 @@ class Certificate:
     ledger: LedgerEntry | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file, and what follows from them."""
+        """Return plain values for a file, including derived ones."""
         head = {"format": self.format, "status": self.status}
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         if self.measurements_sha256 is None:
@@ -468,8 +462,8 @@ class Certificate:
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
-        plain["bill"] = [self._export_spend(item) for item in self.bill]
-        if self.filter is None:  # as it was before there was this field, so that digests stay
+        plain["bill"] = [self._export_spend(spend) for spend in self.bill]
+        if self.filter is None:  # as before this field existed, so that digests stay the same
             del plain["filter"]
         for name in ("delta_rows", "release", "ledger"):
             plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
@@ -478,12 +472,12 @@ class Certificate:
 
     @property
     def format(self) -> int:
-        """The format of its file: a certificate that was read is written as it was."""
+        """The format of its file: a certificate that was read is written in the same format."""
         return 1 if self.measurements_sha256 is None else FORMAT
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the certificate in canonical JSON: what a ledger notes.
+        """SHA-256 of the certificate in canonical JSON, as recorded in a ledger.
 
         Without `release`, because one run may be written to several files.
         """
@@ -491,13 +485,13 @@ class Certificate:
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def _export_spend(self, item: Spend) -> dict[str, Any]:
+    def _export_spend(self, spend: Spend) -> dict[str, Any]:
         return {
-            **item.to_dict(),
+            **spend.to_dict(),
             "sensitivity": math.sqrt(self.neighbours.squared_distance),
             "parts_a_count": self.neighbours.scale,
-            "share": self.share(item),
-            "delta_slack": self.get_sampling_delta(item),
+            "share": self.share(spend),
+            "delta_slack": self.get_sampling_delta(spend),
         }
 
     def to_json(self) -> str:
@@ -508,8 +502,8 @@ class Certificate:
     def from_dict(cls, plain: Mapping[str, Any]) -> Certificate:
         """Read a certificate from plain values.
 
-        What follows from other fields is checked for its type and then left out: it is derived
-        anew. `tabpe.verification` tells whether it was the same.
+        Derived fields are checked for their type and then dropped: they are derived anew.
+        `tabpe.verification` checks whether they were the same.
 
         Raises:
             ArchiveError: If it is no certificate, or fields of it are missing, unknown or
@@ -518,17 +512,17 @@ class Certificate:
         return cls(**parse_fields(plain))
 
     def for_file(self, table: WrittenTable) -> Certificate:
-        """Return the certificate of the same promise that names the table that was written."""
+        """Return the same certificate, naming the table that was written."""
         return dataclasses.replace(self, release=table)
 
     @property
     def accounted_delta(self) -> float:
-        """The delta that the bill is composed at, before slack; at most `delta`."""
+        """The delta that the spends are composed at, before sampling error; at most `delta`."""
         return self.delta if self.delta_rows is None else self.delta_rows.calibration_delta
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised and what is not, in plain words."""
+        """What is guaranteed and what is not, in plain words."""
         return describe_guarantee(
             self.epsilon,
             self.delta,
@@ -541,49 +535,49 @@ class Certificate:
 
     @property
     def status(self) -> str:
-        """One word for the reader in a hurry."""
+        """A summary of one to four words."""
         if not self.private:
             return NOT_PRIVATE
         return "private, given the schema" if self.fields_from_data else "private"
 
-    def share(self, item: Spend) -> float:
-        """Return which part of the bill an item is."""
-        return item.loss / sum(one.loss for one in self.bill)
+    def share(self, spend: Spend) -> float:
+        """Return the part of the total loss that a spend is."""
+        return spend.loss / sum(other.loss for other in self.bill)
 
-    def get_sampling_delta(self, item: Spend) -> float:
-        """Return which part of `delta_slack` an item takes: the same for every histogram."""
-        return self.delta_slack * item.times / sum(one.times for one in self.bill)
+    def get_sampling_delta(self, spend: Spend) -> float:
+        """Return the part of `delta_slack` that a spend takes: the same for every histogram."""
+        return self.delta_slack * spend.times / sum(other.times for other in self.bill)
 
     def __str__(self) -> str:
         lines = ["tabpe certificate", *self._list_warnings()]
         epsilon, delta = round_up(self.epsilon, 6), round_up(self.delta, 3)
-        lines += _format_entry("promise", f"({epsilon:g}, {delta:g})-differential privacy")
+        lines += _format_entry("guarantee", f"({epsilon:g}, {delta:g})-differential privacy")
         lines += _format_entry(
-            "asked for", f"epsilon {self.requested_epsilon:g}; {self.delta_source}"
+            "requested", f"epsilon {self.requested_epsilon:g}; {self.delta_source}"
         )
-        lines += _format_entry("neighbours", self._describe_neighbours())
-        width = max(len(item.name) for item in self.bill)
-        for place, item in enumerate(self.bill):
-            noise = f"{item.times:>3} x sigma {item.sigma:<9.5g}"
-            row = f"{item.name:<{width}} {noise}{self.share(item):>7.1%}"
-            lines += _format_entry("" if place else "bill", row)
+        lines += _format_entry("neighbors", self._describe_neighbours())
+        width = max(len(spend.name) for spend in self.bill)
+        for index, spend in enumerate(self.bill):
+            noise = f"{spend.times:>3} x sigma {spend.sigma:<9.5g}"
+            row = f"{spend.name:<{width}} {noise}{self.share(spend):>7.1%}"
+            lines += _format_entry("" if index else "spends", row)
         if self.release_delta:
-            lines += _format_entry("told", self._describe_release_delta())
+            lines += _format_entry("rare values", self._describe_release_delta())
         if self.delta_slack:
-            lines += _format_entry("slack", self._describe_sampling_delta())
+            lines += _format_entry("sampling", self._describe_sampling_delta())
         lines += _format_entry("accountant", self.accountant)
         if self.adaptive:
             lines += _format_entry(
-                "adaptive", "noise may follow earlier answers, within a fixed limit"
+                "adaptive", "noise may depend on earlier answers, within a fixed limit"
             )
         lines += _format_entry("noise", self.noise)
         lines += _format_entry("seeds", self.seed_policy)
-        for place, fact in enumerate(self.assumed_public):
-            lines += _format_entry("" if place else "public", fact)
+        for index, fact in enumerate(self.assumed_public):
+            lines += _format_entry("" if index else "public", fact)
         if self.bought:
-            lines += _format_entry("bought", ", ".join(self.bought))
-        for place, note in enumerate(self.notes):
-            lines += _format_entry("" if place else "notes", note)
+            lines += _format_entry("estimated", ", ".join(self.bought))
+        for index, note in enumerate(self.notes):
+            lines += _format_entry("" if index else "notes", note)
         lines += _format_entry("schema", f"sha256 {self.schema_digest[:16]}...")
         if self.measurements_sha256 is not None:
             lines += _format_entry("measured", f"sha256 {self.measurements_sha256[:16]}...")
@@ -603,23 +597,24 @@ class Certificate:
 
     @property
     def release_delta(self) -> float:
-        """The part of delta that is the chance to tell a value that one row alone holds."""
+        """The part of delta that is the probability to release a value of one row only."""
         return compute_release_delta(self.bill, self.neighbours)
 
     def _describe_release_delta(self) -> str:
         whose = "one user" if self.neighbours.is_user_level else "one row"
         return (
-            f"{round_up(self.release_delta, 3):g} of delta is the chance that a value is told that {whose} "
-            f"alone holds"
+            f"{round_up(self.release_delta, 3):g} of delta is the probability of releasing a value "
+            f"that {whose} alone holds"
         )
 
     def _describe_sampling_delta(self) -> str:
         parts = [
-            f"{round_up(self.get_sampling_delta(item), 2):g} for {item.name}" for item in self.bill
+            f"{round_up(self.get_sampling_delta(spend), 2):g} for {spend.name}"
+            for spend in self.bill
         ]
         return (
             f"{round_up(self.delta_slack, 3):g} of delta pays for noise that is not exact: "
-            f"{', '.join(parts)}; the rest is for the bill"
+            f"{', '.join(parts)}; the spends are composed at the rest"
         )
 
     def _list_warnings(self) -> list[str]:
@@ -628,7 +623,7 @@ class Certificate:
             return [] if self.private else fake
         text = (
             "WARNING: these fields of the schema were read off the data and are not covered by "
-            "the promise: " + ", ".join(self.fields_from_data)
+            "the guarantee: " + ", ".join(self.fields_from_data)
         )
         read_off = [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
         return read_off if self.private else fake + read_off

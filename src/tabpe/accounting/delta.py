@@ -1,9 +1,7 @@
-"""Delta: its default, and the part of it that noise from tables costs.
+"""Delta: its default 1 / (n ln n), and the part of it that sampling error costs.
 
-The default delta, 1 / (n ln n), when n itself is private.
-
-A declared n gives delta at once. A noisy n, with margin k that the noise exceeds with probability
-at most `MISS_PROBABILITY`, is used on both sides:
+*The default when n is private.* A declared n gives delta at once. A noisy n, with margin k that the
+noise exceeds with probability at most `MISS_PROBABILITY`, is used on both sides:
 
 - sigma is calibrated at the delta of n + k. As n + k >= n except with probability
   `MISS_PROBABILITY`, the noise is at least that of the true delta, so the run is (epsilon, 1/(n ln
@@ -14,14 +12,12 @@ at most `MISS_PROBABILITY`, is used on both sides:
 So the number in the certificate errs toward stating too large a delta, never too small a one. The
 argument in full is in `docs/privacy.md`.
 
-What noise that is not exact costs: a part of delta.
-
-Neighbours differ in `NeighboringRelation.cells` cells a histogram. Put exact noise on those cells
-alone: no outcome of the whole run changes its probability by more than tau, the slack of a draw
-times the number of these cells in all histograms. The run with exact noise there is (epsilon,
-d)-private, so the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-private. The argument
-in full is in `docs/privacy.md`, and so is why histograms of users have a slack of their own: their
-bill is composed for rounded continuous noise.
+*Sampling error.* Neighbors differ in `NeighboringRelation.cells` cells of each histogram. Put exact
+noise on those cells alone: no outcome of the whole run changes its probability by more than tau,
+the sampling error of a draw times the number of these cells in all histograms. The run with exact
+noise there is (epsilon, d)-DP, so the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-DP.
+The full argument is in `docs/privacy.md`, and so is why user-level histograms have a sampling error
+of their own: their spends are composed for rounded continuous noise.
 """
 
 from __future__ import annotations
@@ -39,14 +35,15 @@ FEWEST_ROWS = 20
 
 @dataclass(frozen=True)
 class RowCount:
-    """The number of private rows as far as it is known in public.
+    """The number of private rows, as far as it is public.
 
     Args:
         estimate: The declared or noisy number.
-        margin: How far the noisy number may be off, except with probability `MISS_PROBABILITY`.
+        margin: The largest error of the noisy number, except with probability `MISS_PROBABILITY`.
 
     Example:
-        >>> RowCount.from_declared(7152).calibration_delta == RowCount.from_declared(7152).guaranteed_delta
+        >>> declared = RowCount.from_declared(7152)
+        >>> declared.calibration_delta == declared.guaranteed_delta
         True
         >>> noisy = RowCount.from_noisy_counts(7152, sigma=25.0, cells=10)
         >>> noisy.calibration_delta < 1 / (7152 * math.log(7152)) < noisy.guaranteed_delta
@@ -58,12 +55,12 @@ class RowCount:
 
     @classmethod
     def from_declared(cls, rows: int) -> RowCount:
-        """A number that is public knowledge."""
+        """Return a row count that is public knowledge."""
         return cls(float(rows), 0.0)
 
     @classmethod
     def from_noisy_counts(cls, total: float, *, sigma: float, cells: int) -> RowCount:
-        """The sum of `cells` counts under noise of `sigma` each (which is sub-Gaussian)."""
+        """Return the sum of `cells` counts under (sub-Gaussian) noise of `sigma` each."""
         return cls(float(total), sigma * math.sqrt(2 * cells * math.log(1 / MISS_PROBABILITY)))
 
     @property
@@ -102,17 +99,17 @@ _LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above an
 def compute_sampling_delta(
     sampling_error: float, histograms: int, epsilon: float, neighbours: NeighboringRelation
 ) -> float:
-    """Return the part of delta that pays for noise that is not exact.
+    """Return the part of delta that is charged for noise that is not exact.
 
-    A histogram in which a row has k votes counts as k here, as it does on the bill. That is enough:
-    each of the rows by which neighbours differ moves at most k of its cells, so neighbours differ
-    in at most k * `cells` of them, as they do in k histograms of one vote.
+    A histogram in which a row casts k votes counts as k here, as it does in a `Spend`. That is
+    enough: each of the rows by which neighbors differ changes at most k of its cells, so neighbors
+    differ in at most k * `cells` of them, as they do in k histograms of one vote.
 
     Args:
-        sampling_error: How far a draw may be from exact, in total variation.
-        histograms: How many histograms get such noise, over all items of the bill.
-        epsilon: The epsilon of the promise.
-        neighbours: The neighbouring relation.
+        sampling_error: The distance of a draw from exact, in total variation.
+        histograms: How many histograms get such noise, over all spends.
+        epsilon: The epsilon of the guarantee.
+        neighbours: The neighboring relation.
 
     Example:
         >>> compute_sampling_delta(2.0**-108, 16, 1.0, NeighboringRelation()) < 1e-30
@@ -126,7 +123,7 @@ def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
     """Return what is left of delta for exact noise, rounded down.
 
     Raises:
-        ParameterError: If the slack is more than a hundredth of delta, or too little is left.
+        ParameterError: If more than a hundredth of delta would be taken, or too little is left.
 
     Example:
         >>> subtract_sampling_delta(1e-6, 1e-9) + 1e-9 <= 1e-6, subtract_sampling_delta(1e-6, 0.0)
@@ -137,8 +134,8 @@ def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
     left = math.nextafter(delta - sampling_delta, 0.0)
     if sampling_delta > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
         raise ParameterError(
-            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of {delta:.3g}; "
-            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
-            f"smaller epsilon or a larger delta; for rows, noise='opendp' is exact."
+            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of "
+            f"{delta:.3g}; expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} "
+            f"left. Ask for a smaller epsilon or a larger delta, or (row level) noise='opendp'."
         )
     return left

@@ -1,4 +1,4 @@
-"""Which two tables the promise does not tell apart."""
+"""`NeighboringRelation`: which tables the guarantee makes indistinguishable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabpe._utils import validation
 from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
 
-# The votes of a user are whole numbers of parts; so many make up a vector of length one.
+# The votes of a user are integers in units of 1 / FIXED_POINT, which a vector of norm one has.
 FIXED_POINT = 2**14
 # Noise on such a grid is within this of rounded continuous noise, in total variation and for each
 # draw, if sigma is at least `SMALLEST_USER_SIGMA` (claim 4 of docs/privacy.md).
@@ -20,7 +20,7 @@ MOST_ROWS_PER_USER = 10_000
 
 
 class Adjacency(enum.Enum):
-    """Whether neighbours have one more or less, or another in the place of one."""
+    """Add/remove-one, or replace-one."""
 
     ADD_REMOVE = "add-remove"
     REPLACE_ONE = "replace-one"
@@ -35,18 +35,18 @@ class Adjacency(enum.Enum):
 
 @dataclass(frozen=True)
 class NeighboringRelation:
-    """The neighbouring relation of the promise: tables that differ by one row, or by one user.
+    """The neighboring relation of the guarantee: tables that differ by one row, or by one user.
 
-    Every histogram here counts a row in at most one cell; one in which a row has several votes is
-    charged as so many, and moves as they do together (claim 10 of docs/privacy.md). So one row more
-    or less moves one cell by one; another row in the place of one moves at most two cells by one
-    each. A user counts with `max_rows` rows at most, and all cells of a user together form a vector
-    without negative parts of length one at most. So one user more or less moves a histogram by a
-    length of one at most, and another user in the place of one by at most the square root of two.
+    Every histogram here counts a row in at most one cell; one in which a row casts several votes is
+    charged as that many, and has their joint sensitivity (claim 10 of docs/privacy.md). So adding
+    or removing a row changes one cell by one; replacing a row changes at most two cells by one
+    each. A user contributes at most `max_rows` rows, and all cells of a user together form a
+    nonnegative vector of L2 norm at most one. So adding or removing a user changes a histogram by
+    an L2 norm of at most one, and replacing a user by at most the square root of two.
 
     Args:
-        adjacency: One more or less, or another in the place of one.
-        max_rows: The most rows of a user that count; None if every row is one of its own.
+        adjacency: Add/remove-one or replace-one.
+        max_rows: The contribution bound of a user, in rows; None for row level.
 
     Example:
         >>> users = NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=5)
@@ -71,27 +71,27 @@ class NeighboringRelation:
 
     @property
     def is_user_level(self) -> bool:
-        """Whether neighbours differ by a user instead of a row."""
+        """Whether neighbors differ by a user instead of a row."""
         return self.max_rows is not None
 
     @property
     def squared_distance(self) -> int:
-        """The largest squared length by which a histogram differs between neighbours."""
+        """The squared L2 sensitivity of a histogram."""
         return 1 if self.adjacency is Adjacency.ADD_REMOVE else 2
 
     @property
     def cells(self) -> int:
-        """The most cells of one histogram that differ between neighbours."""
+        """The most cells of one histogram that differ between neighbors."""
         return self.squared_distance * (self.max_rows or 1)
 
     @property
     def scale(self) -> int:
-        """How many parts a count of one has in the integers that get noise."""
+        """The integer that stands for a count of one where noise is added."""
         return FIXED_POINT if self.is_user_level else 1
 
     @property
     def sampling_error(self) -> float:
-        """How far noise on a cell may be from what the bill is composed for."""
+        """The distance of noise on a cell from what is composed, in total variation."""
         return FIXED_POINT_SAMPLING_ERROR if self.is_user_level else 0.0
 
     @property

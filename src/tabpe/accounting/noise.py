@@ -1,10 +1,10 @@
-"""What a source of noise is, the usual one, and a fake one.
+"""Noise sources: the protocol, exact noise by OpenDP, and fake noise for tests.
 
-Discrete Gaussian noise on integers, sampled exactly by OpenDP from the randomness of the operating
-system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn for zeros
-and added to integer counts is distributed as noise drawn for the counts, so it can be drawn in
-another thread while the counts are made. `tabpe.accounting.noise_table` is faster, and not quite
-exact.
+`OpenDPNoise` samples discrete Gaussian noise on integers exactly, from the randomness of the
+operating system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn
+for zeros and added to integer counts is distributed as noise drawn for the counts, so it can be
+drawn in another thread while rows are counted. `tabpe.accounting.noise_table` is faster, and not
+quite exact.
 
 Tests may inject a `FakeNoise`; whatever it touches is stamped NOT PRIVATE.
 """
@@ -26,15 +26,15 @@ from tabpe.errors import ParameterError
 class NoiseSource(Protocol):
     """Draws integer noise.
 
-    Guarantee expected of an implementation with `private = True`: the returned integers are
-    independent, and independent of all earlier draws and of everything a user can set. Each is
-    within `slack`, in total variation, of a discrete Gaussian of parameter `sigma`, and is
+    Privacy: an implementation with `private = True` returns integers that are independent, and
+    independent of all earlier draws and of everything a user can set. Each is within
+    `sampling_error`, in total variation, of a discrete Gaussian of parameter `sigma`, and is
     sub-Gaussian with that parameter.
 
     Args:
         name: What the certificate says.
         private: False for a source that is made for tests.
-        sampling_error: How far a draw may be from exact; it is charged to delta. 0 if it is exact.
+        sampling_error: The distance of a draw from exact; it is charged to delta. 0 if exact.
         largest_sigma: The largest sigma that it can draw.
     """
 
@@ -50,19 +50,19 @@ class NoiseSource(Protocol):
 
 @runtime_checkable
 class SelectionSource(Protocol):
-    """A source of noise that makes choices too, by the exponential mechanism.
+    """A noise source that also selects, by the exponential mechanism.
 
-    Guarantee expected of an implementation with `private = True`: choices are independent of each
-    other, of all draws and of everything a user can set, and have exactly the stated chances.
+    Privacy: the selections of an implementation with `private = True` are independent of each
+    other, of all draws and of everything a user can set, and have exactly the stated probabilities.
     """
 
     def choose(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return a place, with a chance proportional to exp(score / scale)."""
+        """Return an index, with probability proportional to exp(score / scale)."""
         ...
 
 
 class OpenDPNoise:
-    """Discrete Gaussian noise by OpenDP, seeded by nobody.
+    """Exact discrete Gaussian noise by OpenDP, without a seed.
 
     Example:
         >>> OpenDPNoise().draw(3, sigma=10.0).shape
@@ -82,7 +82,7 @@ class OpenDPNoise:
         return np.array(_build_gaussian_mechanism(sigma)(np.zeros(size, np.int64)), dtype=np.int64)
 
     def choose(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return a place, with a chance proportional to exp(score / scale)."""
+        """Return an index, with probability proportional to exp(score / scale)."""
         _check_choice(scores, scale)
         return int(_build_exponential_mechanism(scale)(scores))
 
@@ -114,7 +114,7 @@ class FakeNoise:
         return np.rint(noise).astype(np.int64)
 
     def choose(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return the place of the largest score under Gumbel noise; the first one if there is none.
+        """Return the index of the largest score under Gumbel noise; the first if scores tie.
 
         Example:
             >>> FakeNoise(strength=0).choose(np.array([1, 5, 5]), scale=1.0)
@@ -139,7 +139,7 @@ def _build_gaussian_mechanism(sigma: float) -> Any:
 
 @lru_cache(maxsize=16)
 def _build_exponential_mechanism(scale: float) -> Any:
-    """Return the exponential mechanism: the largest score under Gumbel noise, compared exactly."""
+    # The largest score under Gumbel noise, compared exactly, is the exponential mechanism.
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
     from opendp.measures import zero_concentrated_divergence
@@ -158,4 +158,4 @@ def _build_exponential_mechanism(scale: float) -> Any:
 def _check_choice(scores: NDArray[np.int64], scale: float) -> None:
     validation.check_real("scale", scale, above=0)
     if scores.ndim != 1 or not len(scores) or scores.dtype != np.int64:
-        raise ParameterError("scores: expected whole numbers, one for each of one or more options.")
+        raise ParameterError("scores: expected an int64 for each of one or more options.")

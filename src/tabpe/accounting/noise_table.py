@@ -1,12 +1,12 @@
-"""Discrete Gaussian noise from a table, many times faster than exact sampling.
+"""`TableNoise`: discrete Gaussian noise from a lookup table, faster than exact sampling.
 
 A draw is a uniform word of 128 bits from the operating system, looked up in a table that gives
 every integer a run of words: `2^128 p(k)` of them rounded down for k != 0, the rest for 0. So the
-distance of a draw from the exact discrete Gaussian, in total variation, is what 0 has too much of.
+distance of a draw from the exact discrete Gaussian, in total variation, is the excess mass of 0.
 
-The table is made in integers alone. Weights `exp(-k^2 / 2 sigma^2)` are enclosed between numbers
-in fixed point that are rounded down and up at every step, so what is said of the distance is a
-bound and no estimate. It is charged to delta: see "The table source" in `docs/privacy.md`.
+The table is computed in integers alone. Weights `exp(-k^2 / 2 sigma^2)` are enclosed between fixed
+point numbers that are rounded down and up at every step, so the stated distance is a bound, not an
+estimate. It is charged to delta: see "The table source" in `docs/privacy.md`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _BLOCK = 1 << 18
 
 
 class TableNoise:
-    """Discrete Gaussian noise by table, seeded by nobody.
+    """Discrete Gaussian noise by table, without a seed.
 
-    Privacy: a draw is within `slack` of the exact discrete Gaussian, in total variation, and is
-    symmetric and sub-Gaussian with the same sigma. Nothing is kept between draws but public
-    tables, so threads and forked processes share no randomness.
+    Privacy: a draw is within `sampling_error` of the exact discrete Gaussian, in total variation,
+    and is symmetric and sub-Gaussian with the same sigma. Only public tables are kept between
+    draws, so threads and forked processes share no randomness.
 
     Example:
         >>> TableNoise().draw(3, sigma=10.0).shape
@@ -72,7 +72,7 @@ class GaussianTable:
     Example:
         >>> table = build_gaussian_table(10.0)
         >>> middle = np.array([2**63], dtype=np.uint64)
-        >>> table.reach, table.integers(middle, middle)
+        >>> table.reach, table.look_up_integers(middle, middle)
         (130, array([0]))
     """
 
@@ -90,8 +90,8 @@ class GaussianTable:
     ) -> NDArray[np.int64]:
         """Return the integer that each word stands for, given by its halves.
 
-        The high halves decide but where one equals that of a first word, which is once in 2^64
-        words for each: there the low halves do.
+        The high halves decide, unless one equals that of a first word, which happens once in 2^64
+        words for each: then the low halves decide.
         """
         after = np.searchsorted(self.high, high, side="right")
         for tied in np.flatnonzero(self.high[after - 1] == high):
@@ -110,9 +110,9 @@ def build_gaussian_table(sigma: float) -> GaussianTable:
             f"noise='opendp' for more."
         )
     side, excess = _compute_shares(sigma)
-    # Half of the slack is left for the rounding of floats where it is charged.
+    # Half of the sampling error is left for the rounding of floats where it is charged.
     if 2 * excess > Fraction(TableNoise.sampling_error):
-        raise TabpeError(f"sigma={sigma:g}: the table is less exact than it must be.")
+        raise TabpeError(f"sigma={sigma:g}: the table is not exact enough.")
     shares = [*reversed(side), WORDS - 2 * sum(side), *side]
     firsts = list(itertools.accumulate(shares, initial=0))[:-1]
     high = np.array([first // _HALF for first in firsts], dtype=np.uint64)
@@ -123,7 +123,7 @@ def build_gaussian_table(sigma: float) -> GaussianTable:
 
 
 def _compute_shares(sigma: float) -> tuple[list[int], Fraction]:
-    """Return how many words 1, 2, ... get, and how much too much 0 is left with, at most."""
+    """Return how many words 1, 2, ... get, and an upper bound of the excess mass of 0."""
     weights, total = _compute_weights(sigma)
     side = [share for weight in weights if (share := weight * WORDS // total)]
     return side, Fraction(WORDS - 2 * sum(side), WORDS) - Fraction(_ONE, total)
@@ -133,8 +133,8 @@ def _compute_weights(sigma: float) -> tuple[list[int], int]:
     """Return weights of 1, 2, ... rounded down, and the weight of all integers rounded up.
 
     By recurrence: with a = exp(-1 / 2 sigma^2), the weight of k + 1 is that of k times a^(2k + 1).
-    Both sides of every number are carried along. It ends before the first weight that is too small
-    for a word; from there on weights fall at least as fast as a geometric series.
+    Lower and upper bounds are carried along. It ends before the first weight that is too small for
+    a word; from there on weights fall at least as fast as a geometric series.
     """
     ratio, top_ratio = _compute_decay(sigma)
     step, top_step = _round_down(ratio * ratio), _round_up(top_ratio * top_ratio)
@@ -152,8 +152,8 @@ def _compute_weights(sigma: float) -> tuple[list[int], int]:
 def _compute_decay(sigma: float) -> tuple[int, int]:
     """Return exp(-1 / 2 sigma^2) in fixed point, rounded down and up.
 
-    A context rounds each operation its own way, but for `exp`, which is rounded to the nearest
-    always: so the neighbouring decimal is taken. The float sigma is a decimal exactly.
+    A context rounds every operation its own way except `exp`, which always rounds to nearest: so
+    the neighboring decimal is taken. The float sigma is exactly a decimal.
     """
     down, up = (Context(_DIGITS, rounding, traps=[]) for rounding in (ROUND_FLOOR, ROUND_CEILING))
     # The constructor would obey a user who traps floats.

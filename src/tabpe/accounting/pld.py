@@ -1,10 +1,34 @@
-"""Privacy loss distributions: the epsilon of many spends.
+"""Privacy loss distributions: the epsilon of many spends at a delta.
 
-The price of a choice: how the privacy loss of the exponential mechanism is distributed.
+Guarantee of this module: the epsilon of some spends is an upper bound. The privacy loss
+distribution of the discrete Gaussian mechanism (`dp_accounting`, a pessimistic estimate) is
+composed over every spend. The analytic formula of the continuous Gaussian, which is slightly unsafe
+for discrete noise, only serves guesses (`tabpe.accounting.calibration`).
 
-The exponential mechanism picks an option with chance proportional to exp(score / scale). Its loss
-between neighbours is (change of the score of what was picked) / scale plus a constant, so all
-losses of one choice lie in an interval of width
+*Histograms.* Noise is independent between cells, and neighbors that differ by a row differ by one
+in `NeighboringRelation.cells` cells. Untouched cells have no privacy loss; each touched one has
+that of a one-dimensional discrete Gaussian with sensitivity 1. So a histogram costs `cells` of
+these, and rounds compose adaptively. A histogram in which a row counts in k different cells costs
+k times as many, and is charged k times.
+
+*User level.* The histograms of users are on a fine grid, where discrete noise is rounded continuous
+noise except for a sampling error that is charged to delta (`tabpe.accounting.delta`). There only
+the L2 norm of the difference counts, and all spends compose to one Gaussian mechanism.
+
+*Adaptive noise.* A privacy loss distribution composes mechanisms whose noise was fixed before the
+first answer. Where later noise may depend on earlier answers, spends compose as Gaussian mechanisms
+instead (`adaptive`). Discrete Gaussian noise of sigma satisfies Gaussian DP with the parameter
+`compute_gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares of these
+parameters add up to at most a limit that was fixed at the beginning, the whole satisfies Gaussian
+DP with that limit, however each sigma depends on what came before (Smith and Thakurta 2022; claims
+16 and 17 of docs/privacy.md). The guarantee is that of the limit.
+
+*Rare values.* A spend may also release values that occur in one row only, with a small probability
+(`Spend.chance`). That probability is a part of delta, and the rest is composed at what is left.
+
+*Selections.* The exponential mechanism picks an option with probability proportional to
+exp(score / scale). Its loss between neighbors is (change of the score of the option picked) / scale
+plus a constant, so all losses of one selection lie in an interval of width
 
     range = (largest change - smallest change of a score) / scale.
 
@@ -16,51 +40,17 @@ worst of two outcomes with the losses t and t - range has at epsilon the hockey-
     delta(epsilon) <= (1 - e^((epsilon-range)/2))^2 / (1 - e^-range),
 
 which is a curve of one distribution: that of a loss with density proportional to e^(loss/2) between
--range and range. It dominates every choice of that range, whatever the scores are, and so its
-composition dominates every adaptive composition of such choices (docs/privacy.md). It is its own
-mirror image: neighbours may be swapped.
+-range and range. It dominates every selection of that range, whatever the scores are, and so its
+composition dominates every adaptive composition of such selections (docs/privacy.md). It is its own
+mirror image: neighbors may be swapped.
 
-Long bills, of many scales of noise: for the accounts of a thousand runs.
-
-To compose one scale takes milliseconds, and runs whose noise follows from a noisy count all have
-scales of their own. If there are too many, neighbouring ones are put in groups, and every draw of a
-group is accounted for by one privacy loss distribution that dominates those of all its scales. Its
+*Many sigmas.* Composing one sigma takes milliseconds, but runs whose noise depends on a noisy count
+all have sigmas of their own. If there are too many, similar ones are grouped, and every draw of a
+group is accounted for by one privacy loss distribution that dominates those of all its sigmas. Its
 hockey-stick divergence is the largest of theirs at every epsilon of the grid. A maximum of such
-curves is convex in e^epsilon, as each of them is, so to connect its dots gives a distribution; and
+curves is convex in e^epsilon, as each of them is, so connecting its dots gives a distribution; and
 what dominates each draw dominates the composition. Nothing is assumed about how epsilon depends on
 sigma, which for little discrete noise is not monotone.
-
-The promise that noise keeps.
-
-Guarantee of this module: the epsilon of a bill is an upper bound. The privacy loss distribution of
-the discrete Gaussian mechanism (`dp_accounting`, a pessimistic estimate) is composed over every
-item. The analytic formula of the continuous Gaussian, which is slightly unsafe for discrete noise,
-is here for guesses alone (`tabpe.accounting.calibration`).
-
-Why one number a histogram is enough: noise is independent between cells, and neighbours that
-differ by a row differ by one in `NeighboringRelation.cells` cells. Untouched cells have no privacy
-loss; each touched one has that of a one-dimensional discrete Gaussian with sensitivity 1. So a
-histogram costs `cells` of these, and rounds compose adaptively. A histogram in which a row counts
-in k different cells costs k times as many, and is on the bill k times.
-
-The histograms of users are on a fine grid, where discrete noise is rounded continuous noise but for
-a slack that delta pays (`tabpe.accounting.delta`). There only the length of the difference counts,
-and all items compose to one Gaussian mechanism.
-
-*Noise that follows answers.* A privacy loss distribution composes mechanisms whose noise was fixed
-before the first answer. Where later noise may follow earlier answers, items compose as Gaussian
-mechanisms instead (`adaptive`). Discrete Gaussian noise of sigma satisfies Gaussian DP with the
-parameter `compute_gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares
-of these parameters add up to at most a limit that was fixed at the beginning, the whole satisfies
-Gaussian DP with that limit, however each sigma follows from what came before (Smith and Thakurta
-2022; claims 16 and 17 of docs/privacy.md). The guarantee is that of the limit.
-
-A bill of more than a few items is made up of distributions by `tabpe.accounting.pld`.
-
-A choice by the exponential mechanism has no cells: `tabpe.accounting.pld` has its losses.
-
-An item may also tell values that one row alone holds, with a small chance (`Spend.chance`). That
-chance is a part of delta, and the rest of the bill is composed at what is left.
 """
 
 from __future__ import annotations
@@ -80,12 +70,12 @@ from tabpe.errors import ParameterError
 
 
 def compute_range(sigma: float) -> float:
-    """Return the range of a choice that is on the bill with `sigma`."""
+    """Return the range of a selection that was charged with `sigma`."""
     return 2 / sigma
 
 
 def build_choice_pld(sigma: float, grid: float) -> Any:
-    """Return a privacy loss distribution that dominates that of a choice.
+    """Return a privacy loss distribution that dominates that of a selection.
 
     Args:
         sigma: 2 / range.
@@ -102,7 +92,7 @@ def build_choice_pld(sigma: float, grid: float) -> Any:
 
 
 def compute_divergences(epsilons: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    """Return the largest hockey-stick divergence of any choice of that range, at each epsilon.
+    """Return the largest hockey-stick divergence of a selection of that range, at each epsilon.
 
     Example:
         >>> compute_divergences(np.array([-1.0, 0.0, 1.0]), 1.0).round(4)
@@ -113,22 +103,22 @@ def compute_divergences(epsilons: NDArray[np.float64], width: float) -> NDArray[
     return np.where(epsilons < -width, below, np.where(epsilons > width, 0.0, inside))
 
 
-def check_relation(items: Sequence[Spend], neighbours: NeighboringRelation) -> None:
-    """Refuse choices for another promise than that to rows that come or go.
+def check_relation(spends: Sequence[Spend], neighbours: NeighboringRelation) -> None:
+    """Refuse selections under any relation but add/remove-one row.
 
-    The range of a choice is known for one row more or less; two rows, or those of a user, move
-    scores further.
+    The range of a selection is known for adding or removing one row; two rows, or those of a user,
+    change scores further.
     """
-    if neighbours != ROW_LEVEL and any(item.mechanism == EXPONENTIAL for item in items):
+    if neighbours != ROW_LEVEL and any(spend.mechanism == EXPONENTIAL for spend in spends):
         raise ParameterError(
-            "adjacency: choices by the exponential mechanism are accounted for tables that differ "
-            "by adding or removing one row, and for no other relation."
+            "adjacency: selections by the exponential mechanism are accounted for under "
+            "add/remove-one row, and under no other relation."
         )
 
 
 FEW = 4
 MOST_GROUPS = 64
-# The waste that is allowed a group to begin with, as a part of the whole loss.
+# The loss that grouping may add to a group at first, as a part of the whole loss.
 _LEAST_WASTE = 1e-9
 _MORE_WASTE = 1.5
 # Where the tails of the noise are cut, in sigmas: beyond it is a mass of less than 1e-36.
@@ -137,34 +127,34 @@ _REACH = 13
 _LARGEST = 700.0
 
 
-def merge_losses(items: Sequence[Spend], cells: int, grid: float) -> list[Any]:
-    """Return privacy loss distributions that, composed, dominate the whole of a long bill.
+def merge_losses(spends: Sequence[Spend], cells: int, grid: float) -> list[Any]:
+    """Return privacy loss distributions that, composed, dominate many histograms.
 
     Args:
-        items: The bill.
-        cells: How many cells of a histogram differ between neighbours, by one each.
+        spends: The spends.
+        cells: How many cells of a histogram differ between neighbors, by one each.
         grid: The step between losses.
     """
     return [
-        build_dominating_pld([item.sigma for item in group], grid).self_compose(
-            cells * sum(item.times for item in group)
+        build_dominating_pld([spend.sigma for spend in group], grid).self_compose(
+            cells * sum(spend.times for spend in group)
         )
-        for group in group_spends(items)
+        for group in group_spends(spends)
     ]
 
 
-def group_spends(items: Sequence[Spend]) -> list[list[Spend]]:
-    """Return items of similar noise together, and each by itself if there are few.
+def group_spends(spends: Sequence[Spend]) -> list[list[Spend]]:
+    """Return spends of similar noise together, and each by itself if there are few.
 
     Example:
-        >>> bill = [Spend("votes", 10 + run / 100, 15) for run in range(1000)]
-        >>> len(group_spends(bill[:5])), len(group_spends(bill)) <= MOST_GROUPS
+        >>> spends = [Spend("votes", 10 + run / 100, 15) for run in range(1000)]
+        >>> len(group_spends(spends[:5])), len(group_spends(spends)) <= MOST_GROUPS
         (5, True)
     """
-    if len(items) <= MOST_GROUPS:
-        return [[item] for item in items]
-    ordered = sorted(items, key=lambda item: item.sigma)
-    allowed = _LEAST_WASTE * sum(item.loss for item in ordered)
+    if len(spends) <= MOST_GROUPS:
+        return [[spend] for spend in spends]
+    ordered = sorted(spends, key=lambda spend: spend.sigma)
+    allowed = _LEAST_WASTE * sum(spend.loss for spend in ordered)
     while len(found := _split_groups(ordered, allowed)) > MOST_GROUPS:
         allowed *= _MORE_WASTE
     return found
@@ -190,15 +180,15 @@ def build_dominating_pld(sigmas: Sequence[float], grid: float) -> Any:
 
 
 def _split_groups(ordered: list[Spend], allowed: float) -> list[list[Spend]]:
-    """Cut items into groups that each lose less than allowed if all get the least noise of it."""
+    """Split spends into groups; taking the least sigma for all adds at most `allowed` to each."""
     found, waste = [[ordered[0]]], 0.0
-    for item in ordered[1:]:
-        waste += item.times / found[-1][0].sigma ** 2 - item.loss
+    for spend in ordered[1:]:
+        waste += spend.times / found[-1][0].sigma ** 2 - spend.loss
         if waste > allowed:
-            found.append([item])
+            found.append([spend])
             waste = 0.0
         else:
-            found[-1].append(item)
+            found[-1].append(spend)
     return found
 
 
@@ -216,14 +206,14 @@ def _compute_deltas(sigma: float, epsilons: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _compute_upper_tails(sigma: float) -> NDArray[np.float64]:
-    """Return the chance of k or more for k = 0, 1, ..., summed from the small ones on."""
+    """Return the probability of k or more for k = 0, 1, ..., summed from the small ones on."""
     weights = np.exp(-0.5 * (np.arange(math.ceil(_REACH * sigma) + 1) / sigma) ** 2)
     tails = np.cumsum(weights[::-1])[::-1]
     return np.append(tails / (2 * tails[0] - 1), 0.0)
 
 
 def _look_up_tail(upper: NDArray[np.float64], least: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the chance of `least` or more, by symmetry for negative ones."""
+    """Return the probability of `least` or more, by symmetry for negative ones."""
     last = len(upper) - 1
     above, below = upper[np.clip(least, 0, last)], upper[np.clip(1 - least, 0, last)]
     return np.where(least > 0, above, 1 - below)
@@ -234,21 +224,21 @@ EPSILONS = 1e-6, 1e4
 LARGEST_SIGMA = 2e5
 # The grid of losses, in standard deviations of the loss of an average draw.
 _COARSENESS = 0.03
-# The most steps of it in the loss of a draw of which hardly anything is private.
+# The most grid steps in the loss of a draw under next to no noise.
 _MOST_STEPS = 1e5
-# The same for a Gaussian loss that all items compose to.
+# The same for a Gaussian loss that all spends compose to.
 _FINENESS = 0.005
 # The Gaussian-DP parameter of discrete noise: how far tails are summed and compared, in sigmas; and
 # from which sigma on it is a randomised rounding of noise whose variance is less by so much.
 _SUMMED, _SCANNED = 20, 16
 _FINE_SIGMA, _LOST_VARIANCE = 1000.0, 4.0
-# What is kept of delta for floating point, and at most which part of it. Sums and Fourier
-# transforms over a whole bill are off by 1e-15 or so.
+# What is kept of delta for floating point, absolutely and relatively. Sums and Fourier transforms
+# over all spends are off by 1e-15 or so.
 _ROUNDING = 1e-13, 1e-3
 
 
 def check_guarantee(epsilon: float, delta: float) -> None:
-    """Refuse an epsilon or a delta that no promise can have."""
+    """Refuse an epsilon or a delta that can not be guaranteed."""
     low, high = EPSILONS
     validation.check_real("epsilon", epsilon, above=0, hint="Usual are values from 0.1 to 10.")
     validation.check_real(
@@ -268,67 +258,71 @@ def compute_epsilon(
     *,
     other_spends: Sequence[Spend] = (),
 ) -> float:
-    """Return the epsilon that noise of `sigma` on `rounds` histograms keeps, rounded up.
+    """Return the epsilon of `rounds` histograms under noise of `sigma`, rounded up.
 
     Args:
         sigma: Scale of the discrete Gaussian noise.
-        delta: The delta of the promise.
+        delta: The delta of the guarantee.
         rounds: Number of histograms.
-        neighbours: The neighbouring relation.
-        other_spends: What else is on the bill.
+        neighbours: The neighboring relation.
+        other_spends: What else is spent.
 
     Example:
         >>> round(compute_epsilon(14.05, 1.5754e-5, rounds=15), 3)
         1.0
     """
-    items = (*other_spends, Spend("votes", sigma, rounds))
-    return compose_epsilon(items, delta, neighbours)
+    spends = (*other_spends, Spend("votes", sigma, rounds))
+    return compose_epsilon(spends, delta, neighbours)
 
 
 def compose_epsilon(
-    items: Sequence[Spend],
+    spends: Sequence[Spend],
     delta: float,
     neighbours: NeighboringRelation = ROW_LEVEL,
     *,
     adaptive: bool = False,
 ) -> float:
-    """Return the epsilon of a whole bill at `delta`, rounded up; 0 for an empty bill.
+    """Return the total epsilon of spends at `delta`, rounded up; 0 if there are none.
 
     Args:
-        items: The bill.
+        spends: Everything that touched private rows.
         delta: The delta of the guarantee.
-        neighbours: The neighbouring relation.
-        adaptive: Whether noise may follow earlier answers, as long as this epsilon stays within a
-            limit that was fixed at the beginning.
+        neighbours: The neighboring relation.
+        adaptive: Whether noise may depend on earlier answers, as long as this epsilon stays within
+            a limit that was fixed at the beginning.
+
+    Example:
+        >>> round(compose_epsilon([Spend("votes", 17.0, 15), Spend("size", 20.0, 1)], 1e-6), 2)
+        0.98
     """
     check_guarantee(1.0, delta)
-    left = delta - compute_release_delta(items, neighbours)
+    left = delta - compute_release_delta(spends, neighbours)
     if left < SMALLEST_DELTA:
         raise ParameterError(
-            f"delta={delta:g}: the chance that a value of one row is told takes all of it. Ask for "
-            f"a larger delta."
+            f"delta={delta:g}: the probability of releasing a value of one row takes all of it. "
+            f"Ask for a larger delta."
         )
-    check_relation(items, neighbours)
-    if not items:
+    check_relation(spends, neighbours)
+    if not spends:
         return 0.0
     if neighbours.is_user_level or adaptive:
-        return _compute_gaussian_epsilon(_compute_squared_parameter(items, neighbours), left)
-    return _compose_epsilon(tuple(items), left, neighbours.cells)
+        return _compute_gaussian_epsilon(_compute_squared_parameter(spends, neighbours), left)
+    return _compose_epsilon(tuple(spends), left, neighbours.cells)
 
 
-def compute_release_delta(items: Sequence[Spend], neighbours: NeighboringRelation) -> float:
-    """Return the part of delta that pays for values that one row alone may hold."""
-    return neighbours.cells * sum(item.times * item.chance for item in items)
+def compute_release_delta(spends: Sequence[Spend], neighbours: NeighboringRelation) -> float:
+    """Return the part of delta that covers the release of values of one row only."""
+    return neighbours.cells * sum(spend.times * spend.chance for spend in spends)
 
 
 @functools.lru_cache(maxsize=4096)
 def compute_gaussian_parameter(sigma: float) -> float:
-    """Return the Gaussian-DP parameter of discrete Gaussian noise on a count that moves by one.
+    """Return the Gaussian-DP parameter of discrete Gaussian noise at sensitivity 1.
 
     Claim 16 of docs/privacy.md: with z(k) such that a standard normal variable exceeds it as often
-    as the noise is k or more, it is the largest z(k) - z(k - 1), here over all k but those of a
+    as the noise is k or more, it is the largest z(k) - z(k - 1), here over all k except those of a
     mass below 1e-54. By symmetry z(0) = -z(1). Beyond `_FINE_SIGMA`, noise is a randomised rounding
-    of continuous noise whose variance is less by `_LOST_VARIANCE`, but for one part in 1e34.
+    of continuous noise whose variance is less by `_LOST_VARIANCE`, except for one part in 1e34.
 
     Example:
         >>> [round(sigma * compute_gaussian_parameter(sigma), 5) for sigma in (1.0, 2.0, 17.0, 2e4)]
@@ -368,45 +362,45 @@ def compute_gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def _compose_epsilon(items: tuple[Spend, ...], delta: float, cells: int) -> float:
+def _compose_epsilon(spends: tuple[Spend, ...], delta: float, cells: int) -> float:
     # An epsilon of hundreds has an exponential beyond floating point, which is as good as infinite.
     with np.errstate(over="ignore"):
-        total = _compose_losses(items, cells)
+        total = _compose_losses(spends, cells)
         return float(total.get_epsilon_for_delta(delta - _compute_rounding(delta)))
 
 
 @functools.lru_cache(maxsize=8)
-def _compose_losses(items: tuple[Spend, ...], cells: int) -> Any:
-    grid = _choose_grid(items)
-    chosen = [item for item in items if item.mechanism == EXPONENTIAL]
-    counted = [item for item in items if item.mechanism != EXPONENTIAL]
+def _compose_losses(spends: tuple[Spend, ...], cells: int) -> Any:
+    grid = _choose_grid(spends)
+    chosen = [spend for spend in spends if spend.mechanism == EXPONENTIAL]
+    counted = [spend for spend in spends if spend.mechanism != EXPONENTIAL]
     if len(counted) <= FEW:
-        losses = [_build_gaussian_pld(item.sigma, item.times * cells, grid) for item in counted]
+        losses = [_build_gaussian_pld(spend.sigma, spend.times * cells, grid) for spend in counted]
     else:
         losses = merge_losses(counted, cells, grid)
-    losses += [build_choice_pld(item.sigma, grid).self_compose(item.times) for item in chosen]
+    losses += [build_choice_pld(spend.sigma, grid).self_compose(spend.times) for spend in chosen]
     return functools.reduce(lambda one, other: one.compose(other), losses)
 
 
-def _compute_squared_parameter(items: Sequence[Spend], neighbours: NeighboringRelation) -> float:
-    """Return the squared Gaussian-DP parameter of a bill: those of its items add up."""
-    if any(item.mechanism == EXPONENTIAL for item in items):
+def _compute_squared_parameter(spends: Sequence[Spend], neighbours: NeighboringRelation) -> float:
+    """Return the squared Gaussian-DP parameter of spends, whose squares add up."""
+    if any(spend.mechanism == EXPONENTIAL for spend in spends):
         raise ParameterError(
-            "bill: choices by the exponential mechanism do not compose as Gaussian mechanisms. "
-            "Where noise follows answers, hold them to a limit of zCDP (`Filter`)."
+            "spends: selections by the exponential mechanism do not compose as Gaussian "
+            "mechanisms. For adaptive noise, use a zCDP limit (`PrivacyFilter`)."
         )
     if not neighbours.is_user_level:
         return neighbours.cells * math.fsum(
-            item.times * compute_gaussian_parameter(item.sigma) ** 2 for item in items
+            spend.times * compute_gaussian_parameter(spend.sigma) ** 2 for spend in spends
         )
-    least = min(item.sigma for item in items)
+    least = min(spend.sigma for spend in spends)
     if least < SMALLEST_USER_SIGMA:
         raise ParameterError(
             f"epsilon: leaves noise of sigma={least:.3g} on the votes of users, expected at least "
             f"{SMALLEST_USER_SIGMA:g}. Ask for a smaller epsilon."
         )
     rounded = 1 / (12 * neighbours.scale**2)
-    loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
+    loss = sum(spend.times / (spend.sigma**2 - rounded) for spend in spends)
     return neighbours.squared_distance * loss
 
 
@@ -442,14 +436,14 @@ def _build_gaussian_pld(sigma: float, times: int, grid: float) -> Any:
     return once.self_compose(times)
 
 
-def _choose_grid(items: tuple[Spend, ...]) -> float:
-    """Return how finely losses are told apart: a small part of the spread of an average one.
+def _choose_grid(spends: tuple[Spend, ...]) -> float:
+    """Return the grid step of losses: a small part of the spread of an average one.
 
-    To connect the dots splits a loss between its neighbours on the grid, which adds at most a
-    quarter of the squared step to its variance of 1 / sigma^2. But not so finely that a single
-    draw under next to no noise fills the memory.
+    Connecting the dots splits a loss between its neighbors on the grid, which adds at most a
+    quarter of the squared step to its variance of 1 / sigma^2. The step is not so small that a
+    single draw under next to no noise fills the memory.
     """
-    draws = sum(item.times for item in items)
-    spread = math.sqrt(sum(item.loss for item in items) / draws)
-    widest = 1 / min(item.sigma for item in items) ** 2
+    draws = sum(spend.times for spend in spends)
+    spread = math.sqrt(sum(spend.loss for spend in spends) / draws)
+    widest = 1 / min(spend.sigma for spend in spends) ** 2
     return max(_COARSENESS * spread, widest / _MOST_STEPS)

@@ -1,12 +1,12 @@
-"""The epsilon of a bill once more, from first principles.
+"""A second accountant: the epsilon of spends from first principles.
 
 `tabpe verify` must not trust what made the certificate. So this module shares neither code nor
-method with `tabpe.accounting.pld`, and imports no library of accounting: it writes down how the
-privacy loss of a bill is distributed, and sums.
+method with `tabpe.accounting.pld`, and imports no accounting library: it writes down the
+distribution of the privacy loss, and sums.
 
 *Rows.* Let p be the noise on a cell, and q the same noise moved by one. The loss of a draw x of p
 is log p(x)/q(x) = (1 - 2x) / (2 sigma^2). So the loss of n draws depends on their sum alone:
-n / (2 sigma^2) - (sum) / sigma^2. Both directions of a neighbouring pair have this one
+n / (2 sigma^2) - (sum) / sigma^2. Both directions of a neighboring pair have this one
 distribution: x to 1 - x swaps p and q, because discrete Gaussian noise is as likely up as down.
 
 *The sum of n draws* is found by adding up positive terms, by repeated doubling. If sigma is at
@@ -15,29 +15,29 @@ all: their characteristic functions differ by less than exp(-pi^2 sigma^2). And 
 of parameter s is at most, as a random variable, a continuous one plus 1, because its terms fall
 away from 0 on both sides; where s is at least `_DENSE` that is used instead of millions of terms.
 
-*The bill.* The losses of items are independent, so their distributions are convolved, on one
-grid. Each item is rounded up to that grid, once, whatever the number of its draws. To raise a loss
+*Composition.* The losses of spends are independent, so their distributions are convolved, on one
+grid. Each spend is rounded up to that grid, once, whatever the number of its draws. Raising a loss
 can only raise delta, so the result is an upper bound. Tails beyond `_REACH` standard deviations
-weigh less than exp(-_REACH^2 / 2) = 1e-31, because discrete Gaussian noise is sub-Gaussian, and
-Fourier transforms of 2^20 probabilities are off by 1e-15; `_ROUNDING` of delta pays for both.
+have a mass below exp(-_REACH^2 / 2) = 1e-31, because discrete Gaussian noise is sub-Gaussian, and
+Fourier transforms of 2^20 probabilities are off by 1e-15; `_ROUNDING` of delta covers both.
 
-*Choices.* A choice by the exponential mechanism, of range w, is dominated by a loss with density
-proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated between
-places on the grid, and goes to the places on both sides such that both neighbours keep their
-masses: that raises the divergence at every epsilon, and hardly.
+*Selections.* A selection by the exponential mechanism, of range w, is dominated by a loss with
+density proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated
+between grid points, and goes to the grid points on both sides such that both neighbors keep their
+masses: that raises the divergence at every epsilon, though hardly.
 
-*Adaptive bills.* Where noise followed earlier answers no distribution of the loss is known in
-advance. If the limit was one of zCDP, the sum of the losses of all items bounds the Renyi
+*Adaptive noise.* Where noise depended on earlier answers, no distribution of the loss is known in
+advance. If the limit was one of zCDP, the sum of the losses of all spends bounds the Renyi
 divergence of every order a by a / 2 times that sum, and each order bounds epsilon (Canonne, Kamath,
 Steinke 2020, Proposition 12); the least over many orders is taken. If it was one of Gaussian DP,
 each draw is replaced by a Gaussian mechanism that dominates it, and the squares of their parameters
-add up, also if noise follows answers (claims 16 and 17 of docs/privacy.md). A parameter m dominates
-if a standard normal variable plus m exceeds every quantile as often as the noise plus 1 does: that
-is tried for each threshold, for the m that the chance of 0 gives, where it is tight. From
-`_ROUNDED` on, noise is a randomised rounding of continuous noise of a variance that is less by 4.
+add up, also if noise is adaptive (claims 16 and 17 of docs/privacy.md). A parameter m dominates if
+a standard normal variable plus m exceeds every quantile as often as the noise plus 1 does: that is
+tried for each threshold, for the m that the probability of 0 gives, where it is tight. From
+`_LARGE_SIGMA` on, noise is a randomised rounding of continuous noise of a variance less by 4.
 
-*Users.* Their items are rounded continuous noise (docs/privacy.md), whose squared parameters add
-up to that of one Gaussian mechanism, and delta has a closed form.
+*User level.* Spends are rounded continuous noise (docs/privacy.md), whose squared parameters add up
+to that of one Gaussian mechanism, and delta has a closed form.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from tabpe.accounting.spend import EXPONENTIAL, Spend
 from tabpe.errors import ParameterError
 
 Masses = NDArray[np.float64]
-DrawKind = tuple[float, bool]  # sigma, and whether it is a choice
+DrawKind = tuple[float, bool]  # sigma, and whether it is a selection
 
 LEAST_DELTA = 1e-12
 # Beyond these no run can have charged anything, and floating point may end.
@@ -66,12 +66,12 @@ _LARGE_SIGMA = 60.0
 _REACH = 12.0
 _GRID = 2**20
 _ROUNDING = 1e-14
-# Floating point of places on the grid, in steps of it, and of the answer.
+# Margins for floating point: of grid positions, in steps, and of the answer.
 _NUDGE, _ULPS = 1e-7, 1e-9
 
 
 def recount_epsilon(
-    items: Sequence[Spend],
+    spends: Sequence[Spend],
     delta: float,
     neighbours: NeighboringRelation = ROW_LEVEL,
     *,
@@ -79,95 +79,95 @@ def recount_epsilon(
     adaptive: bool = False,
     gaussian: bool = False,
 ) -> float:
-    """Return the epsilon of a bill at `delta`: an upper bound, and a close one.
+    """Return the epsilon of spends at `delta`: an upper bound, and a close one.
 
     Args:
-        items: The bill.
-        delta: The delta of the promise.
-        neighbours: The neighbouring relation.
-        sampling_delta: The part of delta that pays for noise that is not exact.
-        adaptive: Whether noise may have followed earlier answers.
-        gaussian: If it may: whether its limit was one of Gaussian DP, and not of zCDP.
+        spends: Everything that touched private rows.
+        delta: The delta of the guarantee.
+        neighbours: The neighboring relation.
+        sampling_delta: The part of delta that is charged for noise that is not exact.
+        adaptive: Whether noise may have depended on earlier answers.
+        gaussian: If so, whether its limit was one of Gaussian DP, not of zCDP.
 
     Raises:
-        ParameterError: If too little is left of delta, or a bill is beyond anything that a run
-            could have charged.
+        ParameterError: If too little is left of delta, or the spends are beyond anything that a
+            run could have charged.
 
     Example:
         >>> round(recount_epsilon([Spend("votes", 14.05, 15)], 1.5754e-5), 3)
         1.0
     """
-    _check_spends(items, adaptive=adaptive)
-    told = neighbours.cells * sum(item.times * item.chance for item in items)
-    left = delta - sampling_delta - told
+    _check_spends(spends, adaptive=adaptive)
+    release_delta = neighbours.cells * sum(spend.times * spend.chance for spend in spends)
+    left = delta - sampling_delta - release_delta
     if not LEAST_DELTA <= left < 1:
         raise ParameterError(
-            f"delta={delta:g}: slack and chances leave {left:.3g} of it for the bill, expected at "
-            f"least {LEAST_DELTA:g} and less than 1."
+            f"delta={delta:g}: sampling error and releases of values leave {left:.3g} of it, "
+            f"expected at least {LEAST_DELTA:g} and less than 1."
         )
-    if not items:
+    if not spends:
         return 0.0
-    chosen = any(item.mechanism == EXPONENTIAL for item in items)
+    chosen = any(spend.mechanism == EXPONENTIAL for spend in spends)
     concentrated = adaptive and not gaussian
     if neighbours != ROW_LEVEL and (concentrated or chosen):
-        raise ParameterError("adjacency: choices and limits of zCDP are counted for rows alone.")
+        raise ParameterError("adjacency: selections and zCDP limits are for add/remove-one row.")
     if gaussian and chosen:
-        raise ParameterError("filter: choices have no place within a limit of Gaussian DP.")
-    adaptively = _compute_dominated_epsilon if gaussian else _compute_renyi_epsilon
-    compose = (
-        _compute_user_epsilon
-        if neighbours.is_user_level
-        else adaptively
-        if adaptive
-        else _compute_row_epsilon
-    )
-    return compose(tuple(items), left - _ROUNDING, neighbours) * (1 + _ULPS)
+        raise ParameterError("filter: a limit of Gaussian DP does not cover selections.")
+    if neighbours.is_user_level:
+        compose = _compute_user_epsilon
+    elif adaptive:
+        compose = _compute_dominated_epsilon if gaussian else _compute_renyi_epsilon
+    else:
+        compose = _compute_row_epsilon
+    return compose(tuple(spends), left - _ROUNDING, neighbours) * (1 + _ULPS)
 
 
-def _check_spends(items: Sequence[Spend], *, adaptive: bool) -> None:
-    if not adaptive and len({item.sigma for item in items}) > MOST_SIGMAS:
-        raise ParameterError(f"bill: more than {MOST_SIGMAS} different sigmas.")
+def _check_spends(spends: Sequence[Spend], *, adaptive: bool) -> None:
+    if not adaptive and len({spend.sigma for spend in spends}) > MOST_SIGMAS:
+        raise ParameterError(f"spends: more than {MOST_SIGMAS} different sigmas.")
     low, high = SIGMAS
-    for item in items:
-        if not low <= item.sigma <= high:
-            raise ParameterError(f"sigma={item.sigma:g}: expected from {low:g} to {high:g}.")
-        if item.times > MOST_TIMES:
+    for spend in spends:
+        if not low <= spend.sigma <= high:
+            raise ParameterError(f"sigma={spend.sigma:g}: expected from {low:g} to {high:g}.")
+        if spend.times > MOST_TIMES:
             raise ParameterError(f"times: expected at most {MOST_TIMES:,}.")
-    choices = sum(item.times for item in items if item.mechanism == EXPONENTIAL)
+    choices = sum(spend.times for spend in spends if spend.mechanism == EXPONENTIAL)
     if not adaptive and choices > MOST_ROUGH_DRAWS:
-        raise ParameterError(f"times: {choices:,} choices, expected at most {MOST_ROUGH_DRAWS:,}.")
-    if sum(item.loss for item in items) > MOST_LOSS:
-        raise ParameterError("bill: so little noise that no promise is left.")
+        raise ParameterError(
+            f"times: {choices:,} selections, expected at most {MOST_ROUGH_DRAWS:,}."
+        )
+    if sum(spend.loss for spend in spends) > MOST_LOSS:
+        raise ParameterError("spends: so little noise that nothing is guaranteed.")
 
 
 def _compute_user_epsilon(
-    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+    spends: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
 ) -> float:
-    least = min(item.sigma for item in items)
+    least = min(spend.sigma for spend in spends)
     if least < SMALLEST_USER_SIGMA:
         raise ParameterError(
             f"sigma={least:g}: expected at least {SMALLEST_USER_SIGMA:g} on the votes of users."
         )
-    # A continuous draw that is rounded to parts of a count has a variance larger by 1/12 of a part.
+    # Rounding a continuous draw to a grid adds 1/12 of a squared grid step to its variance.
     rounded = 1 / (12 * neighbours.scale**2)
-    loss = sum(item.times / (item.sigma**2 - rounded) for item in items)
+    loss = sum(spend.times / (spend.sigma**2 - rounded) for spend in spends)
     return _compute_gaussian_epsilon(math.sqrt(neighbours.squared_distance * loss), delta)
 
 
 def _compute_dominated_epsilon(
-    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+    spends: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
 ) -> float:
-    squares = sum(item.times * _find_dominating_mu(item.sigma) ** 2 for item in items)
+    squares = sum(spend.times * _find_dominating_mu(spend.sigma) ** 2 for spend in spends)
     return _compute_gaussian_epsilon(math.sqrt(neighbours.cells * squares), delta)
 
 
 @lru_cache(maxsize=256)
 def _find_dominating_mu(sigma: float) -> float:
-    """Return the parameter of a Gaussian mechanism that dominates a draw on a count that moves.
+    """Return the parameter of a Gaussian mechanism that dominates a draw at sensitivity 1.
 
     Noise below 0, and noise of at most 0, are as likely as a normal variable below -m/2 and below
-    m/2: that gives m. Every other threshold k must then have P(noise > k - 1) at most the chance
-    that a normal variable plus m exceeds what it exceeds by itself with P(noise > k).
+    m/2: that gives m. Every other threshold k must then have P(noise > k - 1) at most the
+    probability that a normal variable plus m exceeds what it exceeds by itself with P(noise > k).
     """
     from scipy.special import erfc, log_ndtr
 
@@ -176,19 +176,19 @@ def _find_dominating_mu(sigma: float) -> float:
     weights = np.exp(-((np.arange(1, math.ceil(2 * _REACH * sigma) + 3) / sigma) ** 2) / 2)
     above = np.cumsum(weights[::-1])[::-1] / (1 + 2 * weights.sum())
     if not above[0] > 0:
-        raise ParameterError(f"sigma={sigma:g}: so little noise that no promise is left.")
+        raise ParameterError(f"sigma={sigma:g}: so little noise that nothing is guaranteed.")
     low, high = 0.0, 80.0
     while high - low > _ULPS * high:
         middle = (low + high) / 2
         over = erfc(middle / math.sqrt(8)) > 2 * above[0]
         low, high = (middle, high) if over else (low, middle)
-    chances = np.log(above[: math.floor(_REACH * sigma) + 1])
-    least, most = np.zeros(len(chances)), np.full(len(chances), 80.0)
+    probabilities = np.log(above[: math.floor(_REACH * sigma) + 1])
+    least, most = np.zeros(len(probabilities)), np.full(len(probabilities), 80.0)
     for _ in range(60):
         middles = (least + most) / 2
-        inside = log_ndtr(-middles) > chances
+        inside = log_ndtr(-middles) > probabilities
         least, most = np.where(inside, middles, least), np.where(inside, most, middles)
-    if (log_ndtr(high - most[1:]) < chances[:-1] - _NUDGE).any():
+    if (log_ndtr(high - most[1:]) < probabilities[:-1] - _NUDGE).any():
         raise ParameterError(f"sigma={sigma:g}: found no Gaussian mechanism that dominates it.")
     return high
 
@@ -205,9 +205,9 @@ def _compute_gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def _compute_gaussian_delta(mu: float, epsilon: float) -> float:
-    """Return how much more than e^epsilon times as likely an outcome of N(mu, 1) than of N(0, 1).
+    """Return the hockey-stick divergence at `epsilon` of N(mu, 1) from N(0, 1).
 
-    The outcomes that are so much likelier are those above epsilon / mu + mu / 2.
+    The outcomes more than e^epsilon times as likely are those above epsilon / mu + mu / 2.
     """
     from scipy.special import log_ndtr
 
@@ -216,9 +216,11 @@ def _compute_gaussian_delta(mu: float, epsilon: float) -> float:
     return math.exp(likelier) - math.exp(epsilon + other)
 
 
-def _compute_renyi_epsilon(items: tuple[Spend, ...], delta: float, _: NeighboringRelation) -> float:
-    """Return the least bound over Renyi orders from just above 1 to beyond any use."""
-    rho = sum(item.loss for item in items) / 2
+def _compute_renyi_epsilon(
+    spends: tuple[Spend, ...], delta: float, _: NeighboringRelation
+) -> float:
+    """Return the least bound over Renyi orders, from just above 1 to very large ones."""
+    rho = sum(spend.loss for spend in spends) / 2
     orders = 1 + np.exp(np.linspace(-8.0, 20.0, 200_001))
     bounds = rho * orders + np.log1p(-1 / orders) - (np.log(delta * orders)) / (orders - 1)
     return max(float(bounds.min()), 0.0)
@@ -226,11 +228,11 @@ def _compute_renyi_epsilon(items: tuple[Spend, ...], delta: float, _: Neighborin
 
 @lru_cache(maxsize=64)
 def _compute_row_epsilon(
-    items: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
+    spends: tuple[Spend, ...], delta: float, neighbours: NeighboringRelation
 ) -> float:
     draws: Counter[DrawKind] = Counter()
-    for item in items:
-        draws[item.sigma, item.mechanism == EXPONENTIAL] += item.times * neighbours.cells
+    for spend in spends:
+        draws[spend.sigma, spend.mechanism == EXPONENTIAL] += spend.times * neighbours.cells
     mean, variance = (
         sum(parts) for parts in zip(*map(_compute_moments, draws.items()), strict=True)
     )
@@ -242,7 +244,7 @@ def _compute_row_epsilon(
 
 
 def _compute_moments(draws: tuple[DrawKind, int]) -> tuple[float, float]:
-    """Return the mean and the variance of the loss of all draws of a kind, or a bit more."""
+    """Return the mean of the loss of all draws of a kind, and a bound of its variance."""
     (sigma, is_choice), times = draws
     if not is_choice:
         return times / sigma**2 / 2, times / sigma**2
@@ -255,9 +257,9 @@ def _compute_choice_mean(width: float) -> float:
 
 
 def _find_least_epsilon(losses: Masses, masses: Masses, delta: float) -> float:
-    """Return the least of 0 and the losses on the grid at which the hockey stick is in `delta`."""
+    """Return the least loss on the grid, at least 0, whose divergence is within `delta`."""
     if not np.isfinite(masses).all():
-        raise ParameterError("bill: so little noise that no promise is left.")
+        raise ParameterError("spends: so little noise that nothing is guaranteed.")
     if _compute_hockey_stick(losses, masses, 0.0) <= delta:
         return 0.0
     low, high = int(np.searchsorted(losses, 0.0)) - 1, len(losses) - 1
@@ -275,7 +277,7 @@ def _compute_hockey_stick(losses: Masses, masses: Masses, epsilon: float) -> flo
 
 
 def _convolve_draws(draws: Mapping[DrawKind, int], step: float) -> Masses:
-    """Return how the loss of all draws lies around its mean, which is in the middle of the grid."""
+    """Return the distribution of the loss of all draws; its mean is in the middle of the grid."""
     if len(draws) == 1 and not any(is_choice for _, is_choice in draws):
         ((sigma, _), times), *_rest = draws.items()
         return _discretize_noise(sigma, times, step)
@@ -291,40 +293,40 @@ def _convolve_draws(draws: Mapping[DrawKind, int], step: float) -> Masses:
 
 
 def _discretize_choice(width: float, step: float) -> Masses:
-    """Return how the loss of a choice lies around its mean, on the grid.
+    """Return the distribution of the loss of a selection around its mean, on the grid.
 
-    Whatever lies between two places goes to them both, so that what the other neighbour has there
+    The mass between two grid points goes to both, so that the mass of the other neighbor there
     stays the same: e^(step/2) times as much up as down. At both ends it is rounded up.
     """
     mean = _compute_choice_mean(width)
-    # The last place is the first on the grid that is not below the largest loss.
+    # The last grid point is the first that is not below the largest loss.
     first = math.floor((-width - mean) / step - _NUDGE)
     last = math.ceil((width - mean) / step + _NUDGE)
     edges = np.clip(mean + step * np.arange(first, last + 1), -width, width)
-    chances = np.diff(np.exp((edges - width) / 2)) / -math.expm1(-width)
-    down = chances / (1 + math.exp(step / 2))
+    probabilities = np.diff(np.exp((edges - width) / 2)) / -math.expm1(-width)
+    down = probabilities / (1 + math.exp(step / 2))
     down[0] = down[-1] = 0.0
     masses = np.zeros(_GRID)
-    masses[_GRID // 2 + first + 1 : _GRID // 2 + last + 1] = chances - down
+    masses[_GRID // 2 + first + 1 : _GRID // 2 + last + 1] = probabilities - down
     masses[_GRID // 2 + first : _GRID // 2 + last] += down
     return masses
 
 
 def _discretize_noise(sigma: float, draws: int, step: float) -> Masses:
-    """Return how the loss of `draws` lies around its mean, rounded up to the grid.
+    """Return the distribution of the loss of `draws` around its mean, rounded up to the grid.
 
     That loss is minus their sum over sigma^2; minus the sum is distributed as the sum.
     """
     spread = sigma * math.sqrt(draws)
     if sigma >= _SMOOTH and spread >= _DENSE:
         return _discretize_continuous(spread, step * sigma**2)
-    chances = (
+    probabilities = (
         _compute_gaussian_masses(spread) if sigma >= _SMOOTH else _convolve_noise(sigma, draws)
     )
-    sums = np.arange(len(chances)) - len(chances) // 2
-    places = np.ceil(sums / sigma**2 / step + _NUDGE).astype(np.int64)
+    sums = np.arange(len(probabilities)) - len(probabilities) // 2
+    indices = np.ceil(sums / sigma**2 / step + _NUDGE).astype(np.int64)
     masses = np.zeros(_GRID)
-    np.add.at(masses, places + _GRID // 2, chances)
+    np.add.at(masses, indices + _GRID // 2, probabilities)
     return masses
 
 
@@ -341,8 +343,8 @@ def _compute_gaussian_masses(sigma: float) -> Masses:
     """Return the discrete Gaussian, from -k to k."""
     reach = math.floor(_REACH * sigma)
     weights: Masses = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2)
-    chances: Masses = weights / weights.sum()
-    return chances
+    probabilities: Masses = weights / weights.sum()
+    return probabilities
 
 
 def _convolve_noise(sigma: float, draws: int) -> Masses:

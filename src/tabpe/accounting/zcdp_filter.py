@@ -1,18 +1,18 @@
-"""Adaptive bills: where noise may follow earlier answers.
+"""zCDP privacy filter: accounting where noise may depend on earlier answers.
 
 Privacy loss distributions compose mechanisms that were fixed before the first answer. A method that
-decides on the way how often it asks, and with how much noise, is accounted for by concentrated
+decides adaptively how often it asks, and with how much noise, is accounted for by zero-concentrated
 differential privacy (zCDP). There a *filter* is a theorem: as long as each measurement is charged
 before it is made and the sum of all stays within a limit that was fixed at the beginning, the whole
-is private with that limit, however later measurements follow from earlier answers (Feldman and
-Zrnic 2021). The promise is that of the limit, not of what was spent.
+is private with that limit, however later measurements depend on earlier answers (Feldman and Zrnic
+2021). The guarantee is that of the limit, not of what was spent.
 
 Histograms alone need no zCDP: Gaussian DP has such a filter too, and its epsilon is smaller
 (`compose_epsilon` with `adaptive`). A certificate says which of the two its limit is in.
 
-The loss of an item of a bill is twice its parameter: a discrete Gaussian histogram is
-1/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020), and a choice of bounded range is range^2/8-zCDP
-(Cesar and Rogers 2021), where range = 2 / sigma.
+The loss of a spend is twice its zCDP parameter: a discrete Gaussian histogram is
+1/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020), and a selection of bounded range is
+range^2/8-zCDP (Cesar and Rogers 2021), where range = 2 / sigma.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tabpe.accounting.pld import check_guarantee
 from tabpe.accounting.spend import GAUSSIAN, Account, Spend
 from tabpe.errors import BudgetError
 
-# What the limit of an adaptive run is in.
+# The privacy definition that the limit of an adaptive run is in.
 ZCDP, GAUSSIAN_DP = FILTERS = ("zCDP", "Gaussian DP")
-# Floating point of sums of losses. It is kept back from the limit.
+# Margin for floating point errors in sums of losses, kept back from the limit.
 _ROUNDING = 1e-9
 _HALVINGS = 200
 
 
 class PrivacyFilter(Account):
-    """An account for measurements that are agreed on one by one, up to a limit.
+    """An account whose measurements are authorized one by one, up to a limit.
 
     Args:
-        limit: The largest sum of the losses of all items, fixed before a row is read.
+        limit: The largest sum of the losses of all spends, fixed before a row is read.
 
     Example:
         >>> account = PrivacyFilter(limit=1.0)
@@ -55,15 +55,15 @@ class PrivacyFilter(Account):
     @property
     def left(self) -> float:
         """What is left of the limit."""
-        return max(self.limit - math.fsum(item.loss for item in self.authorized), 0.0)
+        return max(self.limit - math.fsum(spend.loss for spend in self.authorized), 0.0)
 
-    def authorize(self, item: Spend) -> None:
-        """Allow the measurements of `item`, if they stay within the limit."""
-        self._check_limit(item)
-        super().authorize(item)
+    def authorize(self, spend: Spend) -> None:
+        """Allow the measurements of `spend`, if they stay within the limit."""
+        self._check_limit(spend)
+        super().authorize(spend)
 
     def _check_limit(self, more: Spend) -> None:
-        losses = [item.loss for item in self.authorized]
+        losses = [spend.loss for spend in self.authorized]
         if math.fsum([*losses, more.loss]) > self.limit * (1 + _ROUNDING):
             raise BudgetError(
                 f"{more.name}: costs {more.loss:.3g} of a budget of which {self.left:.3g} is left."
@@ -72,10 +72,10 @@ class PrivacyFilter(Account):
     def authorize_more(
         self, name: str, *, sigma: float, times: int = 1, mechanism: str = GAUSSIAN
     ) -> Spend:
-        """Agree on so many more measurements of a name.
+        """Authorize `times` more measurements of a name.
 
         Raises:
-            BudgetError: If they cost more than is left, or the name has another noise already.
+            BudgetError: If they cost more than is left, or the name has another sigma already.
         """
         more = Spend(name, sigma, times, mechanism=mechanism)
         known = self._authorized.get(name)
@@ -90,9 +90,9 @@ class PrivacyFilter(Account):
 
 
 def compute_epsilon_from_loss(loss: float, delta: float) -> float:
-    """Return the epsilon at `delta` of all that stays within a loss, rounded up.
+    """Return the epsilon at `delta` of everything within a loss, rounded up.
 
-    Every order of the Renyi divergence gives a bound, and the best of them is taken.
+    Every order of the Renyi divergence gives a bound; this is the smallest of them.
 
     Example:
         >>> round(compute_epsilon_from_loss(0.07, 1e-5), 3)
@@ -111,7 +111,7 @@ def compute_epsilon_from_loss(loss: float, delta: float) -> float:
 
 
 def find_largest_loss(epsilon: float, delta: float) -> float:
-    """Return the largest loss that keeps a promise, rounded down.
+    """Return the largest loss that meets (epsilon, delta), rounded down.
 
     Example:
         >>> loss = find_largest_loss(1.0, 1e-5)
@@ -130,9 +130,6 @@ def find_largest_loss(epsilon: float, delta: float) -> float:
 
 
 def _compute_renyi_epsilon(rho: float, delta: float, order: float) -> float:
-    """Return the epsilon that the Renyi divergence of one order gives.
-
-    Proposition 12 of Canonne, Kamath and Steinke (2020), solved for epsilon.
-    """
+    """Solve proposition 12 of Canonne, Kamath and Steinke (2020) for epsilon."""
     exponent = (-math.log(delta) - math.log(order)) / (order - 1)
     return order * rho + exponent + math.log1p(-1 / order)

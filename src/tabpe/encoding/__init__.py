@@ -1,13 +1,10 @@
-"""Tables to arrays and back, from the schema alone.
+"""Encoding of tables as arrays and back, by the schema alone.
 
-- `records`: `Records`, rows as scaled numbers and category codes; `RecordSpace`, where rows may lie
-- `encoder`: `Encoder`, which turns a table into records and records into a table
-- `axes`: `Marginal`, into which cell of a table of counts a row falls
-- `cells`: how the cells of one column become numbers or codes
-- `large`: whole numbers beyond 2^53
-- `scales`: where numbers lie on a bent scale
-- `warp`: `RankTransform`, a scale on which numbers lie more evenly
-- `sight`: `VotingSpace`, rows as they are voted on
+- `records`: `Records`, rows as scaled numbers and codes; `RecordSpace`, where rows may lie
+- `encoder`: `Encoder`, tables to records and back; `encoded_rows`: the batches of a source, encoded
+- `cells`: the cells of one column; `column_codec`: its values; `scales`: `log` and `quantile`
+- `marginals`, `halfspaces`, `raw_cells`: into which cell of a histogram a row falls
+- `voting_space`: `VotingSpace`, what votes measure distances in; `RankTransform`
 """
 
 from tabpe.encoding.encoder import Encoder

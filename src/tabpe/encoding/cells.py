@@ -1,34 +1,25 @@
-"""Cells of one column to numbers and codes, and back.
+"""Encoding of the cells of one column as numbers or codes, and back.
 
-The cells of one column: canonical cells to numbers and codes, and back.
+Columns of every type are encoded as numbers, listed values or booleans; everything after the
+encoder knows these three alone. A date is a number of days since the first one, a value of an
+ordered list is its index, a number with a nonlinear scale is its position on that scale.
 
-Encoding is total: a cell that does not fit its column counts by the rule that the schema states
+Encoding is total: a cell that does not fit its column is encoded by the rule that the schema states
 (`Column.on_invalid`). In strict mode a cell for which the schema states no rule is refused instead,
 with an error that names the column and the first such row. It never shows the cell: the reader of a
-log is not always one who may see the table.
+log may not be allowed to see the table.
 
-Whole numbers beyond 2^53, which a float does not hold: as steps from the smallest one.
+Integers beyond 2^53, which a float can not represent, are encoded as steps from the smallest one.
+The steps are computed in decimals of 38 digits, so none is lost; there are at most 2^53 of them,
+which a float represents exactly.
 
-The steps are counted in decimals of 38 digits, so none is lost; there are at most 2^53 of them,
-which a float holds exactly. How a cell is read depends on that cell alone.
+`JointClasses` is the class of a row by several labels. Each combination of values is a class,
+except for rare ones, which share the last class; there, a code of the record distinguishes them.
+That code evolves like any other, and yields rare combinations only. Elsewhere it is 0.
 
-The cells of dates and times: Arrow to steps on their grid, and back.
-
-`JointClasses`: the class of a row by several labels, and the way back.
-
-A row has the number of its combination of values. Each combination is a class, but for the rare
-ones, which share the last class; inside it, a code of the record tells them apart. So that code
-evolves like any other, and yields rare combinations alone. Elsewhere it is 0.
-
-Privacy: the class of a row follows from that row's labels and from which combinations are rare,
-which is declared or follows from noisy counts.
-
-What columns of every type are made of: numbers, listed values and truths.
-
-All that comes after the encoder knows these three alone. A date is a whole number of days since
-the first one, a value of an ordered list is its place in the list, a number on a bent scale is
-where it lies there. How a cell is translated depends
-on the schema and on that cell, and on no other row.
+Privacy: how a cell is encoded depends on the schema and on that cell, and on no other row. The
+class of a row depends on that row's labels and on which combinations are rare, which is declared or
+follows from noisy counts.
 """
 
 from __future__ import annotations
@@ -96,7 +87,7 @@ class Misfits:
 
     @property
     def without_value(self) -> Mask:
-        """Where there is nothing to clamp."""
+        """Where a cell is missing or unreadable."""
         return np.asarray(self.missing | self.unreadable)
 
 
@@ -116,17 +107,17 @@ def encode_codes(
 ) -> NDArray[np.int64]:
     """Return the index of each cell in the values of the column; null comes after them."""
     array = flatten_column(cells, column.name)
-    found = _find_codes(column, array)
-    unlisted = found == NOT_LISTED
+    codes = _find_codes(column, array)
+    unlisted = codes == NOT_LISTED
     if not unlisted.any():
-        return found
+        return codes
     missing = _find_missing_cells(column, array) & unlisted
     if strict:
         _refuse_codes(column, missing, unlisted & ~missing)
-    found[unlisted] = _get_invalid_code(column)
+    codes[unlisted] = _get_invalid_code(column)
     if column.nullable:
-        found[missing] = column.size
-    return found
+        codes[missing] = column.size
+    return codes
 
 
 def apply_invalid_rule(
@@ -138,14 +129,14 @@ def apply_invalid_rule(
     default: float,
     strict: bool,
 ) -> NDArray[np.float64]:
-    """Return numbers as the rule of their column says: within bounds, null or a default.
+    """Return numbers by the rule of their column: within bounds, null or a default.
 
     Args:
         column: The column.
         array: The cells.
-        values: The same as numbers; NaN where one is missing or can not be read.
+        values: The cells as numbers; NaN where one is missing or can not be read.
         bounds: The smallest and the largest number.
-        default: What stands for a cell without a value where there is no null.
+        default: Replaces a cell without a value where null is not allowed.
         strict: Whether to refuse a cell for which the column states no rule.
     """
     unread = np.isnan(values)
@@ -183,12 +174,12 @@ def find_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
 
 
 def decode_plain_numbers(column: Integer | Float, scaled: NDArray[Any]) -> pa.Array:
-    """Return scaled numbers as the numbers that the column holds."""
+    """Return scaled numbers as numbers of the column."""
     return decode_values(column, column.min + scaled.astype(np.float64) * (column.max - column.min))
 
 
 def decode_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.Array:
-    """Return numbers as the column holds them: on its grid, and within its bounds."""
+    """Return numbers as cells of the column: on its grid, and within its bounds."""
     missing = np.isnan(values)
     values = np.where(missing, column.min, values)
     if isinstance(column, Integer):
@@ -200,7 +191,7 @@ def decode_values(column: Integer | Float, values: NDArray[np.float64]) -> pa.Ar
 
 
 def round_to_grid(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers with the digits after the point that the column has."""
+    """Return numbers rounded to the decimals of the column."""
     return values if column.decimals is None else np.round(values, column.decimals)
 
 
@@ -217,14 +208,13 @@ def _find_codes(column: Categorical | Boolean, array: pa.Array) -> NDArray[np.in
 
 
 def _find_missing_cells(column: Categorical | Boolean, array: pa.Array) -> Mask:
-    """Return which cells have no value; blank text is one if the column lists such a value."""
+    """Return which cells have no value; blank text has one if the column lists such a value."""
     if isinstance(column, Categorical) and not all(str(one).strip() for one in column.values):
         return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     return find_missing(array)
 
 
 def _get_invalid_code(column: Categorical | Boolean) -> int:
-    """Return the code of a cell that is not listed."""
     if column.on_invalid == "null":
         return column.size
     if isinstance(column, Categorical) and column.on_invalid == "other":
@@ -260,7 +250,7 @@ _EXPECTED = {
 
 
 def refuse_cells(name: str, bad: Mask, hint: str | None) -> None:
-    """Refuse a column of which a cell is bad, with what was expected; None if it is missing."""
+    """Refuse a column with a bad cell, stating what was expected; None if it is missing."""
     if not bad.any():
         return
     row = int(np.argmax(bad)) + 1
@@ -274,7 +264,7 @@ _BEYOND_INT64 = 2**63
 
 
 def is_large(column: Column) -> bool:
-    """Whether a column holds whole numbers that a float does not.
+    """Whether a column has integers that a float can not represent.
 
     Example:
         >>> is_large(Integer("no", 0, 10**6)), is_large(Integer("no", 2**60, 2**60 + 9))
@@ -284,15 +274,17 @@ def is_large(column: Column) -> bool:
 
 
 def encode_large_integers(
-    column: Integer, found: pa.ChunkedArray, *, strict: bool = False
+    column: Integer, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
-    """Return how far each cell is from the smallest value, within the bounds; NaN for null.
+    """Return the distance of each cell from the smallest value, within the bounds; NaN for null.
 
     Example:
-        >>> steps_of(Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]]))
+        >>> encode_large_integers(
+        ...     Integer("no", 2**60, 2**60 + 9), pa.chunked_array([[2**60 + 1, 5]])
+        ... )
         array([1., 0.])
     """
-    array = flatten_column(found, column.name)
+    array = flatten_column(cells, column.name)
     whole, (low, high) = read_integers(array), _make_bounds(column)
     # A step beyond each bound is enough to know that a cell is outside.
     near = pc.min_element_wise(
@@ -310,19 +302,19 @@ def encode_large_integers(
     return apply_invalid_rule(column, array, steps, bounds=bounds, default=default, strict=strict)
 
 
-def find_valid_large_integers(column: Integer, found: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Return where cells are whole numbers within the bounds, or null if they may be."""
-    whole, (low, high) = read_integers(flatten_column(found, column.name)), _make_bounds(column)
+def find_valid_large_integers(column: Integer, cells: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return where cells are integers within the bounds, or missing."""
+    whole, (low, high) = read_integers(flatten_column(cells, column.name)), _make_bounds(column)
     inside = pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high))
     known = pc.fill_null(inside, True)  # noqa: FBT003
     return np.asarray(known.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def decode_large_integers(column: Integer, steps: pa.Array) -> pa.Array:
-    """Return steps as the whole numbers that they stand for.
+    """Return steps as the integers that they stand for.
 
     Example:
-        >>> cells_of_steps(Integer("no", 2**63, 2**63 + 9), pa.array([1])).to_pylist()
+        >>> decode_large_integers(Integer("no", 2**63, 2**63 + 9), pa.array([1])).to_pylist()
         [9223372036854775809]
     """
     kind = np.uint64 if column.max >= _BEYOND_INT64 else np.int64
@@ -341,22 +333,22 @@ def _shift_bound(bound: pa.Scalar, by: int) -> pa.Scalar:
 
 
 _MICROSECONDS = pa.timestamp("us")
-# Years 1 to 9999, less a day on both sides, so that a time zone leads nowhere outside.
+# Years 1 to 9999, less a day on both sides, so that no time zone leads outside.
 _FIRST, _LAST = -719_161 * _DAY, 2_932_895 * _DAY
 _FEW_DAYS = 5
 
 
 def encode_temporal(
-    column: Temporal, found: pa.ChunkedArray, *, strict: bool = False
+    column: Temporal, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
-    """Return how many steps of its grid each cell is after the first value of the column.
+    """Return the number of grid steps from the first value of the column to each cell.
 
-    A cell between two values counts as the earlier; one outside the bounds or without a value by
-    the rule of the column. A null is NaN.
+    A cell between two values counts as the earlier; one outside the bounds or without a value is
+    encoded by the rule of the column. A null is NaN.
     """
-    array = flatten_column(found, column.name)
+    array = flatten_column(cells, column.name)
     ticks = read_microseconds(column, array)
-    # Whole numbers with nulls among them would become floats, which are too short for these.
+    # Integers with nulls among them would become floats, which are not precise enough for these.
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False) - column.first
     steps: NDArray[np.float64] = (since // column.tick).astype(np.float64)
     steps[pc.is_null(ticks).to_numpy(zero_copy_only=False)] = np.nan
@@ -366,9 +358,9 @@ def encode_temporal(
 
 
 def read_microseconds(column: Temporal, array: pa.Array) -> pa.Array:
-    """Return cells as whole numbers: microseconds since 1970 or midnight; null if they are not.
+    """Return cells as microseconds since 1970 or midnight; null where they can not be read.
 
-    Each cell by itself, whatever the others are and however they are stored.
+    Each cell is read by itself, whatever the others are and however they are stored.
 
     Args:
         column: The column, whose format and time zone say how cells are read.
@@ -380,15 +372,15 @@ def read_microseconds(column: Temporal, array: pa.Array) -> pa.Array:
     encoded = read_raw_texts(array).dictionary_encode()
     texts = encoded.dictionary
     # Dates beside text of another kind are text of ISO 8601.
-    found = pc.coalesce(_parse_format(column, texts, pattern), _parse_iso(column, texts))
-    return pc.take(found, encoded.indices)
+    ticks = pc.coalesce(_parse_format(column, texts, pattern), _parse_iso(column, texts))
+    return pc.take(ticks, encoded.indices)
 
 
 def decode_temporal(column: Temporal, steps: pa.Array) -> pa.Array:
     """Return steps on the grid of a column as the dates or times that they stand for.
 
     Example:
-        >>> cells_of_steps(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
+        >>> decode_temporal(Date("seen", "2024-02-28", "2024-12-31"), pa.array([2])).to_pylist()
         [datetime.date(2024, 3, 1)]
     """
     count = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -407,7 +399,7 @@ def format_temporal(column: Temporal, moments: pa.Array) -> pa.Array:
 
     Example:
         >>> date = Date("seen", "2024-01-01", "2024-12-31", format="%d.%m.%Y")
-        >>> format_temporal(date, cells_of_steps(date, pa.array([30]))).to_pylist()
+        >>> format_temporal(date, decode_temporal(date, pa.array([30]))).to_pylist()
         ['31.01.2024']
     """
     pattern = getattr(column, "format", None)
@@ -426,20 +418,20 @@ def format_temporal_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Ta
 
     Example:
         >>> seen = Date("seen", "2024-01-01", "2024-12-31")
-        >>> table = pa.table({"seen": cells_of_steps(seen, pa.array([1]))})
+        >>> table = pa.table({"seen": decode_temporal(seen, pa.array([1]))})
         >>> format_temporal_columns(table, [seen]).to_pylist()
         [{'seen': '2024-01-02'}]
     """
     for column in columns:
         if isinstance(column, Temporal) and not is_text(table[column.name].type):
             cells = format_temporal(column, table[column.name].combine_chunks())
-            place = table.schema.get_field_index(column.name)
-            table = table.set_column(place, column.name, cells)
+            index = table.schema.get_field_index(column.name)
+            table = table.set_column(index, column.name, cells)
     return table
 
 
 def format_axis_labels(column: Temporal, steps: pa.Array) -> list[str]:
-    """Return steps in few letters, for the axis of a chart: days, or hours if it is about few days.
+    """Return short labels for the axis of a chart: days, or hours if it spans few days.
 
     Example:
         >>> format_axis_labels(Datetime("seen", "2024-01-01", "2025-01-01"), pa.array([0, 86_400]))
@@ -486,8 +478,8 @@ def _parse_iso(column: Temporal, array: pa.Array) -> pa.Array:
 
 def _parse_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(texts)
-    found = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
-    ticks = _clamp_to_calendar(found.cast(pa.int64()))
+    moments = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
+    ticks = _clamp_to_calendar(moments.cast(pa.int64()))
     zone = getattr(column, "timezone", None)
     if isinstance(column, Time):
         days = pc.cast(pc.floor(pc.divide(ticks.cast(pa.float64()), float(_DAY))), pa.int64())
@@ -496,14 +488,14 @@ def _parse_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
 
 
 def _localize_ticks(ticks: pa.Array, zone: str) -> pa.Array:
-    """Return what clocks of a zone show, in microseconds since 1970."""
+    """Return local times of a zone as microseconds since 1970 in UTC."""
     moments = ticks.cast(_MICROSECONDS)
     there = pc.assume_timezone(moments, zone, ambiguous="earliest", nonexistent="earliest")
     return there.cast(pa.int64())
 
 
 def _clamp_to_calendar(ticks: pa.Array) -> pa.Array:
-    """Return instants within the years that a calendar has: what is beyond counts as its end."""
+    """Return instants clamped to the years of the calendar."""
     return pc.min_element_wise(
         pc.max_element_wise(ticks, _FIRST, skip_nulls=False), _LAST, skip_nulls=False
     )
@@ -532,7 +524,7 @@ class JointClasses:
 
     @classmethod
     def from_schema(cls, schema: Schema) -> JointClasses | None:
-        """Return the classes of several labels; None if a schema has not as many."""
+        """Return the classes of several labels; None if a schema does not have several."""
         if not schema.joint_labels:
             return None
         merged = set(schema.label_rare)
@@ -557,23 +549,23 @@ class JointClasses:
     @cached_property
     def classes(self) -> Whole:
         """The class of each combination."""
-        found = np.full(self.size, len(self._kept), dtype=np.int64)
-        found[self._kept] = np.arange(len(self._kept))
-        return found
+        classes = np.full(self.size, len(self._kept), dtype=np.int64)
+        classes[self._kept] = np.arange(len(self._kept))
+        return classes
 
     @cached_property
     def codes(self) -> Whole:
         """The code of each combination among the rare ones; 0 for one that is not rare."""
-        found = np.zeros(self.size, dtype=np.int64)
-        found[list(self.rare)] = np.arange(len(self.rare))
-        return found
+        codes = np.zeros(self.size, dtype=np.int64)
+        codes[list(self.rare)] = np.arange(len(self.rare))
+        return codes
 
     def encode_combinations(self, table: pa.Table, *, strict: bool = False) -> Whole:
         """Return the number of the combination that each row of a table has."""
-        places = [
+        indices = [
             encode_codes(column, table[column.name], strict=strict) for column in self.columns
         ]
-        return np.ravel_multi_index(places, self.shape).astype(np.int64)
+        return np.ravel_multi_index(indices, self.shape).astype(np.int64)
 
     def find_combinations(
         self, classes: Whole, codes: Sequence[int] | NDArray[np.integer]
@@ -587,10 +579,10 @@ class JointClasses:
 
     def decode_labels(self, numbers: Whole) -> dict[str, pa.Array]:
         """Return the values of all labels, by the number of their combination."""
-        places = np.unravel_index(numbers, self.shape)
+        indices = np.unravel_index(numbers, self.shape)
         return {
-            column.name: decode_codes(column, np.asarray(place))
-            for column, place in zip(self.columns, places, strict=True)
+            column.name: decode_codes(column, np.asarray(index))
+            for column, index in zip(self.columns, indices, strict=True)
         }
 
 
@@ -598,7 +590,7 @@ Number = Integer | Float
 
 
 def make_plain_column(column: Column, label: str | None) -> Number | None:
-    """Return the number that a column is encoded as; None if it is none.
+    """Return the numeric column that a column is encoded as; None if it is not numeric.
 
     Args:
         column: A column.
@@ -624,7 +616,7 @@ def make_plain_column(column: Column, label: str | None) -> Number | None:
 
 
 def build_plain_schema(schema: Schema) -> Schema:
-    """Return a schema of numbers, lists and truths alone, as rows are encoded by.
+    """Return a schema of numbers, listed values and booleans alone, which rows are encoded by.
 
     Example:
         >>> from tabpe.schema import Date
@@ -642,7 +634,7 @@ def build_plain_schema(schema: Schema) -> Schema:
 
 
 def _encode_label_cuts(schema: Schema) -> tuple[float, ...] | None:
-    """Return where the classes of a numeric label begin, as its values are encoded."""
+    """Return the class boundaries of a numeric label on the encoded scale."""
     if schema.label_cuts is None or not isinstance(schema.label, str):
         return None
     label = schema[schema.label]
@@ -656,46 +648,46 @@ def _encode_label_cuts(schema: Schema) -> tuple[float, ...] | None:
 
 
 def get_origin(column: Column) -> int:
-    """Return the value from which the numbers of a column are counted: 0 for most."""
+    """Return the value that encoded numbers are counted from: 0 for most columns."""
     return column.min if isinstance(column, Integer) and is_large(column) else 0
 
 
 def encode_numbers(
-    column: Column, found: pa.ChunkedArray, *, strict: bool = False
+    column: Column, cells: pa.ChunkedArray, *, strict: bool = False
 ) -> NDArray[np.float64]:
     """Return the cells of a column that is encoded as a number, within its bounds; NaN for null.
 
-    Numbers are as they are, whatever their scale; those beyond 2^53 are counted from the smallest.
+    Scales are not applied; integers beyond 2^53 are counted from the smallest.
     """
     if is_large(column) and isinstance(column, Integer):
-        return encode_large_integers(column, found, strict=strict)
+        return encode_large_integers(column, cells, strict=strict)
     if isinstance(column, (Integer, Float)):
-        return encode_plain_numbers(column, found, strict=strict)
+        return encode_plain_numbers(column, cells, strict=strict)
     if isinstance(column, Temporal):
-        return encode_temporal(column, found, strict=strict)
+        return encode_temporal(column, cells, strict=strict)
     if not isinstance(column, Categorical):
         raise TypeError(type(column).__name__)
-    places = encode_codes(column, found, strict=strict).astype(np.float64)
-    return np.where(places == column.size, np.nan, places)
+    indices = encode_codes(column, cells, strict=strict).astype(np.float64)
+    return np.where(indices == column.size, np.nan, indices)
 
 
-def find_valid_cells(column: Number | Temporal, found: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Return where cells are values of a column to the letter: within bounds, and on its grid.
+def find_valid_cells(column: Number | Temporal, cells: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return where cells are valid without correction: within bounds, and on the grid.
 
-    A null is one, if the column is nullable.
+    A null is valid if the column is nullable.
 
     Example:
         >>> find_valid_cells(Integer("age", 0, 99), pa.chunked_array([[20.0, 20.5, 100.0]]))
         array([ True, False, False])
     """
-    array = flatten_column(found, column.name)
+    array = flatten_column(cells, column.name)
     missing = find_missing(array)
     if isinstance(column, Temporal):
         ticks = read_microseconds(column, array)
         since = pc.fill_null(ticks, column.first - 1).to_numpy(zero_copy_only=False) - column.first
         inside = (since >= 0) & (since <= column.last - column.first) & (since % column.tick == 0)
     elif is_large(column) and isinstance(column, Integer):
-        inside = find_valid_large_integers(column, found)
+        inside = find_valid_large_integers(column, cells)
     else:
         values = read_numbers(array)
         inside = (values >= column.min) & (values <= column.max)
@@ -704,8 +696,8 @@ def find_valid_cells(column: Number | Temporal, found: pa.ChunkedArray) -> NDArr
     return np.asarray(np.where(missing, column.nullable, inside))
 
 
-def find_column_misfits(column: Column, found: pa.ChunkedArray) -> Misfits:
-    """Return which cells do not fit a column of any type, for those who may see the table.
+def find_column_misfits(column: Column, cells: pa.ChunkedArray) -> Misfits:
+    """Return which cells do not fit a column of any type. The result is private.
 
     Example:
         >>> from tabpe.schema import Date
@@ -714,8 +706,8 @@ def find_column_misfits(column: Column, found: pa.ChunkedArray) -> Misfits:
         array([ True, False])
     """
     if not isinstance(column, Temporal):
-        return find_misfits(column, found)
-    array = flatten_column(found, column.name)
+        return find_misfits(column, cells)
+    array = flatten_column(cells, column.name)
     missing, ticks = find_missing(array), read_microseconds(column, array)
     unread = pc.is_null(ticks).to_numpy(zero_copy_only=False) & ~missing
     since = pc.fill_null(ticks, column.first).to_numpy(zero_copy_only=False)
@@ -723,7 +715,7 @@ def find_column_misfits(column: Column, found: pa.ChunkedArray) -> Misfits:
 
 
 def apply_scale(column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers as they are encoded: as they are, or where they lie on a bent scale."""
+    """Return numbers as they are encoded: unchanged, or on the scale of the column."""
     scale = build_scale(column)
     if scale is None or not isinstance(column, (Integer, Float)):
         return values
@@ -731,7 +723,7 @@ def apply_scale(column: Column, values: NDArray[np.float64]) -> NDArray[np.float
 
 
 def decode_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
-    """Return scaled numbers as the cells that the column holds."""
+    """Return scaled numbers as cells of the column."""
     scale = build_scale(column)
     if scale is not None and isinstance(column, (Integer, Float)):
         return decode_values(column, scale.inverse_transform(scaled.astype(np.float64)))
@@ -746,7 +738,7 @@ def decode_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Ar
 
 
 def make_ids(column: Id, rows: int) -> pa.Array:
-    """Return as many ids, each of them once.
+    """Return `rows` different ids.
 
     Example:
         >>> make_ids(Id("patient", prefix="P", first=9), 2).to_pylist()

@@ -1,9 +1,8 @@
-"""`ColumnCodec`: what a column of records shows in a table, as numbers, and how to put such numbers
-back.
+"""`ColumnCodec`: the values that a column of records stands for, and back.
 
-A column has positions: places in a list, steps on a grid, or scaled numbers where there is no grid.
-A position is NaN where a cell is empty. Rules are about values: the numbers, places in a list, and
-microseconds that the positions stand for, exactly as `Encoder.decode` shows them.
+A column has positions: indices in a list, steps on a grid, or scaled numbers where there is no
+grid. A position is NaN where a cell is empty. Constraints are about values: the numbers, indices in
+a list, and microseconds that the positions stand for, exactly as `Encoder.decode` returns them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encoding import cells
-from tabpe.encoding import cells as forms
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.encoder import Encoder
 from tabpe.encoding.records import Records
@@ -28,12 +26,12 @@ from tabpe.schema import Boolean, Categorical, Column, Float, Temporal
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-# How far numbers without a grid may lie from each other and be the same, as a part of their range.
+# The distance below which numbers without a grid are the same, as a part of their range.
 SAME_TOLERANCE = 1e-9
 
 
 class RowPart(enum.Enum):
-    """Which part of a row holds a column."""
+    """The part of a row that contains a column."""
 
     NUMBERS = "numbers"
     CODES = "codes"
@@ -42,20 +40,20 @@ class RowPart(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class ColumnCodec:
-    """What a column of records shows.
+    """Converts a column of records to positions and values, and back.
 
     Args:
         column: The column of the schema.
-        part: Which part of a row holds it.
-        index: Its place there.
+        part: The part of a row that contains it.
+        index: Its index there.
         steps: The last position, from 0; on a grid or in a list, all whole numbers up to it are
             positions.
         grid: Whether there is a grid or a list.
         first: The value at position 0.
-        unit: The distance of the values of two steps, or of the ends of the range.
-        scale: Where values lie among scaled numbers; None if evenly.
+        unit: The distance between the values of two steps, or the width of the range.
+        scale: The scale of the column; None if it is linear.
         joint: The classes of several labels, if the column is one of them.
-        fixes_class: Whether it is a numeric label that may be null, which says the class of a row.
+        fixes_class: Whether it is a nullable numeric label, which determines the class of a row.
     """
 
     column: Column
@@ -71,7 +69,7 @@ class ColumnCodec:
 
     @property
     def is_movable(self) -> bool:
-        """Whether a row may have another position and be of the same class."""
+        """Whether the position may change without changing the class of the row."""
         return self.part is not RowPart.CLASSES and not self.fixes_class
 
     @property
@@ -81,7 +79,7 @@ class ColumnCodec:
 
     @cached_property
     def listed(self) -> Floats | None:
-        """The values of a list of numbers, by position; None if positions are evenly spread."""
+        """The values of a list of numbers, by position; None if values are evenly spaced."""
         column = self.column
         if isinstance(column, Categorical) and not isinstance(column.values[0], str):
             return np.array(column.values, dtype=np.float64)
@@ -140,7 +138,7 @@ class ColumnCodec:
         )
 
     def encode_positions(self, positions: Floats) -> NDArray[Any]:
-        """Return positions as the numbers or codes that a row holds."""
+        """Return positions as the numbers or codes of a record."""
         if self.scale is not None:
             return self.scale.transform_values(self.compute_values(positions))
         if self.part is RowPart.NUMBERS:
@@ -149,14 +147,14 @@ class ColumnCodec:
 
 
 def build_codecs(encoder: Encoder, names: Iterable[str]) -> dict[str, ColumnCodec]:
-    """Return what columns show, by name.
+    """Return the codecs of columns, by name.
 
     Example:
         >>> from tabpe.schema import Date, Schema
         >>> encoder = Encoder(Schema((Date("seen", "1970-01-02", "1970-01-31"),)))
-        >>> face = build_codecs(encoder, ["seen"])["seen"]
+        >>> codec = build_codecs(encoder, ["seen"])["seen"]
         >>> rows = Records(np.array([[0.0], [1.0]]), np.empty((2, 0), np.uint8))
-        >>> face.values(face.compute_positions(rows, np.zeros(2, np.int64))) / 86_400e6
+        >>> codec.compute_values(codec.compute_positions(rows, np.zeros(2, np.int64))) / 86_400e6
         array([ 1., 30.])
     """
     return {name: _build_codec(encoder, name) for name in names}
@@ -171,28 +169,28 @@ def find_cell_positions(encoder: Encoder, name: str, found: pa.ChunkedArray) -> 
         >>> find_cell_positions(encoder, "age", pa.chunked_array([[10, 13, 99]]))
         array([ 0.,  3., 10.])
     """
-    column, face = encoder.schema[name], _build_codec(encoder, name)
-    if face.part is not RowPart.NUMBERS and isinstance(column, (Categorical, Boolean)):
+    column, codec = encoder.schema[name], _build_codec(encoder, name)
+    if codec.part is not RowPart.NUMBERS and isinstance(column, (Categorical, Boolean)):
         codes = cells.encode_codes(column, found).astype(np.float64)
-        return np.where(codes > face.steps, np.nan, codes)
-    plain: Any = encoder.numeric[face.index] if face.scale is None else column
+        return np.where(codes > codec.steps, np.nan, codes)
+    plain: Any = encoder.numeric[codec.index] if codec.scale is None else column
     width = (plain.max - plain.min) or 1
-    scaled: Floats = (forms.encode_numbers(column, found) - plain.min) / width
-    return np.rint(scaled * face.steps) if face.grid else scaled
+    scaled: Floats = (cells.encode_numbers(column, found) - plain.min) / width
+    return np.rint(scaled * codec.steps) if codec.grid else scaled
 
 
 def _build_codec(encoder: Encoder, name: str) -> ColumnCodec:
     column = encoder.schema[name]
-    for place, plain in enumerate(encoder.numeric):
+    for index, plain in enumerate(encoder.numeric):
         if plain.name == name:
-            held = column.nullable and name == encoder.schema.label
-            return replace(_build_number_codec(column, place, plain), fixes_class=held)
-    for place, listed in enumerate(encoder.categorical):
+            fixes_class = column.nullable and name == encoder.schema.label
+            return replace(_build_number_codec(column, index, plain), fixes_class=fixes_class)
+    for index, listed in enumerate(encoder.categorical):
         if listed.name == name:
-            return ColumnCodec(column, RowPart.CODES, place, listed.size - 1, grid=True)
+            return ColumnCodec(column, RowPart.CODES, index, listed.size - 1, grid=True)
     size = column.size if isinstance(column, (Categorical, Boolean)) else 1
-    place = encoder.schema.labels.index(name)
-    return ColumnCodec(column, RowPart.CLASSES, place, size - 1, grid=True, joint=encoder.joint)
+    index = encoder.schema.labels.index(name)
+    return ColumnCodec(column, RowPart.CLASSES, index, size - 1, grid=True, joint=encoder.joint)
 
 
 def _build_number_codec(column: Column, index: int, plain: Any) -> ColumnCodec:
@@ -206,13 +204,13 @@ def _build_linear_codec(column: Column, index: int, plain: Any) -> ColumnCodec:
     width, steps = float(plain.max - plain.min), plain.steps
     if steps or width == 0:
         unit = width / steps if steps else 1.0
-        face = ColumnCodec(
+        codec = ColumnCodec(
             column, RowPart.NUMBERS, index, steps, grid=True, first=plain.min, unit=unit
         )
     else:
-        face = ColumnCodec(
+        codec = ColumnCodec(
             column, RowPart.NUMBERS, index, 1.0, grid=False, first=plain.min, unit=width
         )
     if isinstance(column, Temporal):
-        return replace(face, first=float(column.first), unit=float(column.tick))
-    return face
+        return replace(codec, first=float(column.first), unit=float(column.tick))
+    return codec

@@ -1,4 +1,4 @@
-"""`EncodedRows`: the private rows on their way from a source to an engine; whose they are."""
+"""`EncodedRows`: the private rows of a source, encoded batch by batch; user ids; hashes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tabpe.io.canonical import find_missing, flatten_column, hash_rows, mix_bits
 
 
 class ClassSizeGuard:
-    """How many rows of each class a table has, which must stay so during a run. Private."""
+    """Checks that the class sizes of a table stay the same during a run. They are private."""
 
     def __init__(self) -> None:
         self.sizes: NDArray[np.int64] | None = None
 
     def check_sizes(self, sizes: NDArray[np.int64]) -> None:
-        """Refuse a table that is not as large as it was: the accounting is about one table."""
+        """Refuse a table whose class sizes changed: the accounting is about one table."""
         if self.sizes is not None and not np.array_equal(sizes, self.sizes):
             raise DataError("the table changed while it was read: keep it as it is during a run.")
         self.sizes = sizes
@@ -35,14 +35,14 @@ class ClassSizeGuard:
 class EncodedRows:
     """The rows of a source, encoded batch by batch.
 
-    Every iteration reads and encodes afresh, so that nobody has to hold more than a batch.
+    Every iteration reads and encodes anew, so that only a batch is in memory.
 
     Args:
         source: The table.
-        encoder: How rows are encoded.
+        encoder: Encodes the rows.
         kept: For each row of the source whether it counts; None if all do.
-        voting_space: How each row is seen, by itself; None for as it is.
-        tally: Knows how many rows there were the last time.
+        voting_space: Transforms each row by itself; None for no transform.
+        tally: Checks that the table does not change between iterations.
 
     Example:
         >>> import pyarrow as pa
@@ -65,7 +65,7 @@ class EncodedRows:
 
     @property
     def most_bytes(self) -> int | None:
-        """The memory that all rows would take, or more; None if that is not known. Private."""
+        """An upper bound of the memory of all rows; None if not known. Private."""
         rows = self.source.most_rows
         return None if rows is None else rows * self.encoder.bytes_a_row
 
@@ -93,7 +93,7 @@ class EncodedRows:
 
 
 def check_unit_column(source: TableSource, column: str, declared: Iterable[str] = ()) -> None:
-    """Refuse a table without the column of user ids, or with lists and the like in it.
+    """Refuse a table whose column of user ids is missing or has nested values.
 
     Args:
         source: The table.
@@ -108,12 +108,12 @@ def check_unit_column(source: TableSource, column: str, declared: Iterable[str] 
 
 
 def check_plain_columns(source: TableSource, names: Sequence[str]) -> None:
-    """Refuse columns whose type is one of lists and the like, before a row is read."""
+    """Refuse columns of lists or other nested values, before a row is read."""
     for name in names:
         if name in source.nested:
             raise DataError(
-                f"column {name!r} holds lists or the like: expected plain values: take it out of "
-                f"the schema, drop it, or split it into columns of their own."
+                f"column {name!r} has lists or other nested values: expected plain values: remove "
+                f"it from the schema, drop it, or split it into several columns."
             )
 
 
@@ -126,7 +126,7 @@ def read_user_rows(
         source: The table.
         column: The column of user ids.
         names: The other columns.
-        strict: Whether to refuse a row without an id, which else counts for nobody.
+        strict: Whether to refuse a row without an id, which is otherwise not counted.
     """
     check_unit_column(source, column)
     for batch in source.batches(list(dict.fromkeys([column, *names]))):
@@ -137,9 +137,9 @@ def read_user_rows(
 
 
 def sum_row_hashes(source: TableSource, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
-    """Return sums over all rows that tell tables apart, in whatever order the rows stand.
+    """Return sums of row hashes that identify a table, whatever the order of its rows.
 
-    Sums of parts of a table add up to that of the table. They are private.
+    Sums of parts of a table add up to those of the table. They are private.
     """
     total = np.zeros(3, dtype=np.uint64)
     for batch in source.batches(names):
@@ -149,11 +149,11 @@ def sum_row_hashes(source: TableSource, names: Sequence[str], key: bytes) -> NDA
 
 
 def compute_fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
-    """Return a digest of a table that tells nothing to those who do not have the key.
+    """Return a keyed digest of a table, which reveals nothing without the key.
 
     Args:
         names: The columns that are read.
-        sums: What `contents` says of these.
+        sums: Their `sum_row_hashes`.
         key: The key.
     """
     digest = hashlib.blake2b(key=key, digest_size=32)

@@ -1,4 +1,4 @@
-"""`Encoder`: a table to records and classes, and back."""
+"""`Encoder`: tables to records and classes, and back."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encoding import cells
-from tabpe.encoding import cells as forms
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.records import Records, RecordSpace
 from tabpe.encoding.scales import build_scale, compute_class_ends
 from tabpe.errors import DataError, column_hint
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema
 
-# How often a number is null in a row of which nothing is known: rare enough that most numbers say
-# something, and common enough that there are nulls to vote for.
+# The probability that a number of a random candidate is null: rare enough that most numbers are
+# informative, and common enough that there are nulls to vote for.
 NULL_PROBABILITY = 0.25
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Translates between tables and arrays by a schema, and by nothing else.
+    """Converts between tables and arrays by a schema, and by nothing else.
 
-    A categorical label is the class of a record and no part of it. A numeric label gives the
-    class by `label_cuts`, and stays a number of the record that never leaves its class. Several
-    labels give the class by their combination of values; where rare ones share a class, the last
-    code of a record tells them apart.
+    A categorical label is the class of a record and no part of it. A numeric label determines the
+    class by `label_cuts`, and stays a number of the record within the bounds of its class. Several
+    labels determine the class by their combination of values; where rare ones share a class, the
+    last code of a record distinguishes them.
 
     Args:
         schema: The schema.
         strict: Whether to refuse a cell that does not fit its column where the schema states no
-            rule for it. Usually it counts by the rule of its type, so that no row is refused.
+            rule for it. By default it is encoded by the rule of its type: no row is refused.
 
     Example:
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Boolean("ill")), label="ill"))
@@ -50,8 +49,8 @@ class Encoder:
 
     @cached_property
     def plain(self) -> Schema:
-        """The schema in numbers, listed values and truths alone, which records are made of."""
-        return forms.build_plain_schema(self.schema)
+        """The schema in numbers, listed values and booleans alone, which records consist of."""
+        return cells.build_plain_schema(self.schema)
 
     @cached_property
     def names(self) -> list[str]:
@@ -75,7 +74,7 @@ class Encoder:
 
     @cached_property
     def code_sizes(self) -> tuple[int, ...]:
-        """The number of values of each code of a record; the last may tell rare classes apart."""
+        """The number of values of each code of a record; the last may be that of rare classes."""
         listed = [column.states for column in self.categorical]
         return tuple(listed if not self._has_rare else [*listed, len(self.schema.label_rare)])
 
@@ -123,23 +122,23 @@ class Encoder:
         label = self._find_numeric_label()
         if label is None or self.class_count == 1:
             return [self.space] * self.class_count
-        place, column = label
-        origin = forms.get_origin(self.schema[column.name])
+        index, column = label
+        origin = cells.get_origin(self.schema[column.name])
         bounds = ((low - origin, high - origin) for low, high in self.schema.class_bounds)
         ends = (self._compute_class_ends(column, low, high) for low, high in bounds)
-        spaces = [self.space.narrow_column(place, *each) for each in ends]
-        return [*spaces, self.space.nullify_column(place)] if column.nullable else spaces
+        spaces = [self.space.narrow_column(index, *each) for each in ends]
+        return [*spaces, self.space.nullify_column(index)] if column.nullable else spaces
 
     def encode(self, table: pa.Table) -> tuple[Records, NDArray[np.int64]]:
         """Return the rows of `table` as records, and the class of each."""
         self.check_names(table.schema.names)
-        # Column by column, then turned at once: to write every n-th number of a row is slow.
+        # Column by column, then transposed at once: strided writes are slow.
         numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
-        for place, column in enumerate(self.numeric):
-            numbers[place] = _scale_values(column, self._encode_numbers(column.name, table))
+        for index, column in enumerate(self.numeric):
+            numbers[index] = _scale_values(column, self._encode_numbers(column.name, table))
         codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
-        for place, listed in enumerate(self.categorical):
-            codes[place] = cells.encode_codes(listed, table[listed.name], strict=self.strict)
+        for index, listed in enumerate(self.categorical):
+            codes[index] = cells.encode_codes(listed, table[listed.name], strict=self.strict)
         classes = self._encode_classes(table)
         if self.joint is not None:
             combinations = self.joint.encode_combinations(table, strict=self.strict)
@@ -151,15 +150,15 @@ class Encoder:
     def decode(self, rows: Records, classes: NDArray[np.int64]) -> pa.Table:
         """Return records with their classes as a table."""
         numbers = {
-            plain.name: forms.decode_numbers(self.schema[plain.name], plain, rows.numbers[:, place])
-            for place, plain in enumerate(self.numeric)
+            plain.name: cells.decode_numbers(self.schema[plain.name], plain, rows.numbers[:, index])
+            for index, plain in enumerate(self.numeric)
         }
         listed = {
-            column.name: cells.decode_codes(column, rows.codes[:, place])
-            for place, column in enumerate(self.categorical)
+            column.name: cells.decode_codes(column, rows.codes[:, index])
+            for index, column in enumerate(self.categorical)
         }
         ids = {
-            column.name: forms.make_ids(column, len(rows))
+            column.name: cells.make_ids(column, len(rows))
             for column in self.schema.columns
             if isinstance(column, Id)
         }
@@ -177,7 +176,7 @@ class Encoder:
             if name not in given:
                 hint = column_hint(name, given, self.names)
                 if len(given) == 1 and ";" in given[0]:
-                    hint = "the cells seem to be separated by ';': expected ','"
+                    hint = "the cells seem to be separated by ';', expected ','"
                 raise DataError(f"the table has no column {name!r}: {hint}")
 
     def _encode_classes(self, table: pa.Table) -> NDArray[np.int64]:
@@ -194,13 +193,13 @@ class Encoder:
 
     def _encode_numbers(self, name: str, table: pa.Table) -> NDArray[np.float64]:
         column = self.schema[name]
-        numbers = forms.encode_numbers(column, table[name], strict=self.strict)
-        return forms.apply_scale(column, numbers)
+        numbers = cells.encode_numbers(column, table[name], strict=self.strict)
+        return cells.apply_scale(column, numbers)
 
     def _find_numeric_label(self) -> tuple[int, Integer | Float] | None:
-        for place, column in enumerate(self.numeric):
+        for index, column in enumerate(self.numeric):
             if column.name == self.schema.label:
-                return place, column
+                return index, column
         return None
 
     def _compute_class_ends(
@@ -215,7 +214,7 @@ class Encoder:
     def _compute_scaled_bounds(
         self, column: Integer | Float, low: float, high: float
     ) -> tuple[float, float]:
-        """Return the bounds of a class, its upper one just below where the next begins."""
+        """Return the scaled bounds of a class; the upper one is just below the next class."""
         width = column.max - column.min
         bottom, top = (low - column.min) / width, (high - column.min) / width
         if column.steps:
@@ -229,7 +228,7 @@ class Encoder:
 
 
 def _scale_values(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values scaled to [0, 1], in the place of the given ones."""
+    """Return values scaled to [0, 1]; the given ones may be overwritten."""
     if column.max == column.min:
         return np.where(np.isnan(values), np.nan, 0.0)
     scaled = cells.round_to_grid(column, values)

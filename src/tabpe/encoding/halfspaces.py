@@ -1,10 +1,10 @@
-"""Halfspaces: on which side of many planes the numbers of a row lie.
+"""`Halfspaces`: whether the numbers of rows lie inside random halfspaces, exactly.
 
-Whether a row is inside a halfspace must depend on that row alone, but a matrix product may round
-differently for other neighbours in memory, another number of threads or another machine. So it is
-made not to round at all: numbers are put on a grid, weights and limits are whole numbers, and all
-of them are so small that every product and every sum, in any order, is a whole number of at most
-2^24, which a float32 holds exactly.
+Privacy: whether a row is inside a halfspace must depend on that row alone, but a matrix product may
+round differently for other rows in memory, another number of threads or another machine. So nothing
+is rounded: numbers are put on a grid, weights and limits are integers, and all of them are so small
+that every product and every sum, in any order, is an integer of at most 2^24, which a float32
+represents exactly.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _PLANES, _POINTS = 128, 1024  # a block of comparisons stays in the cache
 
 @dataclass(frozen=True, eq=False)
 class Halfspaces:
-    """Some halfspaces, in each of which the cells of one axis are counted apart.
+    """Some halfspaces, in each of which rows are counted by the cells of one axis.
 
     A point is inside if the weighted sum of its numbers, on the grid, is at most the limit.
 
     Args:
-        axis: What is counted apart; None for all rows together.
+        axis: The axis to count by; None for all rows together.
         weights: A row for each halfspace: whole numbers from -127 to 127.
         limits: The limit of each.
 
@@ -53,7 +53,7 @@ class Halfspaces:
 
     def __post_init__(self) -> None:
         if self.weights.dtype != np.int8 or (self.weights < -MAX_WEIGHT).any():
-            raise TabpeError("weights: expected whole numbers from -127 to 127, as int8.")
+            raise TabpeError("weights: expected integers from -127 to 127, as int8.")
         if self.limits.shape != (len(self.weights),) or (np.abs(self.limits) > _EXACT).any():
             raise TabpeError("limits: expected one for each halfspace, of at most 2^23.")
 
@@ -64,11 +64,11 @@ class Halfspaces:
     def draw_halfspaces(
         axis: ListAxis | None, size: int, numbers: int, rng: np.random.Generator
     ) -> Halfspaces:
-        """Return random halfspaces: weights and limits are normal, the latter for their number.
+        """Return halfspaces of normal weights, and of normal limits of the same scale.
 
         Args:
-            axis: What is counted apart.
-            size: How many halfspaces.
+            axis: The axis to count by.
+            size: The number of halfspaces.
             numbers: How many numbers a row has; at least one.
             rng: Source of randomness.
         """
@@ -80,12 +80,12 @@ class Halfspaces:
 
     @property
     def cells(self) -> int:
-        """How many cells are counted apart."""
+        """The number of cells of the axis."""
         return 1 if self.axis is None else self.axis.size
 
     @property
     def steps(self) -> int:
-        """How many steps of the grid a number may take, from 0 to 1."""
+        """The number of grid steps from 0 to 1."""
         return _count_grid_steps(self.weights.shape[1])
 
     @property
@@ -96,14 +96,14 @@ class Halfspaces:
             np.float32
         )
 
-    def take(self, places: NDArray[np.int64]) -> Halfspaces:
-        """Return the halfspaces at some places."""
-        return Halfspaces(self.axis, self.weights[places], self.limits[places])
+    def take(self, indices: NDArray[np.int64]) -> Halfspaces:
+        """Return the halfspaces at some indices."""
+        return Halfspaces(self.axis, self.weights[indices], self.limits[indices])
 
     def sum_masses(self, numbers: Floats, masses: Floats) -> NDArray[np.float64]:
-        """Return how much mass of each cell the points inside each halfspace have.
+        """Return the mass of each cell over the points inside each halfspace.
 
-        Which points are inside is exact, and so are sums of whole masses.
+        Which points are inside is exact, and so are sums of integer masses.
 
         Args:
             numbers: The scaled numbers of each point, from 0 to 1.
@@ -119,7 +119,7 @@ class Halfspaces:
         return np.concatenate([*found, np.zeros((0, masses.shape[1]))])
 
     def _append_one(self, numbers: Floats) -> NDArray[np.float32]:
-        """Return numbers on the grid, and a one that brings the limit in."""
+        """Return numbers on the grid, and a constant one for the limit."""
         scaled = np.clip(np.asarray(numbers, dtype=np.float64), 0.0, 1.0)
         on_grid = np.rint(scaled * self.steps)
         return np.column_stack([on_grid, np.ones(len(numbers))]).astype(np.float32)
@@ -138,7 +138,7 @@ class Halfspaces:
 
 
 def locate_halfspace(asked: Sequence[Halfspaces], index: int) -> tuple[int, int]:
-    """Return which of some halfspaces a place is in, and where there; places count through all.
+    """Return which of some halfspaces an index over all of them is in, and its index there.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -157,7 +157,7 @@ def _count_grid_steps(numbers: int) -> int:
 def _make_blocks(
     numbers: NDArray[np.float32], masses: NDArray[np.float32]
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Return columns of points and their masses, block by block; one of none for no points."""
+    """Return points as columns and their masses, in blocks; an empty one for no points."""
     starts = range(0, max(len(numbers), 1), _POINTS)
     return [
         (np.ascontiguousarray(numbers[s : s + _POINTS].T), masses[s : s + _POINTS]) for s in starts

@@ -1,8 +1,8 @@
-"""The cells of a marginal: into which cell of a table of counts a row falls.
+"""`Marginal`: the axes of a marginal, and the cell of each row.
 
-Cells are cut by public facts alone: values that the schema lists, edges between its bounds, or what
-a public function makes of a row. Into which cell a row falls depends on that row and on nothing
-else, and it falls into exactly one. So one row more or less moves one cell by one.
+Privacy: cells are defined by public facts alone: values that the schema lists, edges between its
+bounds, or a public function of a row. The cell of a row depends on that row and on nothing else,
+and a row falls into exactly one. So adding or removing a row changes one cell by one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Whole = NDArray[np.int64]
 
 
 class MarginalAxis(Protocol):
-    """One side of a marginal.
+    """One axis of a marginal.
 
-    Guarantee expected of an implementation: the cell of a row is the same whatever other rows are
-    given with it.
+    Privacy: an implementation must return the same cell for a row, whatever other rows are passed
+    with it.
     """
 
     @property
     def name(self) -> str:
-        """What it is about."""
+        """The column or the quantity that is counted."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class NumberAxis:
 
     Args:
         name: Name of the column.
-        index: Its place among the numbers of a record.
+        index: Its index among the numbers of a record.
         cuts: Where a new bin begins, as scaled numbers; one less than there are bins.
         edges: The ends of the bins as numbers of the column; one more than there are bins.
         nullable: Whether there is a cell for nulls, the last one.
@@ -90,7 +90,7 @@ class ListAxis:
 
     Args:
         name: Name of the column.
-        index: Its place among the codes of a record; None for the class of a row.
+        index: Its index among the codes of a record; None for the class of a row.
         groups: The cell of each value, in the order of the schema.
     """
 
@@ -116,8 +116,8 @@ class PredictedAxis:
 
     Args:
         size: The number of classes.
-        predict: Returns a class for each row, for each by itself.
-        name: What it is called.
+        predict: Returns a class for each row, each by itself.
+        name: The name of the axis.
     """
 
     size: int
@@ -131,11 +131,11 @@ class PredictedAxis:
 
 @dataclass(frozen=True, eq=False)
 class CorrectnessAxis:
-    """Whether the class that a public function predicts for a row is its own: 1, or else 0.
+    """Whether a public function predicts the class of a row correctly: 1, or else 0.
 
     Args:
-        predict: Returns a class for each row, for each by itself.
-        name: What it is called.
+        predict: Returns a class for each row, each by itself.
+        name: The name of the axis.
     """
 
     predict: Callable[[Records], Whole]
@@ -149,16 +149,16 @@ class CorrectnessAxis:
 
 @dataclass(frozen=True)
 class Marginal:
-    """A table of counts over the cells of some axes; without any, it has one cell for all rows.
+    """The cells of some axes, in which rows are counted; without axes, one cell for all rows.
 
     Args:
-        axes: Its sides.
+        axes: Its axes.
 
     Example:
         >>> import pyarrow as pa
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 99), Boolean("ill")), label="ill"))
-        >>> by_age = Marginal((build_axis(encoder, "ill"), build_axis(encoder, "age", most=2)))
+        >>> by_age = Marginal((build_axis(encoder, "ill"), build_axis(encoder, "age", max_bins=2)))
         >>> rows = encoder.encode(pa.table({"age": [20, 70], "ill": [True, True]}))
         >>> by_age.shape, by_age.find_cells(*rows)
         ((2, 2), array([2, 3]))
@@ -168,12 +168,12 @@ class Marginal:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its sides are about."""
+        """The names of its axes."""
         return tuple(axis.name for axis in self.axes)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of cells of each side."""
+        """The number of cells of each axis."""
         return tuple(axis.size for axis in self.axes)
 
     @cached_property
@@ -182,19 +182,18 @@ class Marginal:
         return math.prod(self.shape)
 
     def find_cells(self, rows: Records, classes: Whole) -> Whole:
-        """Return the cell of each row, counted through the last side first."""
-        found = np.zeros(len(rows), dtype=np.int64)
+        """Return the cell of each row, in C order."""
+        cells = np.zeros(len(rows), dtype=np.int64)
         for axis in self.axes:
-            found = found * axis.size + _check_cells(
-                axis, axis.find_cells(rows, classes), len(rows)
-            )
-        return found
+            found = _check_cells(axis, axis.find_cells(rows, classes), len(rows))
+            cells = cells * axis.size + found
+        return cells
 
 
 def build_axis(
     encoder: Encoder, name: str, *, max_bins: int = 24, groups: tuple[int, ...] | None = None
 ) -> NumberAxis | ListAxis:
-    """Return a column as a side of a marginal, by its schema alone.
+    """Return a column as an axis of a marginal, by its schema alone.
 
     Args:
         encoder: Encodes the rows.
@@ -205,38 +204,38 @@ def build_axis(
     Example:
         >>> from tabpe.schema import Schema
         >>> encoder = Encoder(Schema((Integer("age", 0, 100), Integer("children", 0, 3))))
-        >>> build_axis(encoder, "age", most=4).edges
+        >>> build_axis(encoder, "age", max_bins=4).edges
         (0.0, 25.0, 50.0, 75.0, 100.0)
         >>> build_axis(encoder, "children").edges
         (-0.5, 0.5, 1.5, 2.5, 3.5)
     """
     column = encoder.plain[name]
     if isinstance(column, (Integer, Float)):
-        place = encoder.numeric.index(column)
-        bent = _build_scaled_axis(encoder.schema[name], place, max_bins)
-        return bent or _shift_edges(
-            encoder.schema[name], _build_number_axis(column, place, max_bins)
+        index = encoder.numeric.index(column)
+        axis = _build_scaled_axis(encoder.schema[name], index, max_bins)
+        return axis or _shift_edges(
+            encoder.schema[name], _build_number_axis(column, index, max_bins)
         )
     if not isinstance(column, (Categorical, Boolean)):
-        raise TabpeError(f"column {name!r} is of a type that is not counted.")
+        raise TabpeError(f"column {name!r}: a column of its type can not be counted.")
     listed = None if name == encoder.schema.label else encoder.categorical.index(column)
     return ListAxis(name, listed, tuple(range(column.states)) if groups is None else groups)
 
 
 def build_class_axis(encoder: Encoder) -> ListAxis:
-    """Return the class of a row as a side of a marginal."""
+    """Return the class of a row as an axis of a marginal."""
     name = LABEL_SEPARATOR.join(encoder.schema.labels) or "all"
     return ListAxis(name, None, tuple(range(encoder.class_count)))
 
 
 def _shift_edges(column: Column, axis: NumberAxis) -> NumberAxis:
-    """Return an axis with edges as numbers of the column, wherever these are counted from."""
+    """Return an axis with its edges as values of the column."""
     origin = get_origin(column)
     return replace(axis, edges=tuple(origin + e for e in axis.edges)) if origin else axis
 
 
 def _build_scaled_axis(column: Column, index: int, max_bins: int) -> NumberAxis | None:
-    """Cut a range into bins of equal width on its scale; None if the scale is even."""
+    """Return bins of equal width on the scale of the column; None if it is linear."""
     scale = build_scale(column)
     if scale is None or not isinstance(column, (Integer, Float)):
         return None
@@ -246,7 +245,7 @@ def _build_scaled_axis(column: Column, index: int, max_bins: int) -> NumberAxis 
 
 
 def _build_number_axis(column: Integer | Float, index: int, max_bins: int) -> NumberAxis:
-    """Cut a range into bins of equal width; on a grid, of whole steps or one value each."""
+    """Return bins of equal width; on a grid, of whole steps or one value each."""
     if column.max == column.min:
         only = float(column.min), float(column.max)
         return NumberAxis(column.name, index, (), only, column.nullable)
@@ -270,7 +269,7 @@ def _build_number_axis(column: Integer | Float, index: int, max_bins: int) -> Nu
 
 
 def _check_cells(axis: MarginalAxis, cells: Whole, rows: int) -> Whole:
-    """Refuse cells that are not one for each row: a row must count once, and only once."""
+    """Refuse cells that are not one for each row: a row must be counted exactly once."""
     whole = cells.shape == (rows,) and np.issubdtype(cells.dtype, np.integer)
     if not whole or (rows and not 0 <= int(cells.min()) <= int(cells.max()) < axis.size):
         raise TabpeError(f"{axis.name}: expected one of its {axis.size} cells for each row.")

@@ -1,4 +1,4 @@
-"""Histograms of raw cells, for columns that are not declared: into which cell each value falls."""
+"""Histogram cells of raw values, for columns that the schema does not declare."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# A longer text is not looked at.
+# Longer texts are ignored.
 LONGEST_VALUE = 200
-# Powers of two that are told apart, on each side of zero. Smaller is zero, larger is the largest.
+# Powers of two with cells of their own, on each side of zero. Smaller ones count as zero, larger
+# ones as the largest.
 LOWEST, HIGHEST = -32, 64
 ZERO = HIGHEST - LOWEST
 MAGNITUDES = 2 * ZERO + 1
-# The cells of the histogram. BINARY holds true and false, and 0 and 1, which some systems take for
-# the same. An instant is a DAY if it is midnight. A number with d digits after the point counts in
-# WHOLE + d.
+# The cells of the histogram of kinds. BINARY is true and false, and 0 and 1, which some systems do
+# not distinguish. An instant is a DAY if it is midnight. A number with d decimals is WHOLE + d.
 EMPTY, OTHER, BINARY, DAY, MOMENT, ZONED, CLOCK, WHOLE = range(8)
 MOST_DIGITS = 6
 MORE_DIGITS = WHOLE + MOST_DIGITS + 1
@@ -24,12 +24,12 @@ KINDS = MORE_DIGITS + 1
 
 @dataclass(frozen=True)
 class EqualWidthBins:
-    """Equal bins, in which a number outside of all counts nowhere.
+    """Bins of equal width; a number outside of all of them is not counted.
 
     Args:
-        low: Where the first begins.
-        width: How wide each is.
-        count: How many there are.
+        low: The lower edge of the first.
+        width: The width of each.
+        count: The number of bins.
 
     Example:
         >>> EqualWidthBins(0.0, 10.0, 5).find_cells(np.array([-1.0, 0.0, 49.0, 50.0, 51.0]))
@@ -42,18 +42,17 @@ class EqualWidthBins:
 
     def find_cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the bin of each number; -1 for none."""
-        places = np.floor((values - self.low) / self.width)
-        last = np.where(values == self.low + self.width * self.count, self.count - 1, places)
-        inside = (last >= 0) & (last < self.count)
-        return np.where(inside, last, -1).astype(np.int64)
+        bins = np.floor((values - self.low) / self.width)
+        bins = np.where(values == self.low + self.width * self.count, self.count - 1, bins)
+        return np.where((bins >= 0) & (bins < self.count), bins, -1).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class ClampedBins:
-    """Pieces of a range; what is outside counts in the nearer end, as it will on the bound.
+    """Bins of a range; a number outside counts in the nearer end, as clamping puts it there.
 
     Args:
-        cuts: Where a new piece begins; one less than there are pieces.
+        cuts: Where a new bin begins; one less than there are bins.
 
     Example:
         >>> ClampedBins((1.0, 10.0)).find_cells(np.array([-5.0, 1.0, 20.0]))
@@ -64,11 +63,11 @@ class ClampedBins:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of bins."""
         return len(self.cuts) + 1
 
     def find_cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the piece of each number."""
+        """Return the bin of each number."""
         return np.searchsorted(np.array(self.cuts), values, side="right").astype(np.int64)
 
 

@@ -1,9 +1,9 @@
-"""Rows as arrays, and the public space in which they lie.
+"""`Records`: rows as arrays; `RecordSpace`: the public space they lie in.
 
 Numbers are scaled to [0, 1] by the bounds of the schema, categories are codes 0, 1, 2, ...
-Private rows hold their numbers as float32, which is what distances are computed in; candidates
-hold float64, so that a wide integer or a date survives the way back to the table. A number that is
-null is NaN, and a category that is null has a code of its own, after those of its values.
+Private rows have float32 numbers, which distances are computed in; candidates have float64, so that
+a large integer or a date is decoded exactly. A null number is NaN, and a null category has a code
+of its own, after those of its values.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Records:
         return len(self.numbers)
 
     def take(self, which: NDArray[Any]) -> Records:
-        """Return the rows at the given places, or where a mask is true."""
+        """Return the rows at the given indices, or where a mask is true."""
         return Records(self.numbers[which], self.codes[which])
 
     def repeat(self, times: int) -> Records:
@@ -65,9 +65,9 @@ class RecordSpace:
         high: Largest.
         steps: Number of grid steps from 0 to 1 of each numeric column; 0 for no grid.
         sizes: Number of values of each categorical column; null is one, if it is allowed.
-        missing: With which chance a number is null in a row of which nothing else is known; 0 where
-            it must not be.
-        drawn: From how many values candidates are drawn, the first ones; None for all.
+        missing: The probability that a number of a random candidate is null; 0 where it must not
+            be.
+        drawn: Candidates are drawn from the first so many values; None for all.
     """
 
     low: NDArray[np.float64]
@@ -84,7 +84,7 @@ class RecordSpace:
 
     @property
     def drawn_sizes(self) -> NDArray[np.int64]:
-        """From how many values of each categorical column candidates are drawn."""
+        """The number of values of each categorical column that candidates are drawn from."""
         return self.sizes if self.drawn is None else self.drawn
 
     @property

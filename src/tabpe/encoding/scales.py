@@ -1,14 +1,14 @@
-"""Bent scales: where on [0, 1] the numbers of a column lie that declares `log` or `quantile`.
+"""Nonlinear scales: maps of columns that declare `log` or `quantile` onto [0, 1].
 
-Distances and steps are measured on this scale, and so are the widths of bins.
+Distances, steps and the widths of bins are measured on this scale.
 
 - `log`: equal ratios are equal distances. Where a column reaches zero or beyond, the scale is
-  `sign(x) log(1 + |x| / unit)`: even up to about the unit, by ratios farther out. The unit is 1,
+  `sign(x) log(1 + |x| / unit)`: about linear up to the unit, by ratios farther out. The unit is 1,
   or, of decimals whose bounds are below 1,000, a thousandth of the larger one.
-- `quantile`: between two quantiles that follow each other all is even, and all such pieces are of
-  the same length. So rows that the quantiles cut into equal parts lie evenly.
+- `quantile`: linear between consecutive quantiles, whose images are evenly spaced. So rows that the
+  quantiles divide into equal parts lie evenly.
 
-Privacy: where a number lies depends on it and on the schema, and on no other row.
+Privacy: the position of a number depends on it and on the schema, and on no other row.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _UNITS = 1000
 
 
 class ColumnScale(Protocol):
-    """A rising map of the numbers of a column onto [0, 1], and back."""
+    """An increasing map of the numbers of a column onto [0, 1], and back."""
 
     def transform_values(self, values: Floats) -> Floats:
-        """Return where numbers within the bounds lie."""
+        """Return the positions of numbers within the bounds."""
         ...
 
     def inverse_transform(self, positions: Floats) -> Floats:
-        """Return the numbers that lie there, not yet on the grid of the column."""
+        """Return the numbers at positions, not yet on the grid of the column."""
         ...
 
 
@@ -56,12 +56,12 @@ class LogScale:
     high: float
 
     def transform_values(self, values: Floats) -> Floats:
-        """Return where numbers within the bounds lie."""
-        places = np.log1p((values - self.low) / self.low) / self._length
-        return np.clip(places if self.low > 0 else 1 - places, 0.0, 1.0)
+        """Return the positions of numbers within the bounds."""
+        positions = np.log1p((values - self.low) / self.low) / self._length
+        return np.clip(positions if self.low > 0 else 1 - positions, 0.0, 1.0)
 
     def inverse_transform(self, positions: Floats) -> Floats:
-        """Return the numbers that lie there."""
+        """Return the numbers at positions."""
         shares = positions if self.low > 0 else 1 - positions
         values: Floats = self.low + self.low * np.expm1(shares * self._length)
         return values
@@ -78,7 +78,7 @@ class SymmetricLogScale:
     Args:
         low: The lower bound.
         high: The upper bound.
-        unit: Up to where the scale is about even.
+        unit: Up to where the scale is about linear.
 
     Example:
         >>> SymmetricLogScale(-99.0, 99.0, 1.0).transform_values(np.array([-9.0, 0.0, 9.0]))
@@ -90,12 +90,12 @@ class SymmetricLogScale:
     unit: float
 
     def transform_values(self, values: Floats) -> Floats:
-        """Return where numbers within the bounds lie."""
+        """Return the positions of numbers within the bounds."""
         first, last = self._ends
         return np.clip((self._apply_log(values) - first) / (last - first), 0.0, 1.0)
 
     def inverse_transform(self, positions: Floats) -> Floats:
-        """Return the numbers that lie there."""
+        """Return the numbers at positions."""
         first, last = self._ends
         bent = first + positions * (last - first)
         values: Floats = np.sign(bent) * np.expm1(np.abs(bent)) * self.unit
@@ -116,7 +116,7 @@ class QuantileScale:
     """The scale `quantile`.
 
     Args:
-        quantiles: Where pieces of equal length end; they rise.
+        quantiles: Numbers whose positions are evenly spaced; they rise.
 
     Example:
         >>> QuantileScale((0.0, 10.0, 100.0)).transform_values(np.array([5.0, 10.0, 55.0]))
@@ -126,11 +126,11 @@ class QuantileScale:
     quantiles: tuple[float, ...]
 
     def transform_values(self, values: Floats) -> Floats:
-        """Return where numbers within the bounds lie."""
+        """Return the positions of numbers within the bounds."""
         return np.interp(values, self.quantiles, self._ends)
 
     def inverse_transform(self, positions: Floats) -> Floats:
-        """Return the numbers that lie there."""
+        """Return the numbers at positions."""
         return np.interp(positions, self._ends, self.quantiles)
 
     @property
@@ -139,7 +139,7 @@ class QuantileScale:
 
 
 def build_scale(column: Column) -> ColumnScale | None:
-    """Return the scale of a column; None if it is even, as most are.
+    """Return the scale of a column; None if it is linear, as most are.
 
     Example:
         >>> build_scale(Integer("age", 0, 120)) is None
@@ -165,9 +165,9 @@ def build_scale(column: Column) -> ColumnScale | None:
 def compute_class_ends(
     column: Integer | Float, scale: ColumnScale, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the first and the last place of a class of a numeric label.
+    """Return the first and the last position of a class of a numeric label.
 
-    What lies between is decoded to numbers of the class: from `low` to below `high`, or up to
+    Positions between are decoded to numbers of the class: from `low` to below `high`, or up to
     `high` if that is the largest number of the column.
     """
     if column.steps:
@@ -185,10 +185,10 @@ def compute_class_ends(
 def compute_bins(
     column: Integer | Float, scale: ColumnScale, max_bins: int
 ) -> tuple[Floats, Floats]:
-    """Return where bins of equal width on the scale begin, and their edges as numbers.
+    """Return the cuts between bins of equal width on the scale, and their edges as numbers.
 
-    On a grid a bin begins half a step before its first value, so that what lies in a bin is decoded
-    to a value of that bin; bins without a value are left out.
+    On a grid a bin begins half a step before its first value, so that a position in a bin is
+    decoded to a value of that bin; bins without a value are left out.
 
     Args:
         column: The column.
@@ -196,11 +196,11 @@ def compute_bins(
         max_bins: The most bins.
 
     Returns:
-        The places of all beginnings but the first, and one more edge than there are bins.
+        The positions where all bins but the first begin, and one more edge than there are bins.
 
     Example:
         >>> pay = Integer("pay", 0, 99, scale="log")
-        >>> compute_bins(pay, build_scale(pay), most=4)[1]
+        >>> compute_bins(pay, build_scale(pay), max_bins=4)[1]
         array([ 0.,  2.,  9., 31., 99.])
     """
     if 0 < column.steps < max_bins:

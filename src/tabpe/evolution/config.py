@@ -1,4 +1,4 @@
-"""Settings of the two strategies, and the presets."""
+"""`Evolution` and `Posterior`: the settings of the two strategies, and the presets."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ MOST_VOTES = 16
 MOST_TILTED = 200
 COLUMNS = "tables of columns"
 PAIRS = "tables of pairs"
-# The setting that says which part of the budget each takes.
+# The setting that is the share of the budget of each.
 SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
 VOTES_OR_TABLES = "votes, or tables of columns"
-# In so many columns all rows are about equally far from each other, and votes may say nothing:
-# after a trial of some rounds the rest of the budget can go to tables of columns.
+# In so many columns all rows are about equally far from each other, and votes may carry no
+# information: after a trial of some rounds the rest of the budget can go to 1-way marginals.
 WIDE, TRIAL = 40, 2
 
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """What a strategy asks of the private rows, beside their number and that of each class.
+    """The queries of a strategy, besides the row count and the class counts.
 
-    A histogram in which a row has several votes counts as that many.
+    A histogram in which a row casts several votes counts as that many.
 
     Args:
-        first: Takes fixed parts of the whole budget, which its shares are.
-        rest: Takes all that is left then; its shares are parts of that, and add up to 1.
-        repeats: How often each question for votes is asked. Many cheap answers instead of a dear
-            one, so that the ones not yet asked for can go to something else.
-        trial: After how many rounds that is decided; 0 for never.
+        first: Shares of the whole budget.
+        rest: Shares of what is left then; they add up to 1.
+        repeats: How often each votes query is asked: many cheap answers instead of one expensive
+            one, so that the budget of those not yet asked can be reallocated.
+        trial: The number of rounds after which that is decided; 0 for never.
     """
 
     first: tuple[BudgetShare, ...]
@@ -49,11 +49,11 @@ class QueryPlan:
 
     @property
     def histograms(self) -> int:
-        """How many histograms that is, in each of which a row counts once."""
+        """The number of histograms, in each of which a row counts once."""
         return sum(part.times for part in (*self.first, *self.rest))
 
     def get_votes_name(self, index: int) -> str:
-        """Return what the votes of a round are called on the bill."""
+        """Return the name of the spend of the votes of a round."""
         return self.rest[min(index, len(self.rest) - 1)].name
 
 
@@ -72,17 +72,16 @@ class Evolution:
         horizon: The round at which the final rate would be reached; None for `rounds`.
         category_weight: What one differing category adds to a squared distance, lambda.
         step: Numbers move by a `gaussian` step, or by a `uniform` one up to the rate.
-        operator: `random-walk`, or `cross_and_mutate`: crossover of one attribute and mutation of
-            all.
+        operator: `random-walk`, or `genetic`: crossover of one attribute and mutation of all.
         selection: `two-stage`: sampling, then ranking; or one of the two in every round.
         sample_while_growing: Whether the round that first keeps parents still samples, as in
             the paper, or already ranks.
-        votes: For how many of the nearest candidates a row votes.
+        votes: The number of nearest candidates that a row votes for.
         tilt: The last round gets e^tilt times the budget of the first.
-        tables: Which part of the budget tables of single columns take. Candidates are drawn from
-            them at the beginning, and categories ever after; 0 for uniform draws.
-        by_rank: How far numbers are moved towards their ranks, which the tables show, for distances
-            and steps: from 0 to 1.
+        tables: The share of the budget of 1-way marginals. Initial candidates are drawn from them,
+            and categories in every round; 0 for uniform draws.
+        by_rank: How far numbers are moved towards their ranks, which the marginals show, for
+            distances and steps: from 0 to 1.
 
     Example:
         >>> import dataclasses
@@ -126,23 +125,23 @@ class Evolution:
         validation.check_real("tilt", self.tilt, above=-10, below=10)
         if self.tilt and self.rounds > MOST_TILTED:
             raise ParameterError(
-                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt, which puts "
-                f"each on the bill with its own noise. Leave out tilt, or take fewer rounds."
+                f"rounds={self.rounds}: expected at most {MOST_TILTED} with a tilt, which gives "
+                f"each its own noise. Leave out tilt, or use fewer rounds."
             )
         _check_tables(self.tables, self.by_rank)
         if self.tables and self.operator == "genetic":
             raise ParameterError(
-                f"tables={self.tables:g}: for the operator 'random-walk'; 'genetic' draws values "
-                f"uniformly. Give tables no part of the budget, or take the other operator."
+                f"tables={self.tables:g}: for operator='random-walk' only; 'genetic' draws values "
+                f"uniformly. Set tables=0, or use the other operator."
             )
 
     def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:  # noqa: ARG002
-        """Return what it asks of a table with so many columns beside the label.
+        """Return the queries about a table with so many columns besides the label.
 
         Args:
             columns: The number of columns.
             classes: The number of classes.
-            listed: How many of the columns have listed values; whatever it is.
+            listed: How many of the columns have listed values; not used.
         """
         tables = plan_one_way_marginals(self.tables, columns, classes)
         if not self.tilt:
@@ -166,29 +165,29 @@ class Evolution:
 class Posterior:
     """How weighted rows are fitted to all noisy measurements so far, round by round.
 
-    One pool of rows stands for the table. Each round draws candidates from it, asks for votes, and
-    fits the weights of the pool to the votes of all rounds and to tables of columns. Rows are then
-    drawn by weight and moved a little, so that the pool follows its weights.
+    One pool of rows represents the table. Each round draws candidates from it, asks for votes, and
+    fits the weights of the pool to the votes of all rounds and to marginals. Rows are then drawn by
+    weight and mutated a little, so that the pool follows its weights.
 
     Args:
-        rounds: Number of histograms of votes; 0 for tables alone.
-        votes: For how many of the nearest candidates a row votes.
-        tables: Which part of the budget tables of single columns take.
-        pairs: Which part tables of all pairs of columns take, where at least half of the columns
-            have listed values: these either agree or do not, and votes tell little of them.
+        rounds: Number of histograms of votes; 0 for marginals alone.
+        votes: The number of nearest candidates that a row votes for.
+        tables: The share of the budget of 1-way marginals.
+        pairs: The share of all 2-way marginals, where at least half of the columns have listed
+            values: these either agree or differ, and votes carry little information about them.
         by_rank: How far numbers are moved towards their ranks for distances and steps.
-        candidates: How many rows are voted on in each round; None for as many as noise allows.
-        pool: How many rows the pool has; None for a multiple of the candidates.
-        mutation_init: How far rows of the pool move in the first round.
-        mutation_final: How far they move in the last.
-        kept: Which part of the rows stays where it is.
+        candidates: The number of candidates of a round; None for as many as noise allows.
+        pool: The number of rows of the pool; None for a multiple of the candidates.
+        mutation_init: The mutation rate of the first round.
+        mutation_final: The mutation rate of the last round.
+        kept: The part of the rows that is not mutated.
         category_weight: What one differing category adds to a squared distance.
-        spread: By how much the logarithm of a weight may well differ from that of an even share;
-            None for more, the more classes there are.
+        spread: The prior standard deviation of the logarithm of a weight; None for one that grows
+            with the number of classes.
         sweeps: Sweeps of the fit in each round.
         last_sweeps: Sweeps of the last fit.
-        sharpness: To which power the share of a row's class around it multiplies its weight at the
-            end, after votes, against the blur that noise puts on labels; 0 for not at all.
+        sharpness: The power of the share of a row's class among its nearest rows that multiplies
+            its weight at the end, against the blur that noise puts on labels; 0 for none.
 
     Example:
         >>> PRESETS["best"].plan_queries(columns=3, classes=2).histograms
@@ -219,7 +218,7 @@ class Posterior:
         if self.rounds and self.tables + self.pairs >= 1:
             raise ParameterError(
                 f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
-                f"for the votes. Make one of them smaller, or ask for no votes by rounds=0."
+                f"for the votes. Make one of them smaller, or set rounds=0 for no votes."
             )
         _check_tables(self.tables, self.by_rank)
         for name in ("candidates", "pool"):
@@ -236,7 +235,7 @@ class Posterior:
         validation.check_real("sharpness", self.sharpness, above=0, least=True)
 
     def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:
-        """Return what it asks of a table with so many columns beside the label.
+        """Return the queries about a table with so many columns besides the label.
 
         Args:
             columns: The number of columns.
@@ -244,7 +243,7 @@ class Posterior:
             listed: How many of the columns have listed values.
         """
         if not self.rounds and not columns:
-            raise ParameterError("rounds=0: a label alone has no tables of columns. Ask for votes.")
+            raise ParameterError("rounds=0: a label alone has no marginals. Ask for votes.")
         share = self.pairs if 2 * listed >= columns and columns < WIDE else 0.0
         pairs = plan_two_way_marginals(share, columns)
         if not self.rounds:
@@ -270,7 +269,7 @@ _KINDS: dict[str, type[Evolution | Posterior]] = {"evolution": Evolution, "poste
 
 
 def resolve_strategy(preset: Any) -> Strategy:
-    """Return the settings of a preset by its name; settings stay as they are.
+    """Return the settings of a preset by its name; settings are returned unchanged.
 
     Example:
         >>> resolve_strategy("paper").rounds
@@ -284,7 +283,7 @@ def resolve_strategy(preset: Any) -> Strategy:
 
 
 def serialize_strategy(strategy: Strategy) -> dict[str, Any]:
-    """Return a strategy as a file holds it.
+    """Return a strategy as plain values for a file.
 
     Example:
         >>> parse_strategy(serialize_strategy(PRESETS["best"])) == PRESETS["best"]
@@ -301,14 +300,14 @@ def parse_strategy(given: Mapping[str, Any]) -> Strategy:
 
 
 def plan_one_way_marginals(share: float, columns: int, classes: int) -> tuple[BudgetShare, ...]:
-    """Return the tables of single columns: one of all rows each, and one by class."""
+    """Return the share of 1-way marginals: one over all rows for each column, and one by class."""
     if not share or not columns:
         return ()
     return (BudgetShare(COLUMNS, share, columns * (2 if classes > 1 else 1)),)
 
 
 def plan_two_way_marginals(share: float, columns: int) -> tuple[BudgetShare, ...]:
-    """Return the tables of two columns each, of all pairs of them."""
+    """Return the share of the 2-way marginals of all pairs of columns."""
     pairs = math.comb(columns, 2)
     return (BudgetShare(PAIRS, share, pairs),) if share and pairs else ()
 
@@ -324,8 +323,8 @@ def _check_tables(tables: float, by_rank: float) -> None:
     validation.check_fraction("by_rank", by_rank)
     if by_rank and not tables:
         raise ParameterError(
-            f"by_rank={by_rank:g}: ranks come from tables of columns: give tables a part of the "
-            f"budget, for example 0.1."
+            f"by_rank={by_rank:g}: ranks come from 1-way marginals: set tables above 0, for "
+            f"example 0.1."
         )
 
 

@@ -1,24 +1,20 @@
-"""Rows that obey the constraints of a schema.
+"""`ConstraintSet`: the constraints of a schema, and candidates that satisfy all of them.
 
-Where rules hold: vectorised over rows, on the values that a table would show.
+*Evaluation* is vectorised over rows, on the values that a table would show. Truth values are 0 for
+false, 1 for unknown and 2 for true, so that `and` is the minimum and `or` the maximum. A comparison
+with a null is unknown, and a rule that is unknown is satisfied.
 
-Truths are 0 for false, 1 for unknown and 2 for true, so that `and` is the least and `or` the
-largest of them. What is compared with an empty cell is unknown, and a rule that is unknown holds.
+*Repair.* Rows that break a rule are changed as little as possible, until they satisfy it. A column
+moves to the nearest value that a rule allows; which of several columns moves is random, so that no
+column takes all the changes. A categorical label never moves, and a numeric label stays within its
+class.
 
-Mending: rows that break a rule are moved as little as may be, until they obey it.
+Rows are repaired or drawn again, and both are limited. A constraint set has rows of every class in
+reserve, found before anything is measured. So rules that can not be satisfied are refused before
+they cost budget, and a run that has begun never fails because of them.
 
-All of it is about public rows. A column moves to the nearest value that a rule allows; which of
-several columns moves is drawn at random, so that no column carries all the changes. A categorical
-label never moves, and a number that is the label stays within its class.
-
-`ConstraintSet`: the rules of a schema, and rows that obey all of them.
-
-Rows are mended (`tabpe.evolution.constraint_repair`) or made up anew, and there is a limit to both.
-A law has rows of every class in reserve, found before anything is measured. So rules that can not
-be met are refused before they cost anything, and a run that has begun never fails by them.
-
-Privacy: rules are public, and candidates are. Nothing here sees a private row. Those that break a
-rule vote for the nearest candidate, as all others do.
+Privacy: rules and candidates are public. Nothing here reads a private row. Private rows that break
+a rule vote for the nearest candidate, as all others do.
 """
 
 from __future__ import annotations
@@ -63,18 +59,18 @@ _SIGNS: dict[str, Callable[[Floats, Floats], NDArray[np.bool_]]] = {
 _ARITHMETIC: dict[str, Callable[[Floats, Floats], Floats]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv
 }  # fmt: skip
-# Combinations of listed values that a table is made of: a megabyte.
+# The largest lookup table of combinations of listed values: a megabyte.
 _MOST_LOOKED_UP = 2**20
 _BY_SIZE = _ARITHMETIC | {"-": operator.add}
 
 
 @dataclass(frozen=True, eq=False)
 class RowPositions:
-    """Rows that are being mended, column by column as positions.
+    """Rows under repair: the position of each row in each column that rules name.
 
     Args:
-        codecs: What the columns show that rules name.
-        positions: The position of each row in each of them; these change.
+        codecs: The codecs of these columns.
+        positions: The position of each row in each of them; mutable.
         classes: The class of each row.
     """
 
@@ -87,8 +83,8 @@ class RowPositions:
     def from_rows(
         cls, codecs: Mapping[str, ColumnCodec], rows: Records, classes: Whole
     ) -> RowPositions:
-        """Return rows as they are."""
-        found = {name: face.compute_positions(rows, classes) for name, face in codecs.items()}
+        """Return the positions of records."""
+        found = {name: codec.compute_positions(rows, classes) for name, codec in codecs.items()}
         return cls(codecs, found, classes)
 
     def __len__(self) -> int:
@@ -109,54 +105,54 @@ class RowPositions:
     def to_records(self, like: Records) -> Records:
         """Return the rows, with all else as in `like`."""
         numbers, codes = like.numbers.astype(np.float64), like.codes.copy()
-        for name, face in self.codecs.items():
-            if face.part is not RowPart.CLASSES:
-                part = numbers if face.part is RowPart.NUMBERS else codes
-                part[:, face.index] = face.encode_positions(self.positions[name])
+        for name, codec in self.codecs.items():
+            if codec.part is not RowPart.CLASSES:
+                part = numbers if codec.part is RowPart.NUMBERS else codes
+                part[:, codec.index] = codec.encode_positions(self.positions[name])
         return Records(numbers, codes)
 
 
 def evaluate_constraint(
-    meaning: ResolvedCondition, board: RowPositions, where: Whole | None = None
+    condition: ResolvedCondition, state: RowPositions, where: Whole | None = None
 ) -> TruthValues:
-    """Return whether something holds in each row, or in some of them.
+    """Return the truth value of a condition in each row, or in some of them.
 
     Args:
-        meaning: What may hold.
-        board: The rows.
-        where: Which of them; None for all.
+        condition: The condition.
+        state: The rows.
+        where: The indices of some rows; None for all.
     """
-    match meaning:
+    match condition:
         case AllOf(parts):
             return functools.reduce(
-                np.minimum, (evaluate_constraint(part, board, where) for part in parts)
+                np.minimum, (evaluate_constraint(part, state, where) for part in parts)
             )
         case AnyOf(parts):
             return functools.reduce(
-                np.maximum, (evaluate_constraint(part, board, where) for part in parts)
+                np.maximum, (evaluate_constraint(part, state, where) for part in parts)
             )
         case NumericComparison():
-            return evaluate_comparison(meaning, _make_reader(board, where))
+            return evaluate_comparison(condition, _make_reader(state, where))
         case Membership():
-            return _evaluate_listed(meaning, board, where)
+            return _evaluate_listed(condition, state, where)
         case NullTest(column, negated):
-            empty = np.isnan(_take_rows(board.positions[column], where))
+            empty = np.isnan(_take_rows(state.positions[column], where))
             return np.where(empty ^ negated, TRUE, FALSE)
 
 
-def evaluate_comparison(meaning: NumericComparison, read: ColumnReader) -> TruthValues:
-    """Return whether a comparison holds, given what columns are read as."""
+def evaluate_comparison(condition: NumericComparison, read: ColumnReader) -> TruthValues:
+    """Return the truth values of a comparison, given a reader of columns."""
     with np.errstate(all="ignore"):
-        left, right = evaluate_term(meaning.left, read), evaluate_term(meaning.right, read)
+        left, right = evaluate_term(condition.left, read), evaluate_term(condition.right, read)
         apart = np.asarray(left - right)
-        if meaning.sign in ("==", "!="):
-            same = np.abs(apart) <= _compute_tolerance(meaning, read)
-            holds = same if meaning.sign == "==" else ~same
-        elif meaning.decimals is None:
-            holds = _SIGNS[meaning.sign](np.asarray(left), np.asarray(right))
+        if condition.sign in ("==", "!="):
+            same = np.abs(apart) <= _compute_tolerance(condition, read)
+            holds = same if condition.sign == "==" else ~same
+        elif condition.decimals is None:
+            holds = _SIGNS[condition.sign](np.asarray(left), np.asarray(right))
         else:
-            steps = np.rint(apart * 10.0**meaning.decimals)
-            holds = _SIGNS[meaning.sign](steps, np.zeros(1))
+            steps = np.rint(apart * 10.0**condition.decimals)
+            holds = _SIGNS[condition.sign](steps, np.zeros(1))
     return np.where(np.isnan(apart), UNKNOWN, np.where(holds, TRUE, FALSE))
 
 
@@ -177,15 +173,15 @@ def evaluate_term(
             return signs[sign](evaluate_term(left, read, signs), evaluate_term(right, read, signs))
 
 
-def _compute_tolerance(meaning: NumericComparison, read: ColumnReader) -> Floats | float:
-    """Return how far apart equal numbers may be.
+def _compute_tolerance(condition: NumericComparison, read: ColumnReader) -> Floats | float:
+    """Return the tolerance of equality.
 
-    Half a step of the grid that they are on; or, without one, a billionth of the sizes of what was
-    added up.
+    Half a step of the grid that the numbers are on; or, without one, a billionth of the sum of
+    absolute values.
     """
-    if meaning.equal_decimals is not None:
-        return float(0.5 * (1 + SAME_TOLERANCE) * 10.0**-meaning.equal_decimals)
-    sides = (meaning.left, meaning.right)
+    if condition.equal_decimals is not None:
+        return float(0.5 * (1 + SAME_TOLERANCE) * 10.0**-condition.equal_decimals)
+    sides = (condition.left, condition.right)
     sizes = [
         np.abs(evaluate_term(side, lambda name: np.abs(read(name)), _BY_SIZE)) for side in sides
     ]
@@ -193,39 +189,41 @@ def _compute_tolerance(meaning: NumericComparison, read: ColumnReader) -> Floats
 
 
 @functools.lru_cache(maxsize=512)
-def encode_options(meaning: Membership, codecs: tuple[ColumnCodec, ...]) -> Floats:
-    """Return combinations as positions, one a row; NaN where a column can not have a value."""
+def encode_options(condition: Membership, codecs: tuple[ColumnCodec, ...]) -> Floats:
+    """Return combinations as positions, one per row; NaN where a column lacks a value."""
     return np.array(
         [
-            [face.find_position(value) for face, value in zip(codecs, option, strict=True)]
-            for option in meaning.options
+            [codec.find_position(value) for codec, value in zip(codecs, option, strict=True)]
+            for option in condition.options
         ]
-    ).reshape(len(meaning.options), len(codecs))
+    ).reshape(len(condition.options), len(codecs))
 
 
-def _evaluate_listed(meaning: Membership, board: RowPositions, where: Whole | None) -> TruthValues:
-    faces = tuple(board.codecs[name] for name in meaning.columns)
-    positions = [_take_rows(board.positions[name], where) for name in meaning.columns]
-    options = encode_options(meaning, faces)
-    find = _look_up_options if _are_few(faces) else _search_options
-    found = find(positions, options, faces)
+def _evaluate_listed(
+    condition: Membership, state: RowPositions, where: Whole | None
+) -> TruthValues:
+    codecs = tuple(state.codecs[name] for name in condition.columns)
+    positions = [_take_rows(state.positions[name], where) for name in condition.columns]
+    options = encode_options(condition, codecs)
+    find = _look_up_options if _are_few(codecs) else _search_options
+    found = find(positions, options, codecs)
     unknown = np.logical_or.reduce([np.isnan(each) for each in positions])
-    return np.where(unknown, UNKNOWN, np.where(found ^ meaning.negated, TRUE, FALSE))
+    return np.where(unknown, UNKNOWN, np.where(found ^ condition.negated, TRUE, FALSE))
 
 
 def _are_few(codecs: tuple[ColumnCodec, ...]) -> bool:
-    sizes = [face.steps + 2 if face.grid else math.inf for face in codecs]
+    sizes = [codec.steps + 2 if codec.grid else math.inf for codec in codecs]
     return math.prod(sizes) <= _MOST_LOOKED_UP
 
 
 def _look_up_options(
     positions: list[Floats], options: Floats, codecs: tuple[ColumnCodec, ...]
 ) -> NDArray[np.bool_]:
-    """Return whether rows are one of some combinations, by a table of all there may be."""
-    shape = tuple(int(face.steps) + 2 for face in codecs)
+    """Return whether rows have one of some combinations, by a lookup table of all of them."""
+    shape = tuple(int(codec.steps) + 2 for codec in codecs)
     table = np.zeros(shape, dtype=bool)
     table[tuple(options[~np.isnan(options).any(axis=1)].astype(np.int64).T)] = True
-    # The last place of each side is for empty cells.
+    # The last index of each axis is for nulls.
     cells = [
         np.where(np.isnan(each), size - 1, each).astype(np.int64)
         for each, size in zip(positions, shape, strict=True)
@@ -236,19 +234,19 @@ def _look_up_options(
 def _search_options(
     positions: list[Floats], options: Floats, codecs: tuple[ColumnCodec, ...]
 ) -> NDArray[np.bool_]:
-    """Return whether rows are one of some combinations, column after column."""
+    """Return whether rows have one of some combinations, column by column."""
     found = np.zeros(len(positions[0]), dtype=np.int64)
     wanted = np.zeros(len(options), dtype=np.int64)
-    for face, each, known in zip(codecs, positions, options.T, strict=True):
+    for codec, each, known in zip(codecs, positions, options.T, strict=True):
         marks = np.unique(known[~np.isnan(known)])
-        found = _combine_ids(found, _find_nearest(each, marks, face), len(marks))
-        wanted = _combine_ids(wanted, _find_nearest(known, marks, face), len(marks))
+        found = _combine_ids(found, _find_nearest(each, marks, codec), len(marks))
+        wanted = _combine_ids(wanted, _find_nearest(known, marks, codec), len(marks))
         found, wanted = _renumber_ids(found, wanted)
     return np.asarray(found >= 0)
 
 
 def _find_nearest(positions: Floats, marks: Floats, codec: ColumnCodec) -> Whole:
-    """Return which of some rising positions each is; -1 for none of them."""
+    """Return the index of each position among some rising ones; -1 for none of them."""
     if not len(marks):
         return np.full(len(positions), -1)
     after = np.searchsorted(marks, positions).clip(max=len(marks) - 1)
@@ -259,12 +257,12 @@ def _find_nearest(positions: Floats, marks: Floats, codec: ColumnCodec) -> Whole
 
 
 def _combine_ids(found: Whole, more: Whole, size: int) -> Whole:
-    """Return one number for two; -1 if one of them is none."""
+    """Return one id for two; -1 if one of them is -1."""
     return np.where((found < 0) | (more < 0), -1, found * size + more)
 
 
 def _renumber_ids(found: Whole, wanted: Whole) -> tuple[Whole, Whole]:
-    """Return small numbers for the same things; -1 for what is not wanted."""
+    """Return consecutive ids for the same rows; -1 for what is not wanted."""
     kept = np.unique(wanted[wanted >= 0])
     if not len(kept):
         return np.full(len(found), -1), np.full(len(wanted), -1)
@@ -272,8 +270,8 @@ def _renumber_ids(found: Whole, wanted: Whole) -> tuple[Whole, Whole]:
     return np.where(kept[near] == found, near, -1), np.searchsorted(kept, wanted) - (wanted < 0)
 
 
-def _make_reader(board: RowPositions, where: Whole | None) -> ColumnReader:
-    return lambda name: _take_rows(board.get_values(name), where)
+def _make_reader(state: RowPositions, where: Whole | None) -> ColumnReader:
+    return lambda name: _take_rows(state.get_values(name), where)
 
 
 def _take_rows(values: Floats, where: Whole | None) -> Floats:
@@ -282,32 +280,32 @@ def _take_rows(values: Floats, where: Whole | None) -> Floats:
 
 # By class: the first and the last position that a column may have.
 Bounds = Mapping[str, tuple[Floats, Floats]]
-# A position this near to a step is that step: it was computed by arithmetic that rounds.
+# A position this near to a step is that step, but for rounding.
 _ROUNDED = 1e-6
-# Where there is no grid, this part of a range lies between what is less and what is not.
+# Without a grid, a strict inequality is satisfied by a margin of this part of a range.
 _BESIDE = 1e-9
-# Listed numbers are tried one by one, at most so many.
+# At most so many listed numbers are tried one by one.
 _MOST_TRIED = 64
-# Rows times combinations that are looked at together: 16 MB.
+# Rows times combinations that are processed together: 16 MB.
 _CELLS = 2**21
-# As many of them take as long as an operation on the columns of a few rows.
+# So many of them take as long as an operation on the columns of a few rows.
 _CELLS_AN_OPERATION = 128
-# What a move takes beside evaluating what it is for.
+# The operations of a move, besides evaluating the condition.
 _OPERATIONS_A_MOVE = 20
 
 
 class OutOfWorkError(Exception):
-    """A search took more operations than it may."""
+    """A search exceeded its limit of operations."""
 
 
 @dataclass
 class WorkBudget:
     """Counts the operations of a search, which ends when none are left.
 
-    Operations and not seconds: whether a schema is refused must not depend on the machine.
+    Operations, not seconds: whether a schema is refused must not depend on the machine.
 
     Args:
-        left: How many operations there may still be.
+        left: The number of operations left.
 
     Example:
         >>> work = WorkBudget(10)
@@ -323,7 +321,7 @@ class WorkBudget:
         """Count operations.
 
         Raises:
-            OutOfWorkError: If there were more than there may be.
+            OutOfWorkError: If they exceed the limit.
         """
         self.left -= operations
         if self.left < 0:
@@ -332,220 +330,223 @@ class WorkBudget:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintRepairer:
-    """Moves rows on a board.
+    """Changes rows until they satisfy conditions.
 
     Args:
-        board: The rows.
+        state: The rows.
         bounds: Where they may move.
-        fixed: Columns that stay.
-        rng: Which column moves, and which of several ways it goes.
-        work: What it takes; without a limit if left out.
+        fixed: Columns that do not change.
+        rng: Decides which column moves, and where.
+        work: The limit of operations; none if left out.
     """
 
-    board: RowPositions
+    state: RowPositions
     bounds: Bounds
     fixed: frozenset[str]
     rng: np.random.Generator
     work: WorkBudget = field(default_factory=WorkBudget)
 
-    def find_broken(self, meaning: ResolvedCondition, where: Whole) -> NDArray[np.bool_]:
-        """Return in which of some rows something is false."""
-        self.work.spend(meaning.weight)
-        return np.asarray(evaluate_constraint(meaning, self.board, where) == FALSE)
+    def find_broken(self, condition: ResolvedCondition, where: Whole) -> NDArray[np.bool_]:
+        """Return in which of some rows a condition is false."""
+        self.work.spend(condition.weight)
+        return np.asarray(evaluate_constraint(condition, self.state, where) == FALSE)
 
-    def repair(self, meaning: ResolvedCondition, where: Whole) -> None:
-        """Move rows in which something is false, so that it is true, as far as that can be."""
-        where = where[self.find_broken(meaning, where)] if len(where) else where
+    def repair(self, condition: ResolvedCondition, where: Whole) -> None:
+        """Change rows in which a condition is false so that it is true, as far as possible."""
+        where = where[self.find_broken(condition, where)] if len(where) else where
         if not len(where):
             return
-        match meaning:
+        match condition:
             case AllOf(parts):
                 for part in parts:
                     self.repair(part, where)
             case AnyOf(parts, in_order):
-                self._repair_any(meaning, parts, where, in_order=in_order)
+                self._repair_any(condition, parts, where, in_order=in_order)
             case NumericComparison():
-                self._repair_comparison(meaning, where)
+                self._repair_comparison(condition, where)
             case Membership(negated=True):
-                self._leave_options(meaning, where)
+                self._leave_options(condition, where)
             case Membership():
-                self._join_options(meaning, where)
+                self._join_options(condition, where)
             case NullTest(column, negated):
                 self._set_empty(column, where, filled=negated)
 
     def _repair_any(
         self, whole: AnyOf, parts: tuple[ResolvedCondition, ...], where: Whole, *, in_order: bool
     ) -> None:
-        """Make one part true: the first that can be, in order or from a random one on."""
+        """Make one part true: the first possible, in order or from a random one on."""
         size = len(parts)
         first = (
             np.zeros(len(where), np.int64) if in_order else self.rng.integers(0, size, len(where))
         )
         for turn in range(size):
-            for place, part in enumerate(parts):
-                self.repair(part, where[(first + turn) % size == place])
+            for index, part in enumerate(parts):
+                self.repair(part, where[(first + turn) % size == index])
             left = self.find_broken(whole, where)
             where, first = where[left], first[left]
             if not len(where):
                 return
 
-    def _repair_comparison(self, meaning: NumericComparison, where: Whole) -> None:
-        """Move columns in random order; each takes as much of the way as its bounds let it."""
+    def _repair_comparison(self, condition: NumericComparison, where: Whole) -> None:
+        """Move columns in random order, each as far as its bounds allow."""
         names = [
             name
-            for name in dict.fromkeys(iterate_resolved_columns(meaning))
-            if self._can_move(meaning, name)
+            for name in dict.fromkeys(iterate_resolved_columns(condition))
+            if self._can_move(condition, name)
         ]
         order = self.rng.random((len(where), len(names))).argsort(axis=1)
         for turn in range(len(names)):
-            left = self.find_broken(meaning, where)
-            for place, name in enumerate(names):
-                mine = where[left & (order[:, turn] == place)]
+            left = self.find_broken(condition, where)
+            for index, name in enumerate(names):
+                mine = where[left & (order[:, turn] == index)]
                 if len(mine):
-                    self._solve(meaning, name, mine)
+                    self._solve(condition, name, mine)
 
     def _is_movable(self, name: str) -> bool:
-        return name not in self.fixed and self.board.codecs[name].is_movable
+        return name not in self.fixed and self.state.codecs[name].is_movable
 
-    def _can_move(self, meaning: NumericComparison, name: str) -> bool:
-        listed = self.board.codecs[name].listed is not None
-        linear = max(compute_degree(side, name) for side in (meaning.left, meaning.right)) <= 1
+    def _can_move(self, condition: NumericComparison, name: str) -> bool:
+        listed = self.state.codecs[name].listed is not None
+        linear = max(compute_degree(side, name) for side in (condition.left, condition.right)) <= 1
         return self._is_movable(name) and (listed or linear)
 
     def _get_bounds(self, name: str, where: Whole) -> tuple[Floats, Floats]:
         low, high = self.bounds[name]
-        classes = self.board.classes[where]
+        classes = self.state.classes[where]
         return low[classes], high[classes]
 
-    def _solve(self, meaning: NumericComparison, name: str, where: Whole) -> None:
-        face = self.board.codecs[name]
+    def _solve(self, condition: NumericComparison, name: str, where: Whole) -> None:
+        codec = self.state.codecs[name]
         self.work.spend(_OPERATIONS_A_MOVE)
-        if face.listed is not None:
-            self._try_each(meaning, name, where)
-        elif meaning.sign == "!=":
+        if codec.listed is not None:
+            self._try_each(condition, name, where)
+        elif condition.sign == "!=":
             self._sidestep(name, where)
         else:
-            self._shift_column(meaning, name, face, where)
+            self._shift_column(condition, name, codec, where)
 
     def _make_trial_reader(
         self, name: str, where: Whole, position: Floats
     ) -> Callable[[str], Floats]:
-        """Return what reads columns, as if one of them had other positions."""
-        values = self.board.codecs[name].compute_values(position)
-        return lambda other: values if other == name else self.board.get_values(other)[where]
+        """Return a reader of columns, as if one of them had other positions."""
+        values = self.state.codecs[name].compute_values(position)
+        return lambda other: values if other == name else self.state.get_values(other)[where]
 
     def _shift_column(
-        self, meaning: NumericComparison, name: str, codec: ColumnCodec, where: Whole
+        self, condition: NumericComparison, name: str, codec: ColumnCodec, where: Whole
     ) -> None:
-        """Move a column to where the two sides meet: their difference is linear in it."""
+        """Move a column to where both sides are equal: their difference is linear in it."""
         low, high = self._get_bounds(name, where)
-        far = self._compute_gap(meaning, name, where, np.full(len(where), float(codec.steps)))
-        near = self._compute_gap(meaning, name, where, np.zeros(len(where)))
+        far = self._compute_gap(condition, name, where, np.full(len(where), float(codec.steps)))
+        near = self._compute_gap(condition, name, where, np.zeros(len(where)))
         with np.errstate(all="ignore"):
             slope = (far - near) / codec.steps
             meet = -near / slope
-            if meaning.sign == "==" and meaning.decimals is not None and codec.grid:
-                # Between two steps the rest is for another column, which may go one way only.
+            if condition.sign == "==" and condition.decimals is not None and codec.grid:
+                # Between two steps, another column moves the rest; it may only go one way.
                 meet = np.where(
                     _is_step(meet), meet, np.floor(meet) + self.rng.integers(0, 2, len(meet))
                 )
-            moved = _find_nearest_valid(meaning.sign, meet, slope > 0, grid=codec.grid)
+            moved = _find_nearest_valid(condition.sign, meet, slope > 0, grid=codec.grid)
         found = np.isfinite(moved) & (slope != 0)
-        self.board.set_positions(name, where[found], np.clip(moved, low, high)[found])
+        self.state.set_positions(name, where[found], np.clip(moved, low, high)[found])
 
     def _compute_gap(
-        self, meaning: NumericComparison, name: str, where: Whole, position: Floats
+        self, condition: NumericComparison, name: str, where: Whole, position: Floats
     ) -> Floats:
-        self.work.spend(meaning.weight)
+        self.work.spend(condition.weight)
         read = self._make_trial_reader(name, where, position)
         with np.errstate(all="ignore"):
-            apart = evaluate_term(meaning.left, read) - evaluate_term(meaning.right, read)
+            apart = evaluate_term(condition.left, read) - evaluate_term(condition.right, read)
         return np.broadcast_to(apart, where.shape)
 
-    def _try_each(self, meaning: NumericComparison, name: str, where: Whole) -> None:
+    def _try_each(self, condition: NumericComparison, name: str, where: Whole) -> None:
         """Give a column one of the listed numbers with which the comparison holds."""
-        size = min(int(self.board.codecs[name].steps) + 1, _MOST_TRIED)
-        self.work.spend(size * meaning.weight)
+        size = min(int(self.state.codecs[name].steps) + 1, _MOST_TRIED)
+        self.work.spend(size * condition.weight)
         holds = np.stack(
             [
                 evaluate_comparison(
-                    meaning, self._make_trial_reader(name, where, np.full(len(where), float(place)))
+                    condition,
+                    self._make_trial_reader(name, where, np.full(len(where), float(index))),
                 )
                 > 0
-                for place in range(size)
+                for index in range(size)
             ],
             axis=1,
         )
-        lots = np.where(holds, self.rng.random(holds.shape), -1.0)
+        uniform = np.where(holds, self.rng.random(holds.shape), -1.0)
         found = holds.any(axis=1)
-        self.board.set_positions(name, where[found], lots.argmax(axis=1)[found].astype(np.float64))
+        self.state.set_positions(
+            name, where[found], uniform.argmax(axis=1)[found].astype(np.float64)
+        )
 
     def _sidestep(self, name: str, where: Whole) -> None:
         """Move a number by a step, up or down."""
         low, high = self._get_bounds(name, where)
-        face, now = self.board.codecs[name], self.board.positions[name][where]
-        step = 1.0 if face.grid else self.rng.uniform(0.001, 0.01, len(where))
+        codec, now = self.state.codecs[name], self.state.positions[name][where]
+        step = 1.0 if codec.grid else self.rng.uniform(0.001, 0.01, len(where))
         side = self.rng.choice([-1.0, 1.0], len(where)) * step
         inside = (now + side >= low) & (now + side <= high)
-        self.board.set_positions(
+        self.state.set_positions(
             name, where, np.clip(np.where(inside, now + side, now - side), low, high)
         )
 
-    def _leave_options(self, meaning: Membership, where: Whole) -> None:
-        """Give one of the columns another value, so that none of the combinations is met."""
-        names = [name for name in meaning.columns if self._is_movable(name)]
+    def _leave_options(self, condition: Membership, where: Whole) -> None:
+        """Change one of the columns, so that the row has none of the combinations."""
+        names = [name for name in condition.columns if self._is_movable(name)]
         if not names:
             return
         chosen = self.rng.integers(0, len(names), len(where))
-        for place, name in enumerate(names):
-            mine = where[chosen == place]
-            if self.board.codecs[name].part is RowPart.NUMBERS:
+        for index, name in enumerate(names):
+            mine = where[chosen == index]
+            if self.state.codecs[name].part is RowPart.NUMBERS:
                 self._sidestep(name, mine)
             else:
-                self._redraw_column(meaning, name, mine)
+                self._redraw_column(condition, name, mine)
 
-    def _redraw_column(self, meaning: Membership, name: str, where: Whole) -> None:
-        face = self.board.codecs[name]
-        allowed = np.arange(face.steps + 1)
-        if len(meaning.columns) == 1:
-            options = [face.find_position(option[0]) for option in meaning.options]
+    def _redraw_column(self, condition: Membership, name: str, where: Whole) -> None:
+        codec = self.state.codecs[name]
+        allowed = np.arange(codec.steps + 1)
+        if len(condition.columns) == 1:
+            options = [codec.find_position(option[0]) for option in condition.options]
             allowed = np.setdiff1d(allowed, options)
         if len(allowed):
-            self.board.set_positions(name, where, self.rng.choice(allowed, len(where)))
+            self.state.set_positions(name, where, self.rng.choice(allowed, len(where)))
 
-    def _join_options(self, meaning: Membership, where: Whole) -> None:
-        """Put rows in the combination that differs least from what they are."""
+    def _join_options(self, condition: Membership, where: Whole) -> None:
+        """Move rows to the nearest combination."""
         options = encode_options(
-            meaning, tuple(self.board.codecs[name] for name in meaning.columns)
+            condition, tuple(self.state.codecs[name] for name in condition.columns)
         )
         size = max(1, _CELLS // max(len(options), 1))
         for start in range(0, len(where), size):
-            self._join_batch(meaning, options, where[start : start + size])
+            self._join_batch(condition, options, where[start : start + size])
 
-    def _join_batch(self, meaning: Membership, options: Floats, where: Whole) -> None:
+    def _join_batch(self, condition: Membership, options: Floats, where: Whole) -> None:
         cost = np.zeros((len(where), len(options)))
-        self.work.spend(len(meaning.columns) * cost.size / _CELLS_AN_OPERATION)
-        for place, name in enumerate(meaning.columns):
-            cost += self._compute_costs(name, options[:, place], where)
+        self.work.spend(len(condition.columns) * cost.size / _CELLS_AN_OPERATION)
+        for index, name in enumerate(condition.columns):
+            cost += self._compute_costs(name, options[:, index], where)
         if not cost.size:
             return
         best = (cost + self.rng.uniform(0, 1e-6, cost.shape)).argmin(axis=1)
         found = np.isfinite(cost[np.arange(len(where)), best])
-        for place, name in enumerate(meaning.columns):
+        for index, name in enumerate(condition.columns):
             if self._is_movable(name):
-                self.board.set_positions(name, where[found], options[best[found], place])
+                self.state.set_positions(name, where[found], options[best[found], index])
 
     def _compute_costs(self, name: str, options: Floats, where: Whole) -> Floats:
-        """Return how far a column is from each option; infinite where it can not go."""
-        face, now = self.board.codecs[name], self.board.positions[name][where]
+        """Return the distance of a column from each option; infinite where it can not move."""
+        codec, now = self.state.codecs[name], self.state.positions[name][where]
         apart = np.abs(options - now[:, None])
         if not self._is_movable(name):
             return np.where(apart == 0, 0.0, np.inf)
         low, high = self._get_bounds(name, where)
         inside = (options >= low[:, None]) & (options <= high[:, None])
-        is_number = face.part is RowPart.NUMBERS and face.steps
-        distance = apart / face.steps if is_number else (apart != 0).astype(np.float64)
-        # What is empty now is as far from all of them.
+        is_number = codec.part is RowPart.NUMBERS and codec.steps
+        distance = apart / codec.steps if is_number else (apart != 0).astype(np.float64)
+        # A null is equally far from all of them.
         distance = np.where(np.isnan(now)[:, None], 1.0, distance)
         return np.where(inside, distance, np.inf)
 
@@ -555,11 +556,11 @@ class ConstraintRepairer:
         if filled:
             low, high = self._get_bounds(column, where)
             drawn = low + (high - low) * self.rng.random(len(where))
-            self.board.set_positions(
-                column, where, np.rint(drawn) if self.board.codecs[column].grid else drawn
+            self.state.set_positions(
+                column, where, np.rint(drawn) if self.state.codecs[column].grid else drawn
             )
-        elif self.board.codecs[column].nullable:
-            self.board.set_positions(column, where, np.full(len(where), np.nan))
+        elif self.state.codecs[column].nullable:
+            self.state.set_positions(column, where, np.full(len(where), np.nan))
 
 
 def _is_step(positions: Floats) -> NDArray[np.bool_]:
@@ -569,7 +570,7 @@ def _is_step(positions: Floats) -> NDArray[np.bool_]:
 def _find_nearest_valid(
     sign: str, meet: Floats, rising: NDArray[np.bool_], *, grid: bool
 ) -> Floats:
-    """Return the position nearest to where two sides meet at which they compare as they should."""
+    """Return the position nearest to `meet`, where both sides are equal, that satisfies `sign`."""
     if sign == "==":
         return np.rint(meet) if grid else meet
     upward = rising == (sign in (">", ">="))
@@ -582,43 +583,45 @@ def _find_nearest_valid(
 
 RowSampler = Callable[[Whole], Records]
 
-# To mend one rule may break another: three rules of a chain are met after as many sweeps.
+# Repairing one rule may break another: three rules of a chain are satisfied after three sweeps.
 SWEEPS = 10
-# Rows that are made up anew are spread over what is allowed as they are elsewhere, which mended
-# ones are not: they lie on its border. Half of all rows break `a <= b`, and one in 30 stays to be
-# mended after so many redraws; where all break a rule, these cost as much as evaluating it.
+# Redrawn rows are spread over what is allowed, but repaired ones lie on its border. Half of all
+# rows break `a <= b`, and one in 30 is left to repair after so many redraws; where all break a
+# rule, redraws cost as much as evaluating it.
 REDRAWS = 4
-# Then they are made up anew and mended. Where one in three can be, one in 40 is left.
+# Then rows are redrawn and repaired. Where one in three can be repaired, one in 40 is left.
 TRIES = 8
-# Rows of a class that are looked for before a run, and how often.
+# Rows of a class that are searched before a run, and how often.
 RESERVE, RESERVE_TRIES = 64, 64
-# Operations on columns that the search for them may take over all rules and classes of a schema,
-# each on `RESERVE` rows: a few seconds. A comparison of two columns that no row obeys takes a
-# tenth of that.
+# The limit of operations of that search over all rules and classes of a schema, each on `RESERVE`
+# rows: a few seconds. A comparison of two columns that no row satisfies takes a tenth of that.
 MOST_WORK = 1_000_000
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintSet:
-    """All rules of a schema.
+    """The constraints of a schema.
 
     Args:
-        rules: Those that each row obeys by itself.
-        keys: Columns that are unique together; ids make those unique that they are part of.
-        codecs: What the columns show that rules name.
+        rules: Constraints on single rows.
+        keys: Unique keys; those with an id column are unique anyway and left out.
+        codecs: The codecs of the columns that rules name.
         bounds: Where rows of each class may move.
-        reserve: Some rows of each class that obey the rules.
+        reserve: Some rows of each class that satisfy the rules.
 
     Example:
         >>> from tabpe.schema import Integer, Schema
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
-        >>> law = ConstraintSet.of(Encoder(Schema(columns, rules=("low <= high",))))
+        >>> encoder = Encoder(Schema(columns, rules=("low <= high",)))
+        >>> constraints = ConstraintSet.from_encoder(encoder)
         >>> rows = Records(np.array([[1.0, 0.0], [0.0, 1.0]]), np.empty((2, 0), np.uint8))
-        >>> law.find_broken(rows, np.zeros(2, np.int64))
+        >>> constraints.find_broken(rows, np.zeros(2, np.int64))
         array([ True, False])
-        >>> mended = law.repair_rows(rows, np.zeros(2, np.int64), np.random.default_rng(0))
-        >>> bool(law.find_broken(mended, np.zeros(2, np.int64)).any())
+        >>> repaired = constraints.repair_rows(
+        ...     rows, np.zeros(2, np.int64), np.random.default_rng(0)
+        ... )
+        >>> bool(constraints.find_broken(repaired, np.zeros(2, np.int64)).any())
         False
     """
 
@@ -630,32 +633,32 @@ class ConstraintSet:
 
     @classmethod
     def from_encoder(cls, encoder: Encoder) -> ConstraintSet:
-        """Return the law of a schema.
+        """Return the constraints of a schema.
 
         Raises:
-            RuleError: If no row of some class obeys its rules, as far as can be found; of several
-                labels, if no row of any does. Or if that takes more than `MOST_WORK` to find out.
+            RuleError: If no row of some class was found that satisfies the rules; of several
+                labels, if no row of any class was. Or if the search exceeds `MOST_WORK`.
         """
         parsed = encoder.schema.parsed_rules
         rules = tuple(rule for rule in parsed if not isinstance(rule.resolved, UniqueKey))
         keys = tuple(rule for rule in parsed if _is_key(rule, encoder))
         names = sorted({name for rule in (*rules, *keys) for name in rule.columns})
-        faces = build_codecs(encoder, names)
-        law = cls(rules, keys, faces, _compute_bounds(encoder, faces), ())
+        codecs = build_codecs(encoder, names)
+        constraints = cls(rules, keys, codecs, _compute_bounds(encoder, codecs), ())
         if not rules:
-            return law
+            return constraints
         found, work = [], WorkBudget(MOST_WORK)
         for label in range(encoder.class_count):
-            found.append(law._search_reserve(encoder, label, work))
-            # Of several labels, some combinations may well be excluded: these get no rows.
+            found.append(constraints._search_reserve(encoder, label, work))
+            # Rules may exclude some combinations of several labels: these get no rows.
             if not len(found[-1]) and encoder.joint is None:
-                raise law._make_unsatisfiable_error(encoder, label)
+                raise constraints._make_unsatisfiable_error(encoder, label)
         if not any(map(len, found)):
-            raise law._make_unsatisfiable_error(encoder, 0)
-        return cls(rules, keys, faces, law.bounds, tuple(found))
+            raise constraints._make_unsatisfiable_error(encoder, 0)
+        return cls(rules, keys, codecs, constraints.bounds, tuple(found))
 
     def exclude_classes(self, weights: Sequence[float] | Floats) -> Floats:
-        """Return the weights of classes, with none for those that no row obeying the rules has."""
+        """Return the weights of classes, 0 for those that the rules exclude."""
         given = np.array(weights, dtype=np.float64)
         if not self.reserve:
             return given
@@ -664,12 +667,12 @@ class ConstraintSet:
         return kept if (kept > 0).any() else possible.astype(np.float64)
 
     @property
-    def meanings(self) -> list[ResolvedCondition]:
-        """What the rules of single rows mean."""
+    def conditions(self) -> list[ResolvedCondition]:
+        """The conditions of the rules on single rows."""
         return [rule.resolved for rule in self.rules if not isinstance(rule.resolved, UniqueKey)]
 
     def find_broken(self, rows: Records, classes: Whole) -> NDArray[np.bool_]:
-        """Return which rows break a rule; keys aside."""
+        """Return which rows break a rule, apart from unique keys."""
         return self._find_false(RowPositions.from_rows(self.codecs, rows, classes))
 
     def repair_rows(
@@ -681,42 +684,42 @@ class ConstraintSet:
         fixed: frozenset[str] = frozenset(),
         work: WorkBudget | None = None,
     ) -> Records:
-        """Return rows, those moved that break a rule; some may break it still.
+        """Return rows with those that break a rule repaired; some may still break it.
 
         Args:
             rows: Any rows.
-            classes: The class of each, which stays.
-            rng: Which column moves, and which of several ways it goes.
-            fixed: Columns that stay.
-            work: What it takes; without a limit if left out.
+            classes: The class of each, which does not change.
+            rng: Decides which column moves, and where.
+            fixed: Columns that do not change.
+            work: The limit of operations; none if left out.
 
         Raises:
-            OutOfWorkError: If it takes more than it may.
+            OutOfWorkError: If the limit is exceeded.
         """
         where = np.flatnonzero(self.find_broken(rows, classes))
         if not len(where):
             return rows
         before = rows.take(where)
-        board = RowPositions.from_rows(self.codecs, before, classes[where])
-        mender = ConstraintRepairer(
-            board, self.bounds, fixed, rng, WorkBudget() if work is None else work
+        state = RowPositions.from_rows(self.codecs, before, classes[where])
+        repairer = ConstraintRepairer(
+            state, self.bounds, fixed, rng, WorkBudget() if work is None else work
         )
         left = np.arange(len(where))
         for _ in range(SWEEPS):
-            for meaning in self.meanings:
-                mender.repair(meaning, left)
-            left = left[self._find_false(board, left)]
+            for condition in self.conditions:
+                repairer.repair(condition, left)
+            left = left[self._find_false(state, left)]
             if not len(left):
                 break
-        return replace_rows(rows, where, board.to_records(before))
+        return replace_rows(rows, where, state.to_records(before))
 
     def draw_rows(self, classes: Whole, draw: RowSampler, rng: np.random.Generator) -> Records:
-        """Return a row for each class given that obeys the rules.
+        """Return a row for each class given that satisfies the rules.
 
         Args:
             classes: The class of each row.
-            draw: Makes up rows of given classes.
-            rng: The random choices of mending.
+            draw: Draws rows of given classes.
+            rng: The random choices of repair.
         """
         rows = draw(classes)
         left = np.flatnonzero(self.find_broken(rows, classes))
@@ -735,16 +738,16 @@ class ConstraintSet:
     def repair_or_revert(
         self, moved: Records, before: Records, classes: Whole, rng: np.random.Generator
     ) -> Records:
-        """Return moved rows that obey the rules: as they are, mended, or as they were before."""
-        mended = self.repair_rows(moved, classes, rng)
-        left = np.flatnonzero(self.find_broken(mended, classes))
-        return replace_rows(mended, left, before.take(left)) if len(left) else mended
+        """Return rows that satisfy the rules: as they are, repaired, or as they were before."""
+        repaired = self.repair_rows(moved, classes, rng)
+        left = np.flatnonzero(self.find_broken(repaired, classes))
+        return replace_rows(repaired, left, before.take(left)) if len(left) else repaired
 
     def check_rows(self, rows: Records, classes: Whole) -> None:
-        """Refuse to let rows out that break a rule.
+        """Refuse rows that break a rule, before they are released.
 
         Raises:
-            TabpeError: If one does, which never happens unless there is a bug.
+            TabpeError: If one does, which is a bug.
         """
         count = int(self.find_broken(rows, classes).sum())
         if count:
@@ -753,27 +756,27 @@ class ConstraintSet:
                 f"tabpe; please report it with the schema."
             )
 
-    def _find_false(self, board: RowPositions, where: Whole | None = None) -> NDArray[np.bool_]:
-        size = len(board) if where is None else len(where)
+    def _find_false(self, state: RowPositions, where: Whole | None = None) -> NDArray[np.bool_]:
+        size = len(state) if where is None else len(where)
         broken = np.zeros(size, dtype=bool)
-        for meaning in self.meanings:
-            broken |= evaluate_constraint(meaning, board, where) == FALSE
+        for condition in self.conditions:
+            broken |= evaluate_constraint(condition, state, where) == FALSE
         return broken
 
     def _draw_reserve(self, classes: Whole, rng: np.random.Generator) -> Records:
-        lots = rng.random(len(classes))
+        uniform = rng.random(len(classes))
         return Records.concat(
             [
-                self.reserve[label].take(np.array([int(lot * len(self.reserve[label]))]))
-                for label, lot in zip(classes, lots, strict=True)
+                self.reserve[label].take(np.array([int(draw * len(self.reserve[label]))]))
+                for label, draw in zip(classes, uniform, strict=True)
             ]
         )
 
     def _search_reserve(self, encoder: Encoder, label: int, work: WorkBudget) -> Records:
-        """Look for rows of a class, always in the same way: whether there are any is no chance.
+        """Search rows of a class, deterministically: whether there are any is not random.
 
-        It follows from the columns that rules name alone. So what was found before the others were
-        bought is found again.
+        The result depends on the columns that rules name alone. So what was found before the other
+        columns were estimated is found again.
         """
         rng, others = np.random.default_rng([0]), np.random.default_rng([1])
         classes = np.full(RESERVE, label)
@@ -792,26 +795,26 @@ class ConstraintSet:
         return rows.take(valid)
 
     def _is_excluded(self, rows: Records, classes: Whole) -> bool:
-        """Whether rows break a rule about columns that do not move: of a class, all rows do."""
-        board = RowPositions.from_rows(self.codecs, rows, classes)
+        """Whether the rows break a rule about columns that do not move: then all of a class do."""
+        state = RowPositions.from_rows(self.codecs, rows, classes)
         return any(
-            (evaluate_constraint(meaning, board) == FALSE).all()
-            for rule, meaning in zip(self.rules, self.meanings, strict=True)
+            (evaluate_constraint(condition, state) == FALSE).all()
+            for rule, condition in zip(self.rules, self.conditions, strict=True)
             if not any(self.codecs[name].is_movable for name in rule.columns)
         )
 
     def _scatter_rows(self, rows: Records, classes: Whole, rng: np.random.Generator) -> Records:
-        """Return rows with the columns that rules name drawn anew, all values alike."""
-        board = RowPositions.from_rows(self.codecs, rows, classes)
-        for name, face in self.codecs.items():
+        """Return rows with the columns that rules name redrawn uniformly."""
+        state = RowPositions.from_rows(self.codecs, rows, classes)
+        for name, codec in self.codecs.items():
             low, high = (ends[classes] for ends in self.bounds[name])
-            lots = rng.random(len(classes))
-            drawn = low + lots * (high - low)
-            if face.grid:
-                drawn = low + np.floor(lots * (high - low + 1))
-            if face.is_movable:
-                board.set_positions(name, np.arange(len(classes)), drawn)
-        return board.to_records(rows)
+            uniform = rng.random(len(classes))
+            drawn = low + uniform * (high - low)
+            if codec.grid:
+                drawn = low + np.floor(uniform * (high - low + 1))
+            if codec.is_movable:
+                state.set_positions(name, np.arange(len(classes)), drawn)
+        return state.to_records(rows)
 
     def _make_unsatisfiable_error(self, encoder: Encoder, label: int) -> RuleError:
         rows = draw_uniform_records(encoder.spaces[label], RESERVE, np.random.default_rng([1]))
@@ -821,27 +824,29 @@ class ConstraintSet:
                 rows, np.full(RESERVE, label), np.random.default_rng([0]), work=work
             )
         return RuleError(
-            f"rules: no row{_describe_class(encoder, label)} was found that obeys all of them. Most often "
-            f"broken: {self._describe_most_broken(rows, label)}. Leave one out, widen bounds or values, or "
-            f"drop what the rules exclude from the label."
+            f"rules: no row{_describe_class(encoder, label)} was found that obeys all of them. "
+            f"Most often broken: {self._describe_most_broken(rows, label)}. Leave one out, widen "
+            f"bounds or values, or drop what the rules exclude from the label."
         )
 
     def _make_undecided_error(self, encoder: Encoder, label: int, rows: Records) -> RuleError:
         return RuleError(
             f"rules: within {MOST_WORK:,} operations none of the rows tried"
-            f"{_describe_class(encoder, label)} could be made to obey all of them, so it was not decided "
-            f"whether one can. Most often broken: {self._describe_most_broken(rows, label)}. Leave one out, "
-            f"or write it with fewer columns and conditions."
+            f"{_describe_class(encoder, label)} could be made to obey all of them, so it was not "
+            f"decided whether one can. Most often broken: "
+            f"{self._describe_most_broken(rows, label)}. Leave one out, or write it with fewer "
+            f"columns and conditions."
         )
 
     def _describe_most_broken(self, rows: Records, label: int) -> str:
-        """Return the rules that most of some rows break, in their own words."""
-        board = RowPositions.from_rows(self.codecs, rows, np.full(len(rows), label))
+        """Return the texts of the rules that most rows break."""
+        state = RowPositions.from_rows(self.codecs, rows, np.full(len(rows), label))
         counts = [
-            int((evaluate_constraint(meaning, board) == FALSE).sum()) for meaning in self.meanings
+            int((evaluate_constraint(condition, state) == FALSE).sum())
+            for condition in self.conditions
         ]
-        worst = sorted(range(len(counts)), key=lambda place: -counts[place])[:_MOST_NAMED]
-        return ", ".join(shown(self.rules[place].text) for place in worst if counts[place])
+        worst = sorted(range(len(counts)), key=lambda index: -counts[index])[:_MOST_NAMED]
+        return ", ".join(shown(self.rules[index].text) for index in worst if counts[index])
 
 
 def _describe_class(encoder: Encoder, label: int) -> str:
@@ -850,7 +855,7 @@ def _describe_class(encoder: Encoder, label: int) -> str:
 
 
 def replace_rows(rows: Records, where: Whole, others: Records) -> Records:
-    """Return rows with others in some places."""
+    """Return rows with others at some indices."""
     numbers, codes = rows.numbers.astype(np.float64), rows.codes.copy()
     numbers[where], codes[where] = others.numbers, others.codes
     return Records(numbers, codes)
@@ -862,7 +867,7 @@ def _is_key(rule: Constraint, encoder: Encoder) -> bool:
 
 
 def _compute_bounds(encoder: Encoder, codecs: dict[str, ColumnCodec]) -> Bounds:
-    return {name: _compute_column_bounds(encoder, face) for name, face in codecs.items()}
+    return {name: _compute_column_bounds(encoder, codec) for name, codec in codecs.items()}
 
 
 def _compute_column_bounds(

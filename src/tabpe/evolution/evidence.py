@@ -1,10 +1,8 @@
-"""Noisy counts as evidence about weighted rows, and weights fitted to them.
+"""Noisy counts as evidence about a pool of rows, and weights fitted to them.
 
-Weights of a pool of rows, fitted to noisy counts: arithmetic on what is public already.
-
-A measurement counts rows by cell: a table of columns, or the votes of a round. With weights `w`, a
-pool predicts for each cell the weights of its rows, counted as often as they fall into it. The fit
-looks for the least
+A measurement counts rows by cell: a marginal, or the votes of a round. Every row, private or of the
+pool, falls into a few of these cells by a public rule. With weights `w`, a pool predicts for each
+cell the weights of its rows, counted as often as they fall into it. The fit minimises
 
     1/2 * sum over cells of precision * (target - predicted)^2
         + pull * sum over rows of w * (log w - 1 - even)
@@ -23,10 +21,10 @@ A sweep goes through the measurements, and moves all multipliers of one of them 
 
     (precision * (target - predicted) - pull * multiplier) / (pull + width * precision * predicted)
 
-and by no more than 1 / width, where a row falls into `width` of its cells. For a table, where width
-is 1, that is iterative proportional fitting with a regard for noise. Many tables are met to within
-their noise after some ten sweeps, where steps that move all of them together would have to be as
-much shorter as there are tables. The minimum itself is further off: which of two counts has more
+and by no more than 1 / width, where a row falls into `width` of its cells. For a marginal, where
+width is 1, that is iterative proportional fitting that accounts for noise. Many marginals are met
+to within their noise after some ten sweeps, where steps that move all of them together would have
+to be shorter by their number. The minimum itself is further off: which of two counts has more
 precision shows only as multipliers grow towards it.
 
 No step lowers the dual. The weight of a row changes by e to the sum of the steps `s` of its cells,
@@ -38,11 +36,7 @@ alone. With a = pull / precision and x = width * s, a cell adds at least
 to the dual, which is nowhere below 0 as long as x is at most 1.79: hence the limit. A step that is
 cut to it would have to be longer, in the same direction, which adds still more.
 
-What was measured, as evidence about weighted rows: noisy counts, and who counts where.
-
-A measurement is a list of noisy counts of cells. Every row, private or made up, falls into a few of
-these cells by a public rule. So made-up rows with weights predict the counts, and weights can be
-fitted to them (`tabpe.evolution.evidence`).
+Privacy: counts are noisy already; the fit is post-processing.
 """
 
 from __future__ import annotations
@@ -61,7 +55,8 @@ from tabpe.evolution.marginal_prior import NoisyMarginal
 LONGEST_STEP = 1.0
 
 Cells = NDArray[np.int32]
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,28 +64,29 @@ class CellCounts:
     """Noisy counts, and which of them each row of a pool adds to.
 
     Args:
-        cells: The cells of each row: one line for each cell that a row falls into, and one place in
-            it for each row. Cells without precision fill up.
+        cells: The cells of the rows, of shape (cells of a row, rows). Rows that fall into fewer
+            cells are padded with cells without precision.
         targets: The noisy count of each cell.
-        precisions: One over the variance of each; 0 for a cell that says nothing.
+        precisions: One over the variance of each; 0 for a padding cell.
     """
 
     cells: Cells
-    targets: Numbers
-    precisions: Numbers
+    targets: Floats
+    precisions: Floats
 
 
 def fit_weights(
-    measured: Sequence[CellCounts], rows: int, *, even: float | Numbers, pull: float, sweeps: int
-) -> Numbers:
-    """Return the weights of rows after some sweeps through noisy counts, beginning with even ones.
+    measured: Sequence[CellCounts], rows: int, *, even: float | Floats, pull: float, sweeps: int
+) -> Floats:
+    """Return the weights of rows after some sweeps through noisy counts.
 
     Args:
-        measured: All that was measured, with the cells of the rows in it.
+        measured: All measurements, with the cells of the rows.
         rows: The number of rows.
-        even: The logarithm of the weight that rows are pulled to; one for all, or for each.
+        even: The logarithm of the weight that rows start from and are pulled to; one for all, or
+            for each.
         pull: How strongly; above 0.
-        sweeps: How many sweeps to make.
+        sweeps: The number of sweeps.
 
     Example:
         >>> one = CellCounts(np.array([[0, 0, 1]], np.int32), np.array([30.0, 10.0]), np.ones(2))
@@ -99,28 +95,26 @@ def fit_weights(
         array([20., 10., 10.])
     """
     weights = np.full(rows, np.exp(even))
-    multipliers = [np.zeros(len(each.targets)) for each in measured]
+    multipliers = [np.zeros(len(counts.targets)) for counts in measured]
     for _ in range(sweeps):
-        for place, each in enumerate(measured):
-            predicted = sum_by_cell(each.cells, weights, len(each.targets))
-            step = _compute_step(each, predicted, multipliers[place], pull)
-            multipliers[place] += step
-            weights = scale_weights(each.cells, weights, np.exp(step))
+        for index, counts in enumerate(measured):
+            predicted = sum_by_cell(counts.cells, weights, len(counts.targets))
+            step = _compute_step(counts, predicted, multipliers[index], pull)
+            multipliers[index] += step
+            weights = scale_weights(counts.cells, weights, np.exp(step))
     return weights
 
 
-def _compute_step(
-    each: CellCounts, predicted: Numbers, multiplier: Numbers, pull: float
-) -> Numbers:
-    width = max(len(each.cells), 1)
-    wanted = each.precisions * (each.targets - predicted) - pull * multiplier
-    step = wanted / (pull + width * each.precisions * predicted)
+def _compute_step(counts: CellCounts, predicted: Floats, multiplier: Floats, pull: float) -> Floats:
+    width = max(len(counts.cells), 1)
+    wanted = counts.precisions * (counts.targets - predicted) - pull * multiplier
+    step = wanted / (pull + width * counts.precisions * predicted)
     limit = LONGEST_STEP / width
     return np.clip(step, -limit, limit)
 
 
-def sum_by_cell(cells: Cells, weights: Numbers, size: int) -> Numbers:
-    """Return the sum of the weights in each of `size` cells, added line by line, left to right.
+def sum_by_cell(cells: Cells, weights: Floats, size: int) -> Floats:
+    """Return the sum of the weights in each of `size` cells, added in C order.
 
     Example:
         >>> sum_by_cell(np.array([[0, 2], [2, 2]], dtype=np.int32), np.array([1.0, 5.0]), 3)
@@ -128,15 +122,16 @@ def sum_by_cell(cells: Cells, weights: Numbers, size: int) -> Numbers:
     """
     cells = np.require(cells, np.int32, LAYOUT)
     if native.search is not None:
-        sums: Numbers = native.search.scatter(cells, weights, size)
+        sums: Floats = native.search.scatter(cells, weights, size)
         return sums
     _check_cells(cells, weights, size)
-    each = np.tile(weights, len(cells))
-    return np.bincount(cells.ravel(), weights=each, minlength=size).astype(np.float64, copy=False)
+    repeated = np.tile(weights, len(cells))
+    found = np.bincount(cells.ravel(), weights=repeated, minlength=size)
+    return found.astype(np.float64, copy=False)
 
 
-def scale_weights(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
-    """Return the weight of each row times the factors of its cells, one after the other.
+def scale_weights(cells: Cells, weights: Floats, factors: Floats) -> Floats:
+    """Return the weight of each row times the factors of its cells, in order.
 
     Example:
         >>> cells = np.array([[0, 2], [2, 2]], dtype=np.int32)
@@ -145,7 +140,7 @@ def scale_weights(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
     """
     cells = np.require(cells, np.int32, LAYOUT)
     if native.search is not None:
-        found: Numbers = native.search.scale(cells, weights, factors)
+        found: Floats = native.search.scale(cells, weights, factors)
         return found
     _check_cells(cells, weights, len(factors))
     scaled = weights.copy()
@@ -154,24 +149,20 @@ def scale_weights(cells: Cells, weights: Numbers, factors: Numbers) -> Numbers:
     return scaled
 
 
-def _check_cells(cells: Cells, weights: Numbers, size: int) -> None:
+def _check_cells(cells: Cells, weights: Floats, size: int) -> None:
     if weights.shape != cells.shape[1:]:
         raise ValueError("weights: expected one for each row of cells.")
     if cells.size and not 0 <= cells.min() <= cells.max() < size:
-        raise ValueError("cells: expected places from 0 to below the number of cells.")
-
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+        raise ValueError("cells: expected indices from 0 to below the number of cells.")
 
 
 @dataclass(frozen=True, eq=False)
 class PoolRows:
-    """Rows that were made up, class by class.
+    """The rows of a pool, class by class.
 
     Args:
         plain: The rows.
-        in_voting_space: The same with their numbers where distances are measured, in float32.
+        in_voting_space: The rows in the space where distances are measured, in float32.
         classes: The class of each, ascending.
     """
 
@@ -183,7 +174,7 @@ class PoolRows:
         return len(self.classes)
 
     def take(self, which: NDArray[np.int64]) -> PoolRows:
-        """Return the rows at the given places, which ascend."""
+        """Return the rows at the given indices, which ascend."""
         return PoolRows(
             self.plain.take(which), self.in_voting_space.take(which), self.classes[which]
         )
@@ -194,10 +185,10 @@ class Measurement:
     """Noisy counts of cells.
 
     Args:
-        counts: The counts, in rows. The last one is of a cell without a meaning, for rows that
-            fall into fewer cells than others.
+        counts: The counts, in rows. The last one is of a padding cell, for rows that fall into
+            fewer cells than others.
         precisions: One over the variance of the noise on each; 0 for the last.
-        cells: Returns the cells that rows fall into: a line for each, a place in it for each row.
+        cells: Returns the cells of rows, of shape (cells of a row, rows).
     """
 
     counts: Floats
@@ -210,7 +201,7 @@ class Measurement:
 
 
 def build_table_evidence(table: NoisyMarginal) -> Measurement:
-    """Return a table of columns as evidence; a row falls into one of its cells."""
+    """Return a marginal as evidence; a row falls into one of its cells."""
     return Measurement(
         np.append(table.counts.ravel(), 0.0),
         _compute_precisions(table.counts.size, table.sigma),
@@ -230,27 +221,28 @@ def build_vote_evidence(
     """Return votes as evidence: a row falls into the cells of its nearest candidates.
 
     Args:
-        candidates: The candidates of each class, all different, where distances are measured.
+        candidates: The distinct candidates of each class, in the voting space.
         votes: The noisy votes for all of them.
         sigma: The noise on each, in rows.
-        votes_per_row: For how many a row votes; for all of its class if there are fewer.
+        votes_per_row: How many candidates a row votes for; all of its class if there are fewer.
         category_weight: What one differing category adds to a squared distance.
-        jobs: Threads that look for the nearest.
+        jobs: Threads that search the nearest.
     """
     ends = np.cumsum([0, *map(len, candidates)])
-    found = [
+    indices = [
         build_index(part, category_weight, jobs=jobs) if len(part) else None for part in candidates
     ]
 
     def cells(rows: PoolRows) -> Cells:
         voted = np.full((votes_per_row, len(rows)), ends[-1], dtype=np.int32)
-        places = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
-        for label, one in enumerate(found):
-            mine = slice(places[label], places[label + 1])
+        starts = np.searchsorted(rows.classes, np.arange(len(candidates) + 1))
+        for label, index in enumerate(indices):
+            mine = slice(starts[label], starts[label + 1])
             k = min(votes_per_row, len(candidates[label]))
-            if one is not None and mine.start < mine.stop:
-                seen = Records(rows.in_voting_space.numbers[mine], rows.in_voting_space.codes[mine])
-                voted[:k, mine] = ends[label] + one.find_nearest(seen, k).T
+            if index is not None and mine.start < mine.stop:
+                numbers, codes = rows.in_voting_space.numbers, rows.in_voting_space.codes
+                nearest = index.find_nearest(Records(numbers[mine], codes[mine]), k)
+                voted[:k, mine] = ends[label] + nearest.T
         return voted
 
     return Measurement(np.append(votes, 0.0), _compute_precisions(len(votes), sigma), cells)
@@ -258,7 +250,7 @@ def build_vote_evidence(
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All measurements, and where the rows of a pool fall in them.
+    """All measurements, and the cells of the rows of a pool in them.
 
     Args:
         measurements: The measurements.
@@ -281,12 +273,12 @@ class Evidence:
         ]
 
     def update_cells(self, rows: PoolRows, origins: Whole, moves: NDArray[np.bool_]) -> Evidence:
-        """Return the same about other rows.
+        """Return the same measurements with the cells of other rows.
 
         Args:
             rows: The rows.
-            origins: The row that each one was before.
-            moves: Which of them are not where they were before.
+            origins: The index of the row that each one was before.
+            moves: Which of them changed since.
         """
         where = np.flatnonzero(moves)
         fresh = rows.take(where)
@@ -298,7 +290,7 @@ class Evidence:
         return Evidence(self.measurements, tuple(moved))
 
     def add_measurement(self, measurement: Measurement, rows: PoolRows) -> Evidence:
-        """Return all of it and one more measurement."""
+        """Return the evidence with one more measurement."""
         more = measurement.cells(rows)
         return Evidence((*self.measurements, measurement), (*self.cells, more))
 

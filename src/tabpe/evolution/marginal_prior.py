@@ -1,12 +1,10 @@
 """`MarginalPrior`: what noisy 1-way marginals say about where rows lie.
 
-The cells in which columns are counted: as many as the noise lets one tell apart.
+Marginals count the cells of each column, over all rows and by class, in as many cells as the noise
+allows. A prior estimates the size of each class, draws rows whose columns are independent given the
+class, and transforms columns of numbers towards their ranks.
 
-`MarginalPrior`: what noisy tables of single columns say about where rows lie.
-
-The tables count the cells of each column, over all rows and by class. They are noisy already, so
-everything here is post-processing. A guide says how many rows each class has, draws rows whose
-columns are independent given the class, and spreads columns of numbers by their ranks.
+Privacy: the marginals are noisy already, so everything here is post-processing.
 """
 
 from __future__ import annotations
@@ -27,13 +25,13 @@ from tabpe.encoding.voting_space import RankTransform
 from tabpe.schema.schema import RARE
 
 MOST_BINS = 32
-# Of a table of two columns. By class it may have a few times as many: noise on a cell is the same.
+# Cells of a 2-way marginal. By class it may have a few times as many: noise on a cell is the same.
 FEWEST_OF_PAIR, MOST_OF_PAIR, BY_CLASS = 16, 1024, 4
 # Of a column of very many listed values, neighbours in the list share a cell of a pair.
 MOST_LISTED = 64
 # The same by class: every class has noise of its own on each cell, which takes time to draw.
 MOST_LISTED_BY_CLASS = 4096
-# An average cell holds at least this many times the noise on it.
+# An average cell has at least this many times the noise on it.
 ABOVE_NOISE = 2.0
 _FEWEST, _FEWEST_BY_CLASS = 4, 2
 
@@ -56,19 +54,19 @@ class MarginalBins:
 
     @property
     def overall(self) -> list[Marginal]:
-        """The tables of all rows."""
+        """The 1-way marginals of all rows."""
         return [Marginal((axis,)) for axis in self.fine]
 
     @property
     def by_class(self) -> list[Marginal]:
-        """The tables by class, if there are any."""
+        """The marginals by class, if there are any."""
         if self.classes is None:
             return []
         return [Marginal((self.classes, axis)) for axis in self.coarse]
 
 
 def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> MarginalBins:
-    """Return cells that hold more rows than noise, by public and noisy facts alone.
+    """Return cells with more rows than noise on average, by public and noisy facts alone.
 
     Args:
         encoder: Encodes the rows.
@@ -98,10 +96,10 @@ def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) 
 
 
 def choose_pairs(bins: MarginalBins, rows: float, sigma: float) -> list[Marginal]:
-    """Return a table of each pair of columns, in cells that hold more rows than noise.
+    """Return the 2-way marginal of each pair of columns, in cells with more rows than noise.
 
-    Listed values stay apart, unless there are very many; bins of numbers join where there would be
-    too many cells. A table is by class as well where that does not make too many of them.
+    Listed values keep their cells, unless there are very many; bins of numbers are merged where
+    there would be too many cells. A marginal is by class as well unless that makes too many.
 
     Args:
         bins: How single columns are counted.
@@ -137,7 +135,7 @@ def _make_pair(
 def _coarsen_side(
     axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
 ) -> NumberAxis | ListAxis:
-    """Return an axis with fewer bins: what listed values leave it, or else an even part."""
+    """Return an axis with fewer bins: what the listed values of the other leave, or the root."""
     if isinstance(axis, ListAxis):
         return _coarsen_axis(axis, _group_values(axis, MOST_LISTED))
     left = most // other.size if isinstance(other, ListAxis) else even
@@ -149,7 +147,7 @@ def _limit_cells(cells: float, fewest: int) -> int:
 
 
 def _group_cells(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
-    """Return the coarse cell of each cell: neighbouring bins join, as do very many values."""
+    """Return the coarse cell of each cell: adjacent bins are merged, as are very many values."""
     if isinstance(axis, ListAxis):
         return _group_values(axis, MOST_LISTED_BY_CLASS)
     coarse = min(axis.bins, most)
@@ -158,7 +156,7 @@ def _group_cells(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
 
 
 def _group_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
-    """Return a cell for each value of a list: its own, or that of its neighbours too."""
+    """Return a cell for each value of a list: its own, or one shared with adjacent values."""
     return np.arange(axis.size) * min(axis.size, most) // axis.size
 
 
@@ -179,9 +177,9 @@ def _coarsen_axis(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> Num
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# A cell that noise hides gets this part of an even share, so that no value is ruled out.
+# Every cell gets this part of an even share, so that no value is ruled out.
 _EVEN = 1e-3
-# In each column a class takes this part from all rows, for what its own small table misses.
+# The distribution of a class is mixed with this part of that of all rows.
 _COMMON = 0.05
 
 
@@ -202,12 +200,12 @@ class NoisyMarginal:
 
 @dataclass(frozen=True, eq=False)
 class ColumnPrior:
-    """A column as its tables show it.
+    """The distribution of a column.
 
     Args:
         axis: Its cells.
-        overall: The chance of each cell over all rows.
-        probabilities: The chance of each cell in each class: classes x cells.
+        overall: The probability of each cell over all rows.
+        probabilities: The probability of each cell in each class: classes x cells.
     """
 
     axis: NumberAxis | ListAxis
@@ -217,15 +215,14 @@ class ColumnPrior:
 
 @dataclass(frozen=True, eq=False)
 class MarginalPrior:
-    """Where rows lie, by noisy tables of single columns.
+    """The distribution of each column given the class, by noisy 1-way marginals.
 
     Args:
         sizes: The estimated number of rows of each class.
         columns: The columns of a record: numbers, then codes.
         spaces: Where the rows of each class may lie.
-        tables: What all of it follows from.
-        lifted: How many times as many rows of a pool each class has as its share says; None for
-            once.
+        tables: The marginals that all of it follows from.
+        lifted: The factor on the share of each class in a pool; None for 1.
     """
 
     sizes: Floats
@@ -236,12 +233,12 @@ class MarginalPrior:
 
     @cached_property
     def lift(self) -> Floats:
-        """How many times as many rows of a pool each class has as its share says."""
+        """The factor on the share of each class in a pool."""
         return np.ones(len(self.sizes)) if self.lifted is None else self.lifted
 
     @cached_property
     def mean_lift(self) -> float:
-        """The mean of that over all rows."""
+        """The mean of `lift` over all rows."""
         return float((self.sizes * self.lift).sum()) / self.rows
 
     @property
@@ -260,25 +257,25 @@ class MarginalPrior:
         return self.columns[len(self.spaces[0].low) :]
 
     def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
-        """Return a row for each class given; its columns are independent of each other."""
+        """Return a row for each class given, with independent columns."""
         return Records(self.draw_numbers(classes, rng), self.draw_codes(classes, rng))
 
     def draw_numbers(self, classes: Whole, rng: np.random.Generator) -> Floats:
         """Return numbers for each class given; NaN for a null."""
         numbers = np.empty((len(classes), len(self.numbers)))
-        for place, column in enumerate(self.numbers):
-            ends = _find_cell_ends(column.axis, self.spaces[0].steps[place])
+        for index, column in enumerate(self.numbers):
+            ends = _find_cell_ends(column.axis, self.spaces[0].steps[index])
             cells = _draw_cells(column, classes, rng)
             bins = np.minimum(cells, len(ends) - 2)
             drawn = ends[bins] + rng.random(len(cells)) * np.diff(ends)[bins]
-            numbers[:, place] = np.where(cells == bins, drawn, np.nan)
+            numbers[:, index] = np.where(cells == bins, drawn, np.nan)
         return self.project_numbers(numbers, classes)
 
     def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
         """Return listed values for each class given."""
         codes = np.empty((len(classes), len(self.codes)), dtype=self.spaces[0].code_type)
-        for place, column in enumerate(self.codes):
-            codes[:, place] = _draw_cells(column, classes, rng)
+        for index, column in enumerate(self.codes):
+            codes[:, index] = _draw_cells(column, classes, rng)
         return codes
 
     def project_numbers(self, numbers: Floats, classes: Whole) -> Floats:
@@ -311,39 +308,41 @@ def build_marginal_prior(
     *,
     rare: Sequence[float] = (),
 ) -> MarginalPrior:
-    """Return what tables of columns say.
+    """Return the prior that follows from 1-way marginals.
 
     Args:
         encoder: Encodes the rows.
         bins: The cells of each column.
-        tables: The table of each column over all rows and then, if there are classes, by class.
+        tables: The marginal of each column over all rows and then, if there are classes, by class.
         sizes: The declared or noisy number of rows of each class.
         sigma: The noise on each of them; 0 if they are declared.
-        rare: How many rows each of the classes has that share the last one, if any do.
+        rare: The number of rows of each rare class that shares the last one, if any do.
     """
     width = len(bins.fine)
     overall, by_class = tables[:width], tables[width:]
     if sigma > 0:
         sizes = _refine_sizes(sizes, sigma, by_class)
     columns = []
-    for place, fine in enumerate(bins.fine):
-        shares = _compute_shares(overall[place].counts, sizes.sum())
-        chances = np.tile(shares, (len(sizes), 1))
+    for index, fine in enumerate(bins.fine):
+        shares = _compute_shares(overall[index].counts, sizes.sum())
+        probabilities = np.tile(shares, (len(sizes), 1))
         if by_class:
-            chances = _compute_class_shares(
-                shares, by_class[place].counts, sizes, bins.groups[place]
+            probabilities = _compute_class_shares(
+                shares, by_class[index].counts, sizes, bins.groups[index]
             )
         if isinstance(fine, NumberAxis):
-            inside = zip(chances, encoder.spaces, strict=True)
-            chances = np.stack([_restrict_to_space(row, fine, space) for row, space in inside])
-        columns.append(ColumnPrior(fine, shares, chances))
+            inside = zip(probabilities, encoder.spaces, strict=True)
+            probabilities = np.stack(
+                [_restrict_to_space(row, fine, space) for row, space in inside]
+            )
+        columns.append(ColumnPrior(fine, shares, probabilities))
     if rare:
         columns.append(_make_rare_column(np.array(rare), len(encoder.categorical), sizes))
     return MarginalPrior(sizes, tuple(columns), tuple(encoder.spaces), tuple(tables))
 
 
 def project_counts(counts: Floats, total: float) -> Floats:
-    """Return the nearest counts without negative ones that add up to `total`.
+    """Return the nearest nonnegative counts that add up to `total`.
 
     Example:
         >>> project_counts(np.array([6.0, 3.0, -2.0]), 7.0)
@@ -357,7 +356,7 @@ def project_counts(counts: Floats, total: float) -> Floats:
 
 
 def _refine_sizes(sizes: Floats, sigma: float, by_class: Sequence[NoisyMarginal]) -> Floats:
-    """Return the mean of all that says how many rows a class has, by its precision."""
+    """Return the mean of all estimates of class sizes, weighted by precision."""
     weights = [1 / sigma**2, *(1 / (t.counts.shape[1] * t.sigma**2) for t in by_class)]
     found = [sizes, *(table.counts.sum(axis=1) for table in by_class)]
     mean = np.average(np.stack(found), axis=0, weights=weights)
@@ -370,7 +369,7 @@ def _compute_shares(counts: Floats, total: float) -> Floats:
 
 
 def _compute_class_shares(shares: Floats, counts: Floats, sizes: Floats, groups: Whole) -> Floats:
-    """Return the chances in each class: its own for groups of cells, those of all within them."""
+    """Return the probabilities in each class: its own by group, those of all rows within one."""
     coarse = np.bincount(groups, shares)
     own = np.stack(
         [project_counts(row, max(size, 1.0)) for row, size in zip(counts, sizes, strict=True)]
@@ -382,7 +381,7 @@ def _compute_class_shares(shares: Floats, counts: Floats, sizes: Floats, groups:
 
 
 def _restrict_to_space(probabilities: Floats, axis: NumberAxis, space: RecordSpace) -> Floats:
-    """Return the chances of cells that a class can reach: a numeric label has bounds in each."""
+    """Return probabilities restricted to cells within the bounds of a class."""
     reached = (np.array([*axis.cuts, 1.0]) >= space.low[axis.index]) & (
         np.array([0.0, *axis.cuts]) <= space.high[axis.index]
     )
@@ -393,23 +392,23 @@ def _restrict_to_space(probabilities: Floats, axis: NumberAxis, space: RecordSpa
     return inside / inside.sum() if inside.sum() > 0 else probabilities
 
 
-def _make_rare_column(counts: Floats, place: int, sizes: Floats) -> ColumnPrior:
-    """Return the code that tells rare classes apart; in a class of its own a row has the first."""
-    axis = ListAxis(RARE, place, tuple(range(len(counts))))
-    chances = np.zeros((len(sizes), len(counts)))
-    chances[:-1, 0] = 1.0
-    chances[-1] = _compute_shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
-    return ColumnPrior(axis, sizes @ chances / sizes.sum(), chances)
+def _make_rare_column(counts: Floats, index: int, sizes: Floats) -> ColumnPrior:
+    """Return the code that distinguishes rare classes; it is the first in all other classes."""
+    axis = ListAxis(RARE, index, tuple(range(len(counts))))
+    probabilities = np.zeros((len(sizes), len(counts)))
+    probabilities[:-1, 0] = 1.0
+    probabilities[-1] = _compute_shares(counts, max(float(np.maximum(counts, 0.0).sum()), 1.0))
+    return ColumnPrior(axis, sizes @ probabilities / sizes.sum(), probabilities)
 
 
 def _find_cell_ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
-    """Return where cells begin and end. On a grid every value has a whole step around it."""
+    """Return the ends of cells. On a grid every value has a whole step around it."""
     half = 0.5 / steps if steps else 0.0
     return np.array([-half, *_get_cuts(axis), 1 + half])
 
 
 def _compute_ranks(shares: Floats) -> Floats:
-    """Return which part of all numbers lies below each end of a bin."""
+    """Return the part of all numbers below each end of a bin."""
     below = np.cumsum(shares / max(shares.sum(), np.finfo(np.float64).tiny))
     return np.array([0.0, *np.minimum(below[:-1], 1.0), 1.0])
 
@@ -420,11 +419,11 @@ def _get_cuts(axis: NumberAxis | ListAxis) -> tuple[float, ...]:
 
 def _draw_cells(column: ColumnPrior, classes: Whole, rng: np.random.Generator) -> Whole:
     """Draw a cell for each class given."""
-    lots = rng.random(len(classes))
+    uniform = rng.random(len(classes))
     cells = np.empty(len(classes), dtype=np.int64)
-    for label, chances in enumerate(column.probabilities):
+    for label, probabilities in enumerate(column.probabilities):
         mine = np.flatnonzero(classes == label)
-        ends = np.cumsum(chances)
-        cells[mine] = np.searchsorted(ends, lots[mine] * ends[-1], side="right")
+        ends = np.cumsum(probabilities)
+        cells[mine] = np.searchsorted(ends, uniform[mine] * ends[-1], side="right")
     last = column.probabilities.shape[1] - 1
     return cells.clip(max=last)

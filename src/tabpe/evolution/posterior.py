@@ -1,30 +1,18 @@
-"""The posterior strategy: one weighted pool of rows, fitted to all noisy measurements so far.
+"""The posterior strategy: a weighted pool of rows, fitted to all noisy measurements.
 
-How many rows there are of each kind, and why.
+A round draws candidates from the pool by weight and asks for votes. No vote is discarded: the pool
+is resampled by weight and mutated a little, and its weights are fitted to the votes of all rounds
+and to the marginals (`tabpe.evolution.evidence`). At the end labels are sharpened, and rows are
+drawn from the pool, at least `floor` of each class that has any.
 
-A floor for small classes: at least so many rows of each, whatever its share is.
+*Sharpening.* Every class of a pool is fitted to noisy votes of its own, so noise puts some weight
+of each class where rows are of others. A row among rows of its class is more likely right than one
+among others; so the weight of a row is multiplied by the share that its class has among its nearest
+rows, or by a power of that. Then a few sweeps of the fit restore the marginals. It is a guess about
+the effect of noise. Where labels are random given the row, a power of 1 makes them more certain
+than they are (`python -m bench.sharpness`); classifiers gain nevertheless.
 
-Public arithmetic: sizes follow from declared shares or noisy counts, and from the floor.
-
-Labels made clear again where noise has blurred them.
-
-Every class of a pool is fitted to noisy votes of its own, so noise puts a little of each class
-where rows are of others. What is left of a class among its own kind is more likely right than what
-is left of it among others; so the weight of a row is multiplied by the share that its class has
-among the rows around it, or by a power of that. Then a few sweeps of the fit put right what that
-has changed in the tables.
-
-It is a guess about what noise did. Where labels are a matter of chance a power of 1 makes them more
-certain than they are (`python -m bench.sharpness`); classifiers gain all the same.
-
-A pool is made of noisy measurements alone, and this reads nothing else: it is post-processing.
-
-A round draws candidates from the pool by weight and asks for votes. What the votes say is never
-forgotten: the pool is drawn anew by weight and moved a little, and its weights are fitted to the
-votes of all rounds and to the tables of columns (`tabpe.evolution.evidence`). At the end labels are
-sharpened (`tabpe.evolution.posterior`), and rows are drawn from it.
-
-Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+Privacy: nothing here reads a private row. `vote` is the only access, and what it returns is noisy
 already; everything else is post-processing.
 """
 
@@ -80,12 +68,12 @@ def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> lis
 
 @dataclass(frozen=True)
 class PopulationSizes:
-    """How many rows there are of each kind.
+    """The numbers of rows of a run.
 
     Args:
-        candidates: Voted on in a round.
-        pool: Stand for the table.
-        rows: Come out.
+        candidates: Rows that are voted on in a round.
+        pool: Rows that represent the table.
+        rows: Synthetic rows of the result.
     """
 
     candidates: int
@@ -93,14 +81,14 @@ class PopulationSizes:
     rows: int
 
 
-# A candidate gets about this many votes for each of their noise, and for the root of each row's.
+# The votes for an average candidate, as a multiple of their noise, by the root of votes per row.
 SIGNAL = 0.35
-# More candidates than this made nothing better, and cost time in proportion. Many classes, which
-# share them, need more.
+# More candidates than this improved nothing, and cost time in proportion. Many classes, which share
+# them, need more.
 MOST_CANDIDATES, MOST_BY_CLASS, MOST_EVER = 4000, 600, 16_000
 FEWEST_BY_CLASS = 4
-# Larger pools are better, the more slowly the larger they are: sixteen rows for a candidate, and
-# half as many for each of those that only many classes need.
+# Larger pools are better, with diminishing returns: sixteen rows for a candidate, and half as many
+# for each of those that only many classes need.
 POOL_BY_CANDIDATE, FEWEST_IN_POOL = 16, 32_000
 # The cells of all rows of the pool in all measurements: 4 bytes each.
 MOST_CELLS = 12_000_000
@@ -109,18 +97,20 @@ MOST_CELLS = 12_000_000
 def choose_population_sizes(
     config: Posterior, *, rows: float, sigma: float, classes: int, tables: int, size: int
 ) -> PopulationSizes:
-    """Return how many candidates and rows of the pool a table needs.
+    """Return the numbers of candidates and rows of the pool for a table.
 
     Args:
         config: The settings.
         rows: The number of rows, declared or noisy.
         sigma: The noise on votes.
         classes: The number of classes.
-        tables: The number of tables of columns.
-        size: How many rows come out.
+        tables: The number of marginals.
+        size: The number of synthetic rows.
 
     Example:
-        >>> choose_population_sizes(Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000)
+        >>> choose_population_sizes(
+        ...     Posterior(), rows=7000, sigma=22.0, classes=10, tables=14, size=7000
+        ... )
         PopulationSizes(candidates=1818, pool=32000, rows=7000)
     """
     likely = rows * math.sqrt(config.votes) / (SIGNAL * sigma)
@@ -134,30 +124,31 @@ def choose_population_sizes(
 
 
 def compute_weight_spread(config: Posterior, classes: int) -> float:
-    """Return by how much the logarithm of a weight may well differ from that of an even share.
+    """Return the prior standard deviation of the logarithm of a weight.
 
-    The more classes there are, the smaller the part of all possible rows in which one of them lies,
-    and the more weights in it differ from those elsewhere. The root of half of their number is
-    what Artificial Characters and made-up tables of 2 and of 20 classes had in common.
+    The more classes there are, the smaller the region of each, and the more weights in it differ
+    from those elsewhere. The root of half of their number worked for Artificial Characters and for
+    simulated tables of 2 and of 20 classes.
 
     Example:
-        >>> compute_weight_spread(Posterior(), classes=2), compute_weight_spread(Posterior(), classes=18)
-        (1.0, 3.0)
+        >>> [compute_weight_spread(Posterior(), classes) for classes in (2, 18)]
+        [1.0, 3.0]
     """
     return config.spread or max(1.0, math.sqrt(classes / 2))
 
 
-# A pool has so many rows of a class for each of the floor, to choose from.
+# The rows of a class in a pool, for each row of the floor.
 POOL_BY_ROW = 8
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 
 def apportion_with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> list[int]:
     """Split `total` in proportion to `weights`, with at least `floor` for each weight above 0.
 
-    What the floor takes is taken from all others, in proportion. If no weight is above 0 all are
-    equal. If there is not enough for the floor, all that have one get as much.
+    The floor reduces all others in proportion. If no weight is above 0 all are equal. If there is
+    not enough for the floor, all with a weight above 0 get the same.
 
     Example:
         >>> apportion_with_floor(100, [900, 80, 20, 0], floor=10)
@@ -183,16 +174,16 @@ def apportion_with_floor(total: int, weights: Sequence[float] | Floats, floor: i
 
 
 def lift_small_classes(prior: MarginalPrior, pool: int, floor: int) -> MarginalPrior:
-    """Return a guide by which small classes have more rows of a pool, to choose from.
+    """Return a prior with more rows of small classes in the pool.
 
     Args:
-        prior: Says how many private rows each class has.
-        pool: How many rows the pool has.
-        floor: The fewest rows of a class that come out; 0 for no floor.
+        prior: The estimated number of rows of each class.
+        pool: The number of rows of the pool.
+        floor: The fewest synthetic rows of a class; 0 for no floor.
 
     Example:
-        >>> guide = MarginalPrior(np.array([990.0, 10.0]), (), (), ())
-        >>> lift_small_classes(guide, pool=1000, floor=5).lift.round(2)
+        >>> prior = MarginalPrior(np.array([990.0, 10.0]), (), (), ())
+        >>> lift_small_classes(prior, pool=1000, floor=5).lift.round(2)
         array([0.97, 4.  ])
     """
     if not floor:
@@ -203,19 +194,16 @@ def lift_small_classes(prior: MarginalPrior, pool: int, floor: int) -> MarginalP
     return replace(prior, lifted=lift)
 
 
-# More of them made no difference.
+# The nearest rows of a row. More of them made no difference.
 AROUND = 7
-# The rows around a row are looked for among so many draws: two for each row that votes tell apart.
+# The nearest rows are searched among so many draws: two for each candidate.
 DRAWS_BY_CANDIDATE, FEWEST_DRAWS = 2, 8000
-# What a class counts for before anything is known of the rows around.
+# The pseudocount of the class of a row.
 _BEFORE = 0.5
 
 
-Whole = NDArray[np.int64]
-
-
 def compute_draw_count(candidates: int) -> int:
-    """Return how many draws stand for the rows around.
+    """Return the number of draws among which nearest rows are searched.
 
     Example:
         >>> compute_draw_count(1000), compute_draw_count(12_000)
@@ -227,21 +215,21 @@ def compute_draw_count(candidates: int) -> int:
 def compute_agreement(
     rows: PoolRows, drawn: Whole, category_weight: float, *, around: int = AROUND, jobs: int = 1
 ) -> Floats:
-    """Return, for each row, which part of the drawn rows around it are of its class.
+    """Return, for each row, the part of the nearest drawn rows that are of its class.
 
     A row itself does not count, however often it was drawn.
 
     Args:
-        rows: Rows that were made up.
-        drawn: The places of some of them, ascending; those of one that counts more, several times.
+        rows: The rows of a pool.
+        drawn: The indices of some of them, ascending; a row may be drawn several times.
         category_weight: What one differing category adds to a squared distance.
-        around: How many of the nearest are around a row.
-        jobs: Threads that look for the nearest.
+        around: The number of nearest rows.
+        jobs: Threads that search the nearest.
 
     Example:
         >>> from tabpe.encoding import Records
-        >>> places = np.array([[0.1], [0.2], [0.3], [0.79], [0.8], [0.9]], dtype=np.float32)
-        >>> records = Records(places, np.empty((6, 0), dtype=np.uint8))
+        >>> numbers = np.array([[0.1], [0.2], [0.3], [0.79], [0.8], [0.9]], dtype=np.float32)
+        >>> records = Records(numbers, np.empty((6, 0), dtype=np.uint8))
         >>> rows = PoolRows(records, records, np.array([0, 0, 0, 0, 1, 1]))
         >>> compute_agreement(rows, np.arange(6), category_weight=1 / 3, around=1)
         array([0.75, 0.75, 0.75, 0.25, 0.25, 0.75])
@@ -255,21 +243,20 @@ def compute_agreement(
     return share
 
 
-# Votes whose squared distance from what was foretold is more than this many variances of their
-# noise do not lie there by chance.
+# A normalised residual (mean squared residual in variances of the noise) above this is not noise.
 HIGH_RESIDUAL = 3.0
-# Votes that a fit to earlier ones foretells have at most this part of the first surprise.
+# Votes that a fit to earlier ones predicts have at most this part of the first residual.
 RESIDUAL_DROP = 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedPool:
-    """Rows that stand for the table, each with a weight.
+    """Rows that represent the table, each with a weight.
 
     Args:
         rows: The rows, class by class.
-        weights: How many private rows each stands for.
-        evidence: What was measured, and where the rows fall in it.
+        weights: The number of private rows that each represents.
+        evidence: All measurements, and the cells of the rows in them.
     """
 
     rows: PoolRows
@@ -290,20 +277,21 @@ def fit_posterior(
     jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> EvolutionResult:
-    """Fit a pool of rows to noisy votes and tables, and draw rows from it.
+    """Fit a pool of rows to noisy votes and marginals, and draw rows from it.
 
     Args:
-        proposal: Where rows are made up.
+        proposal: Draws and mutates rows.
         config: The settings.
         vote: Returns the noisy votes for the candidates of each class; called once a round, with
             its number.
-        extent: How many candidates, rows of the pool and rows that come out.
+        extent: The numbers of candidates, rows of the pool and synthetic rows.
         normalised: Whether votes do not add up to rows, like those of users: then each histogram
-            says only how rows are divided.
+            only says how rows are divided.
         seed: Drives the random choices here, and none of the noise.
-        trial: After how many rounds to end without a row if votes do not help; 0 for never.
-        floor: The fewest rows of a class that come out, if it has any; 0 for its share.
-        jobs: Threads that look for the nearest candidates; rows are the same for any number.
+        trial: The number of rounds after which to end without rows if votes do not help; 0 for
+            never.
+        floor: The fewest synthetic rows of a class, if it has any; 0 for its share.
+        jobs: Threads that search the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
     """
     proposal = replace(proposal, prior=lift_small_classes(proposal.prior, extent.pool, floor))
@@ -339,11 +327,11 @@ def fit_posterior(
 
 
 def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a pool that was fitted to votes foretells later ones clearly better.
+    """Whether a pool that was fitted to votes predicts later ones clearly better.
 
-    Where it does, the surprise falls from round to round, down to the noise. In very many columns
-    the nearest candidate is hardly nearer than others, so that votes for some say nothing about
-    votes for others: the surprise stays.
+    Where it does, the residual falls from round to round, down to the noise. In very many columns
+    the nearest candidate is hardly nearer than others, so that votes for some do not predict votes
+    for others: the residual stays.
 
     Example:
         >>> votes_help([{"surprise": 5.2}, {"surprise": 3.8}])
@@ -356,7 +344,7 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def compute_mutation_rate(config: Posterior, index: int) -> float:
-    """Return how far rows move in a round: from the first rate to the last by equal factors.
+    """Return the mutation rate of a round: from the first to the last by equal factors.
 
     Example:
         >>> config = Posterior(rounds=3, mutation_init=0.16, mutation_final=0.04)
@@ -370,16 +358,16 @@ def compute_mutation_rate(config: Posterior, index: int) -> float:
 def _make_first_pool(
     proposal: MarginalProposal, config: Posterior, extent: PopulationSizes, rng: np.random.Generator
 ) -> WeightedPool:
-    guide = proposal.prior
-    classes = draw_systematic(guide.sizes * guide.lift, extent.pool, rng)
+    prior = proposal.prior
+    classes = draw_systematic(prior.sizes * prior.lift, extent.pool, rng)
     rows = _make_pool_rows(proposal, proposal.draw_rows(classes, rng), classes)
-    evidence = Evidence.from_rows(rows, [build_table_evidence(table) for table in guide.tables])
-    pool = WeightedPool(rows, _compute_even_weights(rows, guide), evidence)
-    return _fit_pool(pool, guide, config, extent, last=not config.rounds)
+    evidence = Evidence.from_rows(rows, [build_table_evidence(table) for table in prior.tables])
+    pool = WeightedPool(rows, _compute_even_weights(rows, prior), evidence)
+    return _fit_pool(pool, prior, config, extent, last=not config.rounds)
 
 
 def _compute_even_weights(rows: PoolRows, prior: MarginalPrior) -> Floats:
-    """Return the weights of an even pool: the more rows a class has in it, the less each weighs."""
+    """Return equal weights within each class, which add up to its estimated size."""
     by_class: Floats = prior.rows / len(rows) * (prior.mean_lift / prior.lift)
     return by_class[rows.classes]
 
@@ -387,7 +375,7 @@ def _compute_even_weights(rows: PoolRows, prior: MarginalPrior) -> Floats:
 def _draw_output(
     pool: WeightedPool, prior: MarginalPrior, size: int, floor: int, rng: np.random.Generator
 ) -> Whole:
-    """Return the places of the rows that come out, by weight; class by class if with a floor."""
+    """Return the indices of the synthetic rows, by weight; class by class if with a floor."""
     if not floor:
         return draw_systematic(pool.weights, size, rng)
     ends = np.searchsorted(pool.rows.classes, np.arange(len(prior.sizes) + 1))
@@ -401,7 +389,7 @@ def _draw_output(
 def _draw_candidates(
     pool: WeightedPool, size: int, votes: int, proposal: MarginalProposal, rng: np.random.Generator
 ) -> list[Records]:
-    """Draw different candidates by weight; small classes get more, for a row has several votes."""
+    """Draw distinct candidates by weight; each class gets as many as a row has votes, or more."""
     chosen = np.unique(draw_systematic(pool.weights, size, rng))
     candidates = []
     for label in range(len(proposal.prior.sizes)):
@@ -423,7 +411,7 @@ def _scale_votes(
     *,
     normalised: bool,
 ) -> tuple[Floats, float]:
-    """Return noisy votes and the noise on them, in rows."""
+    """Return noisy votes and their sigma, in rows."""
     votes = np.concatenate(measured.values) / measured.scale
     if not normalised:
         return votes, measured.sigma
@@ -439,7 +427,7 @@ def _resample_pool(
     index: int,
     rng: np.random.Generator,
 ) -> WeightedPool:
-    """Draw a pool of even weights from the pool, and move copies and a part of the others."""
+    """Draw a pool of even weights from the pool; mutate copies and a part of the others."""
     lift = proposal.prior.lift[pool.rows.classes]
     origins = draw_systematic(pool.weights * lift, len(pool.rows), rng)
     moves = rng.random(len(origins)) >= config.kept
@@ -481,7 +469,7 @@ def _sharpen_labels(
     *,
     jobs: int,
 ) -> WeightedPool:
-    """Give less weight to rows among those of other classes, as far as the tables allow it."""
+    """Give less weight to rows among those of other classes, as far as the marginals allow it."""
     if not (config.sharpness and config.rounds and len(prior.sizes) > 1):
         return pool
     drawn = draw_systematic(pool.weights, compute_draw_count(extent.candidates), rng)
@@ -503,7 +491,7 @@ def _reweigh_pool(
     pull: float,
     sweeps: int,
 ) -> WeightedPool:
-    """Return the pool with weights that are fitted to measurements, and near to those given."""
+    """Return the pool with weights fitted to measurements, pulled to those given."""
     even = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
     found = fit_weights(measured, len(pool.rows), even=even, pull=pull, sweeps=sweeps)
     return WeightedPool(
@@ -512,25 +500,25 @@ def _reweigh_pool(
 
 
 def _compute_pull(prior: MarginalPrior, config: Posterior, extent: PopulationSizes) -> float:
-    """Return how strongly weights are held to what they were.
+    """Return how strongly weights are pulled to their prior values.
 
-    The weight of a row may well differ from that by a factor of e^spread. It is held to it as if by
-    one cell of a histogram of votes, which is where it is least certain.
+    A weight may differ from that by a factor of about e^spread. The pull is that of one cell of a
+    histogram of votes, which is where a weight is least certain.
     """
     return extent.candidates / (prior.rows * compute_weight_spread(config, len(prior.sizes)) ** 2)
 
 
 def _scale_to_sizes(weights: Floats, classes: Whole, sizes: Floats) -> Floats:
-    """Return weights of which each class adds up to its declared or estimated size."""
+    """Return weights scaled such that each class adds up to its declared or estimated size."""
     totals = np.bincount(classes, weights, minlength=len(sizes))
     grown: Floats = weights * (sizes / np.where(totals > 0, totals, 1.0))[classes]
     return grown
 
 
 def _compute_residual(pool: WeightedPool) -> float:
-    """Return how far the last votes are from what the pool predicted, in variances of the noise.
+    """Return the normalised residual of the last votes: about 1 if the pool predicts them.
 
-    About 1 if the pool is right. It is free: both are known already.
+    It is post-processing: both are known already.
     """
     last = pool.evidence.counted[-1]
     predicted = sum_by_cell(last.cells, pool.weights, len(last.targets))
@@ -586,5 +574,5 @@ def _group_by_class(rows: PoolRows, classes: int) -> list[Records]:
 
 
 def _make_generator(seed: int, step: int) -> np.random.Generator:
-    """Return the random numbers of one round, whatever else was drawn before."""
+    """Return the generator of one round, whatever else was drawn before."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))

@@ -1,12 +1,6 @@
-"""Private evolution: candidates, noisy votes, selection, variation.
+"""Private evolution, the strategy of the paper: candidates, votes, selection, variation.
 
-What each round does.
-
-Selection: which candidates become parents by noisy votes, or stand for a pool by weight.
-
-The rounds: candidates, noisy votes, selection, variation.
-
-Nothing here sees a private row. `vote` is the only door, and what comes through it is noisy
+Privacy: nothing here reads a private row. `vote` is the only access, and what it returns is noisy
 already; everything else is post-processing.
 """
 
@@ -28,14 +22,14 @@ from tabpe.measurement import NoisyCounts
 
 @dataclass(frozen=True)
 class EvolutionRound:
-    """One round: a histogram, a selection and, but for the last, variations.
+    """One round: a histogram, a selection and, except in the last, variations.
 
     Args:
         index: Its number, from 0.
         samples: Whether it draws in proportion to the votes, or takes the top.
         variations: Variations of each selected row.
         keeps_parents: Whether the selected rows are candidates of the next round too.
-        mutation_rate: How strongly it mutates.
+        mutation_rate: Its mutation rate.
     """
 
     index: int
@@ -56,7 +50,7 @@ def plan_rounds(config: Evolution) -> tuple[EvolutionRound, ...]:
 
 
 def compute_mutation_rate(config: Evolution, index: int) -> float:
-    """Return how strongly round `index` mutates.
+    """Return the mutation rate of round `index`.
 
     Example:
         >>> compute_mutation_rate(Evolution(), 0)
@@ -86,7 +80,7 @@ Votes = NDArray[np.int64]
 
 
 def select_candidates(votes: Votes, size: int, rng: np.random.Generator, *, samples: bool) -> Votes:
-    """Return the places of `size` candidates, drawn in proportion to the votes or the top ones."""
+    """Return the indices of `size` candidates, sampled by votes or the top ones."""
     return sample_by_votes(votes, size, rng) if samples else rank_by_votes(votes, size)
 
 
@@ -116,9 +110,9 @@ def rank_by_votes(votes: Votes, size: int) -> Votes:
 
 
 def draw_systematic(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> Votes:
-    """Return the places of `size` draws by weight, ascending and as even as they can be.
+    """Return the indices of `size` draws by weight, ascending, by systematic sampling.
 
-    How often a place comes up differs from its share of the draws by less than one.
+    How often an index is drawn differs from its share of the draws by less than one.
 
     Example:
         >>> draw_systematic(np.array([1.0, 2.0, 1.0]), 8, np.random.default_rng(0))
@@ -126,8 +120,8 @@ def draw_systematic(weights: NDArray[np.float64], size: int, rng: np.random.Gene
     """
     ends = np.cumsum(weights)
     marks = (rng.random() + np.arange(size)) * (ends[-1] / max(size, 1))
-    places: Votes = np.searchsorted(ends, marks, side="right").clip(max=len(weights) - 1)
-    return places
+    indices: Votes = np.searchsorted(ends, marks, side="right").clip(max=len(weights) - 1)
+    return indices
 
 
 VoteQuery = Callable[[Sequence[Records], int], NoisyCounts]
@@ -135,12 +129,12 @@ VoteQuery = Callable[[Sequence[Records], int], NoisyCounts]
 
 @dataclass(frozen=True, eq=False)
 class EvolutionResult:
-    """What an evolution gives.
+    """The result of an evolution.
 
     Args:
         classes: The synthetic rows of each class.
-        history: For each round what it did; public and noisy quantities only.
-        votes_help: Whether votes say something about the rows; if not, there are none.
+        history: A record of each round; public and noisy quantities only.
+        votes_help: Whether votes carry information about the rows; if not, there are no rows.
     """
 
     classes: list[Records]
@@ -160,8 +154,8 @@ def evolve(
     """Evolve `sizes[c]` rows for every class c.
 
     Args:
-        proposal: Where rows are made up and moved.
-        sizes: How many rows each class gets.
+        proposal: Draws and mutates rows.
+        sizes: The number of rows of each class.
         config: The settings.
         vote: Returns the noisy votes for the candidates of each class; called once a round, with
             its number.
@@ -220,5 +214,5 @@ def _make_record(
 
 
 def _make_generator(seed: int, step: int, label: int) -> np.random.Generator:
-    """Return the random numbers of one class in one round, whatever else was drawn before."""
+    """Return the generator of one class in one round, whatever else was drawn before."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, label)))

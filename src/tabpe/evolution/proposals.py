@@ -1,13 +1,10 @@
-"""Proposal distributions: where candidates are drawn and moved.
+"""Proposal distributions: how candidates are drawn and mutated.
 
-`Proposal`: where rows are made up and moved, with or without a guide.
-
-Without one all values are alike: rows are uniform, and a step is a part of a column's range. With
-tables of columns, rows begin where rows are, categories are redrawn from what is common, and
-distances and steps are measured on numbers that are spread towards their ranks: a skewed column has
-nearly all rows in a small part of its range, where a step of the range is useless.
-
-Terrains that keep the rules of a schema: all rows that are made up or moved there obey them.
+Without marginals all values are equally likely: rows are uniform, and a step is a part of a
+column's range. With 1-way marginals, rows are drawn from them, categories are redrawn by frequency,
+and distances and steps are measured on numbers that are moved towards their ranks: a skewed column
+has nearly all rows in a small part of its range, where a step of the range is useless. Constrained
+proposals return only rows that satisfy the constraints of the schema.
 """
 
 from __future__ import annotations
@@ -36,10 +33,10 @@ def find_nullable(spaces: Sequence[RecordSpace]) -> NDArray[np.bool_]:
 
 
 class Proposal(Protocol):
-    """Makes up rows of a class."""
+    """Draws and mutates candidates of a class."""
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
-        """Return rows to begin with."""
+        """Return initial rows."""
         ...
 
     def vary_rows(
@@ -49,13 +46,13 @@ class Proposal(Protocol):
         ...
 
     def to_voting_space(self, rows: Records) -> Records:
-        """Return rows as they are voted on: with numbers where distances are measured."""
+        """Return rows in the space where distances are measured."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class UniformProposal:
-    """All values are alike, as in the paper.
+    """All values are equally likely, as in the paper.
 
     Args:
         spaces: Where the rows of each class may lie.
@@ -65,11 +62,11 @@ class UniformProposal:
 
     @cached_property
     def voting_space(self) -> VotingSpace:
-        """How rows are seen when they are voted on."""
+        """The space in which candidates are voted on."""
         return VotingSpace(find_nullable(self.spaces))
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
-        """Return rows to begin with."""
+        """Return initial rows."""
         return draw_uniform_records(self.spaces[label], size, rng)
 
     def vary_rows(
@@ -79,17 +76,17 @@ class UniformProposal:
         return vary_rows(rows, self.spaces[label], rate, config, rng)
 
     def to_voting_space(self, rows: Records) -> Records:
-        """Return rows as they are voted on."""
+        """Return rows in the space where distances are measured."""
         return self.voting_space.transform_rows(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalProposal:
-    """Some values are more common than others.
+    """Values are drawn from noisy 1-way marginals.
 
     Args:
-        prior: What tables of columns say.
-        rank_transform: Where numbers lie for distances and steps.
+        prior: What the marginals say.
+        rank_transform: The map of numbers for distances and steps.
     """
 
     prior: MarginalPrior
@@ -97,15 +94,15 @@ class MarginalProposal:
 
     @cached_property
     def voting_space(self) -> VotingSpace:
-        """How rows are seen when they are voted on."""
+        """The space in which candidates are voted on."""
         return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform)
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
-        """Return rows to begin with."""
+        """Return initial rows."""
         return self.draw_rows(np.full(size, label), rng)
 
     def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
-        """Return a row to begin with for each class given."""
+        """Return an initial row for each class given."""
         return self.prior.draw_rows(classes, rng)
 
     def vary_rows(
@@ -123,7 +120,7 @@ class MarginalProposal:
         *,
         step: str = "gaussian",
     ) -> Records:
-        """Move each number by a step of `rate`, and redraw each category with that chance."""
+        """Move each number by a step of `rate`, and redraw each category with that probability."""
         spread = self.rank_transform.transform_rows(rows).numbers
         moved = self.rank_transform.inverse_transform(
             spread + rate * draw_steps(spread.shape, step, rng)
@@ -137,7 +134,7 @@ class MarginalProposal:
         return Records(numbers, codes)
 
     def to_voting_space(self, rows: Records) -> Records:
-        """Return rows as they are voted on, in float32 all the way like private rows."""
+        """Return rows in the voting space, computed in float32 like private rows."""
         return self.voting_space.transform_rows(
             Records(rows.numbers.astype(np.float32), rows.codes)
         )
@@ -145,17 +142,17 @@ class MarginalProposal:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedUniformProposal(UniformProposal):
-    """A level terrain with rules.
+    """A uniform proposal with constraints.
 
     Args:
         spaces: Where the rows of each class may lie.
-        constraints: What rows obey.
+        constraints: What rows satisfy.
     """
 
     constraints: ConstraintSet
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
-        """Return rows to begin with."""
+        """Return initial rows."""
 
         def draw(classes: Whole) -> Records:
             return UniformProposal.draw_initial(self, label, len(classes), rng)
@@ -172,18 +169,18 @@ class ConstrainedUniformProposal(UniformProposal):
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedMarginalProposal(MarginalProposal):
-    """A guided terrain with rules.
+    """A marginal proposal with constraints.
 
     Args:
-        prior: What tables of columns say.
-        warp: Where numbers lie for distances and steps.
-        constraints: What rows obey.
+        prior: What the marginals say.
+        rank_transform: The map of numbers for distances and steps.
+        constraints: What rows satisfy.
     """
 
     constraints: ConstraintSet
 
     def draw_rows(self, classes: Whole, rng: np.random.Generator) -> Records:
-        """Return a row to begin with for each class given."""
+        """Return an initial row for each class given."""
         return self.constraints.draw_rows(
             classes, lambda wanted: self.prior.draw_rows(wanted, rng), rng
         )
@@ -197,7 +194,7 @@ class ConstrainedMarginalProposal(MarginalProposal):
         *,
         step: str = "gaussian",
     ) -> Records:
-        """Move each number by a step of `rate`, and redraw each category with that chance."""
+        """Move each number by a step of `rate`, and redraw each category with that probability."""
         moved = super().mutate_rows(rows, classes, rate, rng, step=step)
         return self.constraints.repair_or_revert(moved, rows, classes, rng)
 
@@ -217,15 +214,16 @@ def constrain_proposal(
 def constrain_proposal(
     proposal: UniformProposal | MarginalProposal, constraints: ConstraintSet
 ) -> UniformProposal | MarginalProposal:
-    """Return a terrain that keeps a law; the same one if there are no rules.
+    """Return a proposal whose rows satisfy constraints; the same one if there are none.
 
     Example:
         >>> from tabpe.encoding import Encoder
         >>> from tabpe.schema import Integer, Schema
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
         >>> encoder = Encoder(Schema(columns, rules=("low < high",)))
-        >>> terrain = constrain_proposal(UniformProposal(encoder.spaces), ConstraintSet.of(encoder))
-        >>> rows = terrain.random(0, 100, np.random.default_rng(0))
+        >>> constraints = ConstraintSet.from_encoder(encoder)
+        >>> proposal = constrain_proposal(UniformProposal(encoder.spaces), constraints)
+        >>> rows = proposal.draw_initial(0, 100, np.random.default_rng(0))
         >>> bool((rows.numbers[:, 0] < rows.numbers[:, 1]).all())
         True
     """

@@ -1,9 +1,4 @@
-"""RANDOM_API and VARIATION_API: the first candidates, and rows near given rows.
-
-RANDOM_API: the first candidates.
-
-VARIATION_API: rows near given rows.
-"""
+"""RANDOM_API and VARIATION_API of the paper: initial candidates, and variations of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ from tabpe.evolution.config import Evolution
 def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:
     """Return `size` rows, uniform over the space; numbers with a grid are uniform on it.
 
-    A number that may be null is so with the chance that the space says.
+    A number that may be null is null with the probability that the space states.
 
     Example:
         >>> space = RecordSpace(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
@@ -84,8 +79,8 @@ def redraw_nulls(
 
     Args:
         numbers: The numbers; NaN for null.
-        fresh: Others that take their places, by themselves as likely to be null as numbers are.
-        rate: The probability with which the two are compared.
+        fresh: Replacements, which are null as often as numbers are.
+        rate: The probability of a redraw.
         rng: Source of randomness.
 
     Example:
@@ -106,31 +101,31 @@ def smooth_numbers(
     *,
     among: Floats,
 ) -> NDArray[np.float64]:
-    """Return the numbers of rows, moved within their class past `rate` of all other numbers.
+    """Return the numbers of rows, moved within their class by steps of `rate` in rank.
 
-    A step is as long as the room that so many numbers take up there: short where they crowd, and
-    none where very many are equal. So skewed columns stay skewed.
+    A step is short where numbers are dense, and zero where very many are equal. So skewed columns
+    stay skewed.
 
     Args:
         rows: The rows.
         classes: The class of each.
         spaces: Where the rows of each class may lie.
-        rate: How far a number moves: which part of all numbers of its column it passes.
+        rate: The scale of a step, as a part of all numbers of the column.
         rng: Source of randomness.
-        among: All numbers, column by column, whose ranks are meant; NaN for null.
+        among: All numbers, column by column, that define the ranks; NaN for null.
 
     Example:
         >>> space = RecordSpace(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
         >>> rows = Records(np.array([[0.0], [0.5]]), np.empty((2, 0), dtype=np.uint8))
         >>> among = np.append(np.zeros(900), np.linspace(0.45, 0.55, 100))[:, None]
-        >>> all_of_one, rng = np.zeros(2, int), np.random.default_rng(1)
-        >>> smooth_numbers(rows, all_of_one, [space], 0.01, rng, among=among).ravel().round(2)
+        >>> classes, rng = np.zeros(2, int), np.random.default_rng(1)
+        >>> smooth_numbers(rows, classes, [space], 0.01, rng, among=among).ravel().round(2)
         array([0.  , 0.49])
     """
     moved = np.array(rows.numbers, dtype=np.float64)
-    for place, column in enumerate(among.T):
-        moved[:, place] = _move_past_ranks(
-            moved[:, place], np.sort(column[~np.isnan(column)]), rate, rng
+    for index, column in enumerate(among.T):
+        moved[:, index] = _move_past_ranks(
+            moved[:, index], np.sort(column[~np.isnan(column)]), rate, rng
         )
     for label, space in enumerate(spaces):
         mine = classes == label
@@ -141,10 +136,10 @@ def smooth_numbers(
 def _move_past_ranks(
     numbers: NDArray[np.float64], rising: Floats, rate: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return numbers moved past `rate` of those that rise; what is null stays so."""
+    """Return numbers moved by `rate` in rank among sorted ones; nulls stay null."""
     if not len(rising):
         return numbers
-    # Of several that are equal, a number is any one.
+    # Of several equal numbers, a number has the rank of a random one.
     first, after = (np.searchsorted(rising, numbers, side=side) for side in ("left", "right"))
     ranks = (first + (after - first) * rng.random(len(numbers))) / len(rising)
     ranks = np.abs(ranks + rate * rng.standard_normal(len(numbers)))

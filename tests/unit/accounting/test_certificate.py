@@ -1,4 +1,4 @@
-"""The promise in writing: JSON there and back, and text that a person can read."""
+"""Certificates: JSON there and back, and text that a person can read."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ def test_json_states_what_a_custodian_asks_for(certificate):
     assert set(plain) >= {"epsilon", "delta", "accountant", "versions", "schema_digest"}
 
 
-def test_the_shares_of_the_bill_add_up(certificate):
+def test_the_shares_of_the_list_of_spends_add_up(certificate):
     assert sum(map(certificate.share, certificate.bill)) == pytest.approx(1)
     assert certificate.share(certificate.bill[1]) > 0.9
 
@@ -55,7 +55,7 @@ def test_the_text_fits_a_terminal(certificate, changes):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_text_names_every_item(certificate):
+def test_the_text_names_every_spend(certificate):
     text = str(certificate)
     assert "class counts" in text
     assert "votes" in text
@@ -64,7 +64,7 @@ def test_the_text_names_every_item(certificate):
 
 @pytest.mark.parametrize("delta", [1.5744e-5, 1.5754e-5, 9.9949e-7, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.123456, 1 / 3, 0.9999991])
-def test_the_text_never_promises_more_than_was_certified(certificate, epsilon, delta):
+def test_the_text_never_guarantees_more_than_was_certified(certificate, epsilon, delta):
     text = str(dataclasses.replace(certificate, epsilon=epsilon, delta=delta))
     stated = re.search(r"\((\S+), (\S+)\)-differential", text)
     assert float(stated[1]) >= epsilon * (1 - 1e-9)
@@ -96,12 +96,12 @@ def test_another_format_is_refused(certificate):
         Certificate.from_dict(certificate.to_dict() | {"format": 99})
 
 
-def test_the_slack_of_exact_noise_is_not_spoken_of(certificate):
-    assert "slack" not in str(certificate)
+def test_the_sampling_error_of_exact_noise_is_not_spoken_of(certificate):
+    assert "sampling" not in str(certificate)
     assert json.loads(certificate.to_json())["delta_slack"] == 0
 
 
-def test_the_slack_of_other_noise_is_stated_item_by_item(certificate):
+def test_the_sampling_error_of_other_noise_is_stated_spend_by_spend(certificate):
     inexact = dataclasses.replace(certificate, delta_slack=1.6004e-30)
     text = " ".join(str(inexact).split())
     assert "1.61e-30 of delta" in text
@@ -129,12 +129,12 @@ def test_the_text_of_every_kind_fits_a_terminal(kind):
     assert max(map(len, text.splitlines())) <= 78
 
 
-def test_a_promise_for_users_names_their_column():
+def test_a_guarantee_for_users_names_their_column():
     text = " ".join(str(honest(**KINDS["users"])).split())
     assert "a user is a value of 'patient', with 4 rows at most" in text
 
 
-def test_a_delta_that_follows_noisy_rows_is_accounted_for_below_the_promised_one():
+def test_a_delta_that_follows_noisy_rows_is_accounted_for_below_the_guaranteed_one():
     noisy, plain = honest(**KINDS["a noisy delta"]), honest()
     assert noisy.accounted_delta < noisy.delta
     assert plain.accounted_delta == plain.delta

@@ -110,7 +110,7 @@ def test_a_continuous_gaussian_and_one_is_above_the_discrete_one():
 
 
 @pytest.mark.parametrize(("width", "step"), [(1.0, 0.3), (0.37, 0.05), (3.0, 0.7), (0.2, 0.011)])
-def test_a_choice_on_a_coarse_grid_is_never_below_the_truth(width, step):
+def test_a_selection_on_a_coarse_grid_is_never_below_the_truth(width, step):
     masses = module._discretize_choice(width, step)
     places = np.flatnonzero(masses)
     losses = module._compute_choice_mean(width) + step * (places - len(masses) // 2)
@@ -121,7 +121,7 @@ def test_a_choice_on_a_coarse_grid_is_never_below_the_truth(width, step):
     assert (counted >= compute_divergences(epsilons, width) - 1e-12).all()
 
 
-def test_an_item_split_in_two_costs_the_same():
+def test_a_spend_split_in_two_costs_the_same():
     whole = recount_epsilon(bill((6.0, 10)), 1e-6)
     assert recount_epsilon(bill((6.0, 4), (6.0, 6)), 1e-6) == whole
     assert recount_epsilon(bill((6.0, 4), (6.000001, 6)), 1e-6) == pytest.approx(whole, rel=1e-4)
@@ -143,7 +143,7 @@ def test_users_with_one_row_pay_hardly_more_than_rows():
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
-def test_slack_and_chances_are_parts_of_delta(neighbours):
+def test_sampling_error_and_probabilities_are_parts_of_delta(neighbours):
     plain, delta = bill((10.0, 15)), 1e-6
     telling = [Spend("values", 10.0, 15, chance=1e-9)]
     left = delta - 15 * neighbours.cells * 1e-9 - 3e-7
@@ -152,7 +152,7 @@ def test_slack_and_chances_are_parts_of_delta(neighbours):
     assert found > recount_epsilon(plain, delta, neighbours)
 
 
-def test_an_empty_bill_and_strong_noise_cost_nothing():
+def test_an_empty_list_of_spends_and_strong_noise_cost_nothing():
     assert recount_epsilon([], 1e-6) == 0
     assert recount_epsilon(bill((1e3, 1)), 0.01) == 0
     assert recount_epsilon(bill((1e3, 1)), 0.01, USERS) == 0
@@ -169,7 +169,7 @@ def test_an_empty_bill_and_strong_noise_cost_nothing():
         (bill((1e300, 1)), 1e-6, ROW_LEVEL, "sigma="),
         (bill((1e-300, 1)), 1e-6, ROW_LEVEL, "sigma="),
         (bill((10.0, 10**400)), 1e-6, ROW_LEVEL, "times"),
-        (bill((0.01, 10**9)), 1e-6, ROW_LEVEL, "no promise is left"),
+        (bill((0.01, 10**9)), 1e-6, ROW_LEVEL, "so little noise"),
         (bill((2.0, 10**6)), 1e-6, ROW_LEVEL, "times"),
         (bill((0.4, 1)), 1e-6, USERS, "sigma=0.4"),
         (bill(*((10.0 + place, 1) for place in range(300))), 1e-6, ROW_LEVEL, "different sigmas"),

@@ -60,7 +60,7 @@ def test_few_values_get_a_bin_each():
 
 
 def test_decimals_without_a_grid_are_cut_evenly():
-    assert cells("bmi", [10.0, 34.9, 35.1, 60.0], most=2) == [0, 0, 1, 1]
+    assert cells("bmi", [10.0, 34.9, 35.1, 60.0], max_bins=2) == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 8, 24, 100, 101, 102])
@@ -75,7 +75,7 @@ def test_there_are_at_most_so_many_bins_and_edges_around_them(name, most):
 def test_each_whole_number_falls_into_the_bin_whose_edges_are_around_it():
     for most in (1, 3, 7, 24, 60):
         axis = build_axis(ENCODER, "age", max_bins=most)
-        found = cells("age", list(range(101)), most=most)
+        found = cells("age", list(range(101)), max_bins=most)
         assert found == np.digitize(range(101), axis.edges[1:-1]).tolist()
 
 

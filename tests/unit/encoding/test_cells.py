@@ -262,7 +262,7 @@ def test_dates_are_found_as_text():
         (pa.array(["yes", "no"]).dictionary_encode(), None),
     ],
 )
-def test_truths_are_read_in_the_usual_words(cells, kind):
+def test_booleans_are_read_in_the_usual_words(cells, kind):
     assert read(ILL, cells, kind) == [1, 0]
 
 
@@ -319,7 +319,7 @@ def test_codes_become_the_values_of_the_column(column, values, kind):
         assert array.to_pylist() == values
 
 
-def test_codes_of_truths_become_truths():
+def test_codes_of_booleans_become_booleans():
     array = decode_codes(ILL, np.array([1, 0], np.uint8))
     assert array.type == pa.bool_()
     assert array.to_pylist() == [True, False]

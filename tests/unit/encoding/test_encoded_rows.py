@@ -172,8 +172,8 @@ def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, warped):
     assert [len(part) for part, _ in rows] == [4, 4, 2]
     write(path, table(6))
     line = np.array([0.0, 1.0])
-    sight = VotingSpace(np.zeros(2, bool), RankTransform((line,) * 2, (line,) * 2))
-    again = dataclasses.replace(rows, sight=sight) if warped else rows
+    space = VotingSpace(np.zeros(2, bool), RankTransform((line,) * 2, (line,) * 2))
+    again = dataclasses.replace(rows, voting_space=space) if warped else rows
     with pytest.raises(DataError, match="the table changed") as caught:
         list(again)
     assert not {"6", "10"} & set(str(caught.value))
@@ -280,8 +280,8 @@ def test_rows_may_be_moved_onto_another_scale_each_by_itself():
     )
     kept = np.array([True, True, False, True, True])
     source = open_source(ages)
-    sight = VotingSpace(np.zeros(2, bool), warp)
-    plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, sight)
+    space = VotingSpace(np.zeros(2, bool), warp)
+    plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, space)
     for (before, classes), (after, same) in zip(plain, moved, strict=True):
         assert after.numbers.dtype == before.numbers.dtype == np.float32
         assert after.codes.tolist() == before.codes.tolist()

@@ -250,7 +250,7 @@ def test_without_a_label_all_rows_are_of_one_class():
     assert classes.tolist() == [0, 0]
 
 
-def test_more_than_256_categories_are_told_apart():
+def test_more_than_256_categories_are_distinguished():
     column = Categorical("x", tuple(range(300)))
     table = pa.table({"x": [0, 255, 256, 299]})
     for label in (None, "x"):
@@ -331,7 +331,7 @@ def test_a_missing_label_is_named():
 def test_a_table_separated_by_semicolons_is_recognised(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("age;ill\n31;yes\n")
-    with pytest.raises(DataError, match=r"no column 'age': .*separated by ';': expected ','"):
+    with pytest.raises(DataError, match=r"no column 'age': .*separated by ';'"):
         Encoder(Schema((AGE, ILL))).encode(read_table(path))
 
 

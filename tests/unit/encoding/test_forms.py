@@ -25,7 +25,7 @@ def test_a_number_of_steps_stands_for_a_date_a_time_or_a_place(column, steps):
     assert make_plain_column(column, None) == Integer(column.name, 0, steps)
 
 
-def test_numbers_stay_and_lists_and_truths_are_none():
+def test_numbers_stay_and_lists_and_booleans_are_none():
     size = Float("size", 0.0, 2.0)
     assert make_plain_column(size, None) is size
     for column in (Boolean("ill"), Categorical("ward", ("a", "b")), Id("no")):

@@ -77,7 +77,7 @@ def test_what_is_no_whole_number_is_rounded_clamped_or_the_smallest():
     assert made == [low + 7, low, high, low, low, low]
 
 
-def test_neighbours_fit_exactly():
+def test_neighbors_fit_exactly():
     cells = pa.chunked_array([[2**60 - 1, 2**60, 2**60 + 1000, 2**60 + 1001]])
     assert find_valid_cells(COLUMNS[0], cells).tolist() == [False, True, True, False]
 

@@ -19,7 +19,7 @@ def rows(numbers, kind=np.float64):
 
 
 def mapped(warp, numbers, kind=np.float64):
-    return warp.of(rows(numbers, kind)).numbers.ravel()
+    return warp.transform_rows(rows(numbers, kind)).numbers.ravel()
 
 
 def ends(draw, size, smallest):
@@ -42,10 +42,10 @@ several = st.lists(inside, min_size=1, max_size=30)
 @given(warp=warps(), numbers=several)
 @settings(deadline=None)
 def test_the_way_back_ends_where_it_began(warp, numbers):
-    there = warp.of(rows(numbers)).numbers
+    there = warp.transform_rows(rows(numbers)).numbers
     assert np.allclose(warp.inverse_transform(there).ravel(), numbers, rtol=0, atol=1e-9)
     here = warp.inverse_transform(np.array(numbers)[:, None])
-    assert np.allclose(warp.of(Records(here, rows(numbers).codes)).numbers.ravel(), numbers,
+    assert np.allclose(warp.transform_rows(Records(here, rows(numbers).codes)).numbers.ravel(), numbers,
                        rtol=0, atol=1e-9)  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def test_the_genetic_operator_takes_no_tables():
         Evolution(tables=0.1, operator="genetic")
 
 
-def test_a_tilt_puts_each_round_on_the_bill():
+def test_a_tilt_puts_each_round_on_the_list_of_spends():
     asked = Evolution(rounds=3, votes=2, tilt=1.0).plan_queries(columns=5, classes=2)
     assert [part.name for part in asked.rest] == [f"votes, round {r}" for r in (1, 2, 3)]
     assert [part.times for part in asked.rest] == [2, 2, 2]
@@ -103,7 +103,7 @@ def test_too_many_tilted_rounds_are_refused():
         Evolution(rounds=201, tilt=1.0)
 
 
-def test_a_bill_has_a_histogram_for_each_vote_of_a_row_and_two_tables_a_column():
+def test_spends_include_a_histogram_for_each_vote_of_a_row_and_two_tables_a_column():
     asked = PRESETS["best"].plan_queries(columns=7, classes=3)
     assert [(part.name, part.times) for part in asked.first] == [("tables of columns", 14)]
     assert [(part.name, part.times) for part in asked.rest] == [("votes", 32)]

@@ -98,7 +98,7 @@ def test_a_numeric_label_stays_in_its_class():
         assert np.bincount(ages.astype(int), minlength=100).max() < 2 * len(ages) / (high - low)
 
 
-def test_the_warp_gives_room_to_where_rows_are():
+def test_the_rank_transform_gives_room_to_where_rows_are():
     found = guide()
     warp = found.build_rank_transform(1.0)
     real, _ = Encoder(SCHEMA).encode(table())
@@ -116,7 +116,7 @@ def test_noisy_sizes_of_classes_become_better_by_the_tables():
     assert guide(sizes=off).sizes.tolist() == off.tolist()
 
 
-def test_a_table_full_of_noise_still_gives_chances():
+def test_a_table_full_of_noise_still_gives_probabilities():
     found = guide(sigma=1e6, sizes=np.array([10.0, 10.0]), size_sigma=1e6)
     for column in found.columns:
         assert column.probabilities.sum(axis=1) == pytest.approx(1.0)

@@ -58,7 +58,7 @@ def test_a_rule_holds_where_it_does_for_plain_python(rule):
 
 
 @pytest.mark.parametrize("rule", [*RULES, *MORE])
-def test_a_rule_is_mended_in_nearly_every_row(rule):
+def test_a_rule_is_repaired_in_nearly_every_row(rule):
     schema = dataclasses.replace(SCHEMA, rules=(rule,))
     encoder, rows, classes = rows_of(schema)
     law = ConstraintSet.from_encoder(encoder)
@@ -78,7 +78,7 @@ def test_what_obeys_the_rules_is_not_moved():
     assert (again.codes == mended.codes[good]).all()
 
 
-def test_all_rules_are_mended_together():
+def test_all_rules_are_repaired_together():
     encoder, rows, classes = rows_of(SCHEMA)
     law = ConstraintSet.from_encoder(encoder)
     mended = law.repair_rows(rows, classes, np.random.default_rng(0))
@@ -105,7 +105,7 @@ def test_mending_is_the_same_for_the_same_seed():
     assert (one.codes == other.codes).all()
 
 
-def test_mended_rows_lie_on_their_grid_and_in_their_class():
+def test_repaired_rows_lie_on_their_grid_and_in_their_class():
     columns = (Integer("age", 0, 100), Float("charges", 0, 1000, decimals=1))
     schema = Schema(columns, "charges", (100.0, 500.0), rules=("charges == age * 10",))
     encoder, rows, classes = rows_of(schema)
@@ -145,7 +145,7 @@ def test_a_quotient_is_equal_as_far_as_it_is_shown():
     assert np.abs(found.bmi - found.weight / found.height**2).max() <= 0.0501
 
 
-def test_without_decimals_equal_is_equal_to_a_billionth():
+def test_without_decimals_equal_is_equal_to_a_list_of_spendsionth():
     columns = tuple(Float(name, 0, 1) for name in "abc")
     schema = Schema(columns, rules=("a == b + c", "b < c"))
     encoder, rows, classes = rows_of(schema, size=500)
@@ -196,7 +196,7 @@ def test_rules_that_few_rows_obey_are_met_all_the_same():
     assert not law.find_broken(rows, classes).any()
 
 
-def test_a_row_that_can_not_be_mended_is_what_it_was_before():
+def test_a_row_that_can_not_be_repaired_is_what_it_was_before():
     schema = Schema((Integer("a", 0, 100), Integer("b", 0, 100)), rules=("a * a == 3600",))
     law, rng = ConstraintSet.from_encoder(Encoder(schema)), np.random.default_rng(0)
     before = Records(np.full((3, 2), 0.6), np.empty((3, 0), np.uint8))
@@ -205,7 +205,7 @@ def test_a_row_that_can_not_be_mended_is_what_it_was_before():
     assert kept.numbers.tolist() == [[0.6, 0.6], [0.6, 0.1], [0.6, 0.6]]
 
 
-def test_rows_made_up_anew_are_spread_over_what_is_allowed():
+def test_rows_drawn_anew_are_spread_over_what_is_allowed():
     schema = Schema((Float("x", 0, 1), Float("y", 0, 1)), rules=("x <= y",))
     encoder, law, rng = (
         Encoder(schema),
@@ -248,7 +248,7 @@ def test_points_in_time_of_zones_compare_as_instants():
     assert (found.a >= pd.Timestamp("2024-03-31T03:30", tz="Europe/Berlin")).all()
 
 
-def test_without_rules_a_law_does_nothing():
+def test_without_rules_a_constraint_set_does_nothing():
     encoder, rows, classes = rows_of(Schema(COLUMNS, label="ill"))
     law = ConstraintSet.from_encoder(encoder)
     assert law.repair_rows(rows, classes, np.random.default_rng(0)) is rows

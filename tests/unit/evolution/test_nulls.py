@@ -125,7 +125,7 @@ def test_a_column_that_is_all_null_is_drawn_as_one():
     found.build_rank_transform(0.5)
 
 
-def test_a_guided_step_enters_and_leaves_null():
+def test_a_marginal_step_enters_and_leaves_null():
     terrain = MarginalProposal(found := guide(), found.build_rank_transform(0.5))
     start = found.draw_rows(np.ones(MANY, int), rng(3))
     moved = terrain.mutate_rows(start, np.ones(MANY, int), 0.2, rng(4))

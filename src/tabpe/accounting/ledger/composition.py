@@ -1,14 +1,15 @@
-"""What all entries of a data set come to under its budget, composed at once.
+"""Composition of all entries of a data set under its budget, and what is left.
 
-Entries are Gaussian measurements on one table, so they compose as the items of one bill do, and
-epsilons are never added up. Delta is shared by all of them: what pays for values that one row alone
-holds and for noise that is not exact comes off first, entry by entry, because it depends on how
-many rows of a user count there. All items are then composed at what is left.
+Entries are Gaussian measurements on one table, so they compose as the spends of one run do, and
+epsilons are never added up. Delta is shared by all of them: the probability of releasing a value of
+one row only and the sampling error are subtracted first, entry by entry, because they depend on the
+contribution bound of a user there. All spends are then composed at what is left.
 
-*What one run shows may decide the noise of the next.* So a ledger is a filter: its total must hold
-however later runs follow from earlier releases. All entries compose as Gaussian mechanisms, for
-which that is a theorem (claim 17 of docs/privacy.md). Only a first run, whose plan was fixed, is
-stated by its privacy loss distribution, which may be a little less: nothing came before it.
+*The result of one run may decide the noise of the next.* So a ledger is a privacy filter: its total
+must hold however later runs depend on earlier releases. All entries compose as Gaussian mechanisms,
+for which that is a theorem (claim 17 of docs/privacy.md). Only a single run, whose noise was fixed
+in advance, is stated by its privacy loss distribution, which may be a little less: nothing came
+before it.
 
 *Runs with a limit of zCDP* count with all of it, whatever they spent. Then everything is composed
 as zCDP: a discrete Gaussian histogram is 1 / (2 sigma^2)-zCDP, so losses add up. The total is at
@@ -37,13 +38,13 @@ from tabpe.accounting.pld import (
 from tabpe.accounting.spend import Spend
 from tabpe.accounting.zcdp_filter import compute_epsilon_from_loss
 
-# How far above its own part of delta an epsilon is stated, so that the slack fits below it.
+# How far above the computed epsilon it is stated, relatively, to leave room for sampling error.
 _ROOM = 1e-9
 _MOST_STEPS = 40
 # Losses for which the bound is asked, and what is added to it. The exact total rounds up by less
 # than that, and was never found within 3% of the bound.
 _BOUNDED, _BOUND_ROOM = (1e-6, 100.0), 0.01
-# What one more run is taken to be: so few rounds that others of its epsilon cost no more.
+# The assumed rounds of one more run: so few that other runs of its epsilon cost no more.
 _ROUNDS = 4
 _DIGITS = 3
 _CAUTION = 0.998
@@ -52,14 +53,14 @@ _CAUTION = 0.998
 def compute_entries_epsilon(entries: Sequence[RunEntry], budget: Budget) -> float:
     """Return the epsilon of all entries at the delta of the budget, rounded up.
 
-    The slack of noise that is not exact grows with epsilon, so this is the least epsilon at which
-    the rest of delta is enough. It is 0 without entries, and infinite if they take all of delta.
+    The part of delta for sampling error grows with epsilon, so this is the least epsilon at which
+    the rest of delta suffices. It is 0 without entries, and infinite if they take all of delta.
 
     Example:
         >>> budget = Budget("patients", 2.0, 1e-6)
         >>> run = (Spend("votes", 17.0, 15),)
         >>> entries = [RunEntry(str(i), "patients", run, NeighboringRelation()) for i in range(2)]
-        >>> [round(spent_epsilon(entries[:n], budget), 2) for n in range(3)]
+        >>> [round(compute_entries_epsilon(entries[:n], budget), 2) for n in range(3)]
         [0.0, 0.96, 1.4]
     """
     epsilon = 0.0
@@ -74,10 +75,10 @@ def compute_entries_epsilon(entries: Sequence[RunEntry], budget: Budget) -> floa
 
 
 def is_over_budget(entries: Sequence[RunEntry], budget: Budget) -> bool:
-    """Whether the entries together break the guarantee that the budget is.
+    """Whether the entries together exceed the budget.
 
-    To compose the losses of a hundred runs exactly takes seconds, so a bound that takes none is
-    asked first. It is above the exact total, and decides where it is within the budget.
+    Composing the losses of a hundred runs exactly takes seconds, so a fast upper bound is computed
+    first, and decides if it is within the budget.
     """
     if _bound_epsilon(entries, budget) <= budget.epsilon:
         return False
@@ -87,8 +88,8 @@ def is_over_budget(entries: Sequence[RunEntry], budget: Budget) -> bool:
 def compute_remaining_epsilon(entries: Sequence[RunEntry], budget: Budget) -> float:
     """Return the epsilon that one more run may ask for at the delta of the budget, rounded down.
 
-    A guess by Gaussian parameters, whose squares add up; if that is over, the largest one that is
-    not is halved in on. Noise that is not exact may need a little less still.
+    It is guessed by Gaussian parameters, whose squares add up; if that is over the budget, the
+    largest epsilon that is not is found by bisection. Inexact noise may need a little less still.
 
     Example:
         >>> compute_remaining_epsilon([], Budget("patients", 2.0, 1e-6))
@@ -115,17 +116,15 @@ def compute_remaining_epsilon(entries: Sequence[RunEntry], budget: Budget) -> fl
 
 
 def _would_exceed_budget(asked: float, entries: Sequence[RunEntry], budget: Budget) -> bool:
-    """Whether one more run of that epsilon is over the budget."""
-    return is_over_budget(
-        [*entries, _make_typical_entry(_guess_sigma(asked, budget), budget)], budget
-    )
+    entry = _make_typical_entry(_guess_sigma(asked, budget), budget)
+    return is_over_budget([*entries, entry], budget)
 
 
 def _bound_epsilon(entries: Sequence[RunEntry], budget: Budget) -> float:
-    """Return a bound of the epsilon of all entries, by concentrated differential privacy.
+    """Return an upper bound of the epsilon of all entries, by zCDP.
 
-    With slack as for all of the budget, which is the most that counts. A loss that is next to
-    nothing, or so large that losses lie far apart, is left to the exact composition, which rounds.
+    The sampling error is that at the full budget, which is the most that counts. A tiny loss, or
+    one so large that losses lie far apart, is left to the exact composition, which rounds.
     """
     delta = _compute_remaining_delta(entries, budget, budget.epsilon)
     loss = _sum_losses(entries, budget.neighbours)
@@ -137,26 +136,26 @@ def _bound_epsilon(entries: Sequence[RunEntry], budget: Budget) -> float:
 def _compute_epsilon_given(
     entries: Sequence[RunEntry], budget: Budget, target_epsilon: float
 ) -> float:
-    """Return the epsilon of all entries, where a promise of epsilon sets the slack of the noise."""
-    items = _group_spends([entry for entry in entries if entry.limit is None])
+    """Return the epsilon of all entries, with the sampling error charged at `target_epsilon`."""
+    spends = _group_spends([entry for entry in entries if entry.limit is None])
     delta, relation = _compute_remaining_delta(entries, budget, target_epsilon), budget.neighbours
-    if delta < SMALLEST_DELTA or (relation.is_user_level and items[0].sigma < SMALLEST_USER_SIGMA):
+    if delta < SMALLEST_DELTA or (relation.is_user_level and spends[0].sigma < SMALLEST_USER_SIGMA):
         return math.inf
-    found = compose_epsilon(items, delta, relation, adaptive=True)
+    found = compose_epsilon(spends, delta, relation, adaptive=True)
     limits = [entry.limit for entry in entries if entry.limit is not None]
     if limits:
         return max(found, compute_epsilon_from_loss(_sum_losses(entries, relation), delta))
     if len(entries) == 1 and not entries[0].adaptive:
-        return min(found, compose_epsilon(items, delta, relation))
+        return min(found, compose_epsilon(spends, delta, relation))
     return found
 
 
 def _sum_losses(entries: Sequence[RunEntry], relation: NeighboringRelation) -> float:
-    """Return the loss of all entries in zCDP: the whole limit of a run that is held to one."""
-    # Replaced rows are two rows apart: four times the zCDP of one, and twice that of noise.
+    """Return the loss of all entries in zCDP: the whole limit of a run that has one."""
+    # A replaced row is two rows apart: four times the zCDP of one, and twice that of noise.
     apart = relation.squared_distance
     return math.fsum(
-        apart * math.fsum(item.loss for item in entry.bill)
+        apart * math.fsum(spend.loss for spend in entry.bill)
         if entry.limit is None
         else apart**2 * entry.limit
         for entry in entries
@@ -175,28 +174,25 @@ def _compute_remaining_delta(
 
 
 def _group_spends(entries: Sequence[RunEntry]) -> tuple[Spend, ...]:
-    """Return all items by ascending sigma, equal ones as one."""
+    """Return all spends by ascending sigma, those of equal sigma merged."""
     times: Counter[float] = Counter()
     for entry in entries:
-        for item in entry.bill:
-            times[item.sigma] += item.times
+        for spend in entry.bill:
+            times[spend.sigma] += spend.times
     return tuple(Spend("charges", sigma, times[sigma]) for sigma in sorted(times))
 
 
 def _guess_sigma(epsilon: float, budget: Budget) -> float:
-    """Return about the noise of one more run."""
     distance = math.sqrt(budget.neighbours.squared_distance * _ROUNDS)
     return distance / solve_gaussian_mu(epsilon, budget.delta)
 
 
 def _make_typical_entry(sigma: float, budget: Budget) -> RunEntry:
-    """Return one more run as it is usually made."""
-    item = Spend("votes", min(max(sigma, SMALLEST_SIGMA), LARGEST_SIGMA), _ROUNDS)
-    return RunEntry("next", budget.dataset, (item,), budget.neighbours, budget.unit)
+    spend = Spend("votes", min(max(sigma, SMALLEST_SIGMA), LARGEST_SIGMA), _ROUNDS)
+    return RunEntry("next", budget.dataset, (spend,), budget.neighbours, budget.unit)
 
 
 def _solve_gaussian_epsilon(mu: float, delta: float) -> float:
-    """Return the epsilon of a Gaussian mechanism at `delta`."""
     from scipy.optimize import brentq
 
     if compute_gaussian_delta(mu, 0.0) <= delta:

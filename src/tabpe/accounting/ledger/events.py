@@ -1,52 +1,45 @@
-"""Events of a ledger, each with the hash of the one before.
+"""Events of a ledger as a hash chain: budgets, entries, progress, and their state.
 
-What a ledger knows: budgets, entries of what was reserved, spent or given back, and progress.
+Each event has the hash of the one before. Changing, dropping, inserting or swapping an event breaks
+the chain there. Cutting off its end, or writing a whole new chain, does not: that shows only
+against a head that was recorded elsewhere before. `LedgerState` is what the events add up to, and
+decides which events may follow.
 
-Events that hold on to each other: each carries the hash of the one before.
+The progress of a run in a folder keeps one charge from paying for two draws of noise. A run that is
+resumed after a crash keeps its entry, because measurements on the disk are reused and not repeated.
+That is only true of the folder that contains them. An old copy of it would measure the same things
+under fresh noise, and one charge would cover both. So the ledger records which start of a run was
+the last, and which measurements it has made.
 
-Whoever changes, drops, inserts or swaps an event breaks the chain at that place. Whoever cuts off
-its end, or writes a whole new one, does not: that shows only against a head that was noted
-elsewhere before.
+**Protocol.** The folder has a log. A measurement is identified by its number and by the digest of
+all measurements up to it (`tabpe.measurement.terms`).
 
-How far a run in a folder has got: what keeps one charge from paying for two draws of noise.
-
-A run that goes on after a crash keeps its entry, because measurements that are on the disk are used
-again and not made again. That is only true of the folder that holds them. An old copy of it would
-measure the same things under fresh noise, and one charge would cover both. So the ledger remembers
-which start of a run was the last, and which measurements it has made.
-
-**Protocol.** The folder has a log. A measurement is named by its number and by the digest of all
-measurements up to it (`tabpe.measurement.terms`).
-
-1. A process that begins or goes on with a run draws a random token, and puts it into the log of the
+1. A process that begins or resumes a run draws a random token, and writes it to the log of the
    folder. When it is on the disk, the ledger gets the event `started`: the token, and number and
    digest of the measurements in the folder. It refuses if the token of the last start is not in the
-   log, or the folder lacks a measurement that the ledger knows, or holds another in its place.
+   log, or the folder lacks a measurement that the ledger knows, or has another in its place.
 2. Before each measurement the process asks the ledger whether its start is still the last.
 3. A measurement is in the folder, on the disk, before the ledger gets the event `measured`, and
-   that is there before anything is made of the measurement. The ledger refuses if the start is not
-   the last any more.
-4. The entry is spent by the last start alone, with a certificate that has the digest of all
-   measurements.
+   that is recorded before the measurement is used. The ledger refuses if the start is no longer
+   the last.
+4. Only the last start spends the entry, with a certificate that has the digest of all measurements.
 
 **A crash in the same folder never locks a run out.** Whenever it happens, the token of the last
-`started` is in the log, because it was put there first (1). And the folder holds every measurement
-that the ledger knows, because each was put there first (3); it may hold one more, which the next
-start tells the ledger. So all checks of (1) hold. A token that never got to the ledger is of no
-harm in the log.
+`started` is in the log, because it was written there first (1). And the folder has every
+measurement that the ledger knows, because each was written there first (3); it may have one more,
+which the next start reports to the ledger. So all checks of (1) hold. A token in the log that never
+reached the ledger does no harm.
 
-**Of several copies one goes on.** A start puts a new token into the ledger that is in one log only.
-All other copies, made before it, lack that token: they are refused when they start (1), before they
-measure (2), and when they end (4). A copy made after it is refused in the same way as soon as the
-other of the two starts again. A folder that was wiped, or an old state that was put back, lacks a
-token or a measurement (1).
+**Of several copies one continues.** A start puts a new token into the ledger that is in one log
+only. All other copies, made before it, lack that token: they are refused when they start (1),
+before they measure (2), and when they end (4). A copy made after it is refused in the same way as
+soon as the other of the two starts again. A folder that was wiped, or restored to an old state,
+lacks a token or a measurement (1).
 
-**What remains.** A measurement that is being made while another copy starts is refused when it is
-done (3), and was seen by nobody. Someone who stops the process in the moment between the file of a
-measurement and its event, reads the file and deletes it, gets that one measurement a second time;
-the ledger shows the starts that it took. Someone who may change the ledger can do anything.
-
-The state of a ledger: what its events come to, and which events may follow.
+**What remains.** A measurement in progress while another copy starts is refused when it is done
+(3), and nobody saw it. Someone who stops the process between the file of a measurement and its
+event, reads the file and deletes it, gets that one measurement a second time; the ledger shows the
+starts that it took. Someone who may change the ledger can do anything.
 """
 
 from __future__ import annotations
@@ -78,14 +71,14 @@ Spends = tuple[Spend, ...]
 
 @dataclass(frozen=True)
 class Budget:
-    """The total that all runs on a data set may come to.
+    """The total that all runs on a data set may spend.
 
     Args:
         dataset: The name that its user gives the data set.
         epsilon: The total.
         delta: The delta that all runs are composed at.
-        adjacency: Whether neighbours have one more or less, or another in the place of one.
-        unit: None to protect rows, or the column that names users.
+        adjacency: Add/remove-one or replace-one.
+        unit: None for row level, or the column that identifies users.
         set_at: When, in UTC.
 
     Example:
@@ -107,7 +100,7 @@ class Budget:
 
     @property
     def neighbours(self) -> NeighboringRelation:
-        """The relation that all runs are composed for. How many rows of a user count is theirs."""
+        """The relation that all runs are composed for; runs set their own contribution bound."""
         return NeighboringRelation(self.adjacency, None if self.unit is None else 1)
 
     @property
@@ -128,7 +121,7 @@ class Budget:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], time: str) -> Budget:
-        """Read the budget of an event."""
+        """Return the budget of an event."""
         adjacency = Adjacency.from_name(plain["adjacency"])
         dataset, epsilon, delta = plain["dataset"], plain["epsilon"], plain["delta"]
         return cls(dataset, epsilon, delta, adjacency, plain["unit"], set_at=time)
@@ -136,13 +129,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a ledger knows of a run in a folder.
+    """The progress of a run in a folder.
 
     Args:
         token: A random name of the last start.
-        measurements: How many measurements it has made.
+        measurements: The number of measurements so far.
         sha256: The digest of all of them.
-        starts: How often it was started.
+        starts: The number of starts.
     """
 
     token: str
@@ -161,7 +154,7 @@ class Progress:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Progress:
-        """Read what an event says."""
+        """Return the progress of an event."""
         return cls(
             check_printable("token", plain["token"]),
             validation.check_integer("measurements", plain["measurements"], least=0),
@@ -176,19 +169,19 @@ class RunEntry:
     Args:
         id: A random name.
         dataset: The name of the data set.
-        bill: What the run may measure; once it is spent, what it measured.
-        neighbours: The relation that the run is for.
-        unit: None if it protects rows, or the column that names users.
-        slack: How far a draw of its noise may be from exact, in total variation.
-        note: What its user wants to remember.
-        adaptive: Whether its noise may follow its own answers.
-        limit: The loss of zCDP that a filter holds it to, fixed before a row is read: it counts in
-            the place of the bill. None for Gaussian measurements, which count as they are.
+        bill: The spends that the run may make; once it is spent, those it made.
+        neighbours: The neighboring relation.
+        unit: None for row level, or the column that identifies users.
+        slack: The sampling error: the distance of a draw from exact, in total variation.
+        note: A note of its user.
+        adaptive: Whether its noise may depend on its own answers.
+        limit: The zCDP loss of a filter, fixed before a row is read: it counts instead of the
+            spends. None for Gaussian measurements, which count as they are.
         state: Reserved and spent count; refunded does not.
         certificate_sha256: Hash of the certificate, once it is spent.
         reserved_at: When, in UTC.
         closed_at: When it was spent or refunded, in UTC.
-        progress: How far it has got, if it is in a folder to go on from.
+        progress: Its progress, if it is in a folder to resume from.
     """
 
     id: str
@@ -213,40 +206,40 @@ class RunEntry:
         self._check_limit()
         validation.check_optional(check_printable, "unit", self.unit)
         validation.check_real("slack", self.slack, above=0, below=1, least=True)
-        if self.note != "":  # a note of another type is no note
+        if self.note != "":  # also if it is of another type, which is refused
             check_printable("note", self.note)
         if (self.unit is None) == self.neighbours.is_user_level:
             raise ParameterError(
-                f"unit={self.unit!r}: expected the column that names users if, and only if, a run "
-                f"protects users."
+                f"unit={self.unit!r}: expected the column that identifies users if, and only if, a "
+                f"run is user-level."
             )
 
     def _check_limit(self) -> None:
         if not isinstance(self.adaptive, bool):
             raise ParameterError("adaptive: expected true or false.")
         if self.limit is None:
-            chosen = [item.name for item in self.bill if item.mechanism != GAUSSIAN]
+            chosen = [spend.name for spend in self.bill if spend.mechanism != GAUSSIAN]
             if chosen:
                 raise ParameterError(
-                    f"bill: {chosen[0]!r} is a choice: a ledger adds up histograms, and runs that "
-                    f"a filter holds to a limit of zCDP. Pass that limit."
+                    f"bill: {chosen[0]!r} is a selection: a ledger composes histograms, and runs "
+                    f"with a zCDP limit. Pass that limit."
                 )
             return
         validation.check_real("limit", self.limit, above=0, below=LARGEST_LIMIT)
         if self.neighbours != ROW_LEVEL or self.slack:
             raise ParameterError(
-                "limit: a filter of zCDP is for rows that are added or removed, and exact noise."
+                "limit: a zCDP filter is for add/remove-one row and exact noise only."
             )
 
     @property
     def counts(self) -> bool:
-        """Whether it is a part of what was spent: a reservation is, until it is refunded."""
+        """Whether it counts as spent: a reservation does, until it is refunded."""
         return self.state != "refunded"
 
     @property
     def histograms(self) -> int:
-        """How many histograms it is for."""
-        return sum(item.times for item in self.bill)
+        """The number of its histograms."""
+        return sum(spend.times for spend in self.bill)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for the event that reserves it."""
@@ -265,7 +258,7 @@ class RunEntry:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], time: str) -> RunEntry:
-        """Read the entry that an event reserves."""
+        """Return the entry that an event reserves."""
         return cls(
             id=plain["entry"],
             dataset=plain["dataset"],
@@ -283,7 +276,7 @@ class RunEntry:
 
 
 def check_printable(name: str, value: Any) -> str:
-    """Return `value` if it is a text that people can read."""
+    """Return `value` if it is a short printable text."""
     fits = isinstance(value, str) and 1 <= len(value) <= LONGEST_TEXT and value.isprintable()
     if not fits:
         shown = repr(value) if len(repr(value)) <= LONGEST_TEXT else "(long)"
@@ -301,39 +294,39 @@ def check_digest(name: str, value: Any) -> str:
 
 
 def check_spends(bill: Sequence[Spend]) -> None:
-    """Refuse a bill that no ledger can hold."""
+    """Refuse spends that a ledger can not record."""
     if not 1 <= len(bill) <= MOST_ITEMS:
         raise ParameterError(
-            f"bill: has {len(bill)} items, expected 1 to {MOST_ITEMS:,}. A run that read nothing "
-            f"is refunded."
+            f"bill: has {len(bill)} spends, expected 1 to {MOST_ITEMS:,}. Refund a run that read "
+            f"nothing."
         )
-    for item in bill:
-        check_printable("bill: name", item.name)
-        if not SMALLEST_SIGMA <= item.sigma <= LARGEST_SIGMA or item.times > MOST_TIMES:
+    for spend in bill:
+        check_printable("bill: name", spend.name)
+        if not SMALLEST_SIGMA <= spend.sigma <= LARGEST_SIGMA or spend.times > MOST_TIMES:
             raise ParameterError(
-                f"bill: {item.name!r} has sigma={item.sigma:g} and times={item.times}; expected a "
-                f"sigma from {SMALLEST_SIGMA:g} to {LARGEST_SIGMA:g}, and at most "
+                f"bill: {spend.name!r} has sigma={spend.sigma:g} and times={spend.times}; expected "
+                f"a sigma from {SMALLEST_SIGMA:g} to {LARGEST_SIGMA:g}, and at most "
                 f"{MOST_TIMES:,} times."
             )
 
 
 def serialize_spends(bill: Sequence[Spend]) -> list[dict[str, Any]]:
-    """Return plain values of a bill."""
+    """Return spends as plain values."""
     return [
         {
-            "name": item.name,
-            "sigma": float(item.sigma),
-            "times": int(item.times),
-            "chance": float(item.chance),
-            **({} if item.mechanism == GAUSSIAN else {"mechanism": item.mechanism}),
+            "name": spend.name,
+            "sigma": float(spend.sigma),
+            "times": int(spend.times),
+            "chance": float(spend.chance),
+            **({} if spend.mechanism == GAUSSIAN else {"mechanism": spend.mechanism}),
         }
-        for item in bill
+        for spend in bill
     ]
 
 
 def parse_spends(plain: Any) -> Spends:
-    """Read a bill from plain values."""
-    return tuple(Spend(**item) for item in plain)
+    """Return spends from plain values."""
+    return tuple(Spend(**fields) for fields in plain)
 
 
 NO_EVENT = "0" * 64
@@ -341,7 +334,7 @@ NO_EVENT = "0" * 64
 
 @dataclass(frozen=True)
 class LedgerEvent:
-    """One line of the ledger.
+    """One event of the ledger.
 
     Args:
         seq: Its number, from 1.
@@ -394,7 +387,7 @@ class LedgerEvent:
 
 
 def find_break(events: Sequence[LedgerEvent], last: LedgerEvent | None = None) -> str | None:
-    """Return where the chain that goes on after `last` breaks first, in words; None if it holds."""
+    """Return where the chain after `last` is first broken, in words; None if it is intact."""
     previous, first = (NO_EVENT, 1) if last is None else (last.digest, last.seq + 1)
     for seq, event in enumerate(events, start=first):
         if event.seq != seq:
@@ -408,17 +401,17 @@ def find_break(events: Sequence[LedgerEvent], last: LedgerEvent | None = None) -
 
 
 def dump_canonical(content: Any) -> str:
-    """Return the one way to write plain values as JSON: sorted, without spaces."""
+    """Return plain values as canonical JSON: sorted, without spaces."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
 def parse_canonical(text: str) -> dict[str, Any]:
-    """Read canonical JSON, and nothing else.
+    """Return an object from canonical JSON.
 
     Raises:
-        LedgerError: If it is no JSON, not canonical, or not an object.
+        LedgerError: If it is not JSON, not canonical, or not an object.
     """
     try:
         content = json.loads(text)
@@ -441,7 +434,7 @@ def _compute_digest(seq: int, time: str, kind: str, payload: str, previous: str)
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-_THEN = "Nothing is read: begin in a new folder, which is a new charge."
+_ADVICE = "Nothing is read: begin in a new folder, which is a new charge."
 
 
 @dataclass(frozen=True)
@@ -460,14 +453,14 @@ class RunStart:
 
     @property
     def progress(self) -> Progress:
-        """What the ledger knows after this start."""
+        """The progress after this start."""
         return Progress(self.token, len(self.digests) - 1, self.digests[-1])
 
     def check_progress(self, known: Progress | None) -> None:
-        """Refuse to start where the ledger knows of more than the folder.
+        """Refuse to start in a folder that lacks something the ledger knows.
 
         Raises:
-            BudgetError: If a copy of the folder went on, or it is not what it was.
+            BudgetError: If a copy of the folder was started since, or the folder was changed.
         """
         if known is None:
             return
@@ -476,19 +469,19 @@ class RunStart:
         if known.measurements >= len(self.digests):
             raise BudgetError(
                 f"run_dir: the ledger knows of {known.measurements} measurements, and the folder "
-                f"holds {len(self.digests) - 1}: it was wiped, or an old copy was put back. {_THEN}"
+                f"has {len(self.digests) - 1}: it was wiped, or an old copy restored. {_ADVICE}"
             )
         if self.digests[known.measurements] != known.sha256:
             raise BudgetError(
-                f"run_dir: its measurements are not those that the ledger knows of. {_THEN}"
+                f"run_dir: its measurements are not those that the ledger knows of. {_ADVICE}"
             )
 
 
 def make_superseded_error() -> BudgetError:
     """Return the error for a folder whose copy was started after it."""
     return BudgetError(
-        f"run_dir: the run went on in a copy of this folder, or an old state of the folder was put "
-        f"back. One charge covers one release: go on in the other one. {_THEN}"
+        f"run_dir: the run went on in a copy of this folder, or an old state of the folder was "
+        f"restored. One charge covers one release: continue in the other folder. {_ADVICE}"
     )
 
 
@@ -500,13 +493,13 @@ _SHOWN = 8
 class LedgerState:
     """Budgets by data set, entries by id and hashes of all events, after the events so far.
 
-    The same rules serve who writes and who verifies: an event that may not follow raises an error
-    and changes nothing.
+    Writing and verifying use the same rules: an event that may not follow raises an error and
+    changes nothing.
 
     Example:
         >>> budget = Budget("patients", 2.0, 1e-6)
-        >>> book = LedgerState.from_events([LedgerEvent.create_after(None, BUDGET, budget.to_dict())])
-        >>> book.budgets["patients"].epsilon
+        >>> event = LedgerEvent.create_after(None, BUDGET, budget.to_dict())
+        >>> LedgerState.from_events([event]).budgets["patients"].epsilon
         2.0
     """
 
@@ -519,36 +512,36 @@ class LedgerState:
     def from_events(
         cls, events: Sequence[LedgerEvent], known: LedgerState | None = None
     ) -> LedgerState:
-        """Return what the events of a file come to.
+        """Return the state after all events of a file.
 
         Args:
             events: All of them.
-            known: What the first of them come to, if that was found before.
+            known: The state after the first of them, if it was computed before.
 
         Raises:
-            LedgerError: If one may not follow, or says nothing that makes sense.
+            LedgerError: If one may not follow, or is malformed.
         """
-        book, done = cls(), 0
+        state, done = cls(), 0
         if known is not None and known.leads_to(events):
             done = len(known.digests)
-            book.budgets, book.entries = dict(known.budgets), dict(known.entries)
-            book.digests = list(known.digests)
+            state.budgets, state.entries = dict(known.budgets), dict(known.entries)
+            state.digests = list(known.digests)
         for event in events[done:]:
             try:
-                book.add_event(event)
+                state.add_event(event)
             except (KeyError, TypeError, OverflowError):
                 raise LedgerError(f"event {event.seq}: parts are missing or wrong.") from None
             except ValueError as error:
                 raise LedgerError(f"event {event.seq}: {error}") from None
-        return book
+        return state
 
     def leads_to(self, events: Sequence[LedgerEvent]) -> bool:
-        """Whether these are the events so far, and perhaps more: a chain is known by its end."""
+        """Whether the events begin with those of this state: the hash of the last decides."""
         done = len(self.digests)
         return not done or (done <= len(events) and events[done - 1].digest == self.head)
 
     def add_event(self, event: LedgerEvent) -> None:
-        """Take one more event in."""
+        """Apply one more event."""
         steps = {
             BUDGET: self._apply_budget,
             RESERVED: self._apply_reservation,
@@ -578,7 +571,7 @@ class LedgerState:
         return tuple(entry for entry in self.entries.values() if entry.dataset == dataset)
 
     def list_counted_entries(self, dataset: str) -> tuple[RunEntry, ...]:
-        """Return the entries of a data set that are a part of what was spent."""
+        """Return the entries of a data set that count as spent."""
         return tuple(entry for entry in self.list_entries(dataset) if entry.counts)
 
     @property
@@ -603,7 +596,7 @@ class LedgerState:
     def _apply_reservation(self, content: dict[str, Any], time: str) -> None:
         entry = RunEntry.from_dict(content, time)
         if entry.id in self.entries:
-            raise LedgerError(f"entry {entry.id!r} is there already.")
+            raise LedgerError(f"entry {entry.id!r} already exists.")
         budget = self.budgets.get(entry.dataset)
         if budget is not None:
             check_entry_relation(budget, entry)
@@ -614,7 +607,7 @@ class LedgerState:
         known = entry.progress
         if known is not None:
             if now.token == known.token or now.measurements < known.measurements:
-                raise LedgerError(f"entry {entry.id[:_SHOWN]}: does not go on from its last start.")
+                raise LedgerError(f"entry {entry.id[:_SHOWN]}: does not follow its last start.")
             now = dataclasses.replace(now, starts=known.starts + 1)
         self.entries[entry.id] = dataclasses.replace(entry, progress=now)
 
@@ -622,7 +615,7 @@ class LedgerState:
         entry, now = self._get_open_entry(content), Progress.from_dict(content)
         known = entry.progress
         if known is None or (now.token, now.measurements) != (known.token, known.measurements + 1):
-            raise LedgerError(f"entry {entry.id[:_SHOWN]}: is not the next of its last start.")
+            raise LedgerError(f"entry {entry.id[:_SHOWN]}: not the next of its last start.")
         now = dataclasses.replace(now, starts=known.starts)
         self.entries[entry.id] = dataclasses.replace(entry, progress=now)
 
@@ -633,7 +626,7 @@ class LedgerState:
     def _apply_refund(self, content: dict[str, Any], time: str) -> None:
         known = self._get_open_entry(content).progress
         if known is not None and (known.measurements or known.starts > 1):
-            raise LedgerError(f"entry {content['entry'][:_SHOWN]}: may have read rows: it counts.")
+            raise LedgerError(f"entry {content['entry'][:_SHOWN]}: may have read rows.")
         self._close_entry(content, time, None, None)
 
     def _close_entry(
@@ -656,10 +649,10 @@ class LedgerState:
 
 
 def check_entry_relation(budget: Budget, entry: RunEntry) -> None:
-    """Refuse an entry that can not be counted in a budget.
+    """Refuse an entry that a budget can not account for.
 
-    A run for add-remove can be counted under replace-one: the same noise, a distance of two rows.
-    Not the other way round, because such a run may take the number of rows as known.
+    A run under add/remove-one can be counted under replace-one: the same noise at a distance of two
+    rows. Not the other way round, because such a run may take the number of rows as public.
     """
     given = Budget(
         budget.dataset, budget.epsilon, budget.delta, entry.neighbours.adjacency, entry.unit

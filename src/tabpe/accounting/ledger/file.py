@@ -1,12 +1,12 @@
-"""The file of a ledger: events in SQLite, added one by one and never changed.
+"""The file of a ledger: events in SQLite, appended one by one and never changed.
 
-One connection and one transaction an operation. A writer locks the file before it reads
+Each operation is one connection and one transaction. A writer locks the file before it reads
 (`BEGIN IMMEDIATE`), so what it checks still holds when it writes. With a rollback journal and
 `synchronous=EXTRA` an event is on the disk, and so is the removal of the journal, when its
 transaction returns: a process that is killed leaves all of an event or nothing.
 
-A new ledger is made in memory and appears whole, without events. So a file of no bytes was never a
-ledger: it is one that lost all its events, and is refused.
+A new ledger is built in memory and written as a whole, without events. So an empty file is a ledger
+that lost all its events, and is refused.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class EventFile:
     """A file of events.
 
     Args:
-        path: Where; made with the first event, for its user alone.
+        path: Where; created with the first event, readable by its user only.
 
     Example:
         >>> import tempfile
         >>> file = EventFile(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> file.read()
         []
-        >>> file.append_events(lambda _: ([LedgerEvent.after(None, "refunded", {})], "done"))
+        >>> file.append_events(lambda _: ([LedgerEvent.create_after(None, "refunded", {})], "done"))
         'done'
         >>> [event.kind for event in file.read()]
         ['refunded']
@@ -73,7 +73,7 @@ class EventFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # What was read last, and held.
+        # The rows that were read last, and their events, whose chain was checked.
         self._rows: list[tuple[Any, ...]] = []
         self._checked: list[LedgerEvent] = []
 
@@ -88,10 +88,10 @@ class EventFile:
         return exists
 
     def read(self) -> list[LedgerEvent]:
-        """Return all events, after checking that they are a chain.
+        """Return all events, after checking their hash chain.
 
         Raises:
-            LedgerError: If the file can not be read, or the chain does not hold.
+            LedgerError: If the file can not be read, or the chain is broken.
         """
         if not self.exists():
             return []
@@ -101,9 +101,9 @@ class EventFile:
     def append_events(
         self, decide: Callable[[list[LedgerEvent]], tuple[list[LedgerEvent], T]]
     ) -> T:
-        """Let `decide` see all events and return the ones to add, and a result.
+        """Call `decide` with all events, append the events it returns, and return its result.
 
-        Nobody else writes meanwhile. If it raises, nothing is added.
+        The file is locked meanwhile. If `decide` raises, nothing is appended.
         """
         self._create_file()
         with self._open_transaction("BEGIN IMMEDIATE") as connection:
@@ -124,7 +124,7 @@ class EventFile:
         self._check_format(connection)
         columns = "seq, time, kind, payload, previous, sha256"
         rows = connection.execute(f"SELECT {columns} FROM events ORDER BY seq").fetchall()  # noqa: S608
-        # All rows are read each time; those that were found to hold before are only compared.
+        # All rows are read each time; those that were checked before are only compared.
         known = self._checked if rows[: len(self._rows)] == self._rows else []
         new = [LedgerEvent(*row) for row in rows[len(known) :]]
         events = [*known, *new]
@@ -135,7 +135,7 @@ class EventFile:
         return list(events)
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
-        # The first look into a file undoes what a process left half done when it died.
+        # The first read rolls back what a killed process left half done.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if self.path.stat().st_size == 0:
             raise LedgerError(f"{self.path}: {_EMPTY}")
@@ -153,18 +153,18 @@ class EventFile:
             raise LedgerError(f"{self.path}: the tables of the ledger have been altered.")
 
     def _create_file(self) -> None:
-        """Make a ledger without events that its user alone can read, if there is none."""
+        """Create a ledger without events, readable by its user only, if there is none."""
         if self.exists():
             return
         try:
             files.create_file(self.path, files.make_filler(_build_empty_ledger()))
         except (OutputError, ValueError, sqlite3.Error) as error:
             if not self.exists():  # else another process was faster
-                raise LedgerError(f"can not make the ledger: {error}") from None
+                raise LedgerError(f"can not create the ledger: {error}") from None
 
     @contextmanager
     def _open_transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        """Hold the file; commit at the end, or roll back on any error."""
+        """Open a transaction; commit at the end, or roll back on any error."""
         try:
             with closing(self._connect()) as connection:
                 for setting in _SETTINGS:
@@ -187,7 +187,6 @@ class EventFile:
 
 
 def _build_empty_ledger() -> bytes:
-    """Return the bytes of a ledger without events."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -210,9 +209,9 @@ def _insert_event(connection: sqlite3.Connection, event: LedgerEvent) -> None:
 
 
 def _find_lost_end(connection: sqlite3.Connection, events: list[LedgerEvent]) -> str | None:
-    """Say so if the chain does not end where it did: that is damage, not an attack.
+    """Return what is wrong if the chain does not end at the recorded head.
 
-    Who attacks changes both places. See `tabpe.accounting.ledger.events`.
+    That is damage, not an attack: an attacker changes both. See `tabpe.accounting.ledger.events`.
     """
     noted = connection.execute("SELECT sha256 FROM head").fetchall()
     last = [(events[-1].digest,)] if events else []

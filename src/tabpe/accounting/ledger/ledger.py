@@ -1,11 +1,4 @@
-"""`Ledger`: what runs on private data sets have cost, and what they may still cost.
-
-Where a ledger is, if nobody says.
-
-A data set at a glance: what its runs may spend, have spent and have left.
-
-`Ledger`: what runs on private data sets have cost so far, and what they may still cost.
-"""
+"""`Ledger`: what runs on private data sets have spent, and what they may still spend."""
 
 from __future__ import annotations
 
@@ -66,7 +59,7 @@ def get_default_path() -> Path:
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One data set of a ledger.
+    """The budget and the runs of one data set.
 
     Args:
         dataset: Its name.
@@ -102,7 +95,7 @@ class DatasetStatus:
         return [entry for entry in self.entries if entry.counts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; an infinite epsilon, which JSON has no word for, is None."""
+        """Return plain values; an infinite epsilon, which JSON can not express, is None."""
         epsilon = self.spent if self.spent is not None and math.isfinite(self.spent) else None
         budget = None if self.budget is None else self.budget.to_dict()
         return {
@@ -114,9 +107,9 @@ class DatasetStatus:
         }
 
 
-def build_status(book: LedgerState, dataset: str) -> DatasetStatus:
+def build_status(state: LedgerState, dataset: str) -> DatasetStatus:
     """Return the status of a data set."""
-    return DatasetStatus(dataset, book.budgets.get(dataset), book.list_entries(dataset))
+    return DatasetStatus(dataset, state.budgets.get(dataset), state.list_entries(dataset))
 
 
 def _serialize_entry(entry: RunEntry) -> dict[str, Any]:
@@ -137,18 +130,17 @@ T = TypeVar("T")
 
 
 class Ledger:
-    """Charges to data sets, in a file that is only added to.
+    """Charges to data sets, in an append-only file.
 
-    Guarantee: once `reserve` has returned, what was reserved is on the disk and counts,
-    until it is spent or refunded. The entries of a data set that were let through compose to at
-    most its budget, also if several processes reserve at once. A file whose chain of events does
-    not hold lets nothing through.
+    Privacy: once `reserve` has returned, what was reserved is on the disk and counts, until it is
+    spent or refunded. The accepted entries of a data set compose to at most its budget, also if
+    several processes reserve at once. A file whose chain of events is broken accepts nothing.
 
     The caller reserves before the first private row is read, spends after the last, and refunds
     only if none was read. A run that dies in between stays reserved, and counts.
 
     Args:
-        path: The file; `get_default_path()` if left out. It is made with the first event.
+        path: The file; `get_default_path()` if left out. It is created with the first event.
 
     Example:
         >>> import tempfile
@@ -181,11 +173,11 @@ class Ledger:
 
     def entries(self, dataset: str | None = None) -> tuple[RunEntry, ...]:
         """Return all entries, or those of a data set, oldest first."""
-        book = self.book()
+        state = self.book()
         return (
-            tuple(book.entries.values())
+            tuple(state.entries.values())
             if dataset is None
-            else book.list_entries(_normalize_name(dataset))
+            else state.list_entries(_normalize_name(dataset))
         )
 
     def entry(self, entry_id: str) -> RunEntry:
@@ -198,13 +190,13 @@ class Ledger:
         Raises:
             LedgerError: If no event is about a data set of that name.
         """
-        book = self.book()
-        return build_status(book, book.check_dataset(_normalize_name(dataset)))
+        state = self.book()
+        return build_status(state, state.check_dataset(_normalize_name(dataset)))
 
     def statuses(self) -> tuple[DatasetStatus, ...]:
         """Return the status of every data set, all of one moment."""
-        book = self.book()
-        return tuple(build_status(book, name) for name in book.datasets)
+        state = self.book()
+        return tuple(build_status(state, name) for name in state.datasets)
 
     def spent(self, dataset: str) -> float | None:
         """Return the epsilon of all that is reserved or spent, at the delta of the budget.
@@ -228,7 +220,7 @@ class Ledger:
     ) -> Budget:
         """Set the total of a data set, or change it.
 
-        It may be below what is spent: then nothing more is let through.
+        It may be below what is spent: then every further run is refused.
 
         Raises:
             LedgerError: If an entry that counts is for another adjacency or unit.
@@ -238,8 +230,8 @@ class Ledger:
         )
 
         def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], Budget]:
-            book, event = self._make_event(events, BUDGET, budget.to_dict())
-            return [event], book.budgets[budget.dataset]
+            state, event = self._make_event(events, BUDGET, budget.to_dict())
+            return [event], state.budgets[budget.dataset]
 
         return self._commit_change(decide)
 
@@ -259,21 +251,21 @@ class Ledger:
     ) -> RunEntry:
         """Charge a data set for a run that is about to read it.
 
-        To do so again for the same run charges nothing more, whatever became of it.
+        Repeating it for the same run charges nothing more, whatever its state.
 
         Args:
             dataset: The name that its user gives the data set.
-            bill: What the run may measure, at most.
-            neighbours: The relation that the run is for.
-            unit: The column that names users, if the run protects users.
-            slack: How far a draw of the noise may be from exact (`NoiseSource.slack`).
-            note: What its user wants to remember.
+            bill: The spends that the run may make, at most.
+            neighbours: The neighboring relation.
+            unit: The column that identifies users, if the run is user-level.
+            slack: The distance of a draw of the noise from exact (`NoiseSource.sampling_error`).
+            note: A note of its user.
             entry_id: The name of the run, if it has one; random if left out.
-            start: This start of the run, if it is in a folder to go on from. It is noted, as long
-                as the run is not spent.
-            adaptive: Whether the noise of the run may follow its own answers.
-            limit: The loss of zCDP that a filter holds the run to, if one does
-                (`PrivacyFilter.limit`). All of it is charged, whatever is spent.
+            start: This start of the run, if it is in a folder to resume from. It is recorded, as
+                long as the run is not spent.
+            adaptive: Whether the noise of the run may depend on its own answers.
+            limit: The zCDP loss of the filter of the run, if it has one (`PrivacyFilter.limit`).
+                All of it is charged, whatever is spent.
 
         Raises:
             BudgetError: If all entries together would exceed the budget, or the folder of the run
@@ -294,22 +286,22 @@ class Ledger:
         )
 
         def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], RunEntry]:
-            book, added = self._fold_events(events), []
-            found = book.entries.get(named)
+            state, added = self._fold_events(events), []
+            found = state.entries.get(named)
             if found is None or found.dataset != entry.dataset or not found.counts:
-                book, event = self._make_event(events, RESERVED, entry.to_dict())
-                found, added = _check_budget(book, entry.id), [event]
+                state, event = self._make_event(events, RESERVED, entry.to_dict())
+                found, added = _check_budget(state, entry.id), [event]
             if start is not None and found.state == "reserved":
                 start.check_progress(found.progress)
                 content = start.progress.to_dict(named)
-                book, event = self._make_event([*events, *added], STARTED, content)
-                found, added = book.get_entry(named), [*added, event]
+                state, event = self._make_event([*events, *added], STARTED, content)
+                found, added = state.get_entry(named), [*added, event]
             return added, found
 
         return self._commit_change(decide)
 
     def check_start(self, entry_id: str, token: str) -> None:
-        """Refuse to measure if the run was started again since: its folder has a copy.
+        """Refuse to measure if the run was started again since, in a copy of its folder.
 
         Raises:
             BudgetError: If another start was the last.
@@ -317,12 +309,12 @@ class Ledger:
         _check_last_start(self.entry(entry_id), token)
 
     def measured(self, entry_id: str, token: str, measurements: int, sha256: str) -> None:
-        """Note one more measurement of a run in a folder, before anything is made of it.
+        """Record one more measurement of a run in a folder, before it is used.
 
         Args:
             entry_id: The entry of the run.
             token: The start that measured.
-            measurements: How many there are with it.
+            measurements: The number of measurements, with this one.
             sha256: The digest of all of them.
 
         Raises:
@@ -343,20 +335,20 @@ class Ledger:
         certificate_sha256: str,
         token: str | None = None,
     ) -> RunEntry:
-        """Close an entry with what was measured, in the place of what was reserved.
+        """Close an entry with what was measured, instead of what was reserved.
 
-        To do so again with the same bill and certificate changes nothing.
+        Repeating it with the same spends and certificate changes nothing.
 
         Args:
             entry_id: The entry.
-            bill: What was measured.
+            bill: The spends that were made.
             certificate_sha256: Hash of the certificate.
-            token: The start of the run, if it is in a folder to go on from.
+            token: The start of the run, if it is in a folder to resume from.
 
         Raises:
             LedgerError: If the entry was closed before, with another certificate.
             BudgetError: If more was measured than reserved, and that exceeds the budget. It is
-                recorded all the same, because it happened: nothing made by it should be released.
+                recorded nevertheless, because it happened: release nothing of it.
         """
         check_spends(bill)
         certificate = check_digest("certificate_sha256", certificate_sha256)
@@ -374,14 +366,14 @@ class Ledger:
                 return [], (before, None)
             if before.state == "spent":
                 raise LedgerError(
-                    f"entry {entry_id!r} is spent: expected reserved. It has another bill or "
-                    f"certificate: release nothing of this one, and begin in a new folder."
+                    f"entry {entry_id!r} is spent: expected reserved. It has other spends or "
+                    f"another certificate: release nothing of this one, begin in a new folder."
                 )
             if before.progress is not None:
                 _check_last_start(before, token)
-            book, event = self._make_event(events, SPENT, content)
-            entry = book.get_entry(entry_id)
-            more = None if _has_room_for(before, entry) else _explain_refusal(book, entry)
+            state, event = self._make_event(events, SPENT, content)
+            entry = state.get_entry(entry_id)
+            more = None if _has_room_for(before, entry) else _explain_refusal(state, entry)
             return [event], (entry, more)
 
         entry, refusal = self._commit_change(decide)
@@ -390,32 +382,32 @@ class Ledger:
         return entry
 
     def refund(self, entry_id: str) -> RunEntry:
-        """Give a reservation back. The caller guarantees that no private row was read."""
+        """Refund a reservation. The caller guarantees that no private row was read."""
 
         def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], RunEntry]:
-            book, event = self._make_event(events, REFUNDED, {"entry": entry_id})
-            return [event], book.get_entry(entry_id)
+            state, event = self._make_event(events, REFUNDED, {"entry": entry_id})
+            return [event], state.get_entry(entry_id)
 
         return self._commit_change(decide)
 
     def head(self) -> str:
-        """Return the hash of the last event: note it elsewhere, to notice a cut-off end."""
+        """Return the hash of the last event: record it elsewhere, to detect a truncated chain."""
         return self.book().head
 
     def verify(self, head: str | None = None) -> list[str]:
-        """Return what is wrong with the ledger: nothing, or the first break.
+        """Return what is wrong with the ledger: nothing, or the first break of its chain.
 
         Args:
-            head: A head that was noted earlier; it must still be in the chain.
+            head: A head that was recorded earlier; it must still be in the chain.
         """
         try:
             damage = self._file.check_integrity()
-            book = self.book()
+            state = self.book()
         except LedgerError as error:
             return [str(error)]
         if damage is not None:
             return [f"{self.path}: {damage}"]
-        if head not in {None, NO_EVENT, *book.digests}:
+        if head not in {None, NO_EVENT, *state.digests}:
             return [f"{self.path}: the head {head} is not in it: its end was cut off or replaced."]
         return []
 
@@ -441,11 +433,11 @@ class Ledger:
     def _make_event(
         self, events: list[LedgerEvent], kind: str, content: Mapping[str, Any]
     ) -> tuple[LedgerState, LedgerEvent]:
-        """Return the event that comes next, and the book with it."""
-        book = self._fold_events(events)
+        """Return the next event, and the state after it."""
+        state = self._fold_events(events)
         event = LedgerEvent.create_after(events[-1] if events else None, kind, content)
-        book.add_event(event)
-        return book, event
+        state.add_event(event)
+        return state, event
 
     def _commit_change(
         self, decide: Callable[[list[LedgerEvent]], tuple[list[LedgerEvent], T]]
@@ -456,14 +448,14 @@ class Ledger:
 
 
 def _normalize_name(dataset: str) -> str:
-    """Return the name of a data set, the same for all ways to compose its characters."""
+    """Return the name of a data set with its characters in Unicode normal form."""
     return unicodedata.normalize("NFC", check_printable("dataset", dataset))
 
 
-def _check_budget(book: LedgerState, entry_id: str) -> RunEntry:
-    """Return an entry that the budget lets through."""
-    entry = book.get_entry(entry_id)
-    refusal = _explain_refusal(book, entry)
+def _check_budget(state: LedgerState, entry_id: str) -> RunEntry:
+    """Return an entry that is within the budget."""
+    entry = state.get_entry(entry_id)
+    refusal = _explain_refusal(state, entry)
     if refusal is not None:
         raise BudgetError(f"{refusal} Ask for at most that at this delta, or raise the total.")
     return entry
@@ -474,10 +466,10 @@ def _check_last_start(entry: RunEntry, token: str | None) -> None:
         raise make_superseded_error()
 
 
-def _explain_refusal(book: LedgerState, entry: RunEntry) -> str | None:
+def _explain_refusal(state: LedgerState, entry: RunEntry) -> str | None:
     """Return why an entry is over the budget, given the others; None if it is not."""
-    budget = book.budgets.get(entry.dataset)
-    entries = book.list_counted_entries(entry.dataset)
+    budget = state.budgets.get(entry.dataset)
+    entries = state.list_counted_entries(entry.dataset)
     if budget is None or not is_over_budget(entries, budget):
         return None
     total = round_up(compute_entries_epsilon(entries, budget), 2)
@@ -489,13 +481,13 @@ def _explain_refusal(book: LedgerState, entry: RunEntry) -> str | None:
 
 
 def _has_room_for(reserved: RunEntry, spent: RunEntry) -> bool:
-    """Whether what was measured is a part of what was reserved."""
+    """Whether what was measured is within what was reserved."""
     room, used = _count_times(reserved), _count_times(spent)
     return all(times <= room[kind] for kind, times in used.items())
 
 
 def _count_times(entry: RunEntry) -> Counter[tuple[float, float]]:
     times: Counter[tuple[float, float]] = Counter()
-    for item in entry.bill:
-        times[item.sigma, item.chance] += item.times
+    for spend in entry.bill:
+        times[spend.sigma, spend.chance] += spend.times
     return times

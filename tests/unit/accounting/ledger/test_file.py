@@ -239,7 +239,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["absent/ledger.db", "x" * 300, "a\0b"])
 def test_a_file_that_can_not_be_made_is_refused(tmp_path, name):
     ledger = Ledger(tmp_path / name)
-    with pytest.raises(LedgerError, match=r"can not (make the ledger|be opened)"):
+    with pytest.raises(LedgerError, match=r"can not (create the ledger|be opened)"):
         ledger.reserve("patients", BILL)
 
 

@@ -1,4 +1,4 @@
-"""The bill, and the account that holds to it."""
+"""Spends, and the account that authorizes them."""
 
 import math
 
@@ -20,7 +20,7 @@ def test_a_charge_returns_the_agreed_sigma(account):
 
 
 def test_what_was_not_agreed_on_is_refused(account):
-    with pytest.raises(BudgetError, match="class counts: not agreed on"):
+    with pytest.raises(BudgetError, match="class counts: not authorized"):
         account.charge("class counts")
 
 
@@ -31,25 +31,25 @@ def test_what_is_used_up_is_refused(account):
         account.charge("votes")
 
 
-def test_a_refused_charge_is_not_on_the_bill(account):
+def test_a_refused_charge_is_not_on_the_list_of_spends(account):
     for _ in range(2):
         account.charge("votes")
     with pytest.raises(BudgetError):
         account.charge("votes")
-    assert account.spent == account.authorized
+    assert account.spent == account.agreed
 
 
 def test_a_name_is_agreed_on_once(account):
-    with pytest.raises(BudgetError, match="agreed on already"):
-        account.authorize(Spend("votes", sigma=100.0, times=1))
-    assert account.authorized == (Spend("votes", 14.0, 2),)
+    with pytest.raises(BudgetError, match="already authorized"):
+        account.agree(Spend("votes", sigma=100.0, times=1))
+    assert account.agreed == (Spend("votes", 14.0, 2),)
 
 
 def test_what_is_not_charged_yet_is_counted_down_to_nothing(account):
-    found = [account.count_uncharged("votes")]
+    found = [account.uncharged("votes")]
     for _ in range(2):
         account.charge("votes")
-        found.append(account.count_uncharged("votes"))
+        found.append(account.uncharged("votes"))
     assert found == [2, 1, 0]
 
 
@@ -60,11 +60,11 @@ def test_nothing_is_spent_before_a_charge(account):
 def test_spent_counts_the_charges_so_far(account):
     account.charge("votes")
     assert account.spent == (Spend("votes", 14.0, times=1),)
-    assert account.spent != account.authorized
+    assert account.spent != account.agreed
 
 
-def test_items_are_charged_apart(account):
-    account.authorize(Spend("class counts", sigma=50.0, times=1))
+def test_spends_are_charged_apart(account):
+    account.agree(Spend("class counts", sigma=50.0, times=1))
     assert account.charge("class counts") == 50.0
     assert account.spent == (Spend("class counts", 50.0, 1),)
 
@@ -76,13 +76,13 @@ def test_a_refusal_exits_with_3(account):
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, math.nan, math.inf, "14", True, None])
-def test_an_item_without_noise_can_not_be_written(sigma):
+def test_a_spend_without_noise_can_not_be_written(sigma):
     with pytest.raises(ParameterError, match="sigma="):
         Spend("votes", sigma=sigma, times=1)
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, True])
-def test_an_item_is_released_at_least_once(times):
+def test_a_spend_is_released_at_least_once(times):
     with pytest.raises(ParameterError, match="times="):
         Spend("votes", sigma=1.0, times=times)
 
@@ -91,7 +91,7 @@ def test_losses_add_up_over_times():
     assert Spend("votes", 2.0, 6).loss == pytest.approx(6 * Spend("votes", 2.0, 1).loss)
 
 
-def test_an_item_in_a_file_names_its_mechanism():
+def test_a_spend_in_a_file_names_its_mechanism():
     plain = Spend("votes", 2.0, 6).to_dict()
     assert plain == {
         "mechanism": "discrete Gaussian",

@@ -41,13 +41,13 @@ def test_without_a_twelfth_less_of_variance_it_would_not():
     assert np.abs(discrete / discrete.sum() - rounded).sum() / 2 * s**4 > 10 * BOUND
 
 
-def test_the_slack_that_is_charged_covers_the_bound():
+def test_the_sampling_error_that_is_charged_covers_the_bound():
     assert BOUND / (SMALLEST_USER_SIGMA * FIXED_POINT) ** 4 < FIXED_POINT_SAMPLING_ERROR
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 10.0])
-def test_the_bill_of_users_is_that_of_one_gaussian_mechanism(epsilon, adjacency):
+def test_the_list_of_spends_of_users_is_that_of_one_gaussian_mechanism(epsilon, adjacency):
     users = NeighboringRelation(adjacency, max_rows=7)
     counts = Spend("class counts", 40.0, 1)
     sigma = calibrate_sigma(epsilon, 1e-6, 15, users, other_spends=[counts])

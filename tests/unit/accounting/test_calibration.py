@@ -1,4 +1,4 @@
-"""From a promise to noise: the shares of a plan, and the promise that all of it keeps."""
+"""Calibration: shares of the budget, and the guarantee that all spends meet together."""
 
 import math
 
@@ -38,7 +38,7 @@ def tilted(rounds, tilt, times=1):
 @pytest.mark.parametrize(
     "parts", [tilted(1, 0), tilted(3, 2), tilted(15, 1, times=4), tilted(60, -2)]
 )
-def test_a_plan_keeps_the_promise_and_wastes_little(parts, besides, neighbours):
+def test_a_plan_keeps_the_guarantee_and_wastes_little(parts, besides, neighbours):
     bill = (*besides, *calibrate_spends(parts, 1.0, 1e-6, neighbours, besides))
     certified = compose_epsilon(bill, 1e-6, neighbours)
     assert 0.9995 < certified <= 1.0
@@ -47,7 +47,7 @@ def test_a_plan_keeps_the_promise_and_wastes_little(parts, besides, neighbours):
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("epsilon", [2.0, 6.0])
-def test_the_true_delta_of_unequal_noise_is_within_the_promise(epsilon, neighbours):
+def test_the_true_delta_of_unequal_noise_is_within_the_guarantee(epsilon, neighbours):
     items = calibrate_spends(tilted(2, 1.5), epsilon, 1e-5, neighbours)
     assert exact_delta(items, epsilon, neighbours) <= 1e-5
     less = [Spend(item.name, 0.9 * item.sigma, item.times) for item in items]
@@ -64,7 +64,7 @@ def test_shares_are_parts_of_what_the_others_leave(neighbours):
     assert whole == pytest.approx(known, rel=2e-3)
 
 
-def test_items_keep_names_times_and_mechanisms():
+def test_spends_keep_names_times_and_mechanisms():
     parts = (BudgetShare("tables", 0.5, 8), BudgetShare("choices", 0.5, 7, EXPONENTIAL))
     items = calibrate_spends(parts, 1.0, 1e-6)
     assert [(item.name, item.times, item.mechanism) for item in items] == [
@@ -111,7 +111,7 @@ def test_shares_must_make_up_the_whole(shares):
         calibrate_spends(parts, 1.0, 1e-6)
 
 
-def test_a_bill_that_leaves_nothing_is_refused_by_the_name_of_what_gets_nothing():
+def test_a_list_of_spends_that_leaves_nothing_is_refused_by_the_name_of_what_gets_nothing():
     with pytest.raises(BudgetError, match="leave nothing for round 0"):
         calibrate_spends(tilted(4, 1.0), 1.0, 1e-6, other_spends=[Spend("tables", 0.5, times=1)])
 
@@ -122,7 +122,7 @@ def test_a_share_too_small_for_any_table_is_refused_by_the_name_of_its_part():
         calibrate_spends(parts, 1.0, 1e-6)
 
 
-def test_choices_are_planned_for_rows_alone():
+def test_selections_are_planned_for_rows_alone():
     parts = (BudgetShare("tables", 0.5, 8), BudgetShare("choices", 0.5, 7, EXPONENTIAL))
     with pytest.raises(ParameterError, match="adjacency"):
         calibrate_spends(parts, 1.0, 1e-6, REPLACED)

@@ -57,7 +57,7 @@ def compared(sigma):
 
 
 @each_sigma
-def test_every_probability_is_within_the_slack(sigma):
+def test_every_probability_is_within_the_sampling_error(sigma):
     assert all(2 * abs(q - p) <= SLACK for q, p in compared(sigma).values())
 
 
@@ -73,7 +73,7 @@ def test_the_excess_is_within_the_bound_of_the_proof(sigma):
     assert build_gaussian_table(sigma).excess * WORDS <= 28 * sigma + 4
 
 
-def test_the_largest_table_is_within_half_of_the_slack():
+def test_the_largest_table_is_within_half_of_the_sampling_error():
     largest = build_gaussian_table(TableNoise.largest_sigma)
     assert 2 * largest.excess <= SLACK
     assert largest.excess * WORDS <= 28 * TableNoise.largest_sigma + 4
@@ -137,7 +137,7 @@ def test_a_sigma_too_large_for_a_table_is_refused_with_the_way_out(sigma):
 
 def test_a_table_that_is_not_exact_enough_is_refused(monkeypatch):
     monkeypatch.setattr(TableNoise, "sampling_error", 1e-40)
-    with pytest.raises(module.TabpeError, match="less exact"):
+    with pytest.raises(module.TabpeError, match="exact enough"):
         build_gaussian_table(14.0601)
 
 

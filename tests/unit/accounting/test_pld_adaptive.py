@@ -1,4 +1,4 @@
-"""Noise that follows answers: discrete noise as Gaussian DP, and a limit that holds for it."""
+"""Adaptive noise: discrete noise as Gaussian DP, and a limit that holds for it."""
 
 import numpy as np
 import pytest
@@ -112,11 +112,11 @@ def test_runs_that_follow_from_releases_never_exceed_the_budget_of_a_ledger(sigm
     assert adaptive_delta(sigma, options, epsilon) <= budget.delta
 
 
-def test_choices_have_no_place_in_it():
+def test_selections_have_no_place_in_it():
     chosen = [Spend("choices", 5.0, 3, mechanism=EXPONENTIAL)]
-    with pytest.raises(ParameterError, match="choices"):
+    with pytest.raises(ParameterError, match="selections"):
         compose_epsilon(chosen, 1e-6, adaptive=True)
-    with pytest.raises(ParameterError, match="choices"):
+    with pytest.raises(ParameterError, match="selections"):
         recount_epsilon(chosen, 1e-6, adaptive=True, gaussian=True)
 
 

@@ -1,4 +1,4 @@
-"""The promise in plain words."""
+"""The guarantee in plain words."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from certificates import DRAFTED, KINDS, USERS, honest
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_words_never_promise_more_than_was_certified(kind):
+def test_the_words_never_guarantee_more_than_was_certified(kind):
     certificate = honest(**KINDS[kind])
     first = certificate.guarantee.promised[0]
     factor, delta = re.search(r"at most (\S+?),? .*by (\S+) \(delta\)", first).groups()
@@ -18,7 +18,7 @@ def test_the_words_never_promise_more_than_was_certified(kind):
     assert float(delta) >= certificate.delta
 
 
-def test_rows_and_users_are_told_apart():
+def test_rows_and_users_are_distinguished():
     rows, users = honest().guarantee, honest(neighbours=USERS).guarantee
     assert "one row is there or not" in rows.promised[0]
     assert "People with several rows" in rows.not_promised[0]
@@ -32,7 +32,7 @@ def test_fields_from_the_data_are_a_condition_and_are_named():
     assert any("age.min, age.max" in line for line in words.not_promised)
 
 
-def test_fake_noise_promises_nothing():
+def test_fake_noise_guarantees_nothing():
     words = honest(private=False).guarantee
     assert words.promised == ()
     assert "fake" in words.not_promised[0]

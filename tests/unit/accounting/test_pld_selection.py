@@ -1,4 +1,4 @@
-"""The price of a choice, against choices themselves."""
+"""The privacy loss of the exponential mechanism, against selections themselves."""
 
 import itertools
 
@@ -33,7 +33,7 @@ def neighbouring_choices(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_no_choice_tells_more_than_the_curve(seed):
+def test_no_selection_tells_more_than_the_curve(seed):
     p, q, width = neighbouring_choices(seed)
     found = np.array([hockey_stick(p, q, epsilon) for epsilon in EPSILONS])
     assert (found <= compute_divergences(EPSILONS, width) + 1e-12).all()
@@ -41,7 +41,7 @@ def test_no_choice_tells_more_than_the_curve(seed):
 
 @pytest.mark.parametrize("width", [0.05, 0.7, 2.0])
 @pytest.mark.parametrize("epsilon", [-0.4, 0.0, 0.3, 0.9])
-def test_the_worst_choice_is_on_the_curve(width, epsilon):
+def test_the_worst_selection_is_on_the_curve(width, epsilon):
     epsilon *= width
     t = (epsilon + width) / 2
     q = (np.exp(-t) - np.exp(-width)) / -np.expm1(-width)
@@ -61,7 +61,7 @@ def test_a_curve_of_a_smaller_range_is_broken():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_choices_after_each_other_tell_no_more_than_their_composition(seed):
+def test_selections_after_each_other_tell_no_more_than_their_composition(seed):
     """All outcomes of three choices, the later of which follow from the earlier."""
     rng = np.random.default_rng(seed)
     scale, size = 2.0, 3
@@ -84,7 +84,7 @@ def test_choices_after_each_other_tell_no_more_than_their_composition(seed):
 
 @pytest.mark.parametrize("sigma", [0.6, 3.0, 25.0])
 @pytest.mark.parametrize("times", [1, 9, 80])
-def test_two_accountants_agree_on_choices_and_histograms(sigma, times):
+def test_two_accountants_agree_on_selections_and_histograms(sigma, times):
     bill = (
         Spend("choices", sigma, times, mechanism=EXPONENTIAL),
         Spend("counts", 3 * sigma, 5),
@@ -94,7 +94,7 @@ def test_two_accountants_agree_on_choices_and_histograms(sigma, times):
     assert found == pytest.approx(stated, rel=1e-3)
 
 
-def test_one_choice_costs_at_most_its_range():
+def test_one_selection_costs_at_most_its_range():
     (item,) = (Spend("choice", 4.0, 1, mechanism=EXPONENTIAL),)
     assert 0.49 < compose_epsilon((item,), 1e-9) <= 0.505
 
@@ -104,29 +104,29 @@ def test_one_choice_costs_at_most_its_range():
     [NeighboringRelation(Adjacency.REPLACE_ONE), NeighboringRelation(max_rows=3)],
     ids=str,
 )
-def test_choices_are_for_rows_that_come_or_go(neighbours):
+def test_selections_are_for_rows_that_come_or_go(neighbours):
     bill = (Spend("choices", 4.0, 1, mechanism=EXPONENTIAL),)
-    with pytest.raises(ParameterError, match="adding or removing one row"):
+    with pytest.raises(ParameterError, match="adjacency"):
         compose_epsilon(bill, 1e-6, neighbours)
     with pytest.raises(ParameterError, match="adjacency"):
         recount_epsilon(bill, 1e-6, neighbours)
 
 
 @pytest.mark.parametrize("sigma", [1 / 705, 1 / 710, 1 / 800, 0.0011])
-def test_a_choice_without_chance_is_never_counted_as_private(sigma):
+def test_a_selection_with_no_noise_is_never_counted_as_private(sigma):
     bill = (Spend("choice", sigma, 1, mechanism=EXPONENTIAL),)
     assert recount_epsilon(bill, 1e-6) > 0.9 * 2 / sigma
 
 
-def test_choices_beyond_count_are_refused():
+def test_selections_beyond_count_are_refused():
     """So many hide what else is on the bill behind the rounding of each."""
     bill = (Spend("votes", 1.0, 1), Spend("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
-    with pytest.raises(ParameterError, match="choices, expected at most"):
+    with pytest.raises(ParameterError, match=r"times: .* expected at most"):
         recount_epsilon(bill, 1e-6)
 
 
 @pytest.mark.parametrize("times", [500, 1250, 9000])
-def test_two_accountants_agree_on_many_choices(times):
+def test_two_accountants_agree_on_many_selections(times):
     sigma = (2 * times / 0.04) ** 0.5
     bill = (
         Spend("choices", sigma, times, mechanism=EXPONENTIAL),

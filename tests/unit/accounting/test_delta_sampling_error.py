@@ -1,4 +1,4 @@
-"""The part of delta that pays for noise that is not exact."""
+"""The part of delta that is charged for noise that is not exact."""
 
 import math
 from fractions import Fraction
@@ -27,7 +27,7 @@ def test_exact_noise_costs_nothing_even_at_the_largest_epsilon():
 
 @given(delta=st.floats(1e-11, 0.99), part=st.floats(1e-40, LARGEST_SHARE * 0.999))
 @settings(deadline=None)
-def test_what_is_left_and_the_slack_are_never_more_than_delta(delta, part):
+def test_what_is_left_and_the_sampling_error_are_never_more_than_delta(delta, part):
     slack = delta * part
     assert Fraction(subtract_sampling_delta(delta, slack)) + Fraction(slack) <= Fraction(delta)
 
@@ -35,7 +35,7 @@ def test_what_is_left_and_the_slack_are_never_more_than_delta(delta, part):
 @pytest.mark.parametrize(
     ("delta", "slack"), [(1e-6, 1.01e-8), (1e-6, 1.0), (1e-6, math.inf), (1e-12, 1e-30)]
 )
-def test_a_slack_too_large_is_refused_with_the_way_out(delta, slack):
+def test_a_sampling_error_too_large_is_refused_with_the_way_out(delta, slack):
     with pytest.raises(ParameterError, match="opendp"):
         subtract_sampling_delta(delta, slack)
 
@@ -61,7 +61,9 @@ def delta_at(epsilon, noise, rounds):
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("grain", [2.0**-6, 2.0**-10])
-def test_noise_from_a_coarse_table_keeps_the_promise_with_its_slack(grain, epsilon, rounds):
+def test_noise_from_a_coarse_table_keeps_the_guarantee_with_its_sampling_error(
+    grain, epsilon, rounds
+):
     """Rounded down but for zero, as the real table is, on a grid so coarse that it shows."""
     ideal = discrete_gaussian(2.0)
     coarse = np.floor(ideal / grain) * grain

@@ -38,7 +38,7 @@ def test_sigma_is_not_above_that_of_the_published_table(epsilon, sigma):
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10])
 @pytest.mark.parametrize(("sigma", "rounds"), [(0.7, 60), (1.5, 60), (0.9, 15), (14.0, 15)])
-def test_floating_point_does_not_break_the_promise_at_a_tiny_delta(sigma, rounds, delta):
+def test_floating_point_does_not_break_the_guarantee_at_a_tiny_delta(sigma, rounds, delta):
     bill = [Spend("votes", sigma, rounds)]
     certified = compose_epsilon(bill, delta)
     assert exact_delta(bill, certified, ROW_LEVEL) <= delta
@@ -52,7 +52,7 @@ def test_an_epsilon_beyond_floating_point_is_kept_too(rounds):
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("rounds", [1, 2, 15])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
-def test_the_true_delta_of_calibrated_noise_is_within_the_promise(epsilon, rounds, neighbours):
+def test_the_true_delta_of_calibrated_noise_is_within_the_guarantee(epsilon, rounds, neighbours):
     sigma = calibrate_sigma(epsilon, 1e-5, rounds, neighbours)
     bill = [Spend("votes", sigma, rounds)]
     assert exact_delta(bill, epsilon, neighbours) <= 1e-5
@@ -60,7 +60,7 @@ def test_the_true_delta_of_calibrated_noise_is_within_the_promise(epsilon, round
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_the_true_delta_of_a_bill_of_two_items_is_within_the_promise(epsilon, neighbours):
+def test_the_true_delta_of_two_spends_is_within_the_guarantee(epsilon, neighbours):
     counts = Spend("class counts", 8 / solve_gaussian_mu(epsilon, 1e-5), times=1)
     sigma = calibrate_sigma(epsilon, 1e-5, 3, neighbours, other_spends=[counts])
     assert exact_delta([counts, Spend("votes", sigma, 3)], epsilon, neighbours) <= 1e-5
@@ -75,14 +75,14 @@ def test_the_certified_epsilon_is_safe_and_hardly_wasteful(sigma, rounds):
     assert exact_delta(bill, certified * 0.99, ROW_LEVEL) > 1e-5
 
 
-def test_ten_percent_less_noise_breaks_the_promise():
+def test_ten_percent_less_noise_breaks_the_guarantee():
     sigma = 0.9 * calibrate_sigma(1.0, 1e-5, rounds=15)
     assert compute_epsilon(sigma, 1e-5, rounds=15) > 1.0
     assert exact_delta([Spend("votes", sigma, 15)], 1.0, ROW_LEVEL) > 1e-5
 
 
 @pytest.mark.parametrize(("asked", "paid"), [(1.0, 1.47), (5.0, 7.56), (10.0, 15.5)])
-def test_noise_for_add_remove_keeps_a_weaker_promise_under_replace_one(asked, paid):
+def test_noise_for_add_remove_keeps_a_weaker_guarantee_under_replace_one(asked, paid):
     sigma = calibrate_sigma(asked, DELTA, rounds=15)
     found = compute_epsilon(sigma, DELTA, rounds=15, neighbours=REPLACED)
     assert found == pytest.approx(paid, rel=0.005)
@@ -95,17 +95,17 @@ def test_replace_one_costs_what_twice_the_rounds_cost():
     )
 
 
-def test_an_item_split_in_two_costs_the_same():
+def test_a_spend_split_in_two_costs_the_same():
     whole = compose_epsilon([Spend("votes", 6.0, 10)], 1e-6)
     parts = compose_epsilon([Spend("a", 6.0, 4), Spend("b", 6.0, 6)], 1e-6)
     assert parts == pytest.approx(whole, rel=1e-6)
 
 
-def test_an_empty_bill_costs_nothing():
+def test_an_empty_list_of_spends_costs_nothing():
     assert compose_epsilon([], 1e-6) == 0.0
 
 
-def test_another_item_on_the_bill_takes_noise_from_the_votes():
+def test_another_spend_on_the_list_of_spends_takes_noise_from_the_votes():
     counts = Spend("class counts", 40.0, times=1)
     alone = calibrate_sigma(1.0, 1e-5, rounds=15)
     beside = calibrate_sigma(1.0, 1e-5, rounds=15, other_spends=[counts])
@@ -223,7 +223,7 @@ def test_sigma_must_be_a_finite_number_above_zero(sigma):
         compute_epsilon(sigma, 1e-5, 15)
 
 
-def test_a_bill_that_leaves_nothing_is_refused_with_exit_code_3():
+def test_a_list_of_spends_that_leaves_nothing_is_refused_with_exit_code_3():
     with pytest.raises(BudgetError) as caught:
         calibrate_sigma(1.0, 1e-5, 15, other_spends=[Spend("class counts", 0.5, times=1)])
     assert caught.value.exit_code == 3
@@ -267,7 +267,7 @@ def test_a_large_delta_fits_into_modest_memory(call):
         NeighboringRelation(Adjacency.REPLACE_ONE, 3),
     ],
 )
-def test_the_chance_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell(neighbours):
+def test_the_probability_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell(neighbours):
     told = Spend("categories", 40.0, 4, chance=1e-8)
     silent = Spend("categories", 40.0, 4)
     left = 1e-6 - 4 * neighbours.cells * 1e-8
@@ -276,7 +276,7 @@ def test_the_chance_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell
     assert found > compose_epsilon([silent], 1e-6, neighbours)
 
 
-def test_calibration_leaves_room_for_the_chance_to_tell_a_rare_value():
+def test_calibration_leaves_room_for_the_probability_to_tell_a_rare_value():
     told = Spend("categories", 40.0, 4, chance=1e-7)
     silent = Spend("categories", 40.0, 4)
     sigma = calibrate_sigma(1.0, 1e-6, 15, other_spends=[told])
@@ -284,6 +284,6 @@ def test_calibration_leaves_room_for_the_chance_to_tell_a_rare_value():
     assert compose_epsilon([silent, Spend("votes", sigma, 15)], 6e-7) <= 1.0
 
 
-def test_a_chance_that_takes_all_of_delta_is_refused():
+def test_a_probability_that_takes_all_of_delta_is_refused():
     with pytest.raises(ParameterError, match="larger delta"):
         compose_epsilon([Spend("categories", 40.0, 100, chance=1e-8)], 1e-6)

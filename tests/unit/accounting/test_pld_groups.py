@@ -1,4 +1,4 @@
-"""Long bills: never below the truth, hardly above it, and fast enough for a thousand runs."""
+"""Many sigmas: never below the exact epsilon, hardly above it, and fast for a thousand runs."""
 
 import math
 
@@ -64,7 +64,7 @@ def test_a_group_is_safe_whatever_its_scales(limits, sigmas, neighbours, delta):
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-9])
-def test_a_long_bill_is_safe_at_a_tiny_delta(limits, delta):
+def test_a_long_list_of_spends_is_safe_at_a_tiny_delta(limits, delta):
     """All scales are equal here, so that the truth can be summed; the ledger does not know."""
     whole = Spend("votes", 14.0, 60)
     limits(few=0, groups=2)
@@ -81,7 +81,7 @@ def test_groups_cost_hardly_more_and_never_less(limits, spread, waste):
     assert exact * (1 - 1e-6) <= compose_epsilon(bill, DELTA) <= exact * (1 + waste)
 
 
-def test_groups_are_of_neighbours_and_lose_nothing():
+def test_groups_are_of_neighbors_and_lose_nothing():
     bill = runs(500, 10.0)
     found = pld.group_spends(bill)
     assert 16 <= len(found) <= pld.MOST_GROUPS

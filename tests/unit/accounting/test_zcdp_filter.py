@@ -1,4 +1,4 @@
-"""Adaptive bills: the filter and its promise."""
+"""The zCDP filter: its limit and its guarantee."""
 
 import math
 
@@ -14,13 +14,13 @@ from tabpe.errors import BudgetError
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-5])
-def test_the_loss_within_a_promise_keeps_it_and_hardly_more(epsilon, delta):
+def test_the_loss_within_a_guarantee_keeps_it_and_hardly_more(epsilon, delta):
     loss = find_largest_loss(epsilon, delta)
     assert epsilon * (1 - 1e-6) < compute_epsilon_from_loss(loss, delta) <= epsilon
 
 
 @pytest.mark.parametrize("loss", [0.001, 0.07, 2.0])
-def test_it_is_never_below_the_tight_epsilon_of_a_fixed_bill(loss):
+def test_it_is_never_below_the_tight_epsilon_of_a_fixed_list_of_spends(loss):
     bill = (Spend("counts", math.sqrt(10 / loss), 10),)
     tight = compose_epsilon(bill, 1e-6)
     assert tight < compute_epsilon_from_loss(loss, 1e-6) < 1.25 * tight
@@ -88,7 +88,7 @@ def test_what_is_allowed_must_still_be_charged_and_only_once():
         account.charge("counts")
 
 
-def test_many_small_items_never_exceed_the_limit():
+def test_many_small_spends_never_exceed_the_limit():
     account, rng = PrivacyFilter(1.0), np.random.default_rng(0)
     for place in range(10_000):
         try:

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -113,6 +113,7 @@ def recount_epsilon(
         raise ParameterError("adjacency: selections and zCDP limits are for add/remove-one row.")
     if gaussian and chosen:
         raise ParameterError("filter: a limit of Gaussian DP does not cover selections.")
+    compose: Callable[[tuple[Spend, ...], float, NeighboringRelation], float]
     if neighbours.is_user_level:
         compose = _compute_user_epsilon
     elif adaptive:

@@ -103,7 +103,8 @@ class Shard:
         >>> from tabpe.backends.queries import RawColumnQuery
         >>> from tabpe.io import open_source
         >>> ages = open_source(pa.table({"age": [31, 42]}))
-        >>> Shard(ShardIndex(0, 1), ages, None, Resources.of()).answer(RawColumnQuery("row_count")).value
+        >>> shard = Shard(ShardIndex(0, 1), ages, None, Resources.from_options())
+        >>> shard.answer(RawColumnQuery("row_count")).value
         array([2])
     """
 
@@ -296,8 +297,9 @@ class LocalShardPool:
         >>> from tabpe.io import open_source
         >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> crew = LocalShardPool(build_shards(partition_source(table, None, 2), None, Resources.of()))
-        >>> crew.run_query(RawColumnQuery("values", {"ward": str})).value
+        >>> parts = partition_source(table, None, 2)
+        >>> pool = LocalShardPool(build_shards(parts, None, Resources.from_options()))
+        >>> pool.run_query(RawColumnQuery("values", {"ward": str})).value
         {'ward': {'eye': 1, 'heart': 2}}
     """
 
@@ -345,8 +347,9 @@ class ShardedBackend:
         >>> from tabpe.io import open_source
         >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> crew = LocalShardPool(build_shards(partition_source(table, None, 3), None, Resources.of()))
-        >>> ShardedBackend(crew).build_raw_counter().row_count()
+        >>> parts = partition_source(table, None, 3)
+        >>> pool = LocalShardPool(build_shards(parts, None, Resources.from_options()))
+        >>> ShardedBackend(pool).build_raw_counter().row_count()
         array([3])
     """
 

@@ -127,7 +127,7 @@ def count_votes(
         >>> candidates = Records(np.array([[0.0], [1.0], [1.0]]), no_codes)
         >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
         [array([2, 1, 0])]
-        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, each=2)
+        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, votes_per_row=2)
         [array([3, 3, 0])]
     """
     polls = _open_polls(population, classes, category_weight, jobs)
@@ -335,7 +335,7 @@ class MarginalCounter:
         >>> tables = MarginalCounter([(rows, np.array([0, 1, 1]))], classes=2)
         >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
         [array([1, 0, 2]), array([3])]
-        >>> tables.count_classes()
+        >>> tables.class_counts()
         array([1, 2])
     """
 

@@ -139,7 +139,7 @@ class SpillFile:
         >>> rows = Records(np.eye(2, dtype=np.float32), np.empty((2, 0), dtype=np.uint8))
         >>> file = SpillFile(None)
         >>> file.append(Segment(1, rows))
-        >>> [(segment.label, segment.stream_encoded_rows.numbers.tolist()) for segment in file]
+        >>> [(segment.label, segment.rows.numbers.tolist()) for segment in file]
         [(1, [[1.0, 0.0], [0.0, 1.0]])]
         >>> file.close()
     """
@@ -337,7 +337,7 @@ class LocalBackend:
     Example:
         >>> from tabpe.io import open_source
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> LocalBackend(table, None, Resources.of()).build_raw_counter().row_count()
+        >>> LocalBackend(table, None, Resources.from_options()).build_raw_counter().row_count()
         array([3])
     """
 

@@ -68,7 +68,7 @@ def find_first_equals_numpy(rows: Records) -> NDArray[np.int64]:
 
     Example:
         >>> numbers = np.array([[0.5], [0.1], [0.5]], dtype=np.float32)
-        >>> find_first_equals(Records(numbers, np.zeros((3, 1), dtype=np.uint8)))
+        >>> find_first_equals_numpy(Records(numbers, np.zeros((3, 1), dtype=np.uint8)))
         array([0, 1, 0])
     """
     if not rows.numbers.size and not rows.codes.size:
@@ -173,7 +173,7 @@ def build_index(candidates: Records, category_weight: float, *, jobs: int = 1) -
         >>> no_codes = np.empty((2, 0), dtype=np.uint8)
         >>> corners = Records(np.array([[0.0], [1.0]]), no_codes)
         >>> rows = Records(np.array([[0.2], [0.9]], dtype=np.float32), no_codes)
-        >>> index(corners, category_weight=1 / 3).find_nearest(rows, k=2).tolist()
+        >>> build_index(corners, category_weight=1 / 3).find_nearest(rows, k=2).tolist()
         [[0, 1], [1, 0]]
     """
     if native.search is None:

@@ -40,7 +40,8 @@ class ShardAnswer:
             if it did not look.
 
     Example:
-        >>> one, two = ShardAnswer(np.array([1, 2]), {0: b""}), ShardAnswer(np.array([0, 1]), {1: b""})
+        >>> one = ShardAnswer(np.array([1, 2]), {0: b""})
+        >>> two = ShardAnswer(np.array([0, 1]), {1: b""})
         >>> sum_answers([one, two]).value
         array([1, 3])
     """

@@ -189,7 +189,7 @@ def merge_answers(
     """Return the sum of two answers, or the failure of the first shard that failed.
 
     Example:
-        >>> merge_answers(ShardAnswer([], {0: b""}), ShardAnswer([], {1: b""})).marks
+        >>> merge_answers(ShardAnswer([], {0: b""}), ShardAnswer([], {1: b""})).digests
         {0: b'', 1: b''}
     """
     failures = [answer for answer in (one, other) if isinstance(answer, ShardFailure)]

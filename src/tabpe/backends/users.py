@@ -83,7 +83,7 @@ def limit_contributions(
     seed: int,
     scale: int,
 ) -> BoundedUsers:
-    """Choose `most` rows of each user at random, or all if there are fewer.
+    """Choose `max_rows` rows of each user at random, or all if there are fewer.
 
     Each row has a lot, which follows from its cells, the id of its user among them, from how many
     equal rows of the table came before, and from the seed. Rows with the smallest lots are chosen.
@@ -103,7 +103,7 @@ def limit_contributions(
 
     Example:
         >>> rows = pa.table({"id": ["a", "b", "a", "a"], "age": [31, 42, 32, 33]})
-        >>> users = limit_contributions([rows], column="id", most=2, seed=0, scale=100)
+        >>> users = limit_contributions([rows], column="id", max_rows=2, seed=0, scale=100)
         >>> users.count, int(users.kept.sum()), bool(users.kept[1])
         (2, 3, True)
     """

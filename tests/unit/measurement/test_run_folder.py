@@ -158,7 +158,9 @@ def test_files_stand_in_the_order_of_rounds(folder, tmp_path, tilted):
     for number in range(1, 31):
         name, place = (f"votes, round {number}", 1) if tilted else ("votes", number)
         folder.save_measurement(name, place, archive_measurement(measured([number], name=name)))
-    folder.save_measurement("class counts", 1, archive_measurement(measured([0], name="class counts")))
+    folder.save_measurement(
+        "class counts", 1, archive_measurement(measured([0], name="class counts"))
+    )
     files = sorted((tmp_path / "run").glob("*votes*.measured"))
     rounds = [restore_measurement(Archive.load(file)).values[0][0] for file in files]
     assert rounds == list(range(1, 31))
@@ -301,7 +303,9 @@ def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembe
 
 def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(folder):
     """Names that differ by more than words and numbers could share one."""
-    folder.save_measurement("votes round 3", 1, archive_measurement(measured([5], name="votes round 3")))
+    folder.save_measurement(
+        "votes round 3", 1, archive_measurement(measured([5], name="votes round 3"))
+    )
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(account(name="votes, round 3"), folder).measure_once(
             "votes, round 3", list

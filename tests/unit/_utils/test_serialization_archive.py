@@ -321,7 +321,7 @@ def test_other_ways_of_packing_are_refused(tmp_path, packing):
 
 def test_text_without_end_is_refused(saved, monkeypatch):
     monkeypatch.setattr("tabpe._utils.serialization.LARGEST_TEXT", 10)
-    with pytest.raises(ArchiveError, match="its text is of more than 10 bytes"):
+    with pytest.raises(ArchiveError, match="more than 10 bytes"):
         Archive.load(saved)
 
 

@@ -58,4 +58,4 @@ def test_the_demo_says_where_it_can_not_write(tabpe, tmp_path):
     (tmp_path / "file").write_text("")
     result = tabpe("demo", "--dir", tmp_path / "file" / "demo")
     assert result.exit_code == 2
-    assert "can not make the folder" in result.stderr
+    assert "can not create the folder" in result.stderr

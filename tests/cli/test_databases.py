@@ -59,7 +59,7 @@ def test_an_address_of_a_file(tabpe, folder):
         (("sqlite:///ward.db", "--table", "nothing"), "there is no such table"),
         (("sqlite:///ward.db", "--query", "DROP TABLE patients"), "expected a single SELECT"),
         (("sqlite:///nothing.db", "--table", "a"), "no such file"),
-        (("data.csv", "--table", "a"), "--table: only for a database: data.csv is none"),
+        (("data.csv", "--table", "a"), "--table: only for a database"),
         (("data.csv", "--password-env", "A"), "--password-env: only for a database"),
         (("postgresql://a:zz@db/b", "--table", "a"), "a password in a command is seen by others"),
         (("s3://key:zz@bucket/a",), "a password in a command is seen by others"),

@@ -142,7 +142,7 @@ def test_an_export_is_printed_or_written_whole(filled, tabpe, here):
 def test_a_ledger_that_is_not_there_is_not_made_by_looking(here, tabpe, command):
     result = tabpe("ledger", command, "--ledger", "absent.db")
     assert result.exit_code == 2
-    assert "no ledger there yet" in result.stderr
+    assert "no such ledger" in result.stderr
     assert list(here.iterdir()) == []
 
 

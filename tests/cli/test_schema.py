@@ -122,7 +122,7 @@ def test_check_tells_that_rules_can_be_obeyed(tabpe, folder):
     result = tabpe("schema", "check", "schema.yaml", "data.csv")
     assert result.exit_code == 0, result.output
     assert "rules" in result.output
-    assert "2, which rows of every class can obey" in result.output
+    assert "2, which rows of every class can satisfy" in result.output
 
 
 @pytest.mark.parametrize("command", [("schema", "check", "schema.yaml"), ("synth", "data.csv")])

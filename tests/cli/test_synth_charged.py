@@ -230,4 +230,4 @@ def test_what_was_written_is_told_if_the_result_can_not_be_printed(folder, ledge
     [line] = ended.stderr.splitlines()
     assert line.startswith("error: can not print (No space left on device)")
     assert ("out.csv" in line) == (words == ("synth",))
-    assert "unforeseen" not in line
+    assert "unexpected" not in line

@@ -159,5 +159,5 @@ def test_gaps_without_the_word_to_buy_are_refused_with_it(tabpe, folder, people)
     (folder / "gaps.yaml").write_text(GAPS.replace(", scale: quantile", ""))
     result = tabpe("synth", "data.csv", "--schema", "gaps.yaml", "--epsilon", 6, "-o", "out.csv")
     assert result.exit_code == 2
-    assert "'ward': top asks for something to be bought" in " ".join(result.stderr.split())
+    assert "'ward': top needs a private estimate" in " ".join(result.stderr.split())
     assert "--private-schema" in result.stderr

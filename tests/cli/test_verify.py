@@ -41,7 +41,7 @@ def test_what_synth_wrote_holds(synth, tabpe, folder, words):
 
 def test_it_says_what_is_promised_and_what_is_not(released, tabpe):
     text = tabpe("verify", *released).stdout
-    for words in ("Promised:", "Not promised:", "Not checked:", "not signed", "counted anew"):
+    for words in ("Guaranteed:", "Not guaranteed:", "Not checked:", "not signed", "recounted"):
         assert words in text
 
 
@@ -57,7 +57,7 @@ def test_a_changed_table_fails_with_1(released, tabpe):
     result = tabpe("verify", certificate, table)
     assert result.exit_code == 1
     assert "FAILED  table" in result.stdout
-    assert "Promised:" not in result.stdout
+    assert "Guaranteed:" not in result.stdout
     assert "do not rely" in result.stdout
 
 
@@ -84,7 +84,7 @@ def test_a_certificate_with_fields_that_do_not_fit_fails_with_1(released, tabpe,
     assert result.exit_code == 1
     assert "FAILED  format" in result.stdout
     assert next(iter(change)) in result.stdout
-    assert "Promised:" not in result.stdout
+    assert "Guaranteed:" not in result.stdout
     assert json.loads(tabpe("verify", *released, "--json").stdout)["holds"] is False
 
 

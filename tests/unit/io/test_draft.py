@@ -287,7 +287,7 @@ def test_an_infinite_cell_is_named_by_column_and_row():
     ids=["null", "int64", "string", "empty text", "blank text"],
 )
 def test_a_column_without_any_value_is_refused(cells):
-    with pytest.raises(DataError, match="column 'x' holds no value at all"):
+    with pytest.raises(DataError, match="column 'x' has no value"):
         drafted(cells)
 
 

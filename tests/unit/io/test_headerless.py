@@ -36,7 +36,7 @@ def refused(call):
 def test_a_declared_schema(headerless):
     message = refused(lambda: TabPE(**FAST).fit(headerless, SCHEMA))
     assert "no column 'age'" in message
-    assert "does its first line hold the names?" in message
+    assert "does its first line hold the column names?" in message
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_declared_schema(headerless):
 )
 def test_an_estimated_schema(headerless, options):
     model = TabPE(**(FAST | {"schema": "private", "public_rows": 50} | options))
-    assert "does its first line hold the names" in refused(lambda: model.fit(headerless))
+    assert "does its first line hold the column names" in refused(lambda: model.fit(headerless))
 
 
 def test_the_column_of_users(headerless):

@@ -370,7 +370,7 @@ def test_the_limit_of_a_whole_table_counts_all_files(tmp_path):
     for name in "abcd":
         write(tmp_path / f"{name}.parquet", pa.table({"x": np.arange(1000)}))
     assert read_table(tmp_path, limits=Limits(whole_bytes=40_000)).num_rows == 4000
-    with pytest.raises(DataError, match="unfolds to more than 20,000 bytes"):
+    with pytest.raises(DataError, match="expands to more than 20,000 bytes"):
         read_table(tmp_path, limits=Limits(whole_bytes=20_000))
 
 

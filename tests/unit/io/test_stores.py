@@ -114,7 +114,7 @@ def test_missing_cells_of_csv_are_blank_text_and_ragged_rows_refused(store):
         ({"_SUCCESS": b""}, "no file in this folder"),
         ({"a.txt": b"x"}, "expected a file that ends in .csv"),
         ({"a.csv": b""}, "the file is empty"),
-        ({"a.csv.gz": b"x"}, "unpack it, or use Parquet"),
+        ({"a.csv.gz": b"x"}, "decompress it, or use Parquet"),
         ({"a.csv": b"a\n1\n", "b.csv": b"b\n1\n"}, "columns differ"),
         ({"a.csv": b"a,a\n1,1\n"}, "have the same name"),
         ({"a.csv": b"a\n1\n", "b.parquet": b"PAR1"}, "of one kind"),

@@ -89,7 +89,7 @@ def test_the_password_of_the_environment_goes_into_the_address(monkeypatch):
 
 
 def test_what_is_no_connection_is_refused():
-    with pytest.raises(DataError, match="int is no connection"):
+    with pytest.raises(DataError, match="int is not a connection"):
         open_source(SqlTable(3, "t"))
 
 

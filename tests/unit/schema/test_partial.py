@@ -127,7 +127,7 @@ def test_a_file_may_name_the_label_alone():
         ),
         (
             {"name": "w", "type": "categorical", "values": ["a"], "open": True, "top": 1},
-            "leave open out, or values",
+            "leave out open, or values",
         ),
         ({"name": "w", "type": "categorical", "values": [1, 2], "top": 1}, "declare other"),
         (
@@ -137,14 +137,14 @@ def test_a_file_may_name_the_label_alone():
         ({"name": "w", "type": "categorical", "values": ["a"], "other": "b"}, "one of values"),
         (
             {"name": "x", "type": "integer", "scale": "quantile", "quantiles": [0, 1, 2, 9]},
-            "quantiles run from min to max: declare these too",
+            "quantiles run from min to max",
         ),
         ({"name": "w", "type": "categorical", "values": ["a"], "open": "yes"}, "true or false"),
         ({"name": "w", "type": "categorical", "values": ["a", 1], "open": True}, "mixes"),
         ({"name": "age", "type": "integer", "min": 0, "source": "data"}, "source: public"),
         ({"name": "age", "source": "somewhere"}, "source='somewhere'"),
-        ({"name": 3}, "a column name is a text"),
-        ({"name": ""}, "a column name is a text"),
+        ({"name": 3}, "at least 1 character"),
+        ({"name": ""}, "at least 1 character"),
         ({"type": "integer"}, "entry 1 has no name"),
     ],
 )
@@ -231,7 +231,7 @@ def test_what_is_bought_is_marked_and_what_is_public_is_not():
 
 
 def test_a_column_without_a_type_can_not_be_filled():
-    with pytest.raises(SchemaError, match="neither declared nor bought"):
+    with pytest.raises(SchemaError, match="neither declared nor estimated"):
         PartialColumn("age").fill_gaps(min=0)
 
 

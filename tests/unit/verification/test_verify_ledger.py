@@ -85,5 +85,5 @@ def test_a_damaged_ledger_fails(certificate, ledger):
 
 
 def test_a_ledger_that_is_not_there_is_an_error(certificate, tmp_path):
-    with pytest.raises(LedgerError, match="no ledger"):
+    with pytest.raises(LedgerError, match="no such ledger"):
         verify_plain(json.loads(certificate.to_json()), ledger=tmp_path / "none.db")

@@ -79,7 +79,7 @@ def test_rows_are_counted_while_streaming(kept):
 
 
 def test_bytes_are_counted_while_streaming(kept):
-    assert "unfolds to more than 50,000 bytes; TABPE_MAX_BYTES" in refusal(
+    assert "expands to more than 50,000 bytes; TABPE_MAX_BYTES" in refusal(
         kept(numbers()), bytes=50_000
     )
 
@@ -135,12 +135,12 @@ def test_a_packed_bomb_is_stopped_at_the_limit_of_bytes(tmp_path, content, monke
     path.write_bytes(gzip.compress(content))
     read = 0
 
-    def counted(self, count, plain=files._UnpackedStream._count_bytes):
+    def counted(self, count, plain=files._DecompressedStream._count_bytes):
         nonlocal read
         read = max(read, self._count + count)
         return plain(self, count)
 
-    monkeypatch.setattr(files._UnpackedStream, "_counted", counted)
+    monkeypatch.setattr(files._DecompressedStream, "_count_bytes", counted)
     assert refusal(path, bytes=2**21).startswith(f"{path}: ")
     assert read <= 2**21 + 2**21
 
@@ -148,8 +148,8 @@ def test_a_packed_bomb_is_stopped_at_the_limit_of_bytes(tmp_path, content, monke
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a" * (2**20 + 1), "of more than 1,048,576 letters"),
-        (b"a,b\n1," + b"x" * 2**22, "of more than 1,048,576 letters"),
+        (b"a" * (2**20 + 1), "of more than 1,048,576 characters"),
+        (b"a,b\n1," + b"x" * 2**22, "of more than 1,048,576 characters"),
         (b"\n" * (2**18 + 1), "no row in 262,144 lines"),
         (b"a,b\n" + b"\n" * 2**18 + b"1,2\n", "no row in 262,144 lines"),
     ],

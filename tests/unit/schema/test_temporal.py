@@ -82,7 +82,7 @@ WRONG = {
     "resolution='seconds': did you mean 'second'": (
         lambda: Datetime("x", "2024-01-01", "2024-01-02", "seconds")
     ),
-    "no whole number of hours after min": (
+    "not a whole number of hours after min": (
         lambda: Datetime("x", "2024-01-01", "2024-01-01T10:30", "hour")
     ),
     "more than 2**53 microseconds from min to max": (
@@ -104,7 +104,7 @@ WRONG = {
     "prefix=5: expected a text": lambda: Id("x", prefix=5),
     "first=-1: expected a whole number from 0 on": lambda: Id("x", first=-1),
     "ordered='yes': expected true or false": lambda: Categorical("x", ("a",), ordered="yes"),
-    "label='x' is of type date: a label is a category": (
+    "label='x' is of type date": (
         lambda: Schema((Date("x", "2024-01-01", "2024-01-02"), Boolean("y")), label="x")
     ),
     "label='x' is of type id": lambda: Schema((Id("x"), Boolean("y")), label="x"),

@@ -137,7 +137,7 @@ def test_a_compressed_file_that_unfolds_without_end_is_stopped(file, limit):
     path = file(gzip.compress(b"a,b\n" + b"1,2\n" * 500_000), "bomb.csv.gz")
     assert path.stat().st_size < 10_000
     assert refusal(path, limits=Limits(**{limit: 100_000})) == (
-        f"unfolds to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
+        f"expands to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
     )
 
 
@@ -147,7 +147,7 @@ def test_a_parquet_file_that_unfolds_without_end_is_stopped(tmp_path, limit):
     pq.write_table(pa.table({"a": pa.array([7] * 500_000)}), path)
     assert path.stat().st_size < 10_000
     assert refusal(path, limits=Limits(**{limit: 100_000})) == (
-        f"unfolds to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
+        f"expands to more than 100,000 bytes; TABPE_MAX_{limit.upper()} allows more."
     )
 
 
@@ -247,7 +247,7 @@ def test_a_file_that_may_not_be_read_is_named(file, monkeypatch):
 
 
 def test_the_limit_holds_for_plain_text_too(file):
-    assert "unfolds to more than" in refusal(
+    assert "expands to more than" in refusal(
         file("a\n" + "1\n" * 10_000), limits=Limits(bytes=1000)
     )
 

@@ -112,7 +112,7 @@ def test_a_bill_above_the_request_is_not_certified():
 class Inexact(FakeNoise):
     """A source so far from exact that its part of delta shows: 0.9% of 1e-6 for 16 histograms."""
 
-    slack = 0.009 * 1e-6 / 16 / (1 + math.e)
+    sampling_error = 0.009 * 1e-6 / 16 / (1 + math.e)
 
 
 @pytest.mark.parametrize("changes", [{}, {"shares": SHARES, "size": None}])

@@ -25,8 +25,8 @@ help:
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
-	@echo "make bench      the paper's core figures, ablations, votes, the audit and the metrics, into bench/results/"
-	@echo "make lab        every experiment of the paper in its quick variant, into experiments/results/"
+	@echo "make bench      the paper's core figures, ablations, votes, the audit and the metrics, into lab/benchmarks/results/"
+	@echo "make lab        every experiment of the paper in its quick variant, into lab/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
 
@@ -64,32 +64,33 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_names.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.bench $(PEERS)/.dev
-	$(BIN)/python bench/reproduce.py
-	$(BIN)/python bench/ablations.py
-	$(BIN)/python -m bench.voting
-	$(BIN)/python -m bench.strategies
-	$(BIN)/python -m bench.forms
-	$(BIN)/python -m bench.sharpness
-	$(BIN)/python -m bench.streaming
-	$(BIN)/python -m bench.warehouse
-	$(BIN)/python -m bench.cluster
-	$(BIN)/python -m bench.audit
-	$(BIN)/python -m bench.private_schema
-	$(BIN)/python -m bench.wasserstein
-	$(PEERS)/bin/python -m bench.quality
-	$(BIN)/python -m bench.order
-	$(BIN)/python -m bench.real_tables
-	$(BIN)/python -m bench.reports
-	$(BIN)/python -m bench.rivals --iterations 250 --inference numpy
+	cd lab && ../$(BIN)/python -m benchmarks.reproduce
+	cd lab && ../$(BIN)/python -m benchmarks.ablations
+	cd lab && ../$(BIN)/python -m benchmarks.voting
+	cd lab && ../$(BIN)/python -m benchmarks.strategies
+	cd lab && ../$(BIN)/python -m benchmarks.forms
+	cd lab && ../$(BIN)/python -m benchmarks.sharpness
+	cd lab && ../$(BIN)/python -m benchmarks.streaming
+	cd lab && ../$(BIN)/python -m benchmarks.warehouse
+	cd lab && ../$(BIN)/python -m benchmarks.cluster
+	cd lab && ../$(BIN)/python -m benchmarks.audit
+	cd lab && ../$(BIN)/python -m benchmarks.private_schema
+	cd lab && ../$(BIN)/python -m benchmarks.wasserstein
+	cd lab && ../$(PEERS)/bin/python -m benchmarks.quality
+	cd lab && ../$(BIN)/python -m benchmarks.order
+	cd lab && ../$(BIN)/python -m benchmarks.real_tables
+	cd lab && ../$(BIN)/python -m benchmarks.reports
+	cd lab && ../$(BIN)/python -m benchmarks.rivals --iterations 250 --inference numpy
 
-lab: $(VENV)/.bench
-	$(BIN)/tabpe bench run experiments/quick.yaml
+lab: $(VENV)/.lab
+	$(BIN)/tabpe-lab run lab/experiments/quick.yaml
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist
@@ -109,8 +110,8 @@ $(VENV)/.core: $(VENV)/bin/python $(BUILD)
 	@touch $@
 
 # CI tests the part that uses torch as well; elsewhere torch is yours to install, see TORCH.
-$(VENV)/.dev: $(VENV)/bin/python $(BUILD)
-	$(INSTALL) -e '.[dev]'
+$(VENV)/.dev: $(VENV)/bin/python $(BUILD) lab/pyproject.toml
+	$(INSTALL) -e '.[dev]' -e lab
 	$(if $(CI),$(INSTALL) $(TORCH))
 	@touch $@ $(VENV)/.core
 
@@ -136,10 +137,12 @@ $(VENV)/.java: $(VENV)/bin/python
 
 $(PEERS)/.dev: $(PEERS)/bin/python $(BUILD)
 	$(INSTALL) -e '.[dev,peers]' --config-settings=wheel.cmake=false
+	$(INSTALL) --no-deps -e lab
 	@touch $@
 
 $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 	$(INSTALL) -e '.[dev]' --config-settings=wheel.cmake=false
+	$(INSTALL) --no-deps -e lab
 	@touch $@
 
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
@@ -147,6 +150,11 @@ $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
 		--config-settings=cmake.define.TABPE_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
 		--config-settings=build-dir=$(SANITIZED)/objects
 	@touch $@
+
+# The laboratory: data sets, experiments and baselines, without what tests need.
+$(VENV)/.lab: $(VENV)/bin/python $(BUILD) lab/pyproject.toml
+	$(INSTALL) -e . -e lab
+	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) $(TORCH) || echo "no torch: the benchmark of the votes leaves it out"

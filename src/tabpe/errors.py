@@ -1,10 +1,10 @@
-"""The exception tree.
+"""The exceptions and warnings of tabpe.
 
-Every error names the parameter, what was given, what is allowed and what to do next. None
-ever carries a value of a private cell: columns, limits and row numbers only.
+Every error names the parameter, what was given, what is allowed and what to do next. None ever
+carries a value of a private cell: only columns, limits and row numbers.
 
-The exit code of the command line belongs to the kind of error: 1 failed, 2 wrong use or
-bad input, 3 budget refused.
+The exit code of the command line follows from the class of the error: 1 failed, 2 wrong use or bad
+input, 3 budget refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 _LISTED = 8
-HEADER = "if it is CSV, does its first line hold the names?"
+HEADER = "if it is CSV, does its first line hold the column names?"
 _LONGEST_GUESSED = 200
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -23,25 +23,25 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 10
 
 
 class TabpeError(Exception):
-    """Anything that tabpe itself refuses or fails to do."""
+    """The base of all errors of tabpe."""
 
     exit_code: ClassVar[int] = 1
 
 
 class ParameterError(TabpeError, ValueError):
-    """A parameter is outside what it allows."""
+    """A parameter has a value that is not allowed."""
 
     exit_code = 2
 
 
 class SchemaError(TabpeError, ValueError):
-    """A schema contradicts itself, its file or the table it should describe."""
+    """A schema is invalid, or does not fit the table it should describe."""
 
     exit_code = 2
 
 
 class RuleError(SchemaError):
-    """The rules of a schema contradict each other: no row obeys all of them."""
+    """The rules of a schema contradict each other: no row satisfies all of them."""
 
 
 class DataError(TabpeError, ValueError):
@@ -54,10 +54,10 @@ class CellError(DataError):
     """A cell can not be read as its schema says: names its column and row, never its value.
 
     Args:
-        what: What is wrong, up to the row.
+        what: The message before the row.
         row: The row, from 1.
-        then: What follows after the row.
-        file: The file that the row is counted in, if it is one.
+        then: The message after the row.
+        file: The file in which the row is counted, if any.
 
     Example:
         >>> error = CellError("column 'age' has no value", 2, ": fill it.")
@@ -75,12 +75,12 @@ class CellError(DataError):
         return type(self), (self.what, self.row, self.then, self.file)
 
     def at(self, file: str | None, first_row: int) -> CellError:
-        """Return the same for a row that was counted after `first_row` others of `file`."""
+        """Return the error for `file`, with `first_row` added to the row."""
         return CellError(self.what, first_row + self.row, self.then, file)
 
 
 class OutputError(TabpeError, OSError):
-    """A file can not be written where it should go."""
+    """An output file can not be written."""
 
     exit_code = 2
 
@@ -96,43 +96,43 @@ class FieldError(ArchiveError):
 
 
 class LedgerError(TabpeError, ValueError):
-    """A ledger can not be used, does not hold together, or does not allow what was asked."""
+    """A ledger can not be used, is inconsistent, or does not allow the request."""
 
     exit_code = 2
 
 
 class BudgetError(TabpeError):
-    """More privacy would be spent than was asked for."""
+    """The run would exceed the privacy budget."""
 
     exit_code = 3
 
 
 class NotFittedError(TabpeError, AttributeError):
-    """Something learned was asked for before `fit`."""
+    """A fitted attribute was used before `fit`."""
 
 
 class NotPrivateWarning(UserWarning):
-    """What was made does not carry the promise that its user may expect."""
+    """The output does not have the privacy guarantee that its user may expect."""
 
 
 class NoBudgetWarning(UserWarning):
-    """A ledger records a run without a total that it could exceed."""
+    """A ledger records a run for a data set without a budget."""
 
 
 class ThinVotesWarning(UserWarning):
-    """More rows are evolved than the private rows can tell apart under the noise."""
+    """There are more candidates than the noisy votes can distinguish."""
 
 
 class ThinSupportWarning(UserWarning):
-    """What was asked for is like few of the rows made, or like none."""
+    """Few of the synthetic rows, or none, fulfil the conditions."""
 
 
 class CapacityError(TabpeError):
-    """A setting needs more memory or cells than a method allows."""
+    """A configuration needs more memory or cells than a method allows."""
 
 
 class SlowVotesWarning(UserWarning):
-    """The compiled part is missing, and numpy takes its place."""
+    """The compiled extension is missing, and the slower numpy code is used."""
 
 
 def missing_value(column: str, row: int) -> CellError:
@@ -142,7 +142,7 @@ def missing_value(column: str, row: int) -> CellError:
 
 
 def shown(value: Any) -> str:
-    """Return a value as Python writes it, shortened: a file may hold one of many megabytes.
+    """Return a shortened `repr` of a value, which may have many megabytes.
 
     Example:
         >>> shown("ward"), shown("a" * 10**6)[-10:]
@@ -176,19 +176,19 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
 def column_hint(name: str, table: Iterable[str], declared: Iterable[str]) -> str:
     """Return a hint about a column that a table lacks.
 
-    Privacy: of a file without a header, the cells of the first row are taken for names. So names
-    of a table are shown only if one of them is declared.
+    Privacy: in a file without a header, the cells of the first row are taken for names. So names of
+    a table are shown only if one of them is declared.
 
     Args:
-        name: The column that is not there.
-        table: The names of the table.
-        declared: All names that were declared, in a schema or a parameter.
+        name: The missing column.
+        table: The column names of the table.
+        declared: All names declared in a schema or a parameter.
 
     Example:
         >>> column_hint("ages", ["age", "sex"], ["ages", "sex"])
         "did you mean 'age'?"
         >>> column_hint("age", ["31", "Ann"], ["age", "sex"])
-        'no declared column is there: if it is CSV, does its first line hold the names?'
+        'no declared column is there: if it is CSV, does its first line hold the column names?'
     """
     known = list(table)
     if set(known).isdisjoint(declared):

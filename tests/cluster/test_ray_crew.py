@@ -83,7 +83,7 @@ def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed
 @pytest.mark.parametrize("group", [2, 3, 8])
 def test_sums_are_made_in_as_many_steps_as_it_takes(group, shared, monkeypatch):
     monkeypatch.setattr(ray_crew, "GROUP_SIZE", group)
-    found = shared.survey().values({"ward": str, "age": int})
+    found = shared.build_raw_counter().values({"ward": str, "age": int})
     assert found == LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().values(
         {"ward": str, "age": int}
     )
@@ -174,7 +174,7 @@ def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
 
     monkeypatch.setattr(RayShardPool, "_sum_answers", losing)
     expected = LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().row_count()
-    assert keeper.survey().row_count().tolist() == expected.tolist()
+    assert keeper.build_raw_counter().row_count().tolist() == expected.tolist()
     assert calls == [2, 2]
     assert crew._losses == {0: 1}
 
@@ -182,7 +182,7 @@ def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
 def test_answers_come_with_the_number_of_shards_that_are_ready(shared, monkeypatch):
     seen = []
     monkeypatch.setattr(shared._pool, "_on_ready", lambda done, of: seen.append((done, of)))
-    shared.survey().row_count()
+    shared.build_raw_counter().row_count()
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -209,7 +209,7 @@ def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(cre
 
 
 def test_what_workers_print_is_nothing(shared, ray):
-    shared.survey().row_count()
+    shared.build_raw_counter().row_count()
     for path in (ray.session_folder / "logs").glob("worker-*"):
         said = [line for line in path.read_text().splitlines() if not line.startswith(":")]
         assert said == [], path.name

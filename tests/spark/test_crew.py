@@ -107,7 +107,7 @@ def test_many_partitions_are_added_up_in_a_tree(crewed, spark, monkeypatch):
     frame = spark.createDataFrame(TABLE).repartition(24)
     keeper = crewed(frame)
     assert keeper._pool.shards == 24 > spark_crew.DIRECT
-    assert keeper.survey().row_count().tolist() == [300]
+    assert keeper.build_raw_counter().row_count().tolist() == [300]
 
 
 def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
 
     monkeypatch.setattr(type(keeper._pool), "_rows_for", doubled)
     with pytest.raises(TabpeError, match="counted twice"):
-        keeper.survey().row_count()
+        keeper.build_raw_counter().row_count()
 
 
 def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
@@ -134,13 +134,13 @@ def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
 
     monkeypatch.setattr(type(keeper._pool), "_summed", without_one)
     with pytest.raises(TabpeError, match="not each of them was counted once"):
-        keeper.survey().row_count()
+        keeper.build_raw_counter().row_count()
 
 
 def test_a_user_in_two_partitions_is_refused(crewed, monkeypatch):
     monkeypatch.setattr(spark_cluster, "_group_by_user", lambda sources, *_: sources)
     with pytest.raises(TabpeError, match="the rows of a user are not all in the same one"):
-        crewed(TABLE, UNIT).survey().row_count()
+        crewed(TABLE, UNIT).build_raw_counter().row_count()
 
 
 def test_rows_are_read_and_encoded_once_for_all_votes(crewed, tmp_path, spark):
@@ -213,7 +213,7 @@ def test_in_strict_mode_a_cell_of_a_frame_is_named_by_partition_and_row(crewed, 
 def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark, capfd):
     frame = spark.createDataFrame(pa.table({"age": ["1", "zzsecret"]}))
     with pytest.raises(TabpeError, match=r"a job failed \(CAST_INVALID_INPUT\)") as caught:
-        crewed(frame.selectExpr("cast(age as int) as age")).survey().row_count()
+        crewed(frame.selectExpr("cast(age as int) as age")).build_raw_counter().row_count()
     assert caught.value.__cause__ is caught.value.__context__ is None
     assert "zzsecret" not in str(caught.value)
     capfd.readouterr()  # Its session is the user's, and so is what that says.
@@ -230,11 +230,11 @@ def test_a_table_without_rows_has_none_of_every_class(crewed, spark, query):
 
 def test_it_is_told_when_all_have_answered(crewed):
     seen = []
-    crewed(TABLE, seen=seen).survey().row_count()
+    crewed(TABLE, seen=seen).build_raw_counter().row_count()
     assert seen == [(4, 4)]
 
 
 def test_another_address_than_that_of_the_session_is_refused(crewed):
     with pytest.raises(ParameterError, match=r"is active already, at 'local\[2\]'"):
         crewed(TABLE, address="spark://elsewhere:7077")
-    crewed(TABLE, address="local[2]").survey().row_count()
+    crewed(TABLE, address="local[2]").build_raw_counter().row_count()

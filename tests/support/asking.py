@@ -53,7 +53,7 @@ def population(seed):
 
 def answers(keeper, seed):
     """Whatever can be asked, in the order of a run."""
-    survey = keeper.survey(DAYS)
+    survey = keeper.build_raw_counter(DAYS)
     yield keeper.contents(["age", "ward", "bmi"], b"key").tolist()
     yield survey.row_count()
     yield survey.kinds(["age", "ward", "day"])

@@ -363,8 +363,8 @@ def _histograms(keeper, schema, terms):
 
 def _surveyed(keeper, schema, terms):
     moments = {c.name: c for c in schema.columns if isinstance(c, Temporal)}
-    survey, names = keeper.survey(moments), list(schema.names)
-    plain = keeper.survey()
+    survey, names = keeper.build_raw_counter(moments), list(schema.names)
+    plain = keeper.build_raw_counter()
     _agree(terms, histograms.ROW_COUNT, 1)
     counted = histograms.measure_row_count(survey, terms.account, terms.noise)
     yield "rows", Counter({0: int(counted.values[0][0])})
@@ -427,7 +427,7 @@ def _voted(held, encoder, sight, terms):
 
 
 def _agree(terms, name, times):
-    terms.account.agree(Spend(name, sigma=1.0, times=times))
+    terms.account.authorize(Spend(name, sigma=1.0, times=times))
 
 
 def _counter(counts):

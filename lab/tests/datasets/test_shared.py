@@ -41,7 +41,7 @@ FILES = {
 
 
 def needs(file):
-    if file is not None and file.here() is None:
+    if file is not None and file.find_local() is None:
         pytest.skip(f"{file.name} is not here")
 
 
@@ -81,7 +81,7 @@ TEXTS = sorted({*FILES.values(), *recorded.CHARACTERS} - {recorded.MNIST}, key=l
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.name)
 def test_the_files_here_are_what_a_download_would_bring(file):
     needs(file)
-    content = gzip.decompress(file.here().read_bytes())
+    content = gzip.decompress(file.find_local().read_bytes())
     assert hashlib.sha256(content).hexdigest() == file.remote.sha256
 
 

@@ -1,4 +1,4 @@
-"""Kinds of Arrow types."""
+"""Helpers for Arrow arrays: text types, decimals, and calls that may fail."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pyarrow as pa
 
 T = TypeVar("T")
 
-# What text is a number. Digits with leading zeros are the code of something, such as a postcode.
+# Text that is a number. Digits with leading zeros are a code, such as a postcode.
 WHOLE_NUMBER = r"^[+-]?(0|[1-9][0-9]*)$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 CODE = r"^[+-]?0[0-9]"
 
 
 def try_call(call: Callable[[], T], *failures: type[Exception]) -> T | None:
-    """Return what `call` gives, or None if it fails.
+    """Return the result of `call`, or None if it fails.
 
-    The message of such a failure often quotes the cell that caused it. Python keeps an error that
-    is being handled behind the one that is raised then; so a failure is dropped here, whole, and
-    the caller raises its own, outside of any `except`.
+    Privacy: the message of such an error often quotes the cell that caused it, and Python attaches
+    an error that is being handled to the next one raised. So the error is dropped here, and the
+    caller raises its own outside of any `except`.
 
     Args:
-        call: What to try.
-        failures: What counts as a failure, beside whatever Arrow raises.
+        call: The function to call.
+        failures: Exceptions that count as failures, beside those of Arrow.
 
     Example:
         >>> try_call(lambda: pa.array(["x"]).cast(pa.int64())) is None
@@ -37,9 +37,9 @@ def try_call(call: Callable[[], T], *failures: type[Exception]) -> T | None:
 
 
 def convert_decimals(array: pa.Array) -> pa.Array:
-    """Return decimals as the floats that are nearest to them; all else as it is.
+    """Return decimals as their nearest floats; other arrays unchanged.
 
-    Arrow's own cast is off by a digit of the float now and then, and then 0.07 is not 0.07.
+    Arrow's own cast is sometimes off by the last digit of the float.
 
     Example:
         >>> from decimal import Decimal
@@ -52,7 +52,7 @@ def convert_decimals(array: pa.Array) -> pa.Array:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of the kinds of text.
+    """Return whether a type is a kind of text.
 
     Example:
         >>> is_text(pa.large_string()), is_text(pa.int8())

@@ -1,21 +1,15 @@
-"""Files written whole or not at all, paths that are read, and the user folder.
+"""Atomic writes, checked paths, addresses without secrets, and the user's data folder.
 
-Addresses of databases and stores, and how to show one without what would let others in.
+Paths: inputs may be links to regular files. Outputs are no links and no input: what is written
+always gets a file of its own.
 
-Which paths are read and written: files on this machine, and nothing that only looks like one.
+Atomic writes: the content goes to an unnamed file, is synced to the disk, and gets the name of the
+target in one step: never through a link, never into a file that others hold open or have linked to.
+If it is interrupted, even by a kill, it leaves no trace. To replace an existing file, the complete
+content needs a hidden name for a moment. On systems without unnamed files it has a hidden name from
+the beginning, which a killed process leaves behind.
 
-Inputs may be links to regular files. Outputs are no links and no input: what is written always
-gets a file of its own.
-
-Files that are written whole or not at all.
-
-The content goes to a file without a name, reaches the disk, and gets the name of the target in one
-step: never through a link, never into a file that others hold open or have linked to. Whatever
-stops it on the way, a kill included, leaves no trace. To take the place of a file that is there, it
-needs a hidden name for a moment, when it is complete. On systems without files that have no name it
-has a hidden one from the beginning, which a killed process leaves behind.
-
-The folder in which tabpe keeps what belongs to its user: the ledger, and a secret key.
+The data folder holds what belongs to the user: the ledger, and a secret key.
 """
 
 from __future__ import annotations
@@ -49,7 +43,7 @@ _LOOKS_LIKE_A_PASSWORD = re.compile(r":[^@]*@", re.DOTALL)
 
 
 def get_scheme(address: str | Path) -> str | None:
-    """Return the scheme of an address, in small letters; None for the path of a file.
+    """Return the scheme of an address in lower case; None for a file path.
 
     Example:
         >>> get_scheme("S3://ward/visits"), get_scheme("visits.csv"), get_scheme("C:/visits.csv")
@@ -60,7 +54,7 @@ def get_scheme(address: str | Path) -> str | None:
 
 
 def has_password(address: str) -> bool:
-    """Whether an address has a password in it.
+    """Return whether an address contains a password.
 
     Example:
         >>> has_password("postgresql://ann@db/ward"), has_password("postgresql://ann:pw@db/ward")
@@ -74,10 +68,10 @@ def has_password(address: str) -> bool:
 
 
 def strip_secrets(address: str | Path) -> str:
-    """Return where an address leads: no user, no password and no options are in it.
+    """Return an address without user, password and options.
 
-    Privacy: what is shown is put together from the host and the path. Where it is unclear which
-    part is a password, neither is shown.
+    Privacy: the result consists of the host and the path. If it is unclear which part is a
+    password, neither is shown.
 
     Example:
         >>> strip_secrets("postgresql://ann:pw@db:5432/ward?sslpassword=pw")
@@ -98,19 +92,19 @@ def strip_secrets(address: str | Path) -> str:
     return f"{found['scheme']}://{found['authority'].rpartition('@')[2]}{found['path']}"
 
 
-# Nothing is there, which whoever opens it will say better.
+# Errors for a missing file, which opening it reports better.
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def check_local_path(path: str | Path, refuse: type[TabpeError]) -> None:
-    """Refuse what can not be the path of a file here.
+    """Refuse what can not be the path of a local file.
 
     Args:
-        path: A path, or what was given as one.
+        path: A path.
         refuse: The error to raise.
 
     Example:
-        >>> from tabpe.compute_errors import DataError
+        >>> from tabpe.errors import DataError
         >>> check_local_path("s3://ward/visits.csv", DataError)
         Traceback (most recent call last):
         tabpe.errors.DataError: s3://ward/visits.csv: a URL: expected a file; copy it here first.
@@ -124,13 +118,13 @@ def check_local_path(path: str | Path, refuse: type[TabpeError]) -> None:
     except OSError as error:
         problem = None if error.errno in _ABSENT else _describe_os_error(error)
     except ValueError:
-        raise refuse(f"{str(path)!a}: expected a name without NUL, in whole letters.") from None
+        raise refuse(f"{str(path)!a}: expected valid text without NUL.") from None
     if problem:
-        raise refuse(f"{path}: can not be looked at ({problem}).")
+        raise refuse(f"{path}: can not be accessed ({problem}).")
 
 
 def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
-    """Open a file to read it, and nothing that is not one: a pipe would never end.
+    """Open a regular file for reading; refuse pipes and devices, which may never end.
 
     Args:
         path: The file, or a link to it.
@@ -138,7 +132,7 @@ def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
     """
     check_local_path(path, refuse)
     try:
-        # Without waiting: a pipe that nobody writes to would keep us here.
+        # Non-blocking, since opening a pipe without a writer would wait forever.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
     except IsADirectoryError:
@@ -157,16 +151,16 @@ def open_regular(path: str | Path, refuse: type[TabpeError]) -> BinaryIO:
 
 
 def describe_irregular(path: str | Path) -> str:
-    """Say that a path leads to a pipe, a device, a socket or a folder."""
+    """Return the message for a path of a pipe, a device, a socket or a folder."""
     return f"{path}: not a regular file: expected a file, no folder, pipe or device."
 
 
 def check_output(path: Path) -> None:
-    """Refuse to write where no file of its own would come to be.
+    """Refuse an output path that can not become a file of its own.
 
     Raises:
-        OutputError: If the path is a URL, a folder, a device, or a link: to go through it would
-            write where nobody looks, and to put a file in its place would break it.
+        OutputError: If the path is a URL, a folder, a device, or a link: following it would write
+            somewhere else, and replacing it would break it.
     """
     check_local_path(path, OutputError)
     if path.is_symlink():
@@ -178,7 +172,7 @@ def check_output(path: Path) -> None:
 
 
 def check_distinct_files(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to overwrite an input, whatever it is called and however it is linked to."""
+    """Refuse to overwrite an input, under any name or link."""
     read = {(found.st_dev, found.st_ino): path for path in inputs if (found := _get_status(path))}
     for output in outputs:
         found = _get_status(output)
@@ -203,7 +197,7 @@ _written_files: ContextVar[list[Path] | None] = ContextVar("_placed", default=No
 
 @contextlib.contextmanager
 def track_written_files() -> Iterator[list[Path]]:
-    """Yield the files that were written so far, for messages about what went wrong after them.
+    """Yield the list of files written in the block, for messages about later errors.
 
     Example:
         >>> note = Path(tempfile.mkdtemp()) / "note.txt"
@@ -221,12 +215,12 @@ def track_written_files() -> Iterator[list[Path]]:
 
 
 def write_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    """Let `fill` write the content of `path`."""
+    """Write `path` atomically, with the content that `fill` writes."""
     write_files({path: fill})
 
 
 def create_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    """Let `fill` write a new file, for the eyes of its owner, that reaches the disk.
+    """Create a file that only its owner can read, synced to the disk.
 
     Raises:
         OutputError: If it can not be written, or exists already.
@@ -249,9 +243,9 @@ def create_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file that exists. When this returns, it is on the disk.
+    """Append a line to an existing file, synced to the disk.
 
-    What stops it may leave the beginning of the line, without its end.
+    An interruption may leave the beginning of the line, without its end.
 
     Raises:
         OutputError: If it can not be written.
@@ -270,7 +264,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` in UTF-8.
+    """Write `text` to `path` atomically, in UTF-8.
 
     Example:
         >>> folder = Path(tempfile.mkdtemp())
@@ -282,12 +276,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_text_filler(text: str) -> Callable[[BinaryIO], None]:
-    """Return what fills a file with `text` in UTF-8."""
+    """Return a function that writes `text` to a file in UTF-8."""
     return make_filler(text.encode())
 
 
 def make_filler(content: bytes) -> Callable[[BinaryIO], None]:
-    """Return what fills a file with `content`."""
+    """Return a function that writes `content` to a file."""
 
     def fill(file: BinaryIO) -> None:
         file.write(content)
@@ -298,12 +292,12 @@ def make_filler(content: bytes) -> Callable[[BinaryIO], None]:
 def make_hashing_filler(
     fill: Callable[[BinaryIO], None], report: Callable[[str, int], None]
 ) -> Callable[[BinaryIO], None]:
-    """Return what fills a file as `fill` does, then tells the SHA-256 and length of its bytes.
+    """Return a function that writes as `fill` does, then reports the SHA-256 and the length.
 
-    They are read back: what counts is what is in the file.
+    The bytes are read back from the file.
     """
 
-    def fill_and_tell(file: BinaryIO) -> None:
+    def fill_and_report(file: BinaryIO) -> None:
         fill(file)
         file.seek(0)
         digest = hashlib.sha256()
@@ -311,14 +305,14 @@ def make_hashing_filler(
             digest.update(part)
         report(digest.hexdigest(), file.tell())
 
-    return fill_and_tell
+    return fill_and_report
 
 
 def write_files(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
-    """Write several files; none takes its place before all are complete.
+    """Write several files; none gets its name before all are complete.
 
-    They are filled in the order given, so that one can speak of those before it. They take their
-    places in the opposite order: what speaks of a file is there before the file is.
+    They are filled in the given order, so that one can refer to those before it. They get their
+    names in the opposite order: a file that refers to another exists before it.
     """
     try:
         with contextlib.ExitStack() as drafts:
@@ -338,11 +332,11 @@ def write_files(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
 
 
 class _PendingFile:
-    """The content of a file before it has its name.
+    """A file that is written before it gets its name.
 
     Args:
-        path: The name that it will have.
-        mode: Who may read and write it.
+        path: The name it will have.
+        mode: Its permissions.
     """
 
     def __init__(self, path: Path, mode: int) -> None:
@@ -360,19 +354,15 @@ class _PendingFile:
             self._hidden.unlink(missing_ok=True)
 
     def fill(self, fill: Callable[[BinaryIO], None]) -> None:
-        """Write the content, up to the disk."""
+        """Write the content and sync it to the disk."""
         fill(self._file)
         self._file.flush()
         os.fsync(self._file.fileno())
-        if self._hidden is not None:  # one without a name lives as long as it is open
+        if self._hidden is not None:  # an unnamed file exists only while it is open
             self._file.close()
 
     def link_new_file(self) -> None:
-        """Give it its name, if no other file has it.
-
-        Raises:
-            FileExistsError: If there is such a file.
-        """
+        """Give it its name; raise `FileExistsError` if the name is taken."""
         if self._hidden is None:
             try:
                 self._link_name(self.path)
@@ -386,7 +376,7 @@ class _PendingFile:
             os.link(self._hidden, self.path)
 
     def replace_target(self) -> None:
-        """Give it its name, in the place of what has it now."""
+        """Give it its name, replacing an existing file."""
         if self._hidden is None:
             try:
                 self._link_name(self.path)
@@ -398,13 +388,13 @@ class _PendingFile:
             self._hidden.replace(self.path)
 
     def _link_name(self, name: Path) -> None:
-        """Name a file that has no name. That fails on file systems without links, and /proc."""
+        """Name an unnamed file. This fails on file systems without links, and without /proc."""
         handle = self._file.fileno()
-        # Only with a folder given does os.link follow the link in /proc to the file itself.
+        # os.link follows the link in /proc to the file itself only with src_dir_fd.
         os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle, follow_symlinks=True)
 
     def _link_hidden_name(self) -> None:
-        """Give a file that has no name a hidden one, or make a copy that has one."""
+        """Give an unnamed file a hidden name, or copy it to a file with one."""
         hidden = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
             self._link_name(hidden)
@@ -418,7 +408,7 @@ class _PendingFile:
             return None
         try:
             handle = os.open(self.path.parent, flags | os.O_RDWR, self._mode)
-        except OSError:  # a file system without such files, or another problem that comes up again
+        except OSError:  # no unnamed files here, or a problem that occurs again
             return None
         return os.fdopen(handle, "w+b")
 
@@ -460,7 +450,7 @@ _KEY_BYTES = 32
 
 
 def get_data_folder() -> Path:
-    """Return the folder for data of this user; it need not exist.
+    """Return the data folder of this user; it need not exist.
 
     Example:
         >>> get_data_folder().name
@@ -475,19 +465,19 @@ def get_data_folder() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder that its user alone can enter; leave one that is there."""
+    """Create a folder that only its user can enter, unless it exists."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
+        raise OutputError(f"{folder}: can not create the folder ({error.strerror}).") from None
 
 
 def load_secret_key() -> bytes:
-    """Return the key of this user, which never leaves the data folder.
+    """Return the secret key of this user, which never leaves the data folder.
 
-    Fingerprints of private tables are made with it: without the key nobody can tell by a
-    fingerprint which table it is of.
+    Privacy: fingerprints of private tables are keyed with it. Without the key, nobody can find out
+    from a fingerprint which table it belongs to.
     """
     path = get_data_folder() / "fingerprint.key"
     if not path.exists():
@@ -495,11 +485,13 @@ def load_secret_key() -> bytes:
         try:
             create_file(path, make_filler(secrets.token_bytes(_KEY_BYTES)))
         except OutputError:
-            if not path.exists():  # else another process made one in this moment
+            if not path.exists():  # otherwise another process created one
                 raise
     key = path.read_bytes()
     if len(key) != _KEY_BYTES:
-        raise OutputError(f"{path}: damaged: delete it to get a new one; runs begin anew then.")
+        raise OutputError(
+            f"{path}: damaged: delete it to get a new one; runs can not be resumed then."
+        )
     return key
 
 
@@ -512,6 +504,6 @@ def _get_base_folder() -> Path:
 
 
 def _read_folder_variable(variable: str) -> Path | None:
-    """Return the folder that a variable of the environment names; a relative one is none."""
+    """Return the absolute folder in an environment variable; None for anything else."""
     folder = Path(os.environ.get(variable, ""))
     return folder if folder.is_absolute() else None

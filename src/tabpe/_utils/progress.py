@@ -1,4 +1,4 @@
-"""Progress for people; nothing in pipes and logs."""
+"""Progress bars in a terminal; nothing in pipes and logs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProgressCallbacks:
-    """What a bar is told.
+    """Functions that update a progress bar.
 
     Args:
-        rounds: To call with the number of rounds done.
-        shards: To call with how many shards of a cluster have answered, and how many there are.
+        rounds: Called with the number of completed rounds.
+        shards: Called with the number of shards that have answered, and of all shards.
     """
 
     rounds: Callable[[int], None] = lambda _: None
@@ -25,9 +25,9 @@ class ProgressCallbacks:
 def show_round_bar(
     rounds: int, classes: int | None, *, visible: bool
 ) -> Iterator[ProgressCallbacks]:
-    """Show a bar in a terminal; yields what to tell it.
+    """Show a bar of rounds in a terminal; yield the functions that update it.
 
-    It knows nothing of the data but what the schema says: rounds and classes, if they are declared.
+    Privacy: the bar shows only public numbers: rounds, and classes if they are declared.
     """
     if not visible or not sys.stderr.isatty():
         yield ProgressCallbacks()
@@ -53,7 +53,7 @@ def show_round_bar(
 
 @contextmanager
 def show_step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
-    """Show in a terminal what is going on; yields a function to call with its name."""
+    """Show the current step in a terminal; yield a function to call with its name."""
     if not visible or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -65,7 +65,7 @@ def show_step_line(*, visible: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def show_section_bar(sections: int, *, visible: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar in a terminal; yields a function to call with the name of what begins."""
+    """Show a bar of sections in a terminal; yield a function to call with each name."""
     if not visible or not sys.stderr.isatty():
         yield lambda _: None
         return

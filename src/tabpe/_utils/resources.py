@@ -1,6 +1,6 @@
-"""What a run may use of the machine, or of a cluster: memory, disk and cores.
+"""Resources that a run may use: memory, disk and cores, of a machine or a cluster.
 
-None of it changes what comes out, and none of it is part of any record: how a table was read says
+Privacy: they change no output and are part of no record, since how a table was read reveals
 something about its size.
 """
 
@@ -29,24 +29,24 @@ _CONTAINER_LIMITS = (
 
 @dataclass(frozen=True)
 class Resources:
-    """Which engine, how much memory, where on the disk, how many threads.
+    """The engine of a run, its memory limit, spill folder and threads.
 
     Args:
         engine: `local` to hold the encoded rows in memory, `stream` to read them in every round,
-            `auto` for `local` if they fit in `memory_limit`; `ray` or `spark` to have the workers
-            of a cluster hold them.
+            `auto` for `local` if they fit in `memory_limit`; `ray` or `spark` to hold them on the
+            workers of a cluster.
         memory_limit: Bytes that encoded rows may take, on each machine.
-        spill: The folder in which `stream` keeps encoded rows, in a file without a name; None for
-            the folder of the system for temporary files; False to encode anew in every round.
+        spill: The folder in which `stream` keeps encoded rows, in an unnamed file; None for the
+            temporary folder of the system; False to encode again in every round.
         jobs: Threads that count votes.
-        address: Where the cluster is; None for the one that the environment names, or else one of
-            this machine alone.
-        workers: How many workers of a cluster to use; None for one on each of its cores.
+        address: The address of the cluster; None for the one of the environment, or else a local
+            one.
+        workers: The number of workers of a cluster; None for one on each of its cores.
 
     Example:
         >>> resources = Resources.from_options(memory_limit="1 KiB")
-        >>> resources.should_stream(1024), resources.should_stream(1025), resources.should_stream(None)
-        (False, True, True)
+        >>> resources.should_stream(1024), resources.should_stream(1025)
+        (False, True)
     """
 
     engine: str
@@ -66,16 +66,15 @@ class Resources:
         n_jobs: Any = None,
         address: Any = None,
     ) -> Resources:
-        """Check what was given and fill in what was not.
+        """Check the options and fill in defaults.
 
         Args:
             engine: `auto`, `local`, `stream`, `ray` or `spark`.
             memory_limit: Bytes, as a number or as text such as `2GB`; None for half of the memory
                 of the machine.
             spill: A folder, None or False.
-            n_jobs: Threads, or workers of a cluster; None or -1 for one on each core that may be
-                used.
-            address: Where the cluster is.
+            n_jobs: Threads, or workers of a cluster; None or -1 for one on each usable core.
+            address: The address of the cluster.
         """
         threads = _count_threads(n_jobs)
         name = validation.check_one_of("engine", engine, ENGINES)
@@ -91,11 +90,11 @@ class Resources:
         )
 
     def divide_by_shards(self, shards: int) -> Resources:
-        """Return what each of so many shards on one machine may use."""
+        """Return the resources of each of `shards` shards on one machine."""
         return Resources("auto", max(self.memory_limit // shards, 1), self.spill, 1)
 
     def should_stream(self, most_bytes: int | None) -> bool:
-        """Whether a table of that size, or of an unknown one, is to be streamed."""
+        """Return whether to stream a table of that size (None if unknown)."""
         if self.engine != "auto":
             return self.engine == "stream"
         return most_bytes is None or most_bytes > self.memory_limit
@@ -134,7 +133,7 @@ def _check_folder(given: Any) -> Path | Literal[False] | None:
             f"spill={given!r}: expected a folder, None for the one of the system, or False."
         )
     if not Path(given).is_dir():
-        raise ParameterError(f"spill={str(given)!r}: no such folder: make it first.")
+        raise ParameterError(f"spill={str(given)!r}: no such folder: create it first.")
     return Path(given)
 
 
@@ -148,8 +147,8 @@ def _check_address(given: Any, engine: str) -> str | None:
         )
     if engine not in CLUSTERS:
         raise ParameterError(
-            f"address={given!r}: engine={engine!r} runs on this machine alone: pass "
-            f"engine='ray' or 'spark', or leave the address out."
+            f"address={given!r}: engine={engine!r} runs on this machine only: pass "
+            f"engine='ray' or 'spark', or leave out the address."
         )
     return given
 
@@ -162,7 +161,7 @@ def _count_threads(given: Any) -> int:
 
 
 def count_usable_cores() -> int:
-    """Return how many cores this process may use.
+    """Return the number of cores that this process may use.
 
     Example:
         >>> count_usable_cores() >= 1
@@ -174,7 +173,7 @@ def count_usable_cores() -> int:
 
 
 def _get_half_of_memory() -> int:
-    """Return half of what the machine has, or the container that this process lives in."""
+    """Return half of the memory of the machine, or of the container of this process."""
     limits = [_get_physical_memory(), *map(_read_number, _CONTAINER_LIMITS)]
     return min((limit for limit in limits if limit), default=UNKNOWN_MEMORY) // 2
 

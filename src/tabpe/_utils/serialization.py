@@ -1,14 +1,12 @@
-"""Plain values and arrays to files and back, strictly and without pickle.
+"""Read and write plain values and arrays, strictly and without pickle.
 
-Plain values of a file, read back as what they were: by the types of the fields, strictly.
+`read_dataclass` reads plain values back by the types of the fields. A value that does not fit is an
+`ArchiveError` that names the field. Nothing is converted except what JSON can not distinguish:
+lists are tuples, words are members of an enum, 1 is 1.0.
 
-Whatever does not fit is an `ArchiveError` that names the field. Nothing is converted but what
-JSON can not tell apart: lists are tuples, words are members of an enum, 1 is 1.0.
-
-Saved models: a versioned zip of JSON and plain arrays. No pickle, nothing runs on load.
-
-Parts are stored and not packed, so a file takes about as much memory as it is long: a few
-kilobytes can not unfold to gigabytes, however often parts overlap or archives lie in each other.
+`Archive` is a saved model: a versioned zip of JSON and plain arrays. Nothing is executed on load.
+Its members are stored without compression, so a file takes about as much memory as it is long: a
+few kilobytes can not expand to gigabytes, however members overlap or archives are nested.
 """
 
 from __future__ import annotations
@@ -42,14 +40,14 @@ T = TypeVar("T")
 
 
 def read_dataclass(kind: type[T], plain: Any, *, where: str) -> T:
-    """Return the dataclass `kind` that plain values stand for.
+    """Read a dataclass from plain values.
 
-    Keys that are no fields are left alone: they are for people to read.
+    Keys that are not fields are ignored: they are for human readers.
 
     Args:
-        kind: A dataclass whose fields have types that plain values can stand for.
-        plain: What a file holds in its place.
-        where: What to call it in errors.
+        kind: A dataclass whose fields have types that plain values can represent.
+        plain: The plain values.
+        where: Its name in errors.
 
     Example:
         >>> @dataclasses.dataclass
@@ -70,7 +68,7 @@ def read_dataclass(kind: type[T], plain: Any, *, where: str) -> T:
 
 
 def read_value(hint: Any, given: Any, *, where: str) -> Any:
-    """Return the value of type `hint` that a plain value stands for.
+    """Read a value of type `hint` from a plain value.
 
     Example:
         >>> read_value(tuple[float, ...], [1, 2.5], where="bounds")
@@ -130,7 +128,7 @@ def _parse_enum(kind: type[enum.Enum], given: Any, where: str) -> enum.Enum:
 def _parse_sequence(hints: tuple[Any, ...], given: Any, where: str) -> list[Any]:
     if not isinstance(given, (list, tuple)):
         raise _make_type_error(where, given, "a list")
-    return [_parse_value(hints[0], item, f"{where}[{place}]") for place, item in enumerate(given)]
+    return [_parse_value(hints[0], item, f"{where}[{index}]") for index, item in enumerate(given)]
 
 
 def _parse_tuple(hints: tuple[Any, ...], given: Any, where: str) -> tuple[Any, ...]:
@@ -165,7 +163,7 @@ def _parse_literal(options: tuple[Any, ...], given: Any, where: str) -> Any:
 
 
 def is_plain(given: Any) -> bool:
-    """Whether a value is one that a JSON file can hold, and hold again."""
+    """Return whether a value survives a round trip through JSON."""
     if isinstance(given, Mapping):
         return all(map(is_encodable_text, given)) and all(map(is_plain, given.values()))
     if isinstance(given, (list, tuple)):
@@ -203,18 +201,18 @@ _COMPOUNDS: dict[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the plain values of JSON, strictly read.
+    """Parse JSON strictly.
 
     Raises:
-        ValueError: If it is none, gives a key twice, or holds a number that JSON does not know or
-            no float can hold.
+        ValueError: If it is not JSON, has a duplicate key, NaN or Infinity, or a number that no
+            float can hold.
 
     Example:
         >>> parse_strict_json('{"a": [1, null]}')
         {'a': [1, None]}
         >>> parse_strict_json('{"a": NaN}')
         Traceback (most recent call last):
-        ValueError: NaN is no number of JSON
+        ValueError: NaN is not a JSON number
         >>> parse_strict_json("1e999")
         Traceback (most recent call last):
         ValueError: a number that no float can hold
@@ -235,7 +233,7 @@ def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _reject_constant(constant: str) -> float:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _parse_float(digits: str) -> float:
@@ -268,7 +266,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What a saved model holds: public values and synthetic rows.
+    """The content of a saved model: public values and synthetic rows.
 
     Args:
         text: Plain values.
@@ -279,19 +277,19 @@ class Archive:
     arrays: Mapping[str, NDArray[Any]]
 
     def save(self, path: Path) -> None:
-        """Write the archive, whole or not at all."""
+        """Write the archive atomically."""
         files.write_file(path, self.write_into)
 
     def write_into(self, file: BinaryIO) -> None:
         """Write the archive into an open file."""
         if any(array.dtype.hasobject for array in self.arrays.values()):
-            raise ArchiveError("arrays of objects can not be saved: that would take pickle.")
+            raise ArchiveError("arrays of objects can not be saved: that would need pickle.")
         arrays = io.BytesIO()
         np.savez(arrays, **dict[str, Any](self.arrays))
         with zipfile.ZipFile(file, "w") as archive:
             text = json.dumps({"format": FORMAT, **self.text}, indent=2)
             for name, part in ((_TEXT, text), (_ARRAYS, arrays.getvalue())):
-                # Without the time of writing: it would tell how long rows took to be counted.
+                # Without the time of writing, which would reveal how long counting rows took.
                 archive.writestr(zipfile.ZipInfo(name), part)
 
     @classmethod
@@ -313,9 +311,9 @@ def _read_parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]
     with zipfile.ZipFile(file) as archive:
         _check_parts(path, archive, _get_length(file))
         if set(archive.namelist()) != {_TEXT, _ARRAYS}:
-            raise ValueError("other parts than ours")
+            raise ValueError("unknown members")
         if archive.getinfo(_TEXT).file_size > LARGEST_TEXT:
-            raise ArchiveError(f"{path}: its text is of more than {LARGEST_TEXT:,} bytes.")
+            raise ArchiveError(f"{path}: its text has more than {LARGEST_TEXT:,} bytes.")
         text = parse_strict_json(archive.read(_TEXT))
         arrays = io.BytesIO(archive.read(_ARRAYS))
     with zipfile.ZipFile(arrays) as inner:
@@ -327,9 +325,9 @@ def _read_parts(path: Path, file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]
 
 
 def _read_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
-    """Return an array of numbers, as numpy writes it.
+    """Read an array of numbers in the format of numpy.
 
-    Not read by numpy, which evaluates the header, and takes memory for what the header says.
+    Not with numpy, which evaluates the header and allocates the memory that the header claims.
     """
     with archive.open(part) as file:
         header = _HEADER.fullmatch(file.readline(_LONGEST_HEADER))
@@ -344,17 +342,17 @@ def _read_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]
 
 
 def _check_parts(path: Path, archive: zipfile.ZipFile, length: int) -> None:
-    """Refuse parts that stand twice, are packed, or are together longer than what they are in."""
+    """Refuse members that are duplicated, compressed, or together longer than the file."""
     parts = archive.infolist()
     if len({part.filename for part in parts}) < len(parts):
-        raise ArchiveError(f"{path}: a part of the saved model stands there twice.")
+        raise ArchiveError(f"{path}: a member of the saved model is duplicated.")
     if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
         raise ArchiveError(
-            f"{path}: its parts are packed: expected format {FORMAT}, in which they are not."
+            f"{path}: its members are compressed: expected format {FORMAT}, in which they are not."
         )
     if sum(part.file_size for part in parts) > min(length, LARGEST_ARCHIVE):
         raise ArchiveError(
-            f"{path}: its parts are longer than the file, or than {LARGEST_ARCHIVE:,} bytes."
+            f"{path}: its members are longer than the file, or than {LARGEST_ARCHIVE:,} bytes."
         )
 
 

@@ -1,4 +1,4 @@
-"""One line per check of a parameter; each returns the value it accepted."""
+"""Checks of parameters; each returns the accepted value or raises `ParameterError`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_real(
 ) -> float:
     """Return `value` as a float if it is finite and between `above` and `below`.
 
-    Both limits are excluded, but for `above` with `least`.
+    Both limits are exclusive, except `above` with `least`.
 
     Example:
         >>> check_real("epsilon", 1, above=0)
@@ -83,7 +83,7 @@ def check_one_of(name: str, value: Any, options: Sequence[str]) -> str:
 
 
 def check_optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
-    """Apply a check, or let None through.
+    """Apply a check to a value that may be None.
 
     Example:
         >>> check_optional(check_integer, "rounds", None, least=1) is None
@@ -93,7 +93,7 @@ def check_optional(check: Callable[..., T], name: str, value: Any, **limits: Any
 
 
 def is_encodable_text(value: Any) -> bool:
-    r"""Whether a value is text that a file can hold: half a letter, as JSON may name one, is not.
+    r"""Return whether a value is text that UTF-8 can encode, without lone surrogates.
 
     Example:
         >>> is_encodable_text("ward"), is_encodable_text("\ud800"), is_encodable_text(5)

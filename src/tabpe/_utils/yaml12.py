@@ -1,6 +1,6 @@
-"""The YAML of schema files: plain words as in YAML 1.2, no key twice, short lists on one line.
+"""YAML of schema files: plain words as in YAML 1.2, no duplicate keys, short lists on one line.
 
-Apart from `files`, which imports it where a file is YAML: the package costs time to import.
+A separate module, imported only for YAML files, since the yaml package is slow to import.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def load(text: str) -> Any:
     """Return the plain values of a YAML text.
 
     Raises:
-        ValueError: If it is no such text; the message says where.
+        ValueError: If the text is not valid; the message gives the line.
 
     Example:
         >>> load("label: no")
@@ -54,10 +54,9 @@ def _make_yaml_error(problem: str, mark: Any) -> yaml.YAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader with the plain words of YAML 1.2, and without what a schema has no use for.
+    """A safe loader with the plain words of YAML 1.2, without aliases, tags and duplicate keys.
 
-    Aliases can make a value of any size from a line; tags ask for types that a schema does not
-    have. Keys that stand twice are mistakes.
+    Aliases can expand one line to a value of any size; tags name types that a schema does not have.
     """
 
     def __init__(self, stream: str) -> None:
@@ -99,7 +98,7 @@ def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.SequenceN
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Escape the line breaks of Unicode: a YAML reader would take them for spaces."""
+    """Escape Unicode line breaks, which a YAML reader would turn into spaces."""
     style = '"' if re.search("[\\x85\\u2028\\u2029]", text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -113,7 +112,7 @@ _PLAIN_WORDS = {
     ),
     "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
 }
-# The dumper keeps the words of YAML 1.1 too, so that it quotes what either would misread.
+# The dumper keeps the words of YAML 1.1 as well, to quote what either version would misread.
 _Loader.yaml_implicit_resolvers = {}
 for _class in (_Loader, _Dumper):
     for _name, (_pattern, _first) in _PLAIN_WORDS.items():

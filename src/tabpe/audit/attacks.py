@@ -218,7 +218,10 @@ def compute_epsilon_bounds(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> outs, ins = rng.normal(size=4000), 3 + rng.normal(size=4000)
-        >>> [round(finding.epsilon, 1) for finding in compute_epsilon_bounds("a line", ins, outs, PrivacyClaim(1, 1e-5))]
+        >>> [
+        ...     round(finding.epsilon, 1)
+        ...     for finding in compute_epsilon_bounds("a line", ins, outs, PrivacyClaim(1, 1e-5))
+        ... ]
         [3.8, 13.8]
     """
     return [

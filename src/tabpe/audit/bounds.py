@@ -41,7 +41,10 @@ class AttackErrors:
         ins: Of how many.
 
     Example:
-        >>> [round(limit, 4) for limit in AttackErrors(0, 1000, 900, 1000).compute_limits(alarm=0.01)]
+        >>> [
+        ...     round(limit, 4)
+        ...     for limit in AttackErrors(0, 1000, 900, 1000).compute_limits(alarm=0.01)
+        ... ]
         [0.0053, 0.923]
     """
 
@@ -104,7 +107,12 @@ def compute_bound_by_gaussian_errors(
     that each rate has a limit of its own, as if both were off by so much at once (a test says so).
 
     Example:
-        >>> round(compute_bound_by_gaussian_errors(AttackErrors(300, 1000, 300, 1000), 1e-5, alarm=0.01), 2)
+        >>> round(
+        ...     compute_bound_by_gaussian_errors(
+        ...         AttackErrors(300, 1000, 300, 1000), 1e-5, alarm=0.01
+        ...     ),
+        ...     2,
+        ... )
         3.54
     """
     from scipy.special import ndtri
@@ -117,8 +125,8 @@ def compute_gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the epsilon at `delta` of a Gaussian mechanism of parameter `mu`.
 
     Example:
-        >>> from tabpe.accounting.pld import gaussian_mu
-        >>> round(compute_gaussian_epsilon(gaussian_mu(2.0, 1e-5), 1e-5), 6)
+        >>> from tabpe.accounting.pld import solve_gaussian_mu
+        >>> round(compute_gaussian_epsilon(solve_gaussian_mu(2.0, 1e-5), 1e-5), 6)
         2.0
     """
     from scipy.optimize import brentq
@@ -155,7 +163,10 @@ def compute_bound_by_guesses(
         alarm: One minus the confidence.
 
     Example:
-        >>> round(compute_bound_by_guesses(1000, 1000, 1000, 1e-12), 2), compute_bound_by_guesses(500, 1000, 1000, 1e-12)
+        >>> (
+        ...     round(compute_bound_by_guesses(1000, 1000, 1000, 1e-12), 2),
+        ...     compute_bound_by_guesses(500, 1000, 1000, 1e-12),
+        ... )
         (4.08, 0.0)
     """
     low, high = 0.0, LARGEST_EPSILON
@@ -176,7 +187,9 @@ def compute_guess_probability(
     """Return at most which chance so many right guesses have at (epsilon, delta).
 
     Example:
-        >>> compute_guess_probability(60, 60, 60, 1.0, 0.0) < 1e-8 < compute_guess_probability(60, 60, 60, 2.0, 0.0)
+        >>> compute_guess_probability(60, 60, 60, 1.0, 0.0) < 1e-8 < compute_guess_probability(
+        ...     60, 60, 60, 2.0, 0.0
+        ... )
         True
     """
     from scipy.stats import binom

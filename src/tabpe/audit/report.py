@@ -45,7 +45,9 @@ class EpsilonLowerBound:
         samples: How many rows, runs or guesses it rests on.
 
     Example:
-        >>> EpsilonLowerBound("votes", PrivacyClaim(1.0, 1e-5), epsilon=1.2, visible=8.0, samples=1000).holds
+        >>> EpsilonLowerBound(
+        ...     "votes", PrivacyClaim(1.0, 1e-5), epsilon=1.2, visible=8.0, samples=1000
+        ... ).holds
         False
     """
 
@@ -159,7 +161,9 @@ class AuditReport:
         findings: What each test found.
 
     Example:
-        >>> shown = EpsilonLowerBound("votes", PrivacyClaim(1.0, 1e-5), epsilon=0.6, visible=8.0, samples=1000)
+        >>> shown = EpsilonLowerBound(
+        ...     "votes", PrivacyClaim(1.0, 1e-5), epsilon=0.6, visible=8.0, samples=1000
+        ... )
         >>> report = AuditReport("as shipped", shown.claim, (shown,))
         >>> report.holds, report.to_dict()["findings"][0]["epsilon"]
         (True, 0.6)

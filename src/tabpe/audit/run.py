@@ -87,8 +87,14 @@ def audit(
 
     Example:
         >>> votes = VoteChannel(2**10), VoteChannel(2**6, 2), VoteChannel(2**8, 2, rows_a_user=4)
-        >>> several = VoteChannel(2**8, 2, each=4), MarginalChannel(2**8, 4), MembershipGame(20, FITTED)
-        >>> few = AuditEffort(*votes, MembershipGame(20), ScatteredCanaries(20), BoundaryCanaries(5, 10), *several)
+        >>> several = (
+        ...     VoteChannel(2**8, 2, votes_per_row=4),
+        ...     MarginalChannel(2**8, 4),
+        ...     MembershipGame(20, FITTED),
+        ... )
+        >>> few = AuditEffort(
+        ...     *votes, MembershipGame(20), ScatteredCanaries(20), BoundaryCanaries(5, 10), *several
+        ... )
         >>> report = audit(epsilon=1.0, effort=few)
         >>> report.holds, len(report.findings)
         (True, 32)

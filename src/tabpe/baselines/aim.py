@@ -144,11 +144,11 @@ class AIMRound:
     Example:
         >>> now = AIMRound(loss=0.1)
         >>> now.plan_next(left=10.0, learned=True)
-        Round(loss=0.1, level=0, last=False)
+        AIMRound(loss=0.1, level=0, last=False)
         >>> now.plan_next(left=10.0, learned=False)
-        Round(loss=0.4, level=1, last=False)
+        AIMRound(loss=0.4, level=1, last=False)
         >>> now.plan_next(left=0.15, learned=True)
-        Round(loss=0.15, level=1, last=True)
+        AIMRound(loss=0.15, level=1, last=True)
     """
 
     loss: float

@@ -86,7 +86,7 @@ def plan_bins(kind: str, encoder: Encoder) -> tuple[BudgetShare, ...]:
         >>> from tabpe.schema import Float, Integer, Schema
         >>> encoder = Encoder(Schema((Float("size", 0.0, 2.5), Integer("children", 0, 9))))
         >>> plan_bins("quantile", encoder)
-        (Part(name='bins', share=1.0, times=1, mechanism='discrete Gaussian'),)
+        (BudgetShare(name='bins', share=1.0, times=1, mechanism='discrete Gaussian'),)
         >>> plan_bins("uniform", encoder)
         ()
     """
@@ -141,7 +141,7 @@ def join_cells(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
     Example:
         >>> fine = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
         >>> join_cells(fine, [0, 3])
-        NumberAxis(name='age', place=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0), nullable=False)
+        NumberAxis(name='age', index=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0), nullable=False)
     """
     cuts = tuple(axis.cuts[start - 1] for start in starts[1:])
     edges = tuple(axis.edges[start] for start in starts)

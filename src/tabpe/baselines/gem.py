@@ -261,8 +261,10 @@ class MarginalAnswers:
         shares: The shares in the cells of each.
 
     Example:
-        >>> answers = MarginalAnswers(AttributeLayout((2, 2))).joined((0,), np.array([0.25, 0.75]))
-        >>> rows = relaxed.encode_one_hot(np.array([[0, 0], [1, 1]]), (2, 2))
+        >>> answers = MarginalAnswers(AttributeLayout((2, 2))).add_answer(
+        ...     (0,), np.array([0.25, 0.75])
+        ... )
+        >>> rows = encode_one_hot(np.array([[0, 0], [1, 1]]), (2, 2))
         >>> answers.compute_errors(rows).tolist()
         [0.25, 0.25]
     """
@@ -364,7 +366,7 @@ class WeightAverage:
         count: How many weights it is of.
 
     Example:
-        >>> average = WeightAverage(0.9).joined([np.array(1.0)]).joined([np.array(2.0)])
+        >>> average = WeightAverage(0.9).add_weights([np.array(1.0)]).add_weights([np.array(2.0)])
         >>> float(average.weights[0])
         1.5
     """

@@ -425,7 +425,10 @@ def combine_measurements(measured: Sequence[MarginalMeasurement]) -> list[Margin
     """Return one measurement for each clique: the mean of all, by their variances.
 
     Example:
-        >>> twice = [MarginalMeasurement((0,), np.array([4.0]), 1.0), MarginalMeasurement((0,), np.array([9.0]), 2.0)]
+        >>> twice = [
+        ...     MarginalMeasurement((0,), np.array([4.0]), 1.0),
+        ...     MarginalMeasurement((0,), np.array([9.0]), 2.0),
+        ... ]
         >>> [(m.counts, float(m.sigma.round(3))) for m in combine_measurements(twice)]
         [(array([5.]), 0.894)]
     """

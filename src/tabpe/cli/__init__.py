@@ -1,9 +1,9 @@
-"""The command line: argument parsing, and nothing else.
+"""The command line: argument parsing and terminal output.
 
 - `app`: the commands
-- `console`: how results, warnings and errors reach people
-- `options`: those of `tabpe synth`
-- `synth`, `schema`, `verify`, `ledger`, `audit`, `bench`, `demo`: one module a command
+- `console`: results, warnings and errors in the terminal
+- `options`: the options of `tabpe synth`, and the arguments that name a table
+- `synth`, `schema`, `evaluate`, `verify`, `ledger`, `audit`, `demo`: one module per command
 """
 
 from tabpe.cli.app import main

@@ -1,4 +1,4 @@
-"""The commands of `tabpe`."""
+"""The `tabpe` command and its subcommands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tabpe import __version__
 from tabpe.cli import audit, demo, evaluate, ledger, schema, synth, verify
 
 HELP = """\
-Turn a table that must not leave the building into a synthetic one that may.
+Turn a sensitive table into a synthetic one under differential privacy.
 
 Start with 'tabpe demo'. For your own table: 'tabpe schema init' drafts what is \
-public about it, you check and correct that, and 'tabpe synth' makes the \
-synthetic table and its certificate. 'tabpe evaluate' shows how good it is, \
+public about it, you check and correct the draft, and 'tabpe synth' writes the \
+synthetic table and its certificate. 'tabpe evaluate' measures its quality, \
 'tabpe verify' checks the certificate.
 
 Exit codes: 0 done, 1 failed, 2 wrong use or bad input, 3 budget refused.
@@ -50,7 +50,7 @@ def _tabpe(
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Hold the options that stand before a command."""
+    """Define the options before a command."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`tabpe audit`: attacks on the promise of this installation."""
+"""`tabpe audit`: attacks on the privacy guarantee of this installation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from tabpe.cli.console import check_free, print_line, report_errors
 
 REFUTED = 1
 
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The promise to attack.")]
-Delta = Annotated[float, typer.Option("--delta", help="The promise to attack.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon to attack.")]
+Delta = Annotated[float, typer.Option("--delta", help="The delta to attack.")]
 Broken = Annotated[
     bool,
-    typer.Option("--broken", help="Attack systems broken on purpose, to see that it is noticed."),
+    typer.Option(
+        "--broken", help="Attack deliberately broken systems, to see that they are detected."
+    ),
 ]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the findings here.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the results here.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")]
 
@@ -36,10 +38,10 @@ def audit(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Attack the privacy promise of this installation, with made-up tables.
+    """Attack the privacy guarantee of this installation, with simulated tables.
 
-    Shows how large epsilon must be, by each attack, beside what is claimed. Ends with code 1 if
-    that refutes the promise; with --broken, if a broken system goes unnoticed.
+    Shows a lower bound of epsilon from each attack beside the claimed epsilon. Exit code 1 if an
+    attack refutes the claim; with --broken, if a broken system is not detected.
     """
     with report_errors():
         files = [] if json_file is None else [json_file]
@@ -58,23 +60,23 @@ def audit(
 def _run_attacks(
     epsilon: float, delta: float, *, broken: bool, quiet: bool
 ) -> tuple[bool, str, str]:
-    """Return whether all is as it should be, the same for people, and for machines."""
+    """Return whether the audit passed, its results as text, and as JSON."""
     with show_step_line(visible=not quiet) as on_test:
         if not broken:
             report = audit_shipped(epsilon, delta, on_test=on_test)
             return report.holds, str(report), report.to_json()
         reports = audit_broken(epsilon, delta, on_test=on_test)
     record = json.dumps([report.to_dict() for report in reports], indent=2) + "\n"
-    return not any(report.holds for report in reports), _list_noticed(reports), record
+    return not any(report.holds for report in reports), _list_detections(reports), record
 
 
-def _list_noticed(reports: Sequence[AuditReport]) -> str:
-    """Say of each broken system which tests noticed it."""
-    title = "broken on purpose"
+def _list_detections(reports: Sequence[AuditReport]) -> str:
+    """List the tests that detected each broken system."""
+    title = "broken system"
     width = 3 + max(len(name) for name in (title, *(report.system for report in reports)))
-    lines = [f"{title:<{width}}noticed by"]
+    lines = [f"{title:<{width}}detected by"]
     for report in reports:
-        noticed = report.refuting or ("NOTHING: an audit would not see this",)
-        heads = [report.system, *[""] * (len(noticed) - 1)]
-        lines += [f"{head:<{width}}{test}" for head, test in zip(heads, noticed, strict=True)]
+        tests = report.refuting or ("NOTHING: an audit would not detect this",)
+        heads = [report.system, *[""] * (len(tests) - 1)]
+        lines += [f"{head:<{width}}{test}" for head, test in zip(heads, tests, strict=True)]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""How results, warnings and errors reach people: one line each, and never a private cell."""
+"""Results, warnings and errors in the terminal: one line each, never a private cell."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ INTERRUPTED = 2
 def report_errors() -> Iterator[None]:
     """Turn errors into one line and an exit code, and warnings into one line each.
 
-    The message of an unforeseen error may quote a cell of the table, so only its type and place
-    are shown. Set TABPE_DEBUG=1 to see all of it.
+    Privacy: the message of an unexpected error may quote a cell of the table, so only its type and
+    code location are shown. Set TABPE_DEBUG=1 to see all of it.
     """
     with warnings.catch_warnings(), files.track_written_files() as written:
         warnings.simplefilter("ignore")
@@ -49,8 +49,8 @@ def report_errors() -> Iterator[None]:
         except Exception as error:
             if os.environ.get("TABPE_DEBUG"):
                 raise
-            told = _describe_unprinted if _is_of_printing(error) else _describe_unforeseen
-            raise _make_exit(told(error, written), TabpeError.exit_code) from None
+            describe = _describe_unprinted if _is_of_printing(error) else _describe_unexpected
+            raise _make_exit(describe(error, written), TabpeError.exit_code) from None
 
 
 def print_line(title: str, text: str) -> None:
@@ -59,14 +59,14 @@ def print_line(title: str, text: str) -> None:
 
 
 def check_free(*paths: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse to begin if a file could not be written, or would be overwritten unasked.
+    """Refuse to start if an output can not be written, or exists and `force` is false.
 
-    `inputs` are not overwritten even if asked.
+    `inputs` are never overwritten, even with `force`.
     """
     for path in paths:
         check_output(path)
         if not path.parent.is_dir():
-            raise OutputError(f"{path}: the folder {path.parent} does not exist: make it first.")
+            raise OutputError(f"{path}: the folder {path.parent} does not exist: create it first.")
         if path.exists() and not force:
             raise OutputError(f"{path}: exists already: pass --force to overwrite it.")
         if not os.access(path.parent, os.W_OK):
@@ -79,16 +79,17 @@ def _make_exit(message: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def _describe_unforeseen(error: Exception, written: list[Path]) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
+def _describe_unexpected(error: Exception, written: list[Path]) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"unforeseen {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
-        f"{_describe_written(written)}. TABPE_DEBUG=1 shows the rest, which may quote private cells."
+        f"unexpected {type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}; "
+        f"{_describe_written(written)}. TABPE_DEBUG=1 shows the rest, which may quote private "
+        f"cells."
     )
 
 
 def _describe_unprinted(error: Exception, written: list[Path]) -> str:
-    """Say that a result could not be printed. What it tells of was done before."""
+    """Describe a failure to print the result of work that is complete."""
     reason = getattr(error, "strerror", None) or type(error).__name__
     return f"can not print ({reason})" + (f"; {_describe_written(written)}." if written else ".")
 

@@ -1,4 +1,4 @@
-"""`tabpe demo`: the embedded example, end to end."""
+"""`tabpe demo`: a simulated example, end to end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--dir", help="Where the files go.")] = Path("tabpe-demo"),
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget.")] = 1.0,
 ) -> None:
-    """Synthesise a made-up hospital table and look at what comes out."""
+    """Synthesise a simulated hospital table and evaluate the result."""
     with report_errors():
         private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
         output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
@@ -33,14 +33,13 @@ def demo(
         _make_folder(folder)
         files.write_file(private, make_table_writer(real, private))
         files.write_file(unseen, make_table_writer(hospital_table(UNSEEN_ROWS, seed=8), unseen))
-        hospital_schema().save(schema_file, comment="What is public about the made-up table.")
-        print_line(
-            "private", f"{private}: {real.num_rows:,} made-up patients, {real.num_columns} columns"
-        )
-        print_line("public", f"{schema_file}: what everybody may know about them")
+        hospital_schema().save(schema_file, comment="What is public about the simulated table.")
+        size = f"{real.num_rows:,} simulated patients, {real.num_columns} columns"
+        print_line("private", f"{private}: {size}")
+        print_line("public", f"{schema_file}: what is public about them")
     saved, page = folder / "run.tabpe", folder / "report.html"
-    made: dict[str, Any] = {"epsilon": epsilon, "seed": 0, "save": saved, "force": True}
-    synth.synth(str(private), output, schema=schema_file, **made)
+    options: dict[str, Any] = {"epsilon": epsilon, "seed": 0, "save": saved, "force": True}
+    synth.synth(str(private), output, schema=schema_file, **options)
     with report_errors():
         _compare_pattern(real, output)
         readable = folder / "certificate.txt"
@@ -60,11 +59,10 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: can not make the folder ({error.strerror}).") from None
+        raise OutputError(f"{folder}: can not create the folder ({error.strerror}).") from None
 
 
 def _compare_pattern(real: pa.Table, output: Path) -> None:
-    here, there = compute_pattern_share(real), compute_pattern_share(read_table(output))
-    print_line(
-        "pattern", f"kidneys x drug x support: {here:.0%} real, {there:.0%} synthetic, 50% chance"
-    )
+    shares = compute_pattern_share(real), compute_pattern_share(read_table(output))
+    found = f"{shares[0]:.0%} real, {shares[1]:.0%} synthetic, 50% by chance"
+    print_line("pattern", f"kidneys x drug x support: {found}")

@@ -1,4 +1,4 @@
-"""`tabpe evaluate`: how good a synthetic table is, as a page to look at."""
+"""`tabpe evaluate`: measure the quality of a synthetic table, as an HTML report."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tabpe.evaluation.report import Report
 
 
-PUBLIC, MEASURES = "A report that may be released", "What is measured"
+PUBLIC, MEASURES = "A report that may be released", "Metrics"
 _NARROWEST, _WIDEST = 30, 80
 NONE, CODES = "-", "codes"
 
 Real = Annotated[str, typer.Argument(metavar="REAL", help="The real table, as for 'tabpe synth'.")]
 Synthetic = Annotated[str, typer.Argument(metavar="SYN", help="The synthetic table.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="The page: .html.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The report: .html.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the results here as JSON.")]
 TestTable = Annotated[
     str | None, typer.Option("--test", "-t", help="Real rows that the synthesizer has not seen.")
 ]
@@ -37,9 +37,7 @@ SchemaFile = Annotated[
 ]
 CertificateFile = Annotated[
     Path | None,
-    typer.Option(
-        "--certificate", "-c", help="What was promised; SYN.certificate.json if left out."
-    ),
+    typer.Option("--certificate", "-c", help="The certificate; SYN.certificate.json if left out."),
 ]
 RunFile = Annotated[
     Path | None, typer.Option("--run", help="What 'tabpe synth --save' wrote: shows its rounds.")
@@ -69,7 +67,7 @@ Public = Annotated[
     bool,
     typer.Option(
         "--public",
-        help="Show nothing but outputs of differential privacy.",
+        help="Show only outputs of differential privacy.",
         rich_help_panel=PUBLIC,
     ),
 ]
@@ -84,14 +82,12 @@ Jobs = Annotated[
 Delta = Annotated[
     float | None,
     typer.Option(
-        "--delta", help="Its delta; that of the certificate if left out.", rich_help_panel=PUBLIC
+        "--delta", help="The delta; that of the certificate if left out.", rich_help_panel=PUBLIC
     ),
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(
-        "--dataset", help="The name in a ledger that pays for them.", rich_help_panel=PUBLIC
-    ),
+    typer.Option("--dataset", help="The data set in a ledger to charge.", rich_help_panel=PUBLIC),
 ]
 LedgerFile = Annotated[
     Path | None,
@@ -104,7 +100,7 @@ Epsilon = Annotated[
     typer.Option(
         "--epsilon",
         "-e",
-        help="Buy measures of the real rows with this budget.",
+        help="Estimate metrics on the real rows with this budget.",
         rich_help_panel=PUBLIC,
     ),
 ]
@@ -136,10 +132,10 @@ def evaluate(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Measure how good a synthetic table is, and write a page to look at.
+    """Measure the quality of a synthetic table, and write an HTML report.
 
-    The page holds statistics of the real rows and must not be released. One with --public may: REAL
-    is not read then (it may be '-'), or, with --epsilon, under differential privacy alone.
+    The report has exact statistics of the real rows and must not be released. With --public it may
+    be: REAL is not read then (it may be '-'), or, with --epsilon, only under differential privacy.
     """
     from tabpe.evaluation.report import evaluate as evaluated
     from tabpe.evaluation.report import evaluate_public
@@ -170,7 +166,7 @@ def evaluate(
             _refuse_together(
                 "--public", {"--test": test, "--learner": learner, "--categories": other}
             )
-            bought: dict[str, Any] = {
+            charged: dict[str, Any] = {
                 "epsilon": epsilon,
                 "delta": delta,
                 "dataset": dataset,
@@ -179,9 +175,11 @@ def evaluate(
             if epsilon is None:
                 _refuse_unless("--epsilon", delta=delta, dataset=dataset, ledger=ledger)
             elif real == NONE:
-                raise ParameterError("--epsilon: buys measures of a real table: name it, not '-'.")
+                raise ParameterError(
+                    "--epsilon: estimates metrics on a real table: name it, not '-'."
+                )
             read = None if epsilon is None else private
-            report = evaluate_public(synthetic, real=read, **bought, **shared)
+            report = evaluate_public(synthetic, real=read, **charged, **shared)
         else:
             _refuse_unless("--public", epsilon=epsilon, delta=delta, dataset=dataset, ledger=ledger)
             report = evaluated(
@@ -203,7 +201,7 @@ def _list_files(real: str, *, public: bool) -> list[Path]:
     if real != NONE:
         return find_input_files(real)
     if not public:
-        raise ParameterError(f"REAL {NONE}: only with --public can there be no real table.")
+        raise ParameterError(f"REAL {NONE}: only with --public.")
     return []
 
 
@@ -227,7 +225,7 @@ def _refuse_together(option: str, others: dict[str, Any]) -> None:
 def _refuse_unless(option: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"--{name}: only with {option}, where measures are bought.")
+            raise ParameterError(f"--{name}: only with {option}, to estimate metrics privately.")
 
 
 def _write_report(report: Report, output: Path, json_file: Path | None) -> None:
@@ -238,15 +236,15 @@ def _write_report(report: Report, output: Path, json_file: Path | None) -> None:
 
 
 def _warn_of_doubts(report: Report) -> None:
-    """Say aloud, whatever else is silent, that a certificate or a page is not to be relied on."""
+    """Warn, even with --quiet, of a certificate or a report that is not to be relied on."""
     from tabpe.evaluation.report.guarantee import list_doubts, list_failures
 
     failed, doubted = list_failures(report.contents), list_doubts(report.contents)
     if failed:
         typer.echo(f"warning: the certificate does not hold: {'; '.join(failed)}", err=True)
     if report.contents.mode == "public" and doubted:
-        told = "; ".join(doubted)
-        typer.echo(f"warning: the page does not say that it may be released: {told}", err=True)
+        reasons = "; ".join(doubted)
+        typer.echo(f"warning: the report may not be released: {reasons}", err=True)
 
 
 def _print_findings(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:
@@ -259,9 +257,9 @@ def _print_findings(report: Report, output: Path, json_file: Path | None, second
     for path in filter(None, [output, json_file]):
         print_line("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
     if report.contents.mode == "custodian":
-        print_line("careful", "it holds statistics of the real rows that are not private")
+        print_line("caution", "it has exact statistics of the real rows: do not release it")
 
 
 def _print_wrapped(title: str, words: str) -> None:
-    below, width = " " * 10, min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
-    typer.echo(textwrap.fill(words, width, initial_indent=f"{title:<9} ", subsequent_indent=below))
+    indent, width = " " * 10, min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
+    typer.echo(textwrap.fill(words, width, initial_indent=f"{title:<9} ", subsequent_indent=indent))

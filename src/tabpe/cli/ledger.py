@@ -1,4 +1,4 @@
-"""`tabpe ledger`: what runs on a data set have spent, and what is left."""
+"""`tabpe ledger`: the budget of a data set, what runs have spent, and what is left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from tabpe.accounting.ledger.events import check_digest
 from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.errors import LedgerError
 
-app = typer.Typer(help="Keep count of what runs on a data set have spent.", no_args_is_help=True)
+app = typer.Typer(
+    help="Track the privacy budget that runs on a data set spend.", no_args_is_help=True
+)
 
 LedgerFile = Annotated[
     Path | None,
@@ -29,18 +31,20 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 @app.command("set-budget")
 def set_budget(
-    dataset: Annotated[str, typer.Argument(metavar="NAME", help="Your name of the data set.")],
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The total of all runs.")],
-    delta: Annotated[float, typer.Option("--delta", help="The delta that runs are composed at.")],
+    dataset: Annotated[str, typer.Argument(metavar="NAME", help="Your name for the data set.")],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="The total budget of all runs.")
+    ],
+    delta: Annotated[float, typer.Option("--delta", help="The delta at which runs are composed.")],
     adjacency: Annotated[
         str, typer.Option("--adjacency", help="'add-remove' or 'replace-one'.")
     ] = "add-remove",
     unit: Annotated[
-        str | None, typer.Option("--unit", help="The column that names users, to protect users.")
+        str | None, typer.Option("--unit", help="The column of user ids, for user-level privacy.")
     ] = None,
     ledger: LedgerFile = None,
 ) -> None:
-    """Set the total that all runs on a data set may come to, or change it."""
+    """Set or change the total budget of all runs on a data set."""
     with report_errors():
         opened = Ledger(ledger)
         opened.set_budget(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit)
@@ -56,7 +60,7 @@ def show(
     ledger: LedgerFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what each data set may spend, has spent and has left, run by run."""
+    """Show the budget of each data set, what is spent and what is left, run by run."""
     with report_errors():
         opened = _open_existing(ledger)
         found = opened.statuses() if dataset is None else (opened.status(dataset),)
@@ -74,10 +78,10 @@ def show(
 def verify(
     ledger: LedgerFile = None,
     head: Annotated[
-        str | None, typer.Option("--head", help="A head noted earlier, which must still be in it.")
+        str | None, typer.Option("--head", help="An earlier head, which must still be in it.")
     ] = None,
 ) -> None:
-    """Check every event of a ledger; exit code 1 if one does not hold."""
+    """Check every event of a ledger; exit code 1 if one is invalid."""
     with report_errors():
         opened = _open_existing(ledger)
         problems = opened.verify(None if head is None else check_digest("head", head.lower()))
@@ -89,7 +93,7 @@ def verify(
         print_line("holds", f"{opened.path}: {len(book.digests):,} events")
         print_line("head", book.head)
         if head is None:
-            print_line("", "Note the head elsewhere: without it, a cut-off end can not be seen.")
+            print_line("", "Note the head elsewhere: it reveals a ledger with its end cut off.")
 
 
 @app.command()
@@ -113,17 +117,14 @@ def export(
 
 
 def _open_existing(path: Path | None) -> Ledger:
-    """Return a ledger to read: one that is not there is a mistake."""
+    """Open a ledger for reading; refuse a missing one."""
     opened = Ledger(path)
     if not opened.exists():
-        raise LedgerError(
-            f"{opened.path}: no ledger there yet. 'tabpe ledger set-budget' makes one."
-        )
+        raise LedgerError(f"{opened.path}: no such ledger. 'tabpe ledger set-budget' creates one.")
     return opened
 
 
 def _show_status(status: DatasetStatus) -> None:
-    """Print one data set: its total, and a line or more a run."""
     _show_total(status)
     for entry in status.entries:
         _show_entry(entry)
@@ -151,9 +152,9 @@ def _show_entry(entry: RunEntry) -> None:
     time = (entry.closed_at or entry.reserved_at)[:16].replace("T", " ")
     certificate = "-" if entry.certificate_sha256 is None else entry.certificate_sha256[:8]
     head = f"  {time}  {entry.state:<8}  {certificate:<8}  "
-    items = [f"{item.times} x {item.name} (sigma {item.sigma:.4g})" for item in entry.bill]
-    # An item stays in one line.
-    joined = ", ".join(item.replace(" ", _NO_BREAK) for item in items)
+    spends = [f"{spend.times} x {spend.name} (sigma {spend.sigma:.4g})" for spend in entry.bill]
+    # A spend is not broken across lines.
+    joined = ", ".join(spend.replace(" ", _NO_BREAK) for spend in spends)
     lines = textwrap.wrap(joined, _WIDTH - len(head), break_long_words=False)
-    for place, line in enumerate(lines):
-        typer.echo((" " * len(head) if place else head) + line.replace(_NO_BREAK, " "))
+    for index, line in enumerate(lines):
+        typer.echo((" " * len(head) if index else head) + line.replace(_NO_BREAK, " "))

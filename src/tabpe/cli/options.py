@@ -1,9 +1,4 @@
-"""Options of commands, in groups as help shows them.
-
-The options of `tabpe synth`, in groups as its help shows them.
-
-Which table a command is about: files, a store, or a table of a database.
-"""
+"""Options of `tabpe synth` in the groups of its help, and arguments that name a table."""
 
 from __future__ import annotations
 
@@ -20,8 +15,8 @@ from tabpe.io import SqlTable
 from tabpe.io.files import list_files
 from tabpe.io.stores import parse_local_path
 
-PROMISE, PUBLIC, CHARGED = "The promise", "What is public", "Ledger and crashes"
-SEARCH, MACHINE = "The search", "The machine"
+GUARANTEE, PUBLIC, CHARGED = "Privacy guarantee", "What is public", "Ledger and resuming"
+SEARCH, MACHINE = "Evolution", "Engine and resources"
 
 SchemaFile = Annotated[
     Path | None,
@@ -47,7 +42,7 @@ Epsilon = Annotated[
         "--epsilon",
         "-e",
         help="The privacy budget; smaller is more private.",
-        rich_help_panel=PROMISE,
+        rich_help_panel=GUARANTEE,
     ),
 ]
 Output = Annotated[
@@ -57,22 +52,24 @@ Delta = Annotated[
     float | None,
     typer.Option(
         "--delta",
-        help="Chance that the promise fails; 1/(n ln n) if left out.",
-        rich_help_panel=PROMISE,
+        help="Probability that the guarantee fails; 1/(n ln n) if left out.",
+        rich_help_panel=GUARANTEE,
     ),
 ]
 Rows = Annotated[
     int | None,
-    typer.Option("--rows", "-n", help="Rows to write; those made if left out."),
+    typer.Option("--rows", "-n", help="Rows to write; all generated ones if left out."),
 ]
 Evolve = Annotated[
     int | None,
-    typer.Option("--evolve", help="Rows to make, if other than --rows.", rich_help_panel=SEARCH),
+    typer.Option(
+        "--evolve", help="Rows to generate, if other than --rows.", rich_help_panel=SEARCH
+    ),
 ]
 ClassFloor = Annotated[
     int | None,
     typer.Option(
-        "--class-floor", help="Rows to make of every class, at least.", rich_help_panel=SEARCH
+        "--class-floor", help="Rows to generate of every class, at least.", rich_help_panel=SEARCH
     ),
 ]
 Preset = Annotated[
@@ -81,33 +78,33 @@ Preset = Annotated[
 ]
 Adjacent = Annotated[
     str,
-    typer.Option("--adjacency", help="'add-remove' or 'replace-one'.", rich_help_panel=PROMISE),
+    typer.Option("--adjacency", help="'add-remove' or 'replace-one'.", rich_help_panel=GUARANTEE),
 ]
 Unit = Annotated[
     str | None,
     typer.Option(
         "--unit",
-        help="The column of user ids: protects users, not rows.",
-        rich_help_panel=PROMISE,
+        help="The column of user ids, for user-level privacy.",
+        rich_help_panel=GUARANTEE,
     ),
 ]
 MaxRows = Annotated[
     int | None,
     typer.Option(
-        "--max-rows-per-user", help="Rows of a user that count; 10.", rich_help_panel=PROMISE
+        "--max-rows-per-user",
+        help="Rows of a user that count; 10 if left out.",
+        rich_help_panel=GUARANTEE,
     ),
 ]
 RunDir = Annotated[
     Path | None,
     typer.Option(
-        "--run-dir", help="A folder to go on from after a crash.", rich_help_panel=CHARGED
+        "--run-dir", help="A folder to resume from after a crash.", rich_help_panel=CHARGED
     ),
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(
-        "--dataset", help="Its name in a ledger, to which it is charged.", rich_help_panel=CHARGED
-    ),
+    typer.Option("--dataset", help="The data set in a ledger to charge.", rich_help_panel=CHARGED),
 ]
 LedgerFile = Annotated[
     Path | None,
@@ -126,20 +123,22 @@ RequireBudget = Annotated[
 PrivateSchema = Annotated[
     bool,
     typer.Option(
-        "--private-schema", help="Buy what the schema lacks, or all of it.", rich_help_panel=PUBLIC
+        "--private-schema",
+        help="Estimate what the schema lacks, privately.",
+        rich_help_panel=PUBLIC,
     ),
 ]
 SchemaBudget = Annotated[
     float,
     typer.Option(
-        "--schema-budget", help="Part of the budget that buying it takes.", rich_help_panel=PUBLIC
+        "--schema-budget", help="Share of the budget for estimating it.", rich_help_panel=PUBLIC
     ),
 ]
 Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop",
-        help="A column to leave out of a bought schema; may be repeated.",
+        help="A column to leave out of a private schema; may be repeated.",
         rich_help_panel=PUBLIC,
     ),
 ]
@@ -172,14 +171,14 @@ Noise = Annotated[
     str,
     typer.Option(
         "--noise",
-        help="'opendp' is exact; 'table' is faster, and all but exact.",
-        rich_help_panel=PROMISE,
+        help="'opendp' is exact; 'table' is faster, with a tiny sampling error.",
+        rich_help_panel=GUARANTEE,
     ),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", help="Seed of the search; the noise takes none.", rich_help_panel=SEARCH
+        "--seed", help="Seed of the evolution; the noise takes none.", rich_help_panel=SEARCH
     ),
 ]
 EngineName = Annotated[
@@ -209,7 +208,9 @@ MemoryLimit = Annotated[
 SpillFolder = Annotated[
     Path | None,
     typer.Option(
-        "--spill-dir", help="Where to stream from; the temporary folder.", rich_help_panel=MACHINE
+        "--spill-dir",
+        help="Folder to stream from; the temporary one if left out.",
+        rich_help_panel=MACHINE,
     ),
 ]
 NoSpill = Annotated[
@@ -228,13 +229,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and war
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
 Save = Annotated[
     Path | None,
-    typer.Option("--save", help="Keep the run, to sample from or evaluate: .tabpe."),
+    typer.Option("--save", help="Save the run, to sample from or evaluate: .tabpe."),
 ]
 Escape = Annotated[
     bool,
     typer.Option(
         "--escape-formulas",
-        help="Defuse CSV text that a spreadsheet would run.",
+        help="Escape CSV text that a spreadsheet would run.",
     ),
 ]
 
@@ -275,34 +276,36 @@ PasswordEnv = Annotated[
 def parse_data(
     data: str, table: str | None = None, query: str | None = None, password_env: str | None = None
 ) -> Any:
-    """Return what `TabPE.fit` takes for the words of a command.
+    """Return the table named by the arguments of a command, for `TabPE.fit`.
 
     Raises:
-        ParameterError: If a password is among them: others see what a process was called with.
+        ParameterError: If they contain a password: other users can see the arguments of a process.
     """
-    scheme, place = get_scheme(data), strip_secrets(data)
+    scheme, shown_data = get_scheme(data), strip_secrets(data)
     if has_password(data):
         how = "pass --password-env NAME, set PGPASSWORD, or use ~/.pgpass"
         keys = how if scheme in DATABASES else "set it in the environment"
         raise ParameterError(
-            f"{place}: a password in a command is seen by others: leave it out, and {keys}."
+            f"{shown_data}: others can see a password in a command: leave it out, and {keys}."
         )
     if scheme not in DATABASES:
-        _refuse_options(place, {"--table": table, "--query": query, "--password-env": password_env})
+        _refuse_options(
+            shown_data, {"--table": table, "--query": query, "--password-env": password_env}
+        )
         return data
     if (table is None) == (query is None):
-        raise ParameterError(f"{place}: a database: name one of --table and --query.")
+        raise ParameterError(f"{shown_data}: a database: name one of --table and --query.")
     return SqlTable(data, table, query=query, password_env=password_env)
 
 
-def _refuse_options(place: str, options: Mapping[str, str | None]) -> None:
+def _refuse_options(shown_data: str, options: Mapping[str, str | None]) -> None:
     for option, given in options.items():
         if given is not None:
-            raise ParameterError(f"{option}: only for a database: {place} is none.")
+            raise ParameterError(f"{option}: only for a database, which {shown_data} is not.")
 
 
 def find_input_files(data: str) -> list[Path]:
-    """Return the files of this machine that a table is read from, not to be overwritten.
+    """Return the local files that a table is read from, not to be overwritten.
 
     Example:
         >>> find_input_files("s3://ward/visits/"), find_input_files("sqlite:///ward.db")

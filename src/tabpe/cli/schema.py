@@ -1,4 +1,4 @@
-"""`tabpe schema`: what is public about a table."""
+"""`tabpe schema`: draft, import and check schemas."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tabpe.schema.json_schema import build_json_schema
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
 
 COMMENT = """\
-What is public about the table. Everything marked 'source: data' was read off
-the private rows and is NOT covered by any privacy promise. For each column put
-in what is known without the data (an age goes from 0 to 120), then write
+What is public about the table. Everything marked 'source: data' was read from
+the private rows and is NOT covered by any privacy guarantee. For each column
+enter what is known without the data (an age is from 0 to 120), then write
 'source: public'. Columns that you delete here are left out of the synthetic
 table. Unlisted values of a categorical count as its 'other: VALUE', if you
-declare one, as null if it is nullable, and else as its first value.
+declare one, as null if it is nullable, and otherwise as its first value.
 """
 
 
@@ -57,7 +57,7 @@ def init(
         schema = draft_schema(private, label=label, drop=drop or ())
         schema.save(output, comment=COMMENT)
         print_line("wrote", f"{output}: {len(schema.columns)} columns, all marked 'source: data'")
-        print_line("next", "put in what is publicly known, write 'source: public', then")
+        print_line("next", "enter what is publicly known, write 'source: public', then")
         print_line(
             "", f"tabpe schema check {output} {_repeat_arguments(data, table, query, password_env)}"
         )
@@ -66,7 +66,7 @@ def init(
 def _repeat_arguments(
     data: str, table: str | None, query: str | None, password_env: str | None
 ) -> str:
-    """Return the words that name a table, for another command."""
+    """Return the arguments that name a table, for another command."""
     options = {"--table": table, "--query": query, "--password-env": password_env}
     named = [f"{option} {shlex.quote(given)}" for option, given in options.items() if given]
     return " ".join([data, *named])
@@ -78,7 +78,7 @@ def import_(
     output: Annotated[Path, typer.Option("--output", "-o", help=".yaml or .json to write.")],
     tool: Annotated[
         str | None,
-        typer.Option("--from", help=f"{', '.join(FORMATS)}; told by its looks if left out."),
+        typer.Option("--from", help=f"{', '.join(FORMATS)}; recognised if left out."),
     ] = None,
     table: Annotated[str | None, typer.Option(help="Which table, if it has several.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
@@ -94,9 +94,7 @@ def import_(
         missing = PartialSchema.from_schema(found.plain).missing
         if missing:
             print_line("open", ", ".join(missing))
-            print_line(
-                "next", "declare what is publicly known (dates and times must be), or buy it:"
-            )
+            print_line("next", "declare what is publicly known, or estimate it privately:")
             print_line("", f"tabpe synth DATA --schema {output} --private-schema")
 
 
@@ -105,11 +103,11 @@ def editor(
     output: Annotated[Path, typer.Option("--output", "-o", help=".json to write.")],
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write the JSON Schema of schema files, by which editors complete and check them."""
+    """Write the JSON Schema of schema files, for completion and checks in editors."""
     with report_errors():
         check_free(output, force=force, inputs=[])
         write_schema_file(output, build_json_schema())
-        print_line("wrote", f"{output}: begin a schema file with")
+        print_line("wrote", f"{output}: start a schema file with")
         print_line("", f"# yaml-language-server: $schema={output}")
 
 
@@ -141,11 +139,11 @@ def _check_rules(schema: Schema) -> None:
     from tabpe.evolution.constraint_repair import ConstraintSet
 
     ConstraintSet.from_encoder(Encoder(schema))
-    print_line("rules", f"{len(schema.rules)}, which rows of every class can obey")
+    print_line("rules", f"{len(schema.rules)}, which rows of every class can satisfy")
 
 
 def _check_table(schema: Schema, data: str, private: Any) -> None:
-    """Say how many cells of each column do not fit, and what becomes of them."""
+    """Print how many cells of each column do not fit, and what they count as."""
     encoder = Encoder(schema)
     counts = {name: np.zeros(3, dtype=np.int64) for name in encoder.names}
     rows = 0
@@ -165,19 +163,20 @@ def _check_table(schema: Schema, data: str, private: Any) -> None:
     for name, found in wrong.items():
         print_line("misfit", f"{name}: {_describe_misfits(schema[name], found)}")
     if wrong:
-        print_line("next", "correct the schema or the table, or leave it: no cell stops a release.")
-        print_line("caution", "these counts are exact and private: do not pass them on.")
+        print_line(
+            "next", "correct the schema or the table, or keep them: no cell stops a release."
+        )
+        print_line("caution", "these counts are exact and private: do not share them.")
 
 
 def _count_misfits(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return how many cells are missing where none may be, unreadable, and outside."""
+    """Return how many cells are missing in a column without nulls, unreadable, and outside."""
     found = find_column_misfits(column, cells)
     missing = 0 if column.nullable else int(found.missing.sum())
     return np.array([missing, int(found.unreadable.sum()), int(found.outside.sum())])
 
 
 def _describe_misfits(column: Column, found: NDArray[np.int64]) -> str:
-    """Return what is wrong with the cells of a column, and what they count as."""
     listed = isinstance(column, (Categorical, Boolean))
     words = ("missing", "unreadable", "not listed" if listed else "out of bounds")
     counts = ", ".join(f"{n:,} {word}" for n, word in zip(found, words, strict=True) if n)
@@ -200,8 +199,8 @@ def _format_default(column: Column) -> str:
 def _show_sources(schema: Schema) -> None:
     fields = schema.fields_from_data
     if not fields:
-        print_line("public", "every field is declared public")
+        print_line("public", "all fields are declared public")
         return
-    print_line("caution", f"{len(fields)} fields are from the data and not covered by a promise:")
+    print_line("caution", f"{len(fields)} fields are from the data, not covered by the guarantee:")
     for line in textwrap.wrap(", ".join(fields), 70):
         print_line("", line)

@@ -1,4 +1,4 @@
-"""`tabpe synth`: a private table in, a synthetic table and its certificate out."""
+"""`tabpe synth`: make a synthetic table and its certificate from a private table."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def synth(
         written = [output, beside, *filter(None, [save])]
         private = parse_data(data, table, query, password_env)
         inputs = [*find_input_files(data), *filter(None, [schema])]
-        again = not force and run_dir is not None and beside.is_file()
-        if again:  # perhaps by this run, before it was stopped; that shows when it is done
+        resumed = not force and run_dir is not None and beside.is_file()
+        if resumed:  # perhaps the files of this very run, which is checked when it is done
             check_free(output, beside, force=True, inputs=inputs)
             check_free(*filter(None, [save]), force=False, inputs=inputs)
         else:
@@ -153,43 +153,41 @@ def synth(
             random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(private, schema)
-        made = model.sample(rows)
+        synthetic = model.sample(rows)
         if output.suffix.lower() == ".csv":
-            made = format_temporal_columns(made, model.schema_.columns)
-        if again:
+            synthetic = format_temporal_columns(synthetic, model.schema_.columns)
+        if resumed:
             _check_own(output, beside, model.certificate)
-        _write_outputs(made, output, model.certificate, escape_formulas=escape_formulas)
+        _write_outputs(synthetic, output, model.certificate, escape_formulas=escape_formulas)
         if save is not None:
             model.save(save)
         if not quiet:
-            _print_summary(model.certificate, made, output, time.perf_counter() - started)
+            _print_summary(model.certificate, synthetic, output, time.perf_counter() - started)
 
 
 def _print_resumed(run_dir: Path | None) -> None:
-    made = 0 if run_dir is None else len(list(run_dir.glob("*.measured")))
-    if made:
-        print_line(
-            "resumes", f"{run_dir}: {made} measurements were made before, and are not charged again"
-        )
+    count = 0 if run_dir is None else len(list(run_dir.glob("*.measured")))
+    if count:
+        print_line("resumes", f"{run_dir}: {count} earlier measurements are not charged again")
 
 
 def _check_schema(schema: Path | None, *, private: bool) -> None:
     if schema is None and not private:
         raise ParameterError(
-            "--schema: needed: 'tabpe schema init' drafts one. Or pass --private-schema to buy it "
-            "with a part of the budget."
+            "--schema: required: 'tabpe schema init' drafts one. Or pass --private-schema to "
+            "estimate it with a part of the budget."
         )
 
 
 def certificate_path(output: Path) -> Path:
-    """Return where the certificate of a table goes."""
+    """Return the path of the certificate of a table."""
     return output.with_name(f"{output.stem}.certificate.json")
 
 
 def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
-    """Refuse to overwrite files that this run did not write before it was stopped.
+    """Refuse to overwrite files that this run did not write before it was interrupted.
 
-    The certificate takes its place first, so a run that is stopped in between leaves it alone.
+    The certificate is written first, so an interruption in between leaves only the certificate.
     """
     with open_regular(beside, OutputError) as file:
         try:
@@ -209,30 +207,29 @@ def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
 def _write_outputs(
     table: pa.Table, output: Path, certificate: Certificate, *, escape_formulas: bool
 ) -> None:
-    """Write the table, and a certificate that names the very bytes of it."""
-    told: list[WrittenTable] = []
+    """Write the table, and a certificate with the SHA-256 of its bytes."""
+    written: list[WrittenTable] = []
 
-    def tell(sha256: str, size: int) -> None:
-        told.append(WrittenTable(output.name, sha256, table.num_rows, size, escape_formulas))
+    def report(sha256: str, size: int) -> None:
+        written.append(WrittenTable(output.name, sha256, table.num_rows, size, escape_formulas))
 
     def certify(file: BinaryIO) -> None:
-        file.write(certificate.for_file(told[0]).to_json().encode())
+        file.write(certificate.for_file(written[0]).to_json().encode())
 
     fill = make_table_writer(table, output, escape_formulas=escape_formulas)
     files.write_files(
-        {output: files.make_hashing_filler(fill, tell), certificate_path(output): certify}
+        {output: files.make_hashing_filler(fill, report), certificate_path(output): certify}
     )
 
 
 def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
-    """Say in three lines what happened."""
     rounds = certificate.configuration["rounds"]
     epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 2)
     print_line(
         "wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s"
     )
-    print_line("promised", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
-    print_line("details", f"{certificate_path(output)}: the bill, item by item")
+    print_line("guarantee", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
+    print_line("details", f"{certificate_path(output)}: every privacy spend")
 
 
 def _parse_spill(folder: Path | None, *, without: bool) -> Path | Literal[False] | None:

@@ -1,4 +1,4 @@
-"""`tabpe verify`: whether a certificate holds, and what it promises."""
+"""`tabpe verify`: whether a certificate holds, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def verify(
         Path, typer.Argument(metavar="CERT", help="The certificate, a .json file.")
     ],
     rows: Annotated[
-        Path | None, typer.Argument(metavar="[ROWS]", help="The table that it is of.")
+        Path | None, typer.Argument(metavar="[ROWS]", help="The table that it certifies.")
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="The ledger that the run was charged to.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a certificate, and the table it is of.
+    """Check a certificate, and the table that it certifies.
 
-    Counts epsilon anew from the bill, by another way than the one that certified it. Exit codes: 0
-    all of it holds, 1 something does not, 2 a file can not be read.
+    Recomputes epsilon from the privacy spends, with an independent accountant. Exit codes: 0 all
+    checks hold, 1 a check fails, 2 a file can not be read.
     """
     with report_errors():
         found = verified(certificate, rows, ledger)
@@ -47,10 +47,10 @@ def _print_verification(found: Verification) -> None:
     for check in found.checks:
         _print_wrapped(f"{check.outcome:<7} {check.name:<8} ", check.words)
     if not found.holds or found.guarantee is None:
-        typer.echo("\nDoes not hold: do not rely on this certificate.")
+        typer.echo("\nThe certificate does not hold: do not rely on it.")
         return
-    _print_list("Promised", found.guarantee.promised)
-    _print_list("Not promised", found.guarantee.not_promised)
+    _print_list("Guaranteed", found.guarantee.promised)
+    _print_list("Not guaranteed", found.guarantee.not_promised)
     _print_list("Not checked", found.not_checked)
 
 
@@ -61,6 +61,5 @@ def _print_list(title: str, entries: Iterable[str]) -> None:
 
 
 def _print_wrapped(head: str, words: str) -> None:
-    """Print words behind a head, and go on below them."""
-    below = " " * len(head)
-    typer.echo(textwrap.fill(words, _WIDTH, initial_indent=head, subsequent_indent=below))
+    indent = " " * len(head)
+    typer.echo(textwrap.fill(words, _WIDTH, initial_indent=head, subsequent_indent=indent))

@@ -1,52 +1,33 @@
-"""Tables as arrays that metrics read.
+"""Tables as arrays, which metrics read.
 
-`TableArrays`: a table as arrays that metrics read, column by column, by a schema.
+`TableArrays` holds a table column by column, by a schema. Unlike in the synthesizer, nothing is
+clamped, refused or filled in: a null is a null, a number beyond its bounds stays where it is, and a
+category that is not declared gets a code of its own. A metric should show what is wrong with a
+table. The other parts derive from it what metrics need:
 
-Unlike what the synthesizer makes of private rows, nothing is clamped, refused or filled in: a null
-is a null, a number beyond its bounds stays where it is, and a category that is not declared gets a
-name of its own. What is wrong with a table is what a metric is there to show.
-
-`IntegerCodes`: a column as small whole numbers, and several of them as one number a row.
-
-Columns of two tables as axes of one space, and the distance of rows in it.
-
-`codes`, as the paper's authors do: a category is its place in the list of names, scaled to [0, 1],
-and all columns are numbers. Neighbours in the list are close, whatever they mean.
-
-`mismatch`: a category that differs costs 1. The distance of two rows is the square root of the sum
-of squared differences of scaled numbers and of the number of categories that differ: Euclidean
-distance, with each category one-hot and divided by the square root of 2. A null is a category like
-any other, and a number is 1 away from a null. So that this is a metric, numbers are never further
-apart than 2, by way of a null; only numbers far beyond their bounds are. Each column is then a
-metric by itself, and so is the Euclidean norm of their distances.
-
-Whether there are rows, and which of them are equal, cell by cell.
-
-Rows as vectors of numbers, for what learns from them or draws them.
-
-A number is counted in deviations from its mean, both taken from the rows that are learned from, so
-that every column weighs about as much as any other. First it is clipped to its declared bounds,
-widened by their distance on either side, and then to `FURTHEST` deviations: a cell that is far out
-stays far out, but no cell alone decides where all others lie. A null counts as the mean, and gets
-a mark of its own. A category is one of as many places as there are names, one more for null; names
-that are not declared have places too.
-
-Tables can be wide. All columns of categories share one number of places, and a column that has
-more names takes several digits, each with a share of its weight: no two names are written alike,
-though some have a digit in common. The number of places is as large as `WIDTH` allows.
-
-Features as arrays of numbers: by codes, for trees, or by places, for distances.
-
-`LabeledExamples`: rows whose label is known, as predictors are trained and tested on them.
-
-Into which bins the numbers of a column are put, so that people see something.
-
-The bins divide the declared range, widened to cells that lie outside. If nearly all cells of every
-table lie in a sliver of that, as incomes do below one fortune, the bins divide the sliver, and the
-first and the last one also hold what lies beyond. Numbers with declared decimals get bins of
-equally many values each, and where these are few, a bin for each value.
-
-Edges depend on the cells that are given: they are as private as these.
+- `IntegerCodes`: a column, or several at once, as one integer per row.
+- `DistanceAxis`: columns of two tables as axes of one space. With `codes`, as in the paper's code,
+  a category is its position in the list of names, scaled to [0, 1]: neighbours in the list are
+  close, whatever they mean. With `mismatch`, two categories that differ are 1 apart. The distance
+  of two rows is then Euclidean, with each category one-hot and divided by the square root of 2. A
+  null is a category like any other, and a number is 1 away from a null. So that this is a metric,
+  numbers are never further apart than 2, by way of a null; only numbers far beyond their bounds
+  are. Each column is then a metric by itself, and so is the Euclidean norm of their distances.
+- `RowVectorizer`: rows as vectors for embeddings. A number is standardised by the mean and
+  deviation of the rows that are learned from, so that columns have about the same weight. First it
+  is clipped to its declared bounds, widened by their distance on either side, and then to
+  `FURTHEST` deviations: an outlier stays one, but no cell alone decides where all others lie. A
+  null becomes the mean, with an indicator of its own. A category is one-hot, with one more
+  position for null. Tables can be wide: all categories share one number of positions, as large as
+  `WIDTH` allows, and a column with more names takes several digits, each with a share of its
+  weight. No two names are written alike, though some have a digit in common.
+- `encode_features` and its kin: features for predictors, by codes for trees or by coordinates for
+  distances. `LabeledExamples`: rows whose label is known, to train and test on.
+- `choose_edges`: the bins of a histogram. They divide the declared range, widened to cells that
+  lie outside. If nearly all cells of every table lie in a small part of that, as incomes do below
+  one fortune, the bins divide that part, and the first and the last one also hold what lies
+  beyond. Numbers with declared decimals get bins of equally many values each, and where these are
+  few, a bin for each value. Edges depend on the given cells: they are as private as these.
 """
 
 from __future__ import annotations
@@ -76,6 +57,10 @@ from tabpe.io.canonical import (
 from tabpe.schema import Boolean, Categorical, Float, Id, Integer, Schema, Temporal
 from tabpe.schema.columns import EXACT_INTEGERS
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
 NULL = -1
 FAR = 1e6  # declared ranges
 
@@ -85,13 +70,13 @@ class NumericCells:
     """A column of numbers.
 
     Args:
-        column: What the schema says of it; of a date or time, that it is a number of steps.
+        column: Its declaration; for a date or time, an integer column of steps.
         values: The cells; NaN for a null.
-        moments: The date or time that the steps are of; None for a number.
+        moments: The declaration of the date or time that steps count; None for a number.
     """
 
     column: Integer | Float
-    values: NDArray[np.float64]
+    values: Floats
     moments: Temporal | None = None
 
     @property
@@ -100,29 +85,28 @@ class NumericCells:
         return self.column.name
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Where the cell is null."""
+    def missing(self) -> Booleans:
+        """Which cells are null."""
         return np.isnan(self.values)
 
     @property
-    def present(self) -> NDArray[np.float64]:
+    def present(self) -> Floats:
         """The cells that are not null."""
         return self.values[~self.missing]
 
     @property
-    def scaled(self) -> NDArray[np.float64]:
+    def scaled(self) -> Floats:
         """The cells, with the declared bounds at 0 and 1; 0 for a constant column.
 
-        A number further out than `FAR` is taken there: as far as can be told, and squares of it
-        are still numbers.
+        A number further out than `FAR` is clipped to it, so that its square does not overflow.
         """
         width = self.column.max - self.column.min
         with np.errstate(over="ignore"):
-            places = (self.values - self.column.min) / (width or 1.0)
-        return np.clip(places, -FAR, FAR)
+            scaled = (self.values - self.column.min) / (width or 1.0)
+        return np.clip(scaled, -FAR, FAR)
 
     def take(self, which: NDArray[Any]) -> NumericCells:
-        """Return the cells at the given places, or where a mask is true."""
+        """Return the cells at the given indices, or where a mask is true."""
         return NumericCells(self.column, self.values[which], self.moments)
 
 
@@ -131,15 +115,15 @@ class CategoricalCells:
     """A column of categories.
 
     Args:
-        column: What the schema says of it.
-        names: What each code stands for: the declared values in order, then those that some table
-            holds without their being declared.
+        column: Its declaration.
+        names: The name of each code: the declared values in order, then undeclared values that
+            some table holds.
         codes: The cells; `NULL` for a null.
     """
 
     column: Categorical | Boolean
     names: tuple[str, ...]
-    codes: NDArray[np.int64]
+    codes: Integers
 
     @property
     def name(self) -> str:
@@ -147,18 +131,18 @@ class CategoricalCells:
         return self.column.name
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Where the cell is null."""
-        where: NDArray[np.bool_] = self.codes == NULL
+    def missing(self) -> Booleans:
+        """Which cells are null."""
+        where: Booleans = self.codes == NULL
         return where
 
     @property
-    def present(self) -> NDArray[np.int64]:
+    def present(self) -> Integers:
         """The codes of the cells that are not null."""
         return self.codes[~self.missing]
 
     def take(self, which: NDArray[Any]) -> CategoricalCells:
-        """Return the cells at the given places, or where a mask is true."""
+        """Return the cells at the given indices, or where a mask is true."""
         return CategoricalCells(self.column, self.names, self.codes[which])
 
 
@@ -204,7 +188,7 @@ class TableArrays:
         return tuple(cells for cells in self.columns if cells.name != self.schema.target)
 
     def take(self, which: NDArray[Any]) -> TableArrays:
-        """Return the rows at the given places, or where a mask is true."""
+        """Return the rows at the given indices, or where a mask is true."""
         return TableArrays(self.schema, tuple(cells.take(which) for cells in self.columns))
 
     def sample_rows(self, rows: int, rng: np.random.Generator) -> TableArrays:
@@ -219,11 +203,12 @@ def build_table_arrays(schema: Schema, tables: Sequence[pa.Table]) -> list[Table
 
     Raises:
         DataError: If a table lacks a declared column or has it twice, or holds text where numbers
-            are declared, or lists and the like, or bytes that are no text.
+            are declared, or nested values, or bytes that are no text.
 
     Example:
         >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
-        >>> one, two = build_table_arrays(schema, [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})])
+        >>> tables = [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})]
+        >>> one, two = build_table_arrays(schema, tables)
         >>> one["ward"].codes, two["ward"].codes, one["ward"].names
         (array([1]), array([2]), ('heart', 'eye', 'skin'))
     """
@@ -251,7 +236,7 @@ def _read_column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Seque
         steps = Integer(name, 0, column.steps)
         return [NumericCells(steps, _count_steps(column, array), column) for array in arrays]
     if not isinstance(column, (Categorical, Boolean)):
-        raise SchemaError(f"column {name!r} is of a type that is not measured.")
+        raise SchemaError(f"column {name!r} is of a type that can not be evaluated.")
     texts = [_name_cells(column, array) for array in arrays]
     names = _list_names(column, texts)
     known = pa.array(names, pa.string())
@@ -264,7 +249,7 @@ def _flatten_cells(name: str, cells: pa.ChunkedArray) -> pa.Array:
     return flatten_column(cells, name)
 
 
-def _parse_numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
+def _parse_numbers(name: str, array: pa.Array) -> Floats:
     numbers = read_numbers(array)
     if (np.isnan(numbers) & ~find_missing(array)).any():
         raise DataError(f"column {name!r} is declared a number and holds something else.")
@@ -273,26 +258,26 @@ def _parse_numbers(name: str, array: pa.Array) -> NDArray[np.float64]:
     return numbers
 
 
-def _count_steps(column: Temporal, array: pa.Array) -> NDArray[np.float64]:
-    """Return dates or times as steps after the first declared one, wherever they lie."""
-    found = read_microseconds(column, array)
-    if found.null_count > find_missing(array).sum():
+def _count_steps(column: Temporal, array: pa.Array) -> Floats:
+    """Return dates or times as steps after the first declared one, also beyond the bounds."""
+    times = read_microseconds(column, array)
+    if times.null_count > find_missing(array).sum():
         raise DataError(
             f"column {column.name!r} is declared a {column.type_name} and holds something else."
         )
-    since = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    steps: NDArray[np.float64] = np.floor((since - column.first) / column.tick)
+    since = times.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    steps: Floats = np.floor((since - column.first) / column.tick)
     return steps
 
 
 def _name_cells(column: Categorical | Boolean, array: pa.Array) -> pa.Array:
     """Return cells as the names of their categories; null for a null."""
     if isinstance(column, Boolean):
-        places = read_booleans(array).astype(np.int64)
+        codes = read_booleans(array).astype(np.int64)
     else:
-        places = find_values(array, column.values)
+        codes = find_values(array, column.values)
     listed = [str(value) for value in column.values]
-    known = pa.array(places, mask=places == NOT_LISTED)
+    known = pa.array(codes, mask=codes == NOT_LISTED)
     by_name = pc.take(pa.array(listed, pa.string()), known)
     others = pc.if_else(pa.array(find_missing(array)), None, read_raw_texts(array))
     return pc.coalesce(by_name, others)
@@ -304,9 +289,9 @@ def _list_names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tup
     return (*declared, *sorted(found.difference(declared)))
 
 
-def _encode_texts(text: pa.Array, known: pa.Array) -> NDArray[np.int64]:
-    places = pc.fill_null(pc.index_in(text, value_set=known), NULL)
-    codes: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+def _encode_texts(text: pa.Array, known: pa.Array) -> Integers:
+    found = pc.fill_null(pc.index_in(text, value_set=known), NULL)
+    codes: Integers = found.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 
 
@@ -315,50 +300,48 @@ _LARGEST = 2**62
 
 @dataclass(frozen=True, eq=False)
 class IntegerCodes:
-    """A whole number for each row.
+    """One integer code per row.
 
     Args:
-        values: The numbers, from 0.
+        values: The codes, from 0.
         base: All of them are below it.
     """
 
-    values: NDArray[np.int64]
+    values: Integers
     base: int
 
     @classmethod
     def from_distinct(cls, cells: NDArray[np.generic]) -> IntegerCodes:
-        """Number what a row may hold, in its order; all NaN are one.
+        """Number the distinct values in rising order; all NaN are one.
 
         Example:
             >>> IntegerCodes.from_distinct(np.array([7.5, 2.5, 7.5, np.nan])).values
             array([1, 0, 1, 2])
         """
-        distinct, places = np.unique(cells, return_inverse=True)
-        return cls(places.astype(np.int64), len(distinct))
+        distinct, codes = np.unique(cells, return_inverse=True)
+        return cls(codes.astype(np.int64), len(distinct))
 
     def take(self, which: NDArray[np.generic]) -> IntegerCodes:
-        """Return the numbers of some rows."""
+        """Return the codes of some rows."""
         return IntegerCodes(self.values[which], self.base)
 
 
 def combine_codes(columns: Sequence[IntegerCodes]) -> IntegerCodes:
-    """Return one number a row: rows get the same one if they agree in all columns.
+    """Return one code per row: rows have the same one if they agree in all columns.
 
-    Columns are digits of it. Where more of them come than a machine word holds, what is there so
-    far is numbered anew.
+    Columns are digits of it. Where these exceed a machine word, the codes so far are renumbered.
 
     Example:
         >>> ward, sex = IntegerCodes(np.array([2, 0, 2]), 3), IntegerCodes(np.array([1, 0, 1]), 2)
         >>> combine_codes([ward, sex]).values, combine_codes([ward, sex]).base
         (array([5, 0, 5]), 6)
     """
-    first, *others = columns
-    whole = first
+    joint, *others = columns
     for column in others:
-        if whole.base * column.base > _LARGEST:
-            whole = IntegerCodes.from_distinct(whole.values)
-        whole = IntegerCodes(whole.values * column.base + column.values, whole.base * column.base)
-    return whole
+        if joint.base * column.base > _LARGEST:
+            joint = IntegerCodes.from_distinct(joint.values)
+        joint = IntegerCodes(joint.values * column.base + column.values, joint.base * column.base)
+    return joint
 
 
 _FURTHEST = 2.0
@@ -369,14 +352,14 @@ class DistanceAxis:
     """A column of two tables, one after the other.
 
     Args:
-        positions: Where the cell of each row is; NaN for a null. Codes of names on a `nominal` one.
-        digits: The same number for the same cell.
-        nominal: Whether cells either differ or not.
-        bent: Whether a null or a number far out makes the way between two cells shorter than the
+        positions: Coordinate of the cell of each row; NaN for a null. Codes on a `nominal` axis.
+        digits: The same code for the same cell.
+        nominal: Whether cells either are equal or 1 apart.
+        bent: Whether a null or an outlier makes the distance of two cells smaller than the
             difference of their positions.
     """
 
-    positions: NDArray[np.float64]
+    positions: Floats
     digits: IntegerCodes
     nominal: bool = False
     bent: bool = False
@@ -395,10 +378,8 @@ def build_axes(
     return tuple(make(one, two) for one, two in zip(real, synthetic, strict=True))
 
 
-def compute_distances(
-    axes: Sequence[DistanceAxis], some: NDArray[np.int64], others: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the distance of each of some rows from each of others."""
+def compute_distances(axes: Sequence[DistanceAxis], some: Integers, others: Integers) -> Floats:
+    """Return the distance of each row of `some` to each of `others`."""
     from scipy.spatial.distance import cdist
 
     straight = [axis for axis in axes if axis.straight]
@@ -415,17 +396,13 @@ def compute_distances(
     return np.sqrt(squared, out=squared)
 
 
-def _stack_positions(axes: Sequence[DistanceAxis], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _stack_positions(axes: Sequence[DistanceAxis], rows: Integers) -> Floats:
     return np.stack([axis.positions[rows] for axis in axes], axis=1)
 
 
-def _square_gaps(
-    axis: DistanceAxis, some: NDArray[np.int64], others: NDArray[np.int64]
-) -> NDArray[np.float64] | NDArray[np.bool_]:
+def _square_gaps(axis: DistanceAxis, some: Integers, others: Integers) -> Floats | Booleans:
     if axis.nominal:
-        differ: NDArray[np.bool_] = np.not_equal.outer(
-            axis.digits.values[some], axis.digits.values[others]
-        )
+        differ: Booleans = np.not_equal.outer(axis.digits.values[some], axis.digits.values[others])
         return differ
     one, two = axis.positions[some], axis.positions[others]
     gap = np.minimum(np.abs(np.subtract.outer(one, two)), _FURTHEST)
@@ -440,7 +417,7 @@ def _make_code_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
     return DistanceAxis(positions, IntegerCodes.from_distinct(positions))
 
 
-def _scale_cells(cells: Cells) -> NDArray[np.float64]:
+def _scale_cells(cells: Cells) -> Floats:
     if isinstance(cells, NumericCells):
         return cells.scaled
     last = max(1, len(cells.names) - 1)
@@ -456,12 +433,12 @@ def _make_mismatch_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
     line = _make_code_axis(real, synthetic)
     highest = line.positions.max(initial=0.0)
     lowest = line.positions.min(initial=0.0)
-    # With a null the comparison is false. To call a straight axis bent costs time, no more.
+    # With a null the comparison is false. To call a straight axis bent costs time only.
     return DistanceAxis(line.positions, line.digits, bent=not highest - lowest <= _FURTHEST)
 
 
 def refuse_empty(tables: Sequence[TableArrays]) -> None:
-    """Refuse tables without rows, of which nothing can be said.
+    """Refuse tables without rows.
 
     Raises:
         DataError: If a table has no rows.
@@ -470,11 +447,11 @@ def refuse_empty(tables: Sequence[TableArrays]) -> None:
         raise DataError("a table has no rows: there is nothing to compare; give at least one row.")
 
 
-def assign_row_ids(tables: Sequence[TableArrays]) -> list[NDArray[np.int64]]:
-    """Return a whole number for each row of each table, the same where rows are equal.
+def assign_row_ids(tables: Sequence[TableArrays]) -> list[Integers]:
+    """Return an integer for each row of each table, the same where rows are equal.
 
-    Two cells are equal if both are null, or both hold the same number or category. The numbers
-    start from 0 and leave none out.
+    Two cells are equal if both are null, or both hold the same number or category. The integers
+    are consecutive from 0.
 
     Example:
         >>> import pyarrow as pa
@@ -490,13 +467,13 @@ def assign_row_ids(tables: Sequence[TableArrays]) -> list[NDArray[np.int64]]:
         np.concatenate([_get_bits(cells) for cells in same]) for same in zip(*tables, strict=True)
     ]
     rows = np.ascontiguousarray(np.column_stack(columns))
-    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
-    ids = np.unique(whole, return_inverse=True)[1]
+    packed = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+    ids = np.unique(packed, return_inverse=True)[1]
     return np.split(ids.astype(np.int64), np.cumsum(lengths)[:-1])
 
 
-def _get_bits(cells: Cells) -> NDArray[np.int64]:
-    """Return whole numbers that are equal where cells are."""
+def _get_bits(cells: Cells) -> Integers:
+    """Return integers that are equal where cells are."""
     if not isinstance(cells, NumericCells):
         return cells.codes
     one_zero = cells.values + 0.0  # -0.0 + 0.0 is 0.0
@@ -505,7 +482,7 @@ def _get_bits(cells: Cells) -> NDArray[np.int64]:
 
 WIDTH = 4096
 FURTHEST = 5.0
-_MOST_PLACES = 64
+_LARGEST_BASE = 64
 _LEAST_DEVIATION = 1e-3  # of the declared range: what differs less is rounding, not spread
 
 
@@ -514,32 +491,32 @@ class RowFeatures:
     """Rows as arrays.
 
     Args:
-        numbers: The numbers, one row each, in deviations from the mean.
-        digits: The place of each digit of each category.
+        numbers: The standardised numbers, one row each.
+        digits: The value of each digit of each category.
     """
 
     numbers: NDArray[np.float32]
-    digits: NDArray[np.int64]
+    digits: Integers
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, which: NDArray[np.int64]) -> RowFeatures:
-        """Return the rows at the given places."""
+    def take(self, which: Integers) -> RowFeatures:
+        """Return the rows at the given indices."""
         return RowFeatures(self.numbers[which], self.digits[which])
 
 
 @dataclass(frozen=True, eq=False)
 class RowVectorizer:
-    """How rows become vectors: a row by itself, whatever other rows there are.
+    """Encoder of single rows as vectors.
 
     Args:
-        columns: Names of the columns that are used.
+        columns: Names of the encoded columns.
         means: Mean of each number, where 0 and 1 are the declared bounds.
         deviations: Standard deviation of each number.
-        marked: Names of the numbers that have a place for null.
-        lengths: How many digits each category, then each mark, takes.
-        places: How many places a digit has.
+        marked: Names of the numbers that have a null indicator.
+        lengths: Number of digits of each category, then of each null indicator.
+        base: Number of values of a digit.
 
     Example:
         >>> import pyarrow as pa
@@ -547,29 +524,29 @@ class RowVectorizer:
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> view, = build_table_arrays(schema, [pa.table({"age": [20, 40], "ill": [True, None]})])
-        >>> coding = fit_vectorizer([view])
-        >>> coding.to_dense(coding(view))
+        >>> vectorizer = fit_vectorizer([view])
+        >>> vectorizer.to_dense(vectorizer(view))
         array([[-1.,  0.,  0.,  1.],
                [ 1.,  1.,  0.,  0.]], dtype=float32)
     """
 
     columns: tuple[str, ...]
-    means: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    means: Floats
+    deviations: Floats
     marked: frozenset[str]
     lengths: tuple[int, ...]
-    places: int
+    base: int
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """The weight of each digit: those of one column add up to 1."""
+        """The weight of each digit; those of one column sum to 1."""
         each = np.repeat(1 / np.array(self.lengths, np.float32), self.lengths)
         return each.astype(np.float32)
 
     @property
     def width(self) -> int:
-        """How many numbers a row becomes."""
-        return len(self.means) + sum(self.lengths) * self.places
+        """Length of a row as a vector."""
+        return len(self.means) + sum(self.lengths) * self.base
 
     def __call__(self, view: TableArrays) -> RowFeatures:
         """Return rows as arrays."""
@@ -588,22 +565,22 @@ class RowVectorizer:
     def to_dense(self, features: RowFeatures) -> NDArray[np.float32]:
         """Return rows as vectors, in which two categories that differ are sqrt(2) apart."""
         rows, count = len(features), features.digits.shape[1]
-        hot = np.zeros((rows, count, self.places), np.float32)
+        hot = np.zeros((rows, count, self.base), np.float32)
         np.put_along_axis(hot, features.digits[..., None], 1.0, axis=2)
         hot *= np.sqrt(self.weights)[:, None]
         return np.hstack([features.numbers, hot.reshape(rows, -1)])
 
-    def _split_digits(self, code: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
+    def _split_digits(self, code: Integers, length: int) -> Iterator[Integers]:
         for power in range(length):
-            yield code // self.places**power % self.places
+            yield code // self.base**power % self.base
 
 
 def fit_vectorizer(
     tables: Sequence[TableArrays], *, columns: Sequence[str] | None = None
 ) -> RowVectorizer:
-    """Return how rows of the tables become vectors, by the mean and spread of the first table.
+    """Return a vectorizer of rows, standardised by the first table.
 
-    Of the others it matters only which numbers have a null in them.
+    Of the other tables it matters only which numbers have a null.
 
     Raises:
         DataError: If a table has no rows.
@@ -616,11 +593,11 @@ def fit_vectorizer(
         column.name for column in cells if isinstance(column, NumericCells)
     }
     sizes = [size for _, size in _iterate_codes(cells, marked)]
-    places = _choose_places(sizes)
+    base = _choose_base(sizes)
     spread = [_mean_and_deviation(column) for column in cells if isinstance(column, NumericCells)]
     means, deviations = np.array(spread).reshape(-1, 2).T
-    lengths = tuple(_count_digits(size, places) for size in sizes)
-    return RowVectorizer(names, means, deviations, marked, lengths, places)
+    lengths = tuple(_count_digits(size, base) for size in sizes)
+    return RowVectorizer(names, means, deviations, marked, lengths, base)
 
 
 def _mean_and_deviation(cells: NumericCells) -> tuple[float, float]:
@@ -631,14 +608,14 @@ def _mean_and_deviation(cells: NumericCells) -> tuple[float, float]:
     return float(present.mean()), max(float(present.std()), _LEAST_DEVIATION)
 
 
-def _clip_scaled(cells: NumericCells) -> NDArray[np.float64]:
+def _clip_scaled(cells: NumericCells) -> Floats:
     return np.clip(cells.scaled, -1.0, 2.0)
 
 
 def _iterate_codes(
     cells: Sequence[Cells], marked: frozenset[str]
-) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield the codes of each category, 0 for null, and how many there may be; then the marks."""
+) -> Iterator[tuple[Integers, int]]:
+    """Yield the codes of each category (0 for null) and their number; then null indicators."""
     for column in cells:
         if isinstance(column, CategoricalCells):
             yield column.codes + 1, len(column.names) + 1
@@ -647,17 +624,17 @@ def _iterate_codes(
             yield column.missing.astype(np.int64), 2
 
 
-def _choose_places(sizes: Sequence[int]) -> int:
-    """Return the largest number of places for which all digits fit into `WIDTH`; at least 2."""
-    places = max(2, min(_MOST_PLACES, max(sizes, default=2)))
-    while places > 2 and places * sum(_count_digits(size, places) for size in sizes) > WIDTH:  # noqa: PLR2004
-        places = max(2, places // 2)
-    return places
+def _choose_base(sizes: Sequence[int]) -> int:
+    """Return the largest base for which all digits fit `WIDTH`; at least 2."""
+    base = max(2, min(_LARGEST_BASE, max(sizes, default=2)))
+    while base > 2 and base * sum(_count_digits(size, base) for size in sizes) > WIDTH:  # noqa: PLR2004
+        base = max(2, base // 2)
+    return base
 
 
-def _count_digits(size: int, places: int) -> int:
+def _count_digits(size: int, base: int) -> int:
     length = 1
-    while places**length < size:
+    while base**length < size:
         length += 1
     return length
 
@@ -667,7 +644,7 @@ def _stack_columns(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
 
 
 MOST_LISTED = 255
-MOST_PLACES = 4096
+MOST_COORDINATES = 4096
 FARTHEST = 10.0
 BELOW = -1.0
 
@@ -677,8 +654,8 @@ def is_listed(cells: Cells) -> bool:
     return isinstance(cells, CategoricalCells) and len(cells.names) <= MOST_LISTED
 
 
-def encode_features(features: Sequence[Cells]) -> NDArray[np.float64]:
-    """Return one number a feature; NaN for a null.
+def encode_features(features: Sequence[Cells]) -> Floats:
+    """Return one number per feature; NaN for a null.
 
     Example:
         >>> from tabpe import Boolean, Integer
@@ -691,17 +668,17 @@ def encode_features(features: Sequence[Cells]) -> NDArray[np.float64]:
     return np.column_stack([_encode_cells(cells) for cells in features])
 
 
-def encode_filled_features(features: Sequence[Cells]) -> NDArray[np.float64]:
-    """Return one number a feature; for a null one that is below all that are declared."""
+def encode_filled_features(features: Sequence[Cells]) -> Floats:
+    """Return one number per feature; for a null one that is below all declared values."""
     codes = encode_features(features)
     return np.where(np.isnan(codes), BELOW, codes)
 
 
 def encode_for_distances(features: Sequence[Cells]) -> NDArray[np.float32]:
-    """Return places in a space in which the squared distance of rows counts what differs.
+    """Return coordinates whose squared distance sums the differences of columns.
 
     A number adds the square of its difference over its range, another category adds 1, as does a
-    null against a value. Many categories share a few places, so that the space stays small.
+    null against a value. Many categories share a few coordinates, so that the space stays small.
 
     Example:
         >>> from tabpe import Boolean
@@ -711,18 +688,18 @@ def encode_for_distances(features: Sequence[Cells]) -> NDArray[np.float32]:
         (1.0, 1.0)
     """
     lists = sum(isinstance(cells, CategoricalCells) for cells in features)
-    most = max(2, min(MOST_LISTED, MOST_PLACES // max(1, lists)))
+    most = max(2, min(MOST_LISTED, MOST_COORDINATES // max(1, lists)))
     return np.column_stack([_place_cells(cells, most) for cells in features])
 
 
-def _encode_cells(cells: Cells) -> NDArray[np.float64]:
+def _encode_cells(cells: Cells) -> Floats:
     if isinstance(cells, CategoricalCells):
         return np.where(cells.missing, np.nan, cells.codes)
     return _clip_numbers(cells)
 
 
-def _clip_numbers(cells: NumericCells) -> NDArray[np.float64]:
-    """Return scaled numbers, none so far out that it is all that counts."""
+def _clip_numbers(cells: NumericCells) -> Floats:
+    """Return scaled numbers, clipped so that no outlier outweighs everything else."""
     return np.clip(cells.scaled, -FARTHEST, FARTHEST)
 
 
@@ -733,10 +710,10 @@ def _place_cells(cells: Cells, most: int) -> NDArray[np.float32]:
     return np.column_stack([middle, cells.missing]).astype(np.float32)
 
 
-def _encode_one_hot(codes: NDArray[np.int64], places: int) -> NDArray[np.float32]:
+def _encode_one_hot(codes: Integers, size: int) -> NDArray[np.float32]:
     """Return codes as corners of a simplex with edges of length 1; the last is for nulls."""
-    corner = np.where(codes < 0, places, codes % places)
-    hot = np.zeros((len(codes), places + 1), dtype=np.float32)
+    corner = np.where(codes < 0, size, codes % size)
+    hot = np.zeros((len(codes), size + 1), dtype=np.float32)
     hot[np.arange(len(codes)), corner] = np.sqrt(0.5)
     return hot
 
@@ -746,12 +723,12 @@ HELD_OUT = 0.3
 
 @dataclass(frozen=True, eq=False)
 class LabeledExamples:
-    """Rows with features and what is to be predicted from them.
+    """Rows with features and a target.
 
     Args:
         features: The cells of all other columns.
-        target: What is predicted: the code of a class; or a number, scaled by its bounds.
-        classes: How many classes there may be; None for a number.
+        target: The code of a class, or a number scaled by its bounds.
+        classes: Number of possible classes; None for a number.
     """
 
     features: tuple[Cells, ...]
@@ -762,12 +739,12 @@ class LabeledExamples:
         return len(self.target)
 
     @property
-    def present(self) -> NDArray[np.int64]:
+    def present(self) -> Integers:
         """The classes that occur, in rising order."""
         return np.unique(self.target)
 
     def take(self, which: NDArray[Any]) -> LabeledExamples:
-        """Return the rows at the given places, or where a mask is true."""
+        """Return the rows at the given indices, or where a mask is true."""
         features = tuple(cells.take(which) for cells in self.features)
         return LabeledExamples(features, self.target[which], self.classes)
 
@@ -783,7 +760,7 @@ class LabeledExamples:
         return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
 
     def split_train_test(self, rng: np.random.Generator) -> tuple[LabeledExamples, LabeledExamples]:
-        """Return rows to train on, and rows that are held out to test."""
+        """Return rows to train on, and held-out rows to test on."""
         shuffled = rng.permutation(len(self))
         held_out = max(1, round(HELD_OUT * len(self)))
         return self.take(np.sort(shuffled[held_out:])), self.take(np.sort(shuffled[:held_out]))
@@ -810,7 +787,7 @@ def build_examples(view: TableArrays, label: str) -> LabeledExamples:
 
 
 def build_class_examples(view: TableArrays, label: str) -> LabeledExamples | None:
-    """Return the same with classes to predict, a number by its cuts; None for one without."""
+    """Return labelled rows with classes to predict, a number by its cuts; None without cuts."""
     cells, cuts = view[label], view.schema.label_cuts
     rows = build_examples(view, label)
     if isinstance(cells, CategoricalCells):
@@ -821,22 +798,19 @@ def build_class_examples(view: TableArrays, label: str) -> LabeledExamples | Non
     return LabeledExamples(rows.features, codes.astype(np.int64), len(cuts) + 1)
 
 
-# The middle of a table that must be seen well, and the share of the range that is a sliver.
-_MIDDLE = (0.01, 0.99)
-_SLIVER = 0.25
+_MIDDLE = (0.01, 0.99)  # quantiles between which bins must show detail
+_SMALL_PART = 0.25  # of the range: if the middle is narrower, the bins divide it alone
 _MARGIN = 0.05
 _FAR = 2.0**1000
 
-Values = NDArray[np.float64]
 
-
-def choose_edges(column: Integer | Float, tables: Sequence[Values], bins: int) -> Values:
+def choose_edges(column: Integer | Float, tables: Sequence[Floats], bins: int) -> Floats:
     """Return the edges of at most `bins` bins of equal width.
 
     Args:
-        column: What is declared.
+        column: The declaration.
         tables: The cells of each table, without nulls.
-        bins: At most so many.
+        bins: The most bins.
 
     Example:
         >>> choose_edges(Integer("children", 0, 3), [], 24)
@@ -851,19 +825,19 @@ def choose_edges(column: Integer | Float, tables: Sequence[Values], bins: int) -
     return edges if (np.diff(edges) > 0).all() else _make_single_bin(low)
 
 
-def find_bins(values: Values, edges: Values) -> NDArray[np.int64]:
-    """Return the bin of each number; the end bins hold what lies beyond the edges too.
+def find_bins(values: Floats, edges: Floats) -> Integers:
+    """Return the bin of each number; the end bins also hold what lies beyond the edges.
 
     Example:
-        >>> encode_for_distances(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
+        >>> find_bins(np.array([-9.0, 0.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]))
         array([0, 0, 1, 1, 1])
     """
-    places: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
-    return places
+    found: Integers = np.searchsorted(edges[1:-1], values, side="right")
+    return found
 
 
-def _choose_window(column: Integer | Float, tables: Sequence[Values]) -> tuple[float, float]:
-    """Return what the bins divide: the whole range, or the middle of the tables."""
+def _choose_window(column: Integer | Float, tables: Sequence[Floats]) -> tuple[float, float]:
+    """Return the interval that bins divide: the whole range, or the middle of the tables."""
     least = min((float(cells.min()) for cells in tables), default=column.min)
     most = max((float(cells.max()) for cells in tables), default=column.max)
     low, high = max(-_FAR, min(least, column.min)), min(_FAR, max(most, column.max))
@@ -872,14 +846,14 @@ def _choose_window(column: Integer | Float, tables: Sequence[Values]) -> tuple[f
     quantiles = np.array([np.quantile(np.clip(c, -_FAR, _FAR), _MIDDLE) for c in tables])
     first, last = quantiles[:, 0].min(), quantiles[:, 1].max()
     width = last - first
-    if not 0 < width < _SLIVER * (high - low):
+    if not 0 < width < _SMALL_PART * (high - low):
         return low, high
     margin = _MARGIN * width
     return max(least, first - margin), min(most, last + margin)
 
 
-def _make_grid_edges(low: float, high: float, decimals: int, bins: int) -> Values:
-    """Return edges between which lie equally many values that have so many decimals."""
+def _make_grid_edges(low: float, high: float, decimals: int, bins: int) -> Floats:
+    """Return edges with equally many values of so many decimals between them."""
     step = 10.0**-decimals
     start, stop = math.floor(round(low / step, 3)), math.ceil(round(high / step, 3))
     values = stop - start + 1
@@ -889,7 +863,7 @@ def _make_grid_edges(low: float, high: float, decimals: int, bins: int) -> Value
     return np.round((start + each * np.arange(-(-values // each) + 1.0)) * step, decimals)
 
 
-def _make_single_bin(value: float) -> Values:
-    """Return one bin, for numbers that do not vary, or too little to divide."""
+def _make_single_bin(value: float) -> Floats:
+    """Return one bin, for numbers that vary too little to divide."""
     margin = max(0.5, abs(value) / 1e6)
     return np.array([value - margin, value + margin])

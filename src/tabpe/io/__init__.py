@@ -1,21 +1,16 @@
 """Tables in and out.
 
-- `source`: `open_source`, a table of any kind to be read in batches, as often as needed
-- `batches`: `Batch`, the part of a table that is in memory at a time
-- `datasets`: tables that Arrow itself finds and reads
-- `stores`: files behind an address such as s3://
+- `source`: `open_source`, a table of any kind, read in batches as often as needed
+- `batches`: `Batch`, `Limits`, and errors about files that quote no cell
+- `canonical`: one value for each cell, however it is stored; hashes of cells and rows
+- `files`: CSV, Parquet and Arrow files, and the files a path, a pattern or a folder stands for
+- `stores`: Arrow datasets, and files behind an address such as s3://
+- `clusters`: datasets of Ray and data frames of Spark
 - `sql`: tables and queries of databases
-- `ray_tables`: tables that live in a Ray cluster
-- `spark_tables`: data frames of Spark
-- `parts`, `dealing`: parts of a table, to be read apart
-- `canonical`: one value for each cell, whatever stores it; what is in a row, as a number
-- `files`: CSV, Parquet and Arrow files, strictly
-- `folders`: which files a path, a pattern or a folder stands for
-- `limits`: `Limits`, the most that is read of files
-- `faults`: what is wrong with a file, said without a cell of it
-- `frames`: pandas, polars, pyarrow and whatever else narwhals reads; what comes in goes out
-- `write`: whole files or none
-- `draft`: a first schema from a table, every field marked as taken from the data
+- `frames`: pandas, polars, pyarrow and other frames that narwhals reads
+- `writers`: tables to CSV and Parquet
+- `draft`: a first schema from a table, marked as taken from the data
+- `example`: a simulated hospital table
 """
 
 from tabpe.io.batches import Batch, Limits

@@ -1,17 +1,10 @@
-"""Batches of a table, limits of its size, and faults named without cells.
+"""Batches of a table, limits of its size, and errors that quote no cell.
 
-Batches: the part of a table that is in memory at a time.
+`Limits` are generous for real tables and stop inputs that expand without end. Errors name the
+limit and never what was found: the number of rows is private.
 
-How large a table may be: generous for tables, and the end of what unfolds without end.
-
-Errors name the limit and never what was found: how many rows there are is private.
-
-What is wrong with a file, said without a cell of it.
-
-The words of Arrow and of Python about a file often quote it. So a failure is dropped whole where
-it happens, and an error of our own is raised outside of any `except`: nothing stands behind it.
-
-Pieces of different sizes, dealt out in order, as evenly as that goes.
+Messages of Arrow and Python about a file often quote its cells. So a failure is dropped whole where
+it happens, and an error of our own is raised outside of any `except`, with no cause attached.
 """
 
 from __future__ import annotations
@@ -43,10 +36,10 @@ class Batch:
     """Some rows of a table, in canonical cells.
 
     Args:
-        table: The rows, however they are stored: their cells are brought to one form here.
-        file: The file that they are from, or None if the table is not a file.
-        first_row: How many rows of that file, or of the table, come before them.
-        row_offsets: How many rows come before each of them from there on, if some are left out.
+        table: The rows; their cells become canonical here.
+        file: The file they are from, or None if the table is not a file.
+        first_row: The number of rows of the file, or of the table, before them.
+        row_offsets: The offset of each row from `first_row`, if some rows are left out.
     """
 
     table: pa.Table
@@ -58,17 +51,21 @@ class Batch:
         object.__setattr__(self, "table", canonicalize_table(self.table))
 
     def locate_error(self, error: CellError) -> CellError:
-        """Return an error about a row of the batch as one about a row of the file."""
+        """Return the error with the row number of the file instead of the batch."""
         before = (
             0 if self.row_offsets is None else int(self.row_offsets[error.row - 1]) + 1 - error.row
         )
         return error.at(self.file, self.first_row + before)
 
     def slice_mask(self, kept: NDArray[np.bool_], before: int) -> NDArray[np.bool_]:
-        """Return which rows count, of those of the whole table, after `before` others of it.
+        """Return the part of a mask over the whole table that belongs to this batch.
+
+        Args:
+            kept: Which rows of the table count.
+            before: The number of rows of the table before this batch.
 
         Raises:
-            DataError: If the table has more rows than when it was chosen which of them count.
+            DataError: If the table has more rows now than the mask.
         """
         found = kept[before : before + self.table.num_rows]
         if len(found) != self.table.num_rows:
@@ -77,22 +74,22 @@ class Batch:
 
 
 def regroup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield neighbouring batches as one table, as long as they are small, also when unfolded."""
+    """Yield consecutive small batches as one table; sizes count with dictionaries decoded."""
     kept: list[pa.RecordBatch] = []
     rows = size = 0
-    for piece, unfolded in _slice_batches(batches):
-        rows, size = rows + piece.num_rows, size + unfolded
+    for piece, decoded in _slice_batches(batches):
+        rows, size = rows + piece.num_rows, size + decoded
         differs = bool(kept) and piece.schema != kept[0].schema
         if kept and (differs or rows > ROWS_A_BATCH or size > BYTES_A_BATCH):
             yield pa.Table.from_batches(kept)
-            kept, rows, size = [], piece.num_rows, unfolded
+            kept, rows, size = [], piece.num_rows, decoded
         kept.append(piece)
     if kept:
         yield pa.Table.from_batches(kept)
 
 
 def find_longest_text(column: Any) -> int:
-    """Return the bytes of the longest text; anything else has the length of its type.
+    """Return the bytes of the longest text; 0 for other types.
 
     Example:
         >>> find_longest_text(pa.array(["a", "bcd", None])), find_longest_text(pa.array([5]))
@@ -108,10 +105,10 @@ def find_longest_text(column: Any) -> int:
 
 
 def _slice_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield slices, each with how many bytes it takes at most if its dictionaries are unfolded."""
+    """Yield slices, each with an upper bound of its bytes with dictionaries decoded."""
     for batch in batches:
-        folded = [column for column in batch.columns if pa.types.is_dictionary(column.type)]
-        each_row = sum(map(find_longest_text, folded))
+        encoded = [column for column in batch.columns if pa.types.is_dictionary(column.type)]
+        each_row = sum(map(find_longest_text, encoded))
         step = max(1, min(ROWS_A_BATCH, BYTES_A_BATCH // max(each_row, 1)))
         for start in range(0, batch.num_rows, step):
             piece = batch.slice(start, step)
@@ -123,18 +120,18 @@ _PREFIX = "TABPE_MAX_"
 
 @dataclass(frozen=True)
 class Limits:
-    """The most of everything that is read from files.
+    """Upper limits of what is read from a table.
 
-    Each can be set for a process by a variable of its environment, such as `TABPE_MAX_ROWS`.
+    Each can be set by an environment variable, such as `TABPE_MAX_ROWS`.
 
     Args:
-        bytes: Bytes of a table, unfolded.
-        whole_bytes: The same of a table that is in memory as a whole, to draft a schema.
+        bytes: Bytes of a table, decompressed and decoded.
+        whole_bytes: The same for a table that is read into memory as a whole.
         rows: Rows of a table.
         columns: Columns of a table.
-        page_bytes: Bytes of the pages of a Parquet file that have to be in memory at the same time.
-        cell_bytes: Bytes of one cell of text, in a column that is read.
-        files: Files that a folder or a pattern stands for.
+        page_bytes: Bytes of the pages of a Parquet file that must be in memory at the same time.
+        cell_bytes: Bytes of one text cell, in a column that is read.
+        files: Files in a folder, or matching a pattern.
 
     Example:
         >>> Limits().columns
@@ -157,7 +154,7 @@ class Limits:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:
-        """Return the limits that the environment sets, and the usual ones for all others."""
+        """Return the limits that the environment sets, and the defaults for all others."""
         given = os.environ if environment is None else environment
         names = {field.name: _get_variable_name(field.name) for field in dataclasses.fields(cls)}
         return cls(
@@ -165,7 +162,7 @@ class Limits:
         )
 
     def check_limit(self, name: str, found: int, *, where: str) -> None:
-        """Refuse what is above the limit of that name.
+        """Raise an error if `found` exceeds the limit of that name.
 
         Example:
             >>> Limits(columns=2).check_limit("columns", 3, where="visits.csv")
@@ -174,14 +171,14 @@ class Limits:
         """
         most = getattr(self, name)
         if found > most:
-            does, what = ("unfolds to ", "bytes") if "bytes" in name else ("", name)
+            does, what = ("expands to ", "bytes") if "bytes" in name else ("", name)
             what += " at once" if name == "page_bytes" else ""
             raise DataError(
                 f"{where}: {does}more than {most:,} {what}; {_get_variable_name(name)} allows more."
             )
 
     def check_batches(self, batches: Iterator[Batch], *, where: str) -> Iterator[Batch]:
-        """Yield batches of one table as long as they are within the limits together."""
+        """Yield the batches of one table; raise once their sum exceeds a limit."""
         rows = size = 0
         for batch in batches:
             rows, size = rows + batch.table.num_rows, size + batch.table.nbytes
@@ -190,12 +187,13 @@ class Limits:
             yield batch
 
     def check_cells(self, batch: pa.RecordBatch, *, where: str) -> None:
-        """Refuse a cell that is too long, by its column."""
+        """Refuse a column with a cell that is too long."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if find_longest_text(column) > self.cell_bytes:
                 raise DataError(
                     f"{where}: column {name!r} holds a cell of more than {self.cell_bytes:,} "
-                    f"bytes: shorten it or drop the column; {_get_variable_name('cell_bytes')} allows more."
+                    f"bytes: shorten it or drop the column; {_get_variable_name('cell_bytes')} "
+                    f"allows more."
                 )
 
 
@@ -212,15 +210,17 @@ UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
 
 
 def read_safely(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:
-    """Return what `call` reads from `path`.
+    """Return the result of `call`, which reads `path`.
+
+    Privacy: nothing of the original error is kept, which may quote a cell.
 
     Args:
         path: The file, to name in errors.
-        call: What reads it.
+        call: Reads it.
         fault: Says what is wrong with the file after `call` failed.
 
     Raises:
-        DataError: If `call` fails, in our own words.
+        DataError: If `call` fails.
     """
     problem = None
     try:
@@ -235,39 +235,35 @@ def read_safely(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> 
 
 
 def iterate_safely(path: Path, items: Iterator[T], fault: Callable[[], str]) -> Iterator[T]:
-    """Yield what `items` reads from `path`, each under `tried`."""
+    """Yield the items read from `path`, each under `read_safely`."""
     while (item := read_safely(path, lambda: next(items, None), fault)) is not None:
         yield item
 
 
 def check_names(names: list[str], *, where: str) -> None:
-    """Refuse columns without a name and names that stand twice.
+    """Refuse empty and duplicate column names.
 
-    Privacy: of a file without a header, these are cells. They are told by their places.
+    Privacy: in a file without a header the names are cells, so errors give column numbers.
     """
     seen: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
+    for number, name in enumerate(names, start=1):
         if not name.strip():
-            raise DataError(f"{where}: column {place} has no name: {HEADER}")
+            raise DataError(f"{where}: column {number} has no name: {HEADER}")
         if name in seen:
-            places = f"columns {seen[name]} and {place}"
-            raise DataError(f"{where}: {places} have the same name: {HEADER}")
-        seen[name] = place
+            raise DataError(
+                f"{where}: columns {seen[name]} and {number} have the same name: {HEADER}"
+            )
+        seen[name] = number
 
 
 def group_evenly(pieces: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
-    """Return neighbouring pieces in at most so many groups, about even in size.
-
-    Args:
-        pieces: The pieces.
-        sizes: How large each is.
-        most: How many groups to make at most; none is empty.
+    """Return consecutive pieces in at most `most` non-empty groups of about equal size.
 
     Example:
         >>> group_evenly("abcd", [1, 1, 1, 4], 2)
         [['a', 'b', 'c'], ['d']]
     """
-    ends = np.cumsum([0, *(size + 1 for size in sizes)])  # What is empty takes its place too.
+    ends = np.cumsum([0, *(size + 1 for size in sizes)])  # An empty piece counts as well.
     middles = (ends[1:] + ends[:-1]) / 2
     groups = np.minimum((middles * most / max(ends[-1], 1)).astype(int), most - 1)
     found: dict[int, list[T]] = {}

@@ -1,18 +1,18 @@
-"""Canonical cells: one value for each cell, whatever stores it.
+"""Canonical cells: one value for each cell, however it is stored.
 
-How a table happens to be stored depends on single rows. One null turns whole numbers of pandas
-into floats, one decimal with more digits gives all others more digits, one word turns a column
-into text. So storage decides nothing here. A cell means what its text says: `35`, `35.0`,
+How a table happens to be stored depends on single rows. One null turns integers of pandas into
+floats, one decimal with more digits gives all others more digits, one word turns a column into
+text. So storage decides nothing here. A cell means what its text says: `35`, `35.0`,
 `Decimal("35.00")` and the text `35` are one number; `True` and `true` are one boolean; a date and
-the midnight that begins it are one instant, in any unit. `canonical` brings columns to few Arrow
-types, and all that reads cells reads them by the functions below, which give the same for the same
-cell of every type.
+the midnight that begins it are one instant, in any unit. `canonicalize_table` converts columns to
+few Arrow types, and all code that reads cells uses the functions below, which return the same for
+the same cell of every type.
 
-What is one cell:
+Kinds of cells:
 
 - *missing*: null, NaN, NaT, and text of nothing but blanks;
 - *number*: an integer, or else the nearest double; also as text in plain notation (`1.50`,
-  `1e-07`, and neither `007`, which is a code, nor `12E4`);
+  `1e-07`, but neither `007`, which is a code, nor `12E4`);
 - *boolean*: true and false, as text in any case;
 - *instant*: microseconds since 1970, with or without a time zone; also as ISO 8601 text;
 - *time of day*: microseconds since midnight; also as ISO 8601 text;
@@ -49,8 +49,8 @@ TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "
 _SPLITMIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MISSING = np.uint64(0xD6E8FEB86659FD93)
 _INSTANT, _CLOCK = np.uint64(0xA24BAED4963EE407), np.uint64(0x9FB21C651E98DF25)
-# What text reads as a number, a boolean, an instant or a time of the day. A number is what Python
-# prints for one: anything else that `float` would take is text.
+# Text that is read as a number, a boolean, an instant or a time of day. Numbers are written as
+# Python prints them: other text that `float` would accept stays text.
 _DATE, _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
 _LOCAL = rf"{_DATE}(?:[T ]{_TIME})?"
 _TYPED = re.compile(
@@ -63,7 +63,7 @@ _INTEGER = re.compile(r"\s*(?P<digits>[+-]?[0-9]{1,36})(?:\.0*)?\s*")
 _ANY_NUMBER = re.compile(
     r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))\s*"
 )
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (local time of any zone)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FIRST_TICK = (dt.datetime(1, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _LARGEST_TICK = 2**62
@@ -72,7 +72,7 @@ _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def canonicalize_table(table: pa.Table) -> pa.Table:
-    """Return a table with every column in a canonical type; the same table if it is so already.
+    """Return a table with every column in a canonical type; itself if it is canonical already.
 
     Example:
         >>> from decimal import Decimal
@@ -89,12 +89,12 @@ def canonicalize_table(table: pa.Table) -> pa.Table:
 
 
 def canonicalize_column(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as booleans, int64, uint64, float64, text, dates, microseconds or times.
+    """Return a column as bool, int64, uint64, float64, text, date32, timestamp[us] or time64[us].
 
-    A dictionary stays one, of canonical values.
+    A dictionary stays a dictionary, of canonical values.
 
     Raises:
-        DataError: If its type is one of lists, structs or the like.
+        DataError: If its type is nested.
     """
     kind = cells.type
     if pa.types.is_dictionary(kind):
@@ -111,7 +111,7 @@ def canonicalize_column(cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def is_nested(kind: pa.DataType) -> bool:
-    """Whether cells of a type are lists, structs or the like, which are no plain values.
+    """Return whether a type is nested (lists, structs) instead of plain values.
 
     Example:
         >>> is_nested(pa.dictionary(pa.int32(), pa.list_(pa.string()))), is_nested(pa.string())
@@ -123,12 +123,12 @@ def is_nested(kind: pa.DataType) -> bool:
 
 
 def find_nested_columns(schema: pa.Schema) -> frozenset[str]:
-    """Return the names of columns whose cells are lists, structs or the like."""
+    """Return the names of columns of a nested type."""
     return frozenset(field.name for field in schema if is_nested(field.type))
 
 
 def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return canonical tables with the same columns as one; a column of several types as text.
+    """Concatenate canonical tables with the same columns; columns of mixed types become text.
 
     Example:
         >>> concatenate_tables([pa.table({"n": [1]}), pa.table({"n": ["x"]})])["n"].to_pylist()
@@ -136,8 +136,8 @@ def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """
     names = tables[0].schema.names
     columns = []
-    for place, _ in enumerate(names):
-        parts = [table.column(place) for table in tables]
+    for index, _ in enumerate(names):
+        parts = [table.column(index) for table in tables]
         if len({part.type for part in parts}) > 1:
             parts = [pa.chunked_array([read_texts(flatten_column(part))]) for part in parts]
         columns.append(
@@ -159,7 +159,7 @@ def flatten_column(cells: pa.ChunkedArray | pa.Array, name: str = "") -> pa.Arra
 
 
 def find_missing(array: pa.Array) -> NDArray[np.bool_]:
-    """Return where cells are missing: null, NaN, or text of nothing but blanks.
+    """Return a mask of missing cells: null, NaN, or text of nothing but blanks.
 
     Example:
         >>> find_missing(pa.array(["a", " ", None]))
@@ -175,7 +175,7 @@ def find_missing(array: pa.Array) -> NDArray[np.bool_]:
 
 
 def read_numbers(array: pa.Array) -> Floats:
-    """Return cells as numbers; NaN where one is missing or no number. True counts as 1.
+    """Return cells as numbers; NaN where one is missing or not a number. True counts as 1.
 
     Example:
         >>> read_numbers(pa.array(["1.50", "x", None, " 2 "]))
@@ -196,7 +196,7 @@ def read_numbers(array: pa.Array) -> Floats:
 
 
 def read_integers(array: pa.Array) -> pa.Array:
-    """Return cells as whole numbers of up to 36 digits; null where one is missing or no number.
+    """Return cells as integers of up to 36 digits; null where one is missing or not a number.
 
     Example:
         >>> read_integers(pa.array(["1152921504606846977", "1.0", "x"])).to_pylist()
@@ -259,11 +259,11 @@ def read_raw_texts(array: pa.Array) -> pa.Array:
 
 
 def read_instants(array: pa.Array, *, zoned: bool) -> pa.Array:
-    """Return the microseconds since 1970 of cells that are instants; null where one is none.
+    """Return cells that are instants as microseconds since 1970; null for all others.
 
     Args:
         array: The cells.
-        zoned: Whether those with a time zone are read, or those without one.
+        zoned: Whether to read instants with a time zone, or those without one.
 
     Example:
         >>> read_instants(pa.array(["1970-01-02", "1970-01-01T01:00Z"]), zoned=False).to_pylist()
@@ -286,7 +286,7 @@ def read_instants(array: pa.Array, *, zoned: bool) -> pa.Array:
 
 
 def read_times(array: pa.Array) -> pa.Array:
-    """Return the microseconds since midnight of cells that are times of the day.
+    """Return cells that are times of day as microseconds since midnight; null for others.
 
     Example:
         >>> read_times(pa.array(["00:01", "25:00", None])).to_pylist()
@@ -302,9 +302,9 @@ def read_times(array: pa.Array) -> pa.Array:
 
 
 def find_values(array: pa.Array, values: Sequence[str | int | float]) -> NDArray[np.int64]:
-    """Return the index of each cell in a list of values; `NOT_LISTED` where it is none of them.
+    """Return the index of each cell in a list of values; `NOT_LISTED` for all others.
 
-    Values that read as the same number or boolean, such as `1.1` and `1.10`, are told apart by
+    Values that mean the same number or boolean, such as `1.1` and `1.10`, are distinguished by
     their text; all others are found by what they mean.
 
     Example:
@@ -334,7 +334,7 @@ def _find_values(array: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
 
 
 def differ_only_by_text(values: Sequence[str | int | float]) -> bool:
-    """Whether listed values mean the same to `find_values` but for their text.
+    """Return whether some listed values mean the same and differ only in their text.
 
     Example:
         >>> differ_only_by_text(["1.1", "1.10"]), differ_only_by_text(["1.1", "1.2"])
@@ -346,11 +346,13 @@ def differ_only_by_text(values: Sequence[str | int | float]) -> bool:
 
 
 def hash_rows(table: pa.Table, key: bytes) -> Keys:
-    """Return a number for each row that follows from its cells, in their order, and the key.
+    """Return a 64-bit hash of each row, from its cells in their order and the key.
 
-    It depends on no other row and on no storage type, so sums of hashes do not depend on how rows
-    are ordered, stored or cut into batches and files. They are fit to tell tables apart and to draw
-    lots by, and not to hide anything: what leaves the building goes through a keyed digest.
+    A hash depends on no other row and on no storage type, so sums of hashes do not depend on how
+    rows are ordered, stored or split into batches and files.
+
+    Privacy: the hashes compare tables and order rows pseudo-randomly. They do not hide anything: a
+    fingerprint that is released goes through a keyed digest.
 
     Example:
         >>> whole = pa.table({"age": [31, 42], "ward": ["eye", "eye"]})
@@ -366,7 +368,7 @@ def hash_rows(table: pa.Table, key: bytes) -> Keys:
 
 
 def mix_bits(values: Keys) -> Keys:
-    """Return well-mixed bits (SplitMix64), the same for the same value."""
+    """Mix the bits of each value (SplitMix64)."""
     added, first, second = map(np.uint64, _SPLITMIX)
     bits = values + added
     bits = (bits ^ (bits >> np.uint64(30))) * first
@@ -375,7 +377,7 @@ def mix_bits(values: Keys) -> Keys:
 
 
 def hash_cells(array: pa.Array, key: bytes) -> Keys:
-    """Return 64 bits for each cell, the same for equal cells; True and 1 have the same."""
+    """Return a 64-bit hash of each cell, equal for equal cells; True and 1 are equal."""
     kind = array.type
     if is_text(kind) or pa.types.is_dictionary(kind):
         return _apply_to_distinct(array, lambda some: _hash_texts(some, key), fill=_MISSING)
@@ -390,13 +392,13 @@ def hash_cells(array: pa.Array, key: bytes) -> Keys:
 
 
 def format_cell(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
-    """Return the text of a Python object that means the same cell; None if it is missing.
+    """Return the text of a Python object as the same canonical cell; None if it is missing.
 
-    What is no plain value, such as a list, becomes text that reads as nothing.
+    A value that is not plain, such as a list, becomes a replacement character.
 
     Example:
-        >>> format_cell(True), format_cell(Decimal("1.50")), format_cell(dt.date(2024, 2, 29)), format_cell(1e-7)
-        ('true', '1.5', '2024-02-29T00:00:00', '1e-07')
+        >>> format_cell(True), format_cell(Decimal("1.50")), format_cell(dt.date(2024, 2, 29))
+        ('true', '1.5', '2024-02-29T00:00:00')
     """
     if isinstance(value, str):
         return _replace_surrogates(value)
@@ -417,7 +419,7 @@ def format_cell(value: Any) -> str | None:  # noqa: PLR0911 (one a type)
             else _normalize_cell_text(str(value).lower().replace("inity", ""))
         )
     if isinstance(value, (dt.date, dt.time)):
-        # A date as the instant that begins it, which no format of dates takes for text of its own.
+        # A date is written as its midnight, which no declared date format can match.
         is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
         return value.isoformat() + ("T00:00:00" if is_day else "")
     if isinstance(value, dt.timedelta):
@@ -449,7 +451,7 @@ def _canonicalize_array(array: pa.Array, name: str) -> pa.Array:  # noqa: PLR091
     if pa.types.is_floating(kind):
         return array.cast(pa.float64())
     if pa.types.is_decimal(kind):
-        return read_texts(pc.utf8_lower(array.cast(pa.string())))  # whatever digits others have
+        return read_texts(pc.utf8_lower(array.cast(pa.string())))  # independent of the common scale
     if pa.types.is_timestamp(kind):
         ticks = _convert_to_microseconds(array.cast(pa.int64()), kind.unit)
         return ticks.cast(pa.timestamp("us", kind.tz))
@@ -477,14 +479,14 @@ def _canonicalize_dictionary(array: pa.DictionaryArray, name: str) -> pa.Array:
 
 
 def _normalize_text(text: pa.Array) -> pa.Array:
-    """Return text in normal form C; itself if it is ASCII, as most is."""
+    """Return text in normal form C; itself if it is ASCII."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return text
     return pc.utf8_normalize(text, form="NFC")
 
 
 def _convert_to_microseconds(array: pa.Array, unit: str) -> pa.Array:
-    """Return whole numbers of a unit as microseconds: rounded down, and cut where int64 ends."""
+    """Convert integers of a unit to microseconds, rounded down and clipped to int64."""
     values = array.fill_null(0).to_numpy(zero_copy_only=False)
     if unit == "ns":
         ticks = np.floor_divide(values, 1000)
@@ -501,7 +503,7 @@ def _encode_dictionary(array: pa.Array) -> pa.DictionaryArray:
 def _apply_to_distinct(
     array: pa.Array, read: Callable[[pa.Array], NDArray[Any]], *, fill: Any
 ) -> NDArray[Any]:
-    """Return what `read` says of cells, of which each different one is looked at once."""
+    """Apply `read` to the distinct cells, and return its results for all cells."""
     encoded = _encode_dictionary(array)
     found = read(encoded.dictionary)
     if not len(found):
@@ -513,7 +515,7 @@ def _apply_to_distinct(
 
 
 def _list_values(array: pa.Array) -> list[Any]:
-    """Return cells as Python objects; instants with a zone as those of UTC."""
+    """Return cells as Python objects; instants with a zone in UTC."""
     if pa.types.is_timestamp(array.type):
         zone = None if array.type.tz is None else dt.UTC
         ticks = array.cast(pa.int64()).to_pylist()
@@ -529,7 +531,7 @@ def _make_datetime(tick: int, zone: dt.tzinfo | None) -> dt.datetime | None:
 
 
 def _format_value(value: Any) -> str | None:
-    """Return the one text of all cells that mean the same."""
+    """Return the canonical text of a value."""
     if isinstance(value, str):
         return _normalize_cell_text(value)
     if isinstance(value, float):
@@ -574,14 +576,14 @@ def _decode_bytes(value: bytes) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Return text without half letters of UTF-16, which no column of text holds."""
+    """Replace lone surrogates, which Arrow text can not hold."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _convert_numpy_scalar(value: np.generic) -> Any:
-    """Return a scalar of numpy as the Python object that it is; times in microseconds."""
+    """Return a numpy scalar as a Python object; times in microseconds."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]").item()
     return (
@@ -592,7 +594,7 @@ def _convert_numpy_scalar(value: np.generic) -> Any:
 
 
 def _is_pandas_missing(value: Any) -> bool:
-    """Whether something is pandas' NaT or NA, without loading pandas."""
+    """Whether a value is pandas' NaT or NA, without loading pandas."""
     return type(value).__name__ in {"NaTType", "NAType"}
 
 
@@ -609,7 +611,7 @@ def _parse_number(text: str | None) -> float:
     if text is None:
         return np.nan
     if _ANY_NUMBER.fullmatch(text):
-        return float(text.strip())  # `float` itself leaves some blanks
+        return float(text.strip())  # `float` does not strip all blanks
     return {"true": 1.0, "false": 0.0}.get(text.strip().lower(), np.nan)
 
 
@@ -634,9 +636,9 @@ def _parse_integer(text: str | None) -> Decimal | None:
 
 
 def _parse_local_instants(texts: pa.Array) -> pa.Array | None:
-    """Return instants without a zone, if all cells are such; None if they must be read one by one.
+    """Return instants if all cells are local ISO text; None if they must be read one by one.
 
-    Arrow reads more kinds of text than are instants here, so their form is looked at first.
+    Arrow accepts more formats than are instants here, so the format is checked first.
     """
     if not pc.all(pc.match_substring_regex(texts, f"^{_LOCAL}$")).as_py():
         return None
@@ -646,7 +648,7 @@ def _parse_local_instants(texts: pa.Array) -> pa.Array | None:
 
 
 def _parse_instant(text: str | None) -> tuple[int, bool] | None:
-    """Return the microseconds since 1970 that ISO text stands for, and whether it names a zone."""
+    """Return the microseconds since 1970 of ISO text, and whether it names a zone."""
     found = None if text is None else _TYPED.fullmatch(text)
     if found is None or not found["instant"]:
         return None
@@ -671,7 +673,7 @@ def _parse_time(text: str | None) -> int | None:
 
 
 def _truncate_fraction(text: str) -> str:
-    """Return ISO text without what is finer than a microsecond: times are rounded down."""
+    """Truncate ISO text to microseconds."""
     return re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text)
 
 
@@ -681,8 +683,8 @@ def _find_first_occurrences(keys: Keys) -> NDArray[np.int64]:
 
 def _lookup_indices(cells: Any, listed: Any) -> NDArray[np.int64]:
     found = pc.index_in(pa.array(cells), value_set=pa.array(listed))
-    places = pc.fill_null(found, NOT_LISTED).to_numpy(zero_copy_only=False)
-    return np.asarray(places, dtype=np.int64)
+    indices = pc.fill_null(found, NOT_LISTED).to_numpy(zero_copy_only=False)
+    return np.asarray(indices, dtype=np.int64)
 
 
 def _derive_seeds(key: bytes, columns: int) -> Keys:
@@ -692,7 +694,7 @@ def _derive_seeds(key: bytes, columns: int) -> Keys:
 
 
 def _hash_numbers(array: pa.Array, key: bytes) -> Keys:
-    """Return the bits of doubles; integers from 2^53 on, which these round, by their digits."""
+    """Return the bits of doubles; integers from 2^53 on are hashed by their digits."""
     values = read_numbers(array)
     bits = (np.where(np.isnan(values), 0.0, values) + 0.0).view(np.uint64)  # -0.0 is 0.0
     far = np.isfinite(values) & (np.abs(values) >= EXACT_INTEGERS)
@@ -710,16 +712,16 @@ def _hash_ticks(ticks: pa.Array, mark: np.uint64) -> Keys:
 
 
 def _hash_texts(texts: pa.Array, key: bytes) -> Keys:
-    """Return bits of text: those of the number, boolean, instant or time that it reads as."""
+    """Hash text as the number, boolean, instant or time that it means, or else as text."""
     cells = texts.to_pylist()
     bits = np.full(len(cells), _MISSING)
     kinds: dict[str, list[int]] = {}
-    for place, text in enumerate(cells):
+    for index, text in enumerate(cells):
         if text is not None and text.strip():
-            kinds.setdefault(_classify_text(text), []).append(place)
-    for kind, places in kinds.items():
-        some = [cells[place] for place in places]
-        bits[places] = _TEXT_HASHERS.get(kind, _digest_texts)(some, key)
+            kinds.setdefault(_classify_text(text), []).append(index)
+    for kind, indices in kinds.items():
+        some = [cells[index] for index in indices]
+        bits[indices] = _TEXT_HASHERS.get(kind, _digest_texts)(some, key)
     return bits
 
 
@@ -737,7 +739,6 @@ def _classify_text(text: str) -> str:
 
 
 def _is_beyond_exact(whole: re.Match[str] | None) -> bool:
-    """Whether text is an integer from 2^53 on, which goes by its digits."""
     return whole is not None and abs(int(whole["digits"])) >= EXACT_INTEGERS
 
 

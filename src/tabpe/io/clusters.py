@@ -1,12 +1,10 @@
 """Tables that live in a Ray or Spark cluster.
 
-Tables that live in a Ray cluster: datasets of Ray Data, read block by block.
+`RaySource` reads a dataset of Ray Data block by block. Blocks stay where they are: the source holds
+references, and Ray rebuilds a block that is lost.
 
-Blocks stay where they are: what knows them holds references. Ray makes a block anew that is lost.
-
-Data frames of Spark: what they look like as Arrow tables, and their rows as Arrow batches.
-
-Rows leave the JVM by Arrow alone, on the workers, a partition at a time. Nothing is collected.
+`SparkSource` reads a data frame of Spark. Rows leave the JVM as Arrow batches, on the workers, one
+partition at a time. Nothing is collected.
 """
 
 from __future__ import annotations
@@ -35,23 +33,23 @@ class RaySource:
     """A `ray.data.Dataset`.
 
     Args:
-        schema: Its columns.
+        schema: Names and types of its columns.
         limits: The most to read of it.
-        dataset: The dataset, whose blocks are made when they are first asked for.
-        blocks: The blocks, each with how many rows come before it, if this is a part.
+        dataset: The dataset, whose blocks are computed when they are first read.
+        blocks: The blocks of a part, each with the number of rows before it.
     """
 
     schema: pa.Schema
     limits: Limits
     dataset: Any = None
     blocks: Sequence[tuple[Any, int]] | None = None
-    _made: list[Any] = field(default_factory=list, repr=False)
+    _computed: list[Any] = field(default_factory=list, repr=False)
 
     lives_on = "ray"
 
     @classmethod
     def from_dataset(cls, dataset: Any, limits: Limits) -> RaySource:
-        """Look at the columns of a dataset."""
+        """Return a source for a dataset; reads its schema."""
         found = dataset.schema()
         if found is None:
             raise DataError("data: the dataset has no columns.")
@@ -61,17 +59,17 @@ class RaySource:
 
     @property
     def library(self) -> str:
-        """Arrow's."""
+        """The library of the output frames: pyarrow."""
         return ARROW
 
     @property
     def nested(self) -> frozenset[str]:
-        """The columns of lists and the like."""
+        """The columns of a nested type."""
         return find_nested_columns(self.schema)
 
     @property
     def names(self) -> list[str]:
-        """Its columns."""
+        """Names of the columns."""
         return list(self.schema.names)
 
     @property
@@ -85,17 +83,17 @@ class RaySource:
         return self.limits.check_batches(self._iterate_batches(wanted), where="data")
 
     def divide_into(self, most: int) -> list[RaySource]:
-        """Return neighbouring blocks together."""
+        """Return parts of consecutive blocks."""
         import ray
 
         blocks = self._get_blocks()
         rows = ray.remote(num_cpus=0)(_count_rows)
         sizes = ray.get([rows.remote(block) for block in blocks])
         before = list(itertools.accumulate(sizes, initial=0))
-        placed = list(zip(blocks, before, strict=False))
+        offset_blocks = list(zip(blocks, before, strict=False))
         return [
-            replace(self, dataset=None, blocks=part, _made=[])
-            for part in group_evenly(placed, sizes, most)
+            replace(self, dataset=None, blocks=part, _computed=[])
+            for part in group_evenly(offset_blocks, sizes, most)
         ]
 
     def _iterate_batches(self, wanted: list[str]) -> Iterator[Batch]:
@@ -119,10 +117,10 @@ class RaySource:
             yield batch
 
     def _get_blocks(self) -> list[Any]:
-        """Return the blocks, which are made once."""
-        if not self._made:
-            self._made.extend(_run_quietly(self.dataset.to_arrow_refs))
-        return self._made
+        """Return references to the blocks, which are computed once."""
+        if not self._computed:
+            self._computed.extend(_run_quietly(self.dataset.to_arrow_refs))
+        return self._computed
 
 
 def _count_rows(block: pa.Table) -> int:
@@ -130,7 +128,7 @@ def _count_rows(block: pa.Table) -> int:
 
 
 def _run_quietly(call: Any) -> Any:
-    """Have Ray Data do something without bars and words in the terminal."""
+    """Run a call of Ray Data without progress bars and messages in the terminal."""
     from ray.data import DataContext
 
     context = DataContext.get_current()
@@ -160,7 +158,7 @@ _TEXT = re.compile(r"(string|varchar|char)\b.*")
 
 
 def is_spark_frame(data: Any) -> bool:
-    """Whether something is a data frame of Spark; nothing is imported to find out.
+    """Return whether `data` is a data frame of Spark, without importing Spark.
 
     Example:
         >>> is_spark_frame(pa.table({"age": [31]}))
@@ -195,10 +193,10 @@ class SparkSource:
         self.build_schema()
 
     def build_schema(self) -> pa.Schema:
-        """Return names and types of its columns, as Arrow has them.
+        """Return names and types of its columns in Arrow.
 
         Raises:
-            DataError: If one is no plain column.
+            DataError: If a column has a type that can not be read.
         """
         zone = self.frame.sparkSession.conf.get("spark.sql.session.timeZone")
         kinds = {one.name: one.dataType.simpleString() for one in self.frame.schema}
@@ -208,7 +206,7 @@ class SparkSource:
 
     @property
     def library(self) -> str:
-        """Spark's."""
+        """The library of the output frames: Spark."""
         return SPARK
 
     @property
@@ -218,50 +216,51 @@ class SparkSource:
 
     @property
     def names(self) -> list[str]:
-        """Its columns."""
+        """Names of the columns."""
         return list(self.frame.columns)
 
     @property
     def most_rows(self) -> None:
-        """Nobody knows before the rows are read."""
+        """Not known before reading."""
         return
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Bring the rows into this process, a partition at a time."""
+        """Read the rows into this process, a partition at a time."""
         wanted = self.names if names is None else list(names)
         first = 0
-        for carried in self._collect_streams(wanted):
-            for table in regroup_batches(read_arrow_stream(carried)):
+        for stream in self._collect_streams(wanted):
+            for table in regroup_batches(read_arrow_stream(stream)):
                 yield Batch(table.rename_columns(wanted), None, first)
                 first += table.num_rows
 
     def serialize_rows(self, names: Sequence[str] | None = None) -> Any:
-        """Return an RDD of its rows, in the partitions of the frame: streams of Arrow as bytes.
+        """Return an RDD of its rows as Arrow streams in bytes, in the partitions of the frame.
 
-        Their columns are those of `names` in order, and have no names of their own. There is at
-        least one partition.
+        Their columns are `names` in order, without these names. There is at least one partition.
         """
         rows = run_spark_safely(lambda: self._serialize_rows(names))
         return rows if rows.getNumPartitions() else rows.context.parallelize([], 1)
 
     def _serialize_rows(self, names: Sequence[str] | None) -> Any:
-        # By their places: Spark takes a dot in a name for a way into a column.
-        places = [self.names.index(name) for name in names or self.names]
-        frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, places))
+        # Selected by number: Spark reads a dot in a name as access to a field.
+        indices = [self.names.index(name) for name in names or self.names]
+        frame = self.frame.toDF(*map(str, range(len(self.names)))).select(*map(str, indices))
         with suppress_spark_warnings():
             return frame.mapInArrow(_serialize_batches, "rows binary").rdd.map(_get_row_bytes)
 
     def _collect_streams(self, names: Sequence[str]) -> Iterator[bytes]:
         rows: Iterator[bytes] = self.serialize_rows(names).toLocalIterator()
         while True:
-            carried = run_spark_safely(lambda: next(rows, None))
-            if carried is None:
+            stream = run_spark_safely(lambda: next(rows, None))
+            if stream is None:
                 return
-            yield carried
+            yield stream
 
 
 def run_spark_safely(call: Callable[[], T]) -> T:
-    """Return what a call returns; an error of Spark loses its words, which may quote a cell.
+    """Return the result of a call to Spark.
+
+    Privacy: the message of an error of Spark is dropped, since it may quote a cell.
 
     Example:
         >>> run_spark_safely(lambda: 1)
@@ -273,30 +272,30 @@ def run_spark_safely(call: Callable[[], T]) -> T:
         if not type(error).__module__.startswith(("py4j", "pyspark")):
             raise
         problem = _get_error_condition(error)
-    # Outside of the block, so that the error does not remember the other one.
+    # Outside of the `except`, so that the original error is not attached.
     raise TabpeError(
-        f"spark: a job failed ({problem}): what happened is in the logs of its workers. Do they "
-        f"have tabpe installed, and memory enough?"
+        f"spark: a job failed ({problem}): see the logs of its workers. Is tabpe installed there, "
+        f"and is there enough memory?"
     )
 
 
 def read_arrow_stream(stream: bytes) -> Iterator[pa.RecordBatch]:
-    """Return the batches of a stream of Arrow; nothing is copied."""
+    """Yield the batches of an Arrow stream; nothing is copied."""
     with pa.ipc.open_stream(pa.py_buffer(stream)) as reader:
         yield from reader
 
 
 def make_spark_frame(table: pa.Table) -> Any:
-    """Return rows as a data frame of the session that is active.
+    """Return rows as a data frame of the active Spark session.
 
     Raises:
-        TabpeError: If there is none.
+        TabpeError: If there is no active session.
     """
     session = import_spark_module("pyspark.sql").SparkSession.getActiveSession()
     if session is None:
         raise TabpeError(
-            "spark: the table that was fitted is a data frame of Spark, and there is no active "
-            "session to make another in: start one (SparkSession.builder.getOrCreate())."
+            "spark: the fitted table is a data frame of Spark, and there is no active session to "
+            "create the output in: start one (SparkSession.builder.getOrCreate())."
         )
     with suppress_spark_warnings():
         return session.createDataFrame(table, _build_spark_schema(table.schema))
@@ -304,14 +303,14 @@ def make_spark_frame(table: pa.Table) -> Any:
 
 @contextmanager
 def suppress_spark_warnings() -> Iterator[None]:
-    """Keep from the user what Spark warns of pandas, wherever it happens to: we use none of it."""
+    """Suppress Spark's warnings about pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
 
 
 def import_spark_module(name: str) -> Any:
-    """Return a module of Spark."""
+    """Import a module of Spark; a missing installation is a `ParameterError`."""
     try:
         with suppress_spark_warnings():
             return importlib.import_module(name)
@@ -329,14 +328,14 @@ def _get_arrow_type(name: str, kind: str, zone: str) -> pa.DataType:
     found = _TYPES.get("string" if _TEXT.fullmatch(kind) else kind)
     if found is None:
         raise DataError(
-            f"data: column {name!r} is of type {kind}: expected numbers, text, truths, dates or "
-            f"timestamps; drop it, or select its parts as columns of their own."
+            f"data: column {name!r} is of type {kind}: expected numbers, text, booleans, dates "
+            f"or timestamps; drop it, or select its parts as separate columns."
         )
     return found
 
 
 def _build_spark_schema(schema: pa.Schema) -> Any:
-    """Return names and types as Spark has them: it would take a moment without a zone for one."""
+    """Return the Spark schema; timestamps without a zone stay without one."""
     kinds = import_spark_module("pyspark.sql.pandas.types").from_arrow_schema(schema)
     without = import_spark_module("pyspark.sql.types").TimestampNTZType()
     for ours, theirs in zip(schema, kinds, strict=True):
@@ -346,7 +345,7 @@ def _build_spark_schema(schema: pa.Schema) -> Any:
 
 
 def _serialize_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn each batch into a single cell: on the way to Python rows are no objects."""
+    """Serialize each batch into one binary cell, so that rows never become Python objects."""
     for batch in batches:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -360,6 +359,6 @@ def _get_row_bytes(row: Any) -> bytes:
 
 
 def _get_error_condition(error: Any) -> str:
-    """Return the name that Spark has for a kind of error, or that of its class."""
+    """Return Spark's name of the error condition, or the class of the error."""
     get = getattr(error, "getCondition", None)
     return str((get() if get else None) or type(error).__name__)

@@ -1,11 +1,7 @@
 """Draft a first schema from a table.
 
-Columns of dates and times, read off the cells of a table for a first schema.
-
-A first schema from a table.
-
-Reading a domain off the data is not private. So every column of a draft is marked as taken from
-the data, until a person has put in its place what is publicly known.
+Privacy: reading a domain off the data is not private. So every column of a draft is marked as taken
+from the data, until a person replaces it by what is publicly known.
 """
 
 from __future__ import annotations
@@ -48,15 +44,15 @@ from tabpe.schema import (
 )
 from tabpe.schema.temporal import RESOLUTIONS
 
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (local time of any zone)
 
 
 def draft_temporal(name: str, array: pa.Array) -> Temporal | None:
-    """Return the column of cells that are all dates, instants or times; None if they are not.
+    """Return a temporal column if all cells are dates, instants or times; else None.
 
     Args:
         name: Name of the column.
-        array: Its cells; none is missing.
+        array: Its cells, none of them missing.
 
     Example:
         >>> draft_temporal("seen", pa.array(["2024-03-31", "2024-01-01"])).min
@@ -92,7 +88,7 @@ def _make_datetime(tick: int) -> dt.datetime:
 
 
 def _find_resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
-    """Return the coarsest resolution of which all cells are whole numbers."""
+    """Return the coarsest resolution that divides all values."""
     names = list(RESOLUTIONS)
     known = names[: names.index(coarsest) + 1]
     return [name for name in known if not np.any(ticks % RESOLUTIONS[name])][-1]
@@ -106,13 +102,13 @@ MOST_DRAFTED_DECIMALS = 9
 def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = ()) -> Schema:
     """Return a schema read off `data`, with every column marked `source: data`.
 
-    A column with an empty cell in it is nullable; blank text is such a cell.
+    A column with an empty cell is nullable; blank text counts as empty.
 
-    NOT PRIVATE until each column has been checked, corrected and marked `source: public`.
+    Privacy: NOT PRIVATE until each column is checked, corrected and marked `source: public`.
 
     Args:
-        data: A table, as for `TabPE.fit`, which is read as a whole.
-        label: The label. Few numbers become its classes; many are cut at their quartiles.
+        data: A table, as for `TabPE.fit`; it is read as a whole.
+        label: The label. A few numbers become its classes; many are cut at their quartiles.
         drop: Columns to leave out, such as names and ids.
 
     Example:
@@ -139,9 +135,9 @@ def _draft_column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Colu
 
 
 def _draft_type(name: str, array: pa.Array, *, is_label: bool) -> Column:
-    moments = draft_temporal(name, array)
-    if moments is not None:
-        return moments
+    temporal = draft_temporal(name, array)
+    if temporal is not None:
+        return temporal
     if _are_booleans(array):
         return Boolean(name, source=Source.DATA)
     if not _are_numbers(array):
@@ -169,12 +165,11 @@ def _choose_cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | 
 
 
 def _drop_missing(name: str, cells: pa.Array) -> pa.Array:
-    """Return all cells that are not missing."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     array = cells.filter(pa.array(~find_missing(cells)))
     if not len(array):
-        raise _make_empty_error(name)
+        raise DataError(f"column {name!r} has no value at all: leave it out of the table.")
     return array
 
 
@@ -186,16 +181,12 @@ def _are_booleans(array: pa.Array) -> bool:
 
 
 def _are_numbers(array: pa.Array) -> bool:
-    """Whether cells are numbers; digits with leading zeros are the code of something."""
+    """Whether all cells are numbers; digits with leading zeros are codes."""
     if not is_text(array.type):
         return bool(pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
     text = pc.utf8_trim_whitespace(array)
     numbers = pc.all(pc.match_substring_regex(text, f"{NUMBER}|^-?inf$")).as_py()
     return bool(numbers and not pc.any(pc.match_substring_regex(text, CODE)).as_py())
-
-
-def _make_empty_error(name: str) -> DataError:
-    return DataError(f"column {name!r} holds no value at all: leave it out of the table.")
 
 
 def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
@@ -206,8 +197,8 @@ def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
     if np.array_equal(np.rint(values), values):
         if max(-low, high) >= EXACT_INTEGERS:
             raise DataError(
-                f"column {name!r} holds whole numbers beyond 2**53: leave it out. If they tell "
-                f"rows apart, declare type: id; if they are codes, categorical; if they are "
+                f"column {name!r} holds whole numbers beyond 2**53: leave it out. If they "
+                f"identify rows, declare type: id; if they are codes, categorical; if they are "
                 f"amounts, float."
             )
         return Integer(name, int(low), int(high), source=Source.DATA)
@@ -216,8 +207,8 @@ def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
     return Float(name, low, high, _count_decimals(values), source=Source.DATA)
 
 
-def _count_decimals(values: np.ndarray[Any, np.dtype[np.float64]]) -> int | None:
-    """Return the fewest decimals that hold all values, if they are few."""
+def _count_decimals(values: NDArray[np.float64]) -> int | None:
+    """Return the fewest decimals that represent all values; None if there are too many."""
     for digits in range(MOST_DRAFTED_DECIMALS + 1):
         if np.array_equal(np.round(values, digits), values):
             return digits
@@ -229,7 +220,8 @@ def _draft_categorical(name: str, array: pa.Array) -> Categorical:
     if len(distinct) > MOST_CATEGORIES:
         raise DataError(
             f"column {name!r} holds more than {MOST_CATEGORIES} different texts: names, ids and "
-            f"free text can not be synthesised; drop the column. If they are a list, declare its "
-            f"values, or buy the most common ones (top in docs/how-to/private-schema.md)."
+            f"free text can not be synthesised; drop the column. If it has a known list of values, "
+            f"declare them, or estimate the most common ones privately (top in "
+            f"docs/how-to/private-schema.md)."
         )
     return Categorical(name, tuple(sorted(distinct.to_pylist())), source=Source.DATA)

@@ -1,11 +1,11 @@
-"""A made-up hospital table: the example that the demo synthesises.
+"""A simulated hospital table: the example that the demo synthesises.
 
 No person is in it: every row is drawn by the code below. Ages, lengths of stay and laboratory
 values have the shapes that such tables have. Whether somebody comes back within 30 days depends on
 a pattern of third order: on a new drug, going home with support is what helps patients with poor
 kidneys and what harms those with good ones; without the drug it is the other way round. Each of
-the three alone tells nothing, and neither do two of them, which is what methods that measure pairs
-of columns can not see.
+the three alone is uninformative, and so is every pair of them: methods that measure 2-way
+marginals can not see the pattern.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def hospital_schema() -> Schema:
 
 
 def hospital_table(rows: int = 5000, seed: int = 7) -> pa.Table:
-    """Return made-up patients.
+    """Return simulated patients.
 
     Example:
         >>> hospital_table(3).column_names[:3]
@@ -71,7 +71,7 @@ def hospital_table(rows: int = 5000, seed: int = 7) -> pa.Table:
 
 
 def compute_pattern_share(table: pa.Table) -> float:
-    """Return the share of patients for whom the third-order pattern tells who comes back.
+    """Return the share of patients whose readmission the third-order pattern predicts.
 
     Example:
         >>> round(compute_pattern_share(hospital_table()), 1)
@@ -84,8 +84,8 @@ def compute_pattern_share(table: pa.Table) -> float:
 
 
 def _read_booleans(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    truths: NDArray[np.bool_] = column.cast(pa.bool_()).to_numpy(zero_copy_only=False)
-    return truths
+    values: NDArray[np.bool_] = column.cast(pa.bool_()).to_numpy(zero_copy_only=False)
+    return values
 
 
 def _find_at_risk(
@@ -101,8 +101,8 @@ def _draw_readmissions(
     support: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    chance = np.where(_find_at_risk(kidney, drug, support), _RISK[1], _RISK[0])
-    back: NDArray[np.bool_] = rng.random(len(chance)) < chance
+    risk = np.where(_find_at_risk(kidney, drug, support), _RISK[1], _RISK[0])
+    back: NDArray[np.bool_] = rng.random(len(risk)) < risk
     return back
 
 

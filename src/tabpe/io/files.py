@@ -1,22 +1,16 @@
-"""Files and folders of a table: which there are, and their rows batch by batch.
+"""Files of a table: which there are, and their rows batch by batch.
 
-Parquet files in batches of bounded size, however small the file is.
+A path stands for a file, a pattern, or a folder with everything below it. Folders named `key=value`
+below a folder, or below the literal part of a pattern, hold a value of all rows in them: keys
+become columns of text (Hive partitioning).
 
-A Parquet file holds a value once and says of millions of rows that they have it, and its pages are
-packed. So the size of a batch is bounded before it is decoded: by the headers of the pages, which
-tell their size unpacked, and by the longest value of a dictionary. What the footer says of sizes
-is not believed.
+CSV cells are read as text; the schema says what they mean. Nothing is guessed and nothing is
+repaired: ragged rows, duplicate headers and other encodings are errors, which name the file, the
+column and the row, and never a cell.
 
-One file of a table: what its head says, and its rows batch by batch.
-
-CSV cells are read as text; what they mean is for the schema to say. Nothing is guessed and
-nothing is repaired: ragged rows, duplicate headers and foreign encodings are errors, which name
-the file, the column and the row, and never a cell.
-
-Which files a path stands for: a file, a pattern, or a folder with all that is below it.
-
-Below a folder, and below the part of a pattern that is plain text, folders named `key=value`
-say what all rows in them have in common. Keys become columns of text.
+A Parquet file can store a value once for millions of rows, and its pages are compressed. So the
+size of a batch is bounded before it is decoded: by the uncompressed sizes in the page headers, and
+by the longest value of a dictionary. The sizes in the footer are not trusted.
 """
 
 from __future__ import annotations
@@ -49,17 +43,17 @@ from tabpe.io.batches import (
     read_safely,
 )
 
-# So many rows at a time, or fewer if they could take more than so many bytes.
+# Rows to decode at a time; fewer if they could take more than the given bytes.
 _ROWS_AT_ONCE = 2**13
 _BYTES_AT_ONCE = 2**26
 _BUFFER = 2**20
-# Numbers of the format: encodings, and fields of the header of a page.
+# Numbers of the Parquet format: encodings, and fields of a page header.
 _PLAIN, _DELTA_LENGTH, _BY_DICTIONARY = 0, 6, (2, 8)
-_UNPACKED, _STORED, _DATA, _DICTIONARY, _DATA_2 = 2, 3, 5, 7, 8
+_DECOMPRESSED, _STORED, _DATA, _DICTIONARY, _DATA_2 = 2, 3, 5, 7, 8
 _WIDEST_NUMBER = 16
-# Arrow looks so far beyond the end of a column, for the sake of old writers.
+# Arrow reads this far beyond the end of a column, because of a bug in old writers.
 _PADDING = 100
-# The header of a page is short but for its statistics. Arrow reads none that is longer than this.
+# Sizes to try for a page header, which is long if it has statistics; the last is Arrow's limit.
 _HEADER_BYTES = (2**8, 2**16, 2**24)
 _DEEPEST = 8
 
@@ -68,10 +62,10 @@ class ParquetReader:
     """An open Parquet file.
 
     Args:
-        source: The file, opened by Arrow for reading anywhere. It is closed with the table.
-        where: How errors call it.
+        source: The file, opened by Arrow for random access. It is closed with the reader.
+        where: The name of the file in errors.
         limits: The most to hold of it at once.
-        is_far: Whether each look at the file takes a while, as in a store.
+        is_far: Whether each read has a high latency, as in a store.
     """
 
     def __init__(
@@ -94,33 +88,33 @@ class ParquetReader:
 
     @property
     def schema(self) -> pa.Schema:
-        """Its columns."""
+        """Names and types of the columns."""
         return self._file.schema_arrow
 
     @property
     def group_sizes(self) -> list[int]:
-        """The number of rows of each group of rows."""
+        """The number of rows of each row group."""
         groups = range(self._file.num_row_groups)
         return [self._file.metadata.row_group(group).num_rows for group in groups]
 
     def read_batches(
         self, names: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield some columns of all rows, or of some groups of them.
+        """Yield some columns of all row groups, or of the given ones.
 
         Raises:
-            DataError: If pages take more memory than the limits allow.
+            DataError: If the pages take more memory than the limits allow.
         """
         for group in range(self._file.num_row_groups) if groups is None else groups:
             rows = self._choose_batch_rows(names, group)
             yield from self._file.iter_batches(rows, row_groups=[group], columns=list(names))
 
     def _choose_batch_rows(self, names: Sequence[str], group: int) -> int:
-        """Return how many rows of a group to decode at a time."""
+        """Return the number of rows of a group to decode at a time."""
         found = self._file.metadata.row_group(group)
-        leaves = [(self._file.schema.column(leaf), leaf) for leaf in range(found.num_columns)]
+        leaves = [(self._file.schema.column(index), index) for index in range(found.num_columns)]
         wanted = [
-            (leaf, found.column(place)) for leaf, place in leaves if _is_selected(leaf, names)
+            (leaf, found.column(index)) for leaf, index in leaves if _is_selected(leaf, names)
         ]
         if isinstance(self._source, _PrefetchedFile):
             self._source.fetch_ranges(
@@ -141,7 +135,7 @@ class ParquetReader:
         return rows
 
     def _estimate_row_bytes(self, group: int, chunk: _ColumnChunk) -> int:
-        """Return the most that a row takes, beside what its page holds for it alone."""
+        """Return the most bytes of a row, beyond its own bytes in a page."""
         if not chunk.is_text:
             return chunk.width
         longest = chunk.dictionary if chunk.uses_dictionary else 0
@@ -150,9 +144,9 @@ class ParquetReader:
         return max(longest, chunk.longest_prefixed_page)
 
     def _read_longest_value(self, group: int, path: str) -> int:
-        """Return the bytes of the longest value of a dictionary, decoding it and one row alone."""
-        folded = self._open_file(read_dictionary=[path], metadata=self._file.metadata)
-        column = next(folded.iter_batches(1, row_groups=[group], columns=[path])).column(0)
+        """Return the bytes of the longest dictionary value, by decoding the dictionary alone."""
+        encoded = self._open_file(read_dictionary=[path], metadata=self._file.metadata)
+        column = next(encoded.iter_batches(1, row_groups=[group], columns=[path])).column(0)
         while pa.types.is_struct(column.type):
             column = column.field(0)
         return int(pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
@@ -162,28 +156,28 @@ class ParquetReader:
 
         source = self._source
         file = pa.PythonFile(source, "r") if isinstance(source, _PrefetchedFile) else source
-        # A buffer of its own for each column, or else a group of rows is in memory as a whole.
+        # Without pre-buffering, which would read a row group as a whole.
         return pq.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER, **options)
 
 
 class _PrefetchedFile(io.RawIOBase):
-    """A file that is far away, with parts of it in memory: each of these is fetched once."""
+    """A remote file with ranges of it in memory, each fetched once."""
 
     def __init__(self, source: pa.NativeFile) -> None:
-        self._source, self._place = source, 0
+        self._source, self._position = source, 0
         self._parts: list[tuple[int, bytes]] = []
 
     def fetch_ranges(self, ranges: Sequence[tuple[int, int]], most: int) -> None:
-        """Hold these parts, from where to where, and no others; none if they are too long."""
+        """Hold these ranges of bytes and no others; none if they exceed `most` bytes."""
         self._parts = []
         if sum(end - start for start, end in ranges) <= most:
             self._parts = [(start, self.read_at(end - start, start)) for start, end in ranges]
 
-    def read_at(self, count: int, place: int) -> bytes:
+    def read_at(self, count: int, offset: int) -> bytes:
         for start, part in self._parts:
-            if start <= place and place + count <= start + len(part):
-                return part[place - start : place - start + count]
-        return bytes(self._source.read_at(count, place))
+            if start <= offset and offset + count <= start + len(part):
+                return part[offset - start : offset - start + count]
+        return bytes(self._source.read_at(count, offset))
 
     def size(self) -> int:
         return int(self._source.size())
@@ -195,16 +189,16 @@ class _PrefetchedFile(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size()}[whence]
-        self._place = start + offset
-        return self._place
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size()}[whence]
+        self._position = start + offset
+        return self._position
 
     def tell(self) -> int:
-        return self._place
+        return self._position
 
     def read(self, count: int = -1) -> bytes:
-        content = self.read_at(self.size() - self._place if count < 0 else count, self._place)
-        self._place += len(content)
+        content = self.read_at(self.size() - self._position if count < 0 else count, self._position)
+        self._position += len(content)
         return content
 
     def close(self) -> None:
@@ -217,101 +211,103 @@ class _PageHeader:
     """The header of a page.
 
     Args:
-        is_dictionary: Whether it holds values to which the other pages point.
+        is_dictionary: Whether it is the dictionary page, to which other pages refer.
         stored: Its bytes in the file.
-        unpacked: Its bytes in memory.
-        values: How many values it has: rows, if no row is a list.
-        encoding: How they are written, as a number of the format.
+        decompressed: Its bytes in memory.
+        values: The number of values: rows, if no row is a list.
+        encoding: The number of their encoding.
     """
 
     is_dictionary: bool
     stored: int
-    unpacked: int
+    decompressed: int
     values: int
     encoding: int
 
 
 @dataclass(frozen=True, eq=False)
 class _ColumnChunk:
-    """A column of a group of rows, by its pages."""
+    """A column of a row group, by its pages."""
 
     leaf: Any
     pages: list[_PageHeader]
 
     @property
     def is_text(self) -> bool:
-        """Whether values have lengths of their own."""
+        """Whether values vary in length."""
         return bool(self.leaf.physical_type == "BYTE_ARRAY")
 
     @cached_property
     def data(self) -> list[_PageHeader]:
-        """The pages with rows."""
+        """The data pages."""
         return [page for page in self.pages if not page.is_dictionary]
 
     @cached_property
     def dictionary(self) -> int:
         """The bytes of the dictionary."""
-        return max((page.unpacked for page in self.pages if page.is_dictionary), default=0)
+        return max((page.decompressed for page in self.pages if page.is_dictionary), default=0)
 
     @property
     def uses_dictionary(self) -> bool:
-        """Whether a row can point to the dictionary."""
+        """Whether some data page refers to the dictionary."""
         return any(page.encoding in _BY_DICTIONARY for page in self.data)
 
     @property
     def begins_with_dictionary(self) -> bool:
-        """Whether the first row shows the dictionary."""
+        """Whether the first data page refers to the dictionary."""
         return bool(self.data) and self.data[0].encoding in _BY_DICTIONARY
 
     @property
     def width(self) -> int:
-        """The most bytes of a value that is no text."""
+        """The most bytes of a value of fixed length."""
         return max(self.leaf.length or 0, _WIDEST_NUMBER)
 
     @property
     def longest_prefixed_page(self) -> int:
-        """The bytes of the longest page whose values may each repeat all that was before."""
+        """The bytes of the longest page with an encoding by prefixes of earlier values."""
         known = (_PLAIN, _DELTA_LENGTH, *_BY_DICTIONARY)
-        return max((page.unpacked for page in self.data if page.encoding not in known), default=0)
+        return max(
+            (page.decompressed for page in self.data if page.encoding not in known), default=0
+        )
 
     @property
     def resident_bytes(self) -> int:
-        """The bytes that are in memory, however few rows are asked for."""
-        largest = max((page.unpacked for page in self.data), default=0)
+        """The bytes in memory however few rows are read."""
+        largest = max((page.decompressed for page in self.data), default=0)
         stored = max((page.stored for page in self.pages), default=0)
-        # What is unpacked is copied once: into values of a dictionary, or into a batch.
+        # A decompressed page is copied once: into dictionary values, or into a batch.
         total = stored + 2 * (largest + self.dictionary)
         if not self.leaf.max_repetition_level:
             return total
-        # A row of lists may be all of the group.
+        # One row of lists may span the whole group.
         width = self.dictionary if self.is_text else self.width
-        return total + sum(page.unpacked + page.values * width for page in self.data)
+        return total + sum(page.decompressed + page.values * width for page in self.data)
 
     def count_page_bytes(self, rows: int) -> int:
-        """Return the most bytes that so many neighbouring rows have in pages of their own."""
+        """Return the most bytes that `rows` consecutive rows have in plain data pages."""
         if not (self.is_text and self.data):
             return 0
         ends, before = self._page_offsets
-        # Rows reach the most pages if the first of them is the last of its page.
+        # Rows span the most pages if the first row is the last of its page.
         last = np.searchsorted(ends, ends + (rows - 2), side="right")
         return int((before[np.minimum(last, len(ends) - 1) + 1] - before[:-1]).max())
 
     @cached_property
     def _page_offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows up to the end of each page, and the bytes up to the beginning of each."""
+        """Cumulative rows at the end of each page, and cumulative bytes at its beginning."""
         ends = np.cumsum([page.values for page in self.data])
         own = [page.encoding in (_PLAIN, _DELTA_LENGTH) for page in self.data]
-        sizes = [page.unpacked * is_own for page, is_own in zip(self.data, own, strict=True)]
+        sizes = [page.decompressed * is_own for page, is_own in zip(self.data, own, strict=True)]
         return ends, np.cumsum([0, *sizes])
 
 
 def _is_selected(leaf: Any, names: Sequence[str]) -> bool:
-    """Whether a column is one of these, or a part of one of them."""
+    """Whether a leaf column is one of `names`, or nested in one of them."""
     return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in names)
 
 
 def _get_byte_range(chunk: Any) -> tuple[int, int]:
-    """Return where in the file Arrow reads a column of a group of rows."""
+    """Return the bytes of the file from which Arrow reads a column chunk."""
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         start = min(start, chunk.dictionary_page_offset)
@@ -319,44 +315,44 @@ def _get_byte_range(chunk: Any) -> tuple[int, int]:
 
 
 def _read_page_headers(source: pa.NativeFile, chunk: Any) -> Iterator[_PageHeader]:
-    """Yield the headers of the pages that Arrow would read of a column of a group of rows."""
-    place, end = _get_byte_range(chunk)
+    """Yield the headers of the pages that Arrow would read of a column chunk."""
+    offset, end = _get_byte_range(chunk)
     end = min(end + _PADDING, source.size())
     left = chunk.num_values
-    while left > 0 and place < end:
-        fields, length = _parse_page_header(source, place)
+    while left > 0 and offset < end:
+        fields, length = _parse_page_header(source, offset)
         page = _make_page_header(fields)
-        if min(page.stored, page.unpacked, page.values) < 0:
+        if min(page.stored, page.decompressed, page.values) < 0:
             raise pa.ArrowInvalid("a page of negative size")
         if not page.is_dictionary:
             left -= page.values
-        place += length + page.stored
+        offset += length + page.stored
         yield page
 
 
 def _make_page_header(fields: Mapping[int, Any]) -> _PageHeader:
     of_kind = fields.get(_DATA) or fields.get(_DATA_2) or fields.get(_DICTIONARY) or {}
     encoding = of_kind.get(4 if _DATA_2 in fields else 2, _PLAIN)
-    sizes = fields[_STORED], fields[_UNPACKED]
+    sizes = fields[_STORED], fields[_DECOMPRESSED]
     return _PageHeader(_DICTIONARY in fields, *sizes, of_kind.get(1, 0), encoding)
 
 
-def _parse_page_header(source: pa.NativeFile, place: int) -> tuple[dict[int, Any], int]:
-    """Return the fields of the header of a page, by number, and its length."""
+def _parse_page_header(source: pa.NativeFile, offset: int) -> tuple[dict[int, Any], int]:
+    """Return the fields of a page header by number, and its length."""
     for most in _HEADER_BYTES:
-        thrift = _ThriftReader(source.read_at(most, place))
+        thrift = _ThriftReader(source.read_at(most, offset))
         try:
             fields = thrift.read_struct()
         except IndexError:
             continue
-        if _STORED in fields and _UNPACKED in fields:
+        if _STORED in fields and _DECOMPRESSED in fields:
             return fields, thrift.position
         break
     raise pa.ArrowInvalid("no header of a page")
 
 
 class _ThriftReader:
-    """Values in the compact protocol of Thrift; of text nothing is kept."""
+    """Reads values in the compact protocol of Thrift, and skips text."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self.position = content, 0
@@ -407,21 +403,21 @@ class _ThriftReader:
         return byte
 
 
-# No file that deflate packed unfolds to more than this many times its size.
+# The largest compression ratio of deflate.
 _DEFLATE_RATIO = 1032
-# No row that Arrow reads is longer.
+# Arrow reads no longer row.
 _LONGEST_ROW = 2**20
-# A header, and whether there is a row below it, is told by so many lines: more than a cell has.
+# Lines within which the header and the first row must be found: more than one cell can have.
 _HEADER_LINES = 2**18
 
 
 @dataclass(frozen=True)
 class FileHead:
-    """What a file tells before its rows are read.
+    """What is known of a file before its rows are read.
 
     Args:
         schema: Names and types of the columns.
-        most_rows: The number of rows, or more.
+        most_rows: An upper bound of the number of rows.
     """
 
     schema: pa.Schema
@@ -433,29 +429,29 @@ class TableFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Its path."""
         ...
 
     @property
     def first_row(self) -> int:
-        """How many rows of the file come before, if it is a part of it."""
+        """The number of rows of the file before this part of it."""
         ...
 
     def divide_into(self, most: int) -> Sequence[TableFile]:
-        """Return the file in at most so many pieces that can be read apart, or as a whole."""
+        """Return at most `most` parts that can be read separately, or the whole file."""
         ...
 
     def read_head(self) -> FileHead:
-        """Return its columns and how many rows it has at most."""
+        """Return its columns and an upper bound of its rows."""
         ...
 
     def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield its rows; columns other than `names` are left out where that saves memory."""
+        """Yield its rows; columns other than `names` may be left out."""
         ...
 
 
 def open_table_file(path: Path, limits: Limits) -> TableFile:
-    """Return the reader that the ending of a path asks for.
+    """Return the reader for the suffix of a path.
 
     Example:
         >>> type(open_table_file(Path("patients.csv.gz"), Limits())).__name__
@@ -469,28 +465,28 @@ def open_table_file(path: Path, limits: Limits) -> TableFile:
 
 @dataclass(frozen=True)
 class CsvFile:
-    """CSV with a header, in UTF-8, perhaps compressed by gzip."""
+    """A CSV file with a header, in UTF-8, possibly compressed by gzip."""
 
     path: Path
     limits: Limits
     first_row: int = 0
 
     def divide_into(self, most: int) -> list[CsvFile]:  # noqa: ARG002
-        """Return the file as a whole: where a row ends is known to those who read from the top."""
+        """Return the whole file: row ends are only known when reading from the top."""
         return [self]
 
     def read_head(self) -> FileHead:
-        """Return its columns and how many rows its size allows for."""
+        """Return its columns and an upper bound of its rows, from its size."""
         names = self._read_names()
         size = read_safely(self.path, lambda: self.path.stat().st_size, lambda: "not readable.")
-        size *= _DEFLATE_RATIO if _is_packed(self.path) else 1
-        # A row takes a separator between its cells, an end, and a letter if it has one cell.
+        size *= _DEFLATE_RATIO if _is_compressed(self.path) else 1
+        # A row has separators between its cells, a line end, and a character if it has one cell.
         return FileHead(
             pa.schema([(name, pa.string()) for name in names]), size // max(2, len(names))
         )
 
     def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Yield its rows as text; every column is checked, so every column is read."""
+        """Yield its rows as text, with all columns, since all are checked."""
         header = self._read_names()
         last = ""
         for batch in iterate_safely(
@@ -509,7 +505,7 @@ class CsvFile:
             lambda: list(itertools.islice(self._iterate_rows(_HEADER_LINES), 2)), *UNREADABLE
         )
         if first is not None and len(first) == 1:
-            return  # A header alone is a table without rows, which Arrow may not see.
+            return  # A header alone is a table without rows, which Arrow may refuse.
         convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
         parse = arrow_csv.ParseOptions(newlines_in_values=True)
         with (
@@ -527,7 +523,7 @@ class CsvFile:
         return rows[0]
 
     def _describe_fault(self, width: int) -> str:
-        """Say what is wrong with a file that Arrow refused, without a cell of it."""
+        """Describe what is wrong with a file that Arrow refused, without a cell of it."""
         try:
             for number, row in enumerate(self._iterate_rows()):
                 if len(row) != width:
@@ -539,22 +535,22 @@ class CsvFile:
         return "not a readable CSV file."
 
     def _refuse_open_quote(self) -> None:
-        """A quote that is never closed makes all the rest of the file its cell."""
+        """Refuse a quotation mark that is never closed: its cell is the rest of the file."""
         if try_call(lambda: sum(1 for _ in self._iterate_rows()), csv.Error) is None:
             raise DataError(f"{self.path}: a quotation mark is opened and never closed.")
 
     def _iterate_rows(self, most_lines: int | None = None) -> Iterator[list[str]]:
-        """Yield the rows that are not blank, the header first; refuse to look further for them."""
+        """Yield the rows that are not blank, the header first, from at most `most_lines`."""
         with self._open_bytes() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
             lines = _BoundedLines(text, str(self.path), most_lines)
             for row in csv.reader(lines, strict=True):
-                lines.letters = 0
+                lines.row_length = 0
                 if row:
                     yield row
 
-    def _open_bytes(self) -> _UnpackedStream:
-        return _UnpackedStream(self.path, self.limits)
+    def _open_bytes(self) -> _DecompressedStream:
+        return _DecompressedStream(self.path, self.limits)
 
 
 @dataclass(frozen=True)
@@ -562,10 +558,10 @@ class ParquetFile:
     """A Parquet file.
 
     Args:
-        path: Where it is.
+        path: Its path.
         limits: The most to hold of it at once.
-        groups: The groups of rows to read; None for all.
-        first_row: How many rows come before them.
+        groups: The row groups to read; None for all.
+        first_row: The number of rows before them.
     """
 
     path: Path
@@ -574,7 +570,7 @@ class ParquetFile:
     first_row: int = 0
 
     def divide_into(self, most: int) -> list[ParquetFile]:
-        """Return neighbouring groups of rows together, about even in size."""
+        """Return parts of consecutive row groups, of about equal size."""
         sizes = read_safely(self.path, self._read_group_sizes, _make_fault("Parquet"))
         before = list(itertools.accumulate(sizes, initial=0))
         together = group_evenly(range(len(sizes)), sizes, most) or [[]]
@@ -613,13 +609,13 @@ class ParquetFile:
 
 @dataclass(frozen=True)
 class ArrowFile:
-    """An Arrow IPC file, which is what Feather is."""
+    """An Arrow IPC file (Feather)."""
 
     path: Path
     first_row: int = 0
 
     def divide_into(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
-        """Return the file as a whole."""
+        """Return the whole file."""
         return [self]
 
     def read_head(self) -> FileHead:
@@ -639,10 +635,10 @@ class ArrowFile:
         return FileHead(schema, pyarrow.dataset.dataset(self.path, format="ipc").count_rows())
 
     def _iterate_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        # Mapped: the rows of such a file may be one batch that does not fit in memory.
+        # Memory-mapped, since the file may be one batch that does not fit in memory.
         with pa.memory_map(str(self.path)) as stream:
             schema = pa.ipc.open_file(stream).schema
-            fields = [place for place, name in enumerate(schema.names) if name in names]
+            fields = [index for index, name in enumerate(schema.names) if name in names]
             options = pa.ipc.IpcReadOptions(included_fields=fields)
             with pa.ipc.open_file(stream, options=options) as reader:
                 yield from map(reader.get_batch, range(reader.num_record_batches))
@@ -664,38 +660,40 @@ def _make_fault(kind: str) -> Any:
 
 
 class _BoundedLines:
-    """Lines as long as they, and rows of them, have an end: one could be all of the file.
+    """Lines of a file with bounds on the length of a row and the number of lines.
 
     Args:
         text: The file.
-        where: How errors call it.
-        most: How many lines to look at; None for all.
+        where: The name of the file in errors.
+        most: The number of lines to read at most; None for all.
     """
 
     def __init__(self, text: io.TextIOWrapper, where: str, most: int | None) -> None:
         self._text, self._where, self._left = text, where, most
-        self.letters = 0  # of the row so far
+        self.row_length = 0  # in characters, so far
 
     def __iter__(self) -> Iterator[str]:
         while line := self._text.readline(_LONGEST_ROW + 1):
-            self.letters += len(line)
-            if self.letters > _LONGEST_ROW:
-                raise DataError(f"{self._where}: a row of more than {_LONGEST_ROW:,} letters.")
+            self.row_length += len(line)
+            if self.row_length > _LONGEST_ROW:
+                raise DataError(f"{self._where}: a row of more than {_LONGEST_ROW:,} characters.")
             if self._left == 0:
                 raise DataError(
-                    f"{self._where}: no row in {_HEADER_LINES:,} lines: take out blank ones."
+                    f"{self._where}: no row in {_HEADER_LINES:,} lines: remove blank lines."
                 )
             if self._left is not None:
                 self._left -= 1
             yield line
 
 
-class _UnpackedStream(io.RawIOBase):
-    """The bytes of a file, unpacked, as long as they are not too many."""
+class _DecompressedStream(io.RawIOBase):
+    """The decompressed bytes of a file, within the limits."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self._path, self._limits, self._count = path, limits, 0
-        self._stream = pa.input_stream(str(path), compression="gzip" if _is_packed(path) else None)
+        self._stream = pa.input_stream(
+            str(path), compression="gzip" if _is_compressed(path) else None
+        )
 
     def readable(self) -> bool:
         return True
@@ -704,7 +702,7 @@ class _UnpackedStream(io.RawIOBase):
         return self._count_bytes(int(self._stream.readinto(buffer)))
 
     def read_buffer(self, size: int) -> pa.Buffer:
-        """Return the next bytes in the memory of Arrow, which asks for them this way."""
+        """Return the next bytes as an Arrow buffer; Arrow calls this to avoid a copy."""
         buffer = self._stream.read_buffer(size)
         self._count_bytes(buffer.size)
         return buffer
@@ -719,7 +717,7 @@ class _UnpackedStream(io.RawIOBase):
         super().close()
 
 
-def _is_packed(path: Path) -> bool:
+def _is_compressed(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 
 
@@ -728,7 +726,7 @@ NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class PartitionedFile:
-    """A file, and what its folders say of all its rows.
+    """A file and its partition keys.
 
     Args:
         path: The file.
@@ -740,7 +738,7 @@ class PartitionedFile:
 
     @property
     def key_names(self) -> list[str]:
-        """The names of the columns that its folders add."""
+        """The names of the columns that partition keys add."""
         return [name for name, _ in self.keys]
 
 
@@ -750,13 +748,13 @@ def list_files(path: str | Path) -> list[Path]:
 
 
 def find_files(path: str | Path, limits: Limits) -> list[PartitionedFile]:
-    """Return the files that a path, a pattern or a folder stands for, in the order of their names.
+    """Return the files that a path, a pattern or a folder stands for, ordered by name.
 
-    In a folder, what is hidden or begins with `_` is passed over (`.crc`, `_SUCCESS`).
+    In a folder, names that begin with `.` or `_` are skipped (`.crc`, `_SUCCESS`).
 
     Raises:
-        DataError: If there is no file, or one that is there twice by way of a link: its rows
-            would count twice.
+        DataError: If there is no file, or a file occurs twice by way of a link: its rows would
+            count twice.
     """
     check_local_path(path, DataError)
     if Path(path).is_file():
@@ -781,7 +779,7 @@ def find_files(path: str | Path, limits: Limits) -> list[PartitionedFile]:
 
 
 def _walk_folder(folder: Path, above: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files in a folder and its folders, those that are linked to included."""
+    """Yield the files below a folder, following links."""
     real = folder.resolve()
     if real in above:
         raise DataError(f"{folder}: a link that leads back to a folder above it.")
@@ -801,14 +799,14 @@ def _iterate_matches(pattern: str | Path) -> Iterator[Path]:
 
 
 def _check_regular(path: Path) -> Path:
-    """Return a file, and refuse what is none: a pipe, a device, a link to nowhere."""
+    """Return a regular file; refuse a pipe, a device or a dangling link."""
     if not path.is_file():
         raise DataError(describe_irregular(path))
     return path
 
 
 def _find_plain_folder(pattern: Path) -> Path:
-    """Return the folder of a pattern below which parts are matched."""
+    """Return the longest folder of a pattern without wildcards."""
     plain = pattern.parent
     while glob.has_magic(str(plain)):
         plain = plain.parent

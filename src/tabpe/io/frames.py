@@ -1,7 +1,7 @@
 """Data frames in, and frames of the same library out.
 
 A frame of any library becomes an Arrow table of canonical cells (`tabpe.io.canonical`). On the way
-out the library is all that is remembered of it: the types of the columns follow from the schema.
+out only the library is remembered: the types of the columns follow from the schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ARROW, PANDAS, POLARS, SPARK = "pyarrow", "pandas", "polars", "pyspark"
-# What pandas says of a column of objects that are all of one type, which Arrow has as well.
+# Names that pandas gives to columns of objects of one type, which Arrow has as well.
 _ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal"})
 _NULLABLE = {pa.bool_(): "boolean", pa.int64(): "Int64", pa.uint64(): "UInt64"}
 
@@ -48,8 +48,8 @@ def convert_to_frame(
 ) -> Any:
     """Return a table as a frame of a library.
 
-    The types of its columns follow from those of the table and from what is declared, and never
-    from a cell. In pandas, whole numbers and booleans are `int64` and `bool`, or `Int64` and
+    The types of its columns follow from the types of the table and from `nullable`, never from a
+    cell. In pandas, whole numbers and booleans are `int64` and `bool`, or `Int64` and
     `boolean` where the column is nullable, whether or not there is a null; dates and instants are
     `datetime64[us]`.
 
@@ -78,7 +78,7 @@ def convert_to_frame(
 
 
 def check_library(given: Any) -> str:
-    """Return the name of a library of frames; refuse one that nobody knows."""
+    """Return the name of a data frame library; refuse an unknown one."""
     if given in (ARROW, PANDAS, POLARS, SPARK):
         return str(given)
     import narwhals as nw
@@ -100,7 +100,7 @@ def _open_frame(data: Any) -> nw.DataFrame[Any]:
         names = list(getattr(data, "column_names", getattr(data, "columns", ())))
         if all(isinstance(name, str) for name in names):
             check_names(names, where="data")
-        raise DataError("data: a column name stands there twice or is not text.") from None
+        raise DataError("data: a column name is duplicated or is not text.") from None
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
@@ -115,7 +115,6 @@ def _convert_to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 
 
 def _convert_pandas_column(column: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a column of pandas, whose cells may be of several types."""
     import pandas as pd
 
     dtype = column.dtype
@@ -132,10 +131,10 @@ def _convert_pandas_column(column: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _convert_objects(column: Any) -> pa.Array:
-    """Return cells that are objects: by their common type, or else each as its text.
+    """Return objects in their common Arrow type, or else each one as text.
 
-    Both mean the same cells (`tabpe.io.canonical`), so a single cell of another type changes no
-    other one.
+    Both are the same canonical cells (`tabpe.io.canonical`), so one cell of another type changes
+    no other cell.
     """
     found = None
     if _are_of_one_type(column):
@@ -146,13 +145,13 @@ def _convert_objects(column: Any) -> pa.Array:
 
 
 def _are_of_one_type(column: Any) -> bool:
-    """Whether Arrow has a type that all objects fit in as they are."""
+    """Whether all objects fit one Arrow type unchanged."""
     import pandas as pd
 
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind == "date":  # instants may be among them, which Arrow would cut
+    if kind == "date":  # Arrow would truncate datetimes among them
         return not any(isinstance(cell, dt.datetime) for cell in column)
-    if kind in {"datetime", "time"}:  # Arrow takes the zone of one for that of all
+    if kind in {"datetime", "time"}:  # Arrow uses the zone of one for all
         return all(getattr(cell, "tzinfo", None) is None for cell in column)
     return kind in _ONE_TYPE
 
@@ -162,10 +161,10 @@ def _convert_to_texts(column: Any) -> pa.Array:
 
 
 def _convert_whole_numbers(values: Any) -> pa.Array:
-    """Return whole numbers of numpy; as floats if one is beyond what a float holds.
+    """Return integers of numpy, as floats if one of them exceeds what a float holds exactly.
 
-    As soon as one cell of such a column is missing, pandas itself makes floats of all others. To
-    round them in any case keeps one row from changing the rest.
+    pandas itself turns such a column into floats as soon as one cell is missing. Rounding in both
+    cases keeps one row from changing the others.
     """
     bits = values.dtype.itemsize * 8
     if bits == 64 and len(values):  # noqa: PLR2004
@@ -191,7 +190,6 @@ def _convert_to_pandas(table: pa.Table, nullable: frozenset[str]) -> Any:
 
 
 def _make_nullable(cells: pa.ChunkedArray, dtype: str) -> Any:
-    """Return whole numbers or booleans in a type of pandas that holds nulls beside them."""
     import pandas as pd
 
     missing = cells.is_null().to_numpy()

@@ -1,11 +1,8 @@
-"""Tables that are read batch by batch, as often as needed.
+"""Sources: tables that are read batch by batch, as often as needed.
 
-Tables to be read batch by batch, as often as needed.
-
-A source knows its columns and about how large it is, and reads its rows anew each time it is
-asked. What is in memory is one batch, whatever the size of the table.
-
-Parts of a table, to be read apart: each row is in one of them.
+A source knows its columns and an upper bound of its size, and reads its rows again each time it is
+asked. One batch is in memory at a time, however large the table is. A source may be divided into
+parts that are read separately; each row is in exactly one of them.
 """
 
 from __future__ import annotations
@@ -39,12 +36,12 @@ class TableSource(Protocol):
 
     @property
     def library(self) -> str:
-        """The library of data frames that it is a frame of; Arrow's for what is none."""
+        """The data frame library that the table comes from; Arrow's for everything else."""
         ...
 
     @property
     def nested(self) -> frozenset[str]:
-        """The columns whose type is one of lists or the like, which can not be read."""
+        """The columns of a nested type (lists, structs), which can not be read."""
         ...
 
     @property
@@ -54,7 +51,7 @@ class TableSource(Protocol):
 
     @property
     def most_rows(self) -> int | None:
-        """Its number of rows, or more; None if that is not known before reading. Private."""
+        """An upper bound of the number of rows; None if unknown before reading. Private."""
         ...
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
@@ -63,14 +60,14 @@ class TableSource(Protocol):
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
-    """Return what reads the rows of a table, wherever it is.
+    """Return a source for a table, wherever it is.
 
     Args:
         data: A data frame, also of Spark; a dataset of Arrow or Ray; a relation of DuckDB; a
             `SqlTable`; the path of a file that ends in .csv, .csv.gz, .parquet, .pq, .arrow,
             .feather or .ipc, of a folder of such files, or a pattern; or the address of a file or
             a folder in a store, such as `s3://bucket/patients/`.
-        limits: The most to read; None for what the environment says. A frame is in memory already.
+        limits: The most to read; None for the limits of the environment. Frames are not limited.
 
     Example:
         >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
@@ -87,7 +84,7 @@ def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
 
 
 def _open_external(data: Any, limits: Limits) -> TableSource | None:
-    """Return what reads a table that another library or system reads; None if none does."""
+    """Return a source for a table that another system reads; None if `data` is not one."""
     if isinstance(data, SqlTable):
         return open_sql(data, limits)
     if is_relation(data):
@@ -105,7 +102,7 @@ def _open_external(data: Any, limits: Limits) -> TableSource | None:
 
 @contextmanager
 def use_source(data: Any, *, limits: Limits | None = None) -> Iterator[TableSource]:
-    """Open a source as `open_source` does, and let go of its connection, if any, in the end.
+    """Open a source as `open_source` does, and close its connection at the end.
 
     Example:
         >>> with use_source(pa.table({"age": [31, 42]})) as source:
@@ -120,7 +117,7 @@ def use_source(data: Any, *, limits: Limits | None = None) -> Iterator[TableSour
 
 
 def open_table(data: Any) -> tuple[pa.Table, str]:
-    """Return all rows of what `open_source` takes as canonical cells, and the library of frames.
+    """Return all rows as canonical cells, and the name of the data frame library.
 
     Example:
         >>> table, library = open_table(pa.table({"age": [31, 42]}))
@@ -136,7 +133,7 @@ def read_table(path: str | Path, *, limits: Limits | None = None) -> pa.Table:
 
     Args:
         path: A path, as for `open_source`.
-        limits: The most to read; None for what the environment says.
+        limits: The most to read; None for the limits of the environment.
 
     Raises:
         DataError: If there is no such file, or it is not a plain table with unique, named
@@ -155,8 +152,8 @@ def collect_table(
     Args:
         source: The table.
         names: The columns.
-        where: How errors call it.
-        limits: The most to hold; None for what the environment says.
+        where: The name of the table in errors.
+        limits: The most to hold; None for the limits of the environment.
 
     Raises:
         DataError: If there is no row.
@@ -175,7 +172,7 @@ def collect_table(
 
 
 def get_title(data: Any) -> str:
-    """Return how errors call a table that was given; no password is in it."""
+    """Return the name of a table for errors, without a password."""
     return strip_secrets(data) if isinstance(data, (str, Path)) else "data"
 
 
@@ -185,8 +182,8 @@ class FrameSource:
 
     Args:
         table: Its rows.
-        library: The library that it is a frame of.
-        first_row: How many rows come before them, if they are a part of the frame.
+        library: The data frame library it comes from.
+        first_row: The number of rows of the frame before them, if they are a part of it.
     """
 
     table: pa.Table
@@ -216,7 +213,7 @@ class FrameSource:
             yield Batch(table.slice(start, step), None, self.first_row + start)
 
     def divide_into(self, most: int) -> list[FrameSource]:
-        """Return slices of the table; nothing is copied."""
+        """Return slices of the frame; nothing is copied."""
         ends = [self.most_rows * number // most for number in range(most + 1)]
         return [
             replace(self, table=self.table.slice(start, end - start), first_row=start)
@@ -229,12 +226,12 @@ class FileSource:
     """Files with the same columns.
 
     Args:
-        where: The path that they were asked for by.
-        files: The files in order, each with what its folders say of its rows. One file may store
-            a column in another type than the next one.
-        names: The columns, those of folders last.
-        nested: The columns that are lists or the like in some file.
-        most_rows: The number of rows, or more.
+        where: The path they were opened by.
+        files: The files in order, each with its partition keys. Files may store a column in
+            different types.
+        names: The columns, partition keys last.
+        nested: The columns of a nested type in some file.
+        most_rows: An upper bound of the number of rows.
         limits: The most to read of them.
     """
 
@@ -247,7 +244,7 @@ class FileSource:
 
     @classmethod
     def from_path(cls, path: str | Path, limits: Limits) -> FileSource:
-        """Look at the head of every file that a path stands for."""
+        """Read the head of every file that a path stands for."""
         found = find_files(path, limits)
         files = [open_table_file(one.path, limits) for one in found]
         heads = [file.read_head() for file in files]
@@ -269,12 +266,12 @@ class FileSource:
         return ARROW
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Read file after file. One without rows is fine."""
+        """Read file after file; a file may have no rows."""
         wanted = self.names if names is None else list(names)
         return self.limits.check_batches(self._iterate_batches(wanted), where=self.where)
 
     def divide_into(self, most: int) -> list[FileSource]:
-        """Return the same table in parts: of whole files, or of groups of rows of Parquet files."""
+        """Return parts of the table: whole files, or row groups of Parquet files."""
         pieces = [(piece, found) for file, found in self.files for piece in file.divide_into(most)]
         sizes = [piece.read_head().most_rows for piece, _ in pieces]
         of_sizes = group_evenly(list(zip(pieces, sizes, strict=True)), sizes, most)
@@ -305,14 +302,13 @@ class FileSource:
             if not set(chosen) <= set(batch.schema.names):
                 raise DataError(f"{file.path}: its columns changed since it was opened.")
             part = batch.select(chosen)
-            # What is not what it says would be read beyond its end, or as half a letter.
+            # Unchecked buffers could be read beyond their end, or as part of a character.
             read_safely(file.path, partial(part.validate, full=True), lambda: "not a sound file.")
             self.limits.check_cells(part, where=str(file.path))
             yield part
 
 
 def _add_key_columns(table: pa.Table, found: PartitionedFile) -> pa.Table:
-    """Return rows of a file with what its folders say of them."""
     for name, value in found.keys:
         cells = pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
         table = table.append_column(name, cells)
@@ -326,12 +322,12 @@ def _build_full_schema(found: PartitionedFile, schema: pa.Schema) -> pa.Schema:
 
 
 def _open_path(path: str | Path, limits: Limits) -> TableSource:
-    # A `Path` is one of this machine, and has lost a slash if it was made of an address.
+    # A `Path` is always local: one made from an address has lost a slash.
     scheme = get_scheme(path) if isinstance(path, str) and "://" in path else None
     if scheme in DATABASES:
         raise DataError(
-            f"{strip_secrets(path)}: a database: name a table of it: --table, --query, or "
-            f"tabpe.SqlTable(address, 'table')."
+            f"{strip_secrets(path)}: the address of a database: name a table with --table, "
+            f"--query, or tabpe.SqlTable(address, 'table')."
         )
     if scheme == "file":
         return FileSource.from_path(parse_local_path(str(path)), limits)
@@ -340,19 +336,15 @@ def _open_path(path: str | Path, limits: Limits) -> TableSource:
 
 @runtime_checkable
 class DivisibleSource(Protocol):
-    """A table that can be cut."""
+    """A source that can be divided."""
 
     def divide_into(self, most: int) -> Sequence[TableSource]:
-        """Return at most so many parts, about even in size; a part may have no row."""
+        """Return at most `most` parts of about equal size; a part may have no row."""
         ...
 
 
 def divide_source(source: TableSource, most: int) -> list[TableSource]:
-    """Return a table in parts, about even in size; as a whole if it can not be cut.
-
-    Args:
-        source: The table.
-        most: How many parts to make at most.
+    """Return at most `most` parts of about equal size; the source itself if it is indivisible.
 
     Example:
         >>> import pyarrow as pa

@@ -1,21 +1,18 @@
-"""Tables that Arrow finds and reads: datasets, and stores behind an address.
+"""Arrow datasets, and files in stores: S3, Google Cloud Storage, Azure, HDFS.
 
-`pyarrow.dataset.Dataset`: tables that Arrow itself finds and reads.
-
-Tables behind the address of a store: S3, Google Cloud Storage, Azure, HDFS.
-
-Arrow finds and reads the files. Which of them count, what folders named `key=value` say, and that
-the cells of CSV are text, is as it is for files on this machine.
+Arrow finds and reads the files. Which files count, what folders named `key=value` mean, and that
+CSV cells are text, is the same as for local files (`tabpe.io.files`).
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -45,19 +42,19 @@ from tabpe.io.files import (
 )
 from tabpe.io.frames import ARROW
 
-# Kinds of files in which the number of rows is written down.
+# Formats that store the number of rows.
 _FORMATS_WITH_ROW_COUNT = ("parquet", "arrow", "feather", "ipc")
 
 
 @dataclass(frozen=True, eq=False)
 class DatasetSource:
-    """A `pyarrow.dataset.Dataset`, which is read in Arrow's way.
+    """A `pyarrow.dataset.Dataset`.
 
     Args:
         dataset: The dataset.
         limits: The most to read of it.
-        chosen: The fragments to read, each with how many rows of its file come before; None for
-            all. A part of a table may have no row.
+        chosen: The fragments to read, each with the number of rows of its file before it; None
+            for all. A part of a table may have no row.
     """
 
     dataset: Any
@@ -70,22 +67,22 @@ class DatasetSource:
 
     @property
     def library(self) -> str:
-        """Arrow's."""
+        """The library of the output frames: pyarrow."""
         return ARROW
 
     @property
     def nested(self) -> frozenset[str]:
-        """The columns of lists and the like."""
+        """The columns of a nested type."""
         return find_nested_columns(self.dataset.schema)
 
     @property
     def names(self) -> list[str]:
-        """Its columns."""
+        """Names of the columns."""
         return list(self.dataset.schema.names)
 
     @property
     def most_rows(self) -> int | None:
-        """The number of rows, if all its files tell theirs."""
+        """The number of rows, if all its files store theirs."""
         fragments = [one for one in self._list_fragments() if one is not self.dataset]
         counts = [_get_row_count(fragment) for fragment in fragments] or [None]
         known = [count for count in counts if count is not None]
@@ -97,7 +94,7 @@ class DatasetSource:
         return self.limits.check_batches(self._iterate_batches(wanted), where="data")
 
     def divide_into(self, most: int) -> list[DatasetSource]:
-        """Return the same in parts: of whole files, or of groups of rows of Parquet files."""
+        """Return parts: whole files, or row groups of Parquet files."""
         pieces = [
             piece for fragment in self._list_fragments() for piece in _divide_fragment(fragment)
         ]
@@ -120,7 +117,7 @@ class DatasetSource:
                 rows += table.num_rows
 
     def _list_fragments(self) -> list[Any]:
-        """Return the files; Arrow does not tell those of a dataset that was filtered."""
+        """Return the fragments; the dataset itself if it is filtered, which hides them."""
         if self.chosen is not None:
             return [fragment for fragment, _ in self.chosen]
         fragments = try_call(lambda: list(self.dataset.get_fragments()), ValueError)
@@ -135,10 +132,10 @@ class DatasetSource:
     def _scan_fragment(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         of_schema = {} if fragment is self.dataset else {"schema": self._get_file_schema(fragment)}
         if _is_parquet(fragment):
-            # Arrow's own scan would unfold a group of rows as a whole.
+            # Arrow's own scan would decode a row group as a whole.
             batches = self._decode_parquet(fragment, wanted)
         else:
-            # Arrow reads ahead by millions of rows if it is let.
+            # Limited readahead: the default is millions of rows.
             batches = fragment.to_batches(
                 columns=wanted, batch_readahead=1, fragment_readahead=1, **of_schema
             )
@@ -148,14 +145,14 @@ class DatasetSource:
             yield batch
 
     def _get_file_schema(self, fragment: Any) -> pa.Schema:
-        """Return the types that a file itself has: a cast would let it fail by a single cell."""
+        """Return the file's own types: a cast could fail because of a single cell."""
         own = fragment.physical_schema
         return pa.schema(
             [own.field(one.name) if one.name in own.names else one for one in self.dataset.schema]
         )
 
     def _decode_parquet(self, fragment: Any, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield a file of Parquet with the columns of the dataset, in the types of the file."""
+        """Yield a Parquet file with the columns of the dataset, in the types of the file."""
         from pyarrow.dataset import get_partition_keys
         from pyarrow.fs import LocalFileSystem
 
@@ -166,7 +163,7 @@ class DatasetSource:
         source = fragment.filesystem.open_input_file(fragment.path)
         with ParquetReader(source, fragment.path, self.limits, is_far=is_far) as table:
             own = [name for name in table.schema.names if name not in keys]
-            # A batch without a column would have no rows.
+            # A batch without columns would have no rows.
             chosen = [name for name in wanted if name in own] or own[:1]
             for batch in table.read_batches(chosen, groups):
                 yield _complete_batch(batch, keys, schema)
@@ -175,7 +172,7 @@ class DatasetSource:
 def _complete_batch(
     batch: pa.RecordBatch, keys: dict[str, Any], schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Return a batch with what its folders say, and with nulls where its file has no column."""
+    """Return a batch with partition keys, and nulls where the file lacks a column."""
     columns = []
     for field in schema:
         if field.name in keys or field.name not in batch.schema.names:
@@ -194,13 +191,13 @@ def _is_parquet(fragment: Any) -> bool:
 
 
 def _get_row_count(fragment: Any) -> int | None:
-    """Return the number of rows, where a file has it written down."""
+    """Return the number of rows, if the format stores it."""
     kind = getattr(getattr(fragment, "format", None), "default_extname", None)
     return try_call(fragment.count_rows, OSError) if kind in _FORMATS_WITH_ROW_COUNT else None
 
 
 def _divide_fragment(fragment: Any) -> list[tuple[Any, int, int]]:
-    """Return a fragment by its groups of rows, each with how many rows come before and has."""
+    """Return the row groups of a fragment, each with the rows before it and its own rows."""
     split = getattr(fragment, "split_by_row_group", None)
     groups = None if split is None else try_call(split, OSError)
     if groups is None:
@@ -212,7 +209,6 @@ def _divide_fragment(fragment: Any) -> list[tuple[Any, int, int]]:
 
 T = TypeVar("T")
 _FORMATS = {ParquetFile: "parquet", ArrowFile: "ipc"}
-# A header is shorter.
 _HEADER_BYTES = 2**20
 _TIMEOUT_SECONDS = 30
 
@@ -233,9 +229,9 @@ def parse_local_path(address: str) -> Path:
 
 
 def open_store(address: str, limits: Limits) -> DatasetSource:
-    """Return what reads the files behind an address, a file or a folder.
+    """Return a source for the file or folder behind an address.
 
-    Privacy: the address may hold keys. Errors have the place alone, and nothing of what Arrow says.
+    Privacy: the address may hold keys. Errors name the location only, and drop Arrow's message.
 
     Args:
         address: Such as `s3://bucket/patients/`.
@@ -327,7 +323,10 @@ class _StoreFolder:
 
     def _get_file_type(self, file: str) -> Any:
         if file.lower().endswith(".gz"):
-            raise DataError(f"{file}: Arrow unpacks no CSV in a store: unpack it, or use Parquet.")
+            raise DataError(
+                f"{file}: compressed CSV can not be read from a store: decompress it, or use "
+                f"Parquet."
+            )
         for suffix, kind in FILE_TYPES.items():
             if file.lower().endswith(suffix):
                 return kind
@@ -357,14 +356,16 @@ class _StoreFolder:
             check_names(schema.names, where=file)
             if schema.names != schemas[0].names:
                 raise DataError(f"{file}: its columns differ from those of {files[0]}.")
-        joined = try_call(partial(pa.unify_schemas, schemas, promote_options="permissive"))
+        joined = try_call(
+            functools.partial(pa.unify_schemas, schemas, promote_options="permissive")
+        )
         if joined is None:
             raise DataError(f"{self.where}: the files hold different types in one column.")
         return joined
 
 
 def _add_timeout(address: str) -> str:
-    """Return an address that gives up; Google's client tries for a quarter of an hour."""
+    """Return an address with a timeout; Google's client retries for 15 minutes by default."""
     if get_scheme(address) not in {"gs", "gcs"} or "retry_limit_seconds=" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds={_TIMEOUT_SECONDS}"
@@ -373,22 +374,15 @@ def _add_timeout(address: str) -> str:
 def _build_expression(keys: Sequence[tuple[str, str | None]]) -> Any:
     import pyarrow.dataset as ds
 
-    told = [
+    equalities = [
         ds.field(name).is_null() if value is None else ds.field(name) == value
         for name, value in keys
     ]
-    return None if not told else _combine_all(told)
-
-
-def _combine_all(expressions: Sequence[Any]) -> Any:
-    first, *others = expressions
-    for other in others:
-        first &= other
-    return first
+    return functools.reduce(operator.and_, equalities) if equalities else None
 
 
 def _is_hidden(below: PurePosixPath) -> bool:
-    """Whether a file, or a folder above it, is one to pass over."""
+    """Whether a file, or a folder above it, is to be skipped."""
     *folders, name = below.parts
     return name.startswith((".", "_")) or any(
         folder.startswith(".") or (folder.startswith("_") and "=" not in folder)
@@ -397,7 +391,7 @@ def _is_hidden(below: PurePosixPath) -> bool:
 
 
 def _read_store_safely(where: str, call: Callable[[], T]) -> T:
-    """Return what `call` gets from a store; of a failure nothing is kept but its class."""
+    """Return the result of `call`; of an error only its class is kept."""
     try:
         return call()
     except (OSError, ValueError, *UNREADABLE, pa.ArrowException) as error:

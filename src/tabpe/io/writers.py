@@ -16,22 +16,21 @@ from tabpe.errors import OutputError
 
 SUFFIXES = (".csv", ".parquet", ".pq")
 BATCH_ROWS = 65_536
-# Also after blanks and control characters, which some spreadsheets pass over; also full-width (the
-# last four), which they take for the same; also after apostrophes, so that no two texts are escaped
-# to one.
+# Formulas also start after blanks and control characters, which some spreadsheets skip, and with
+# full-width signs (the last four). After apostrophes too, so that escaping is injective.
 FORMULA_STARTS = r"^[\pZ\pC']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^'*[\t\r\n]"
 
 
 def make_table_writer(
     table: pa.Table, path: Path, *, escape_formulas: bool = False
 ) -> Callable[[BinaryIO], None]:
-    """Return what fills a file with `table` in the format that the name of `path` tells.
+    """Return a function that writes `table` to a file, in the format of the suffix of `path`.
 
     Args:
         table: The rows.
-        path: Where they will go; only its ending matters here.
-        escape_formulas: Put an apostrophe before text in CSV, names of columns included, that a
-            spreadsheet would run.
+        path: Where they will go; only its suffix matters here.
+        escape_formulas: Put an apostrophe before CSV text, column names included, that a
+            spreadsheet would run as a formula.
     """
     check_suffix(path)
     if path.suffix.lower() == ".csv":
@@ -40,7 +39,7 @@ def make_table_writer(
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a name that tells no format.
+    """Refuse a file name without a known suffix.
 
     Example:
         >>> check_suffix(Path("synthetic.xlsx"))
@@ -61,7 +60,7 @@ def _fill_csv(table: pa.Table, file: BinaryIO) -> None:
 
 
 def _choose_quoting(table: pa.Table) -> Literal[0, 2]:
-    """Quote all text if a carriage return is in it, against which csv alone does not guard."""
+    """Quote all text if one has a carriage return, which the csv module does not quote."""
     texts = [pa.chunked_array([table.schema.names]), *map(_get_text_column, table.columns)]
     if any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts if text is not None):
         return csv.QUOTE_NONNUMERIC
@@ -90,10 +89,10 @@ def _fill_parquet(table: pa.Table, file: BinaryIO) -> None:
 
 
 def _escape_table(table: pa.Table) -> pa.Table:
-    for place, name in enumerate(table.schema.names):
-        text = _get_text_column(table.column(place))
+    for index, name in enumerate(table.schema.names):
+        text = _get_text_column(table.column(index))
         if text is not None:
-            table = table.set_column(place, name, _escape_text(text))
+            table = table.set_column(index, name, _escape_text(text))
     return table.rename_columns(_escape_text(pa.array(table.schema.names)).to_pylist())
 
 

@@ -33,8 +33,8 @@ class Transcript:
 
     Example:
         >>> one, other = Transcript(), Transcript()
-        >>> one.note({"name": "votes"}, {"0": np.array([3, 1])})
-        >>> other.note({"name": "votes"}, {"0": np.array([3, 2])})
+        >>> one.add_answer({"name": "votes"}, {"0": np.array([3, 1])})
+        >>> other.add_answer({"name": "votes"}, {"0": np.array([3, 2])})
         >>> one.count, one.sha256 == other.sha256
         (1, False)
     """

@@ -1,17 +1,12 @@
 """Column types: frozen values that say which cells a column may hold.
 
-How far whole numbers may reach: a float tells 2^53 of them apart, counted from the smallest.
-
-Scales of numbers: what a column of numbers may declare about how its values are spread.
-
-A scale says where values are near to each other: two amounts that differ by 10 are alike at 100,000
-and are not at 20. It is public, as all that is declared.
-
-Everything in them is taken to be public. A field that was read off the data instead is marked
-by `source=Source.DATA`, one that was bought with a part of the budget by `source=Source.BOUGHT`.
+All their fields are assumed to be public. A field that was read from the data instead is marked by
+`source=Source.DATA`, one that was estimated with a part of the budget by `source=Source.BOUGHT`.
 The certificate repeats the marks.
 
-`Id`: a column that tells rows apart and says nothing about them.
+The scale of a number says which values are close to each other: two amounts that differ by 10 are
+similar at 100,000 and not at 20. Whole numbers are limited by what a float represents exactly: 2^53
+of them, counted from the smallest.
 """
 
 from __future__ import annotations
@@ -28,11 +23,11 @@ from tabpe.errors import SchemaError, shown
 
 EXACT_INTEGERS = 2**53
 _LEAST, _LARGEST = -(2**63), 2**64 - 1
-_INSTEAD = "id if it tells rows apart, categorical for codes, float for amounts"
+_INSTEAD = "id if it identifies rows, categorical for codes, float for amounts"
 
 
 def is_64_bit_integer(given: Any) -> bool:
-    """Whether something is a whole number of 64 bits, with or without a sign.
+    """Return whether a value is an integer of 64 bits, with or without a sign.
 
     Example:
         >>> is_64_bit_integer(2**64 - 1), is_64_bit_integer(2**64), is_64_bit_integer(True)
@@ -42,7 +37,7 @@ def is_64_bit_integer(given: Any) -> bool:
 
 
 def find_reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
-    """Return which bound is too far out, what it is and what is expected; None if both are fine.
+    """Return a bound that is too large, its value and what is expected; None if both are fine.
 
     Example:
         >>> find_reach_fault(2**60, 2**60 + 9) is None, find_reach_fault(0, 2**60)[0]
@@ -58,7 +53,7 @@ def find_reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
 LINEAR, LOG, QUANTILE = SCALES = "linear", "log", "quantile"
 FEWEST_QUANTILES = 4
 MOST_QUANTILES = 257
-# On a bent scale neighbours on the grid must stay apart in a float, and come back exactly.
+# On a nonlinear scale adjacent grid values must stay distinct as floats, and invert exactly.
 MOST_BENT_STEPS = 2**40
 
 _LEAST_SCALED = 1e-300
@@ -67,11 +62,12 @@ FieldFault = tuple[str, Any, str]
 
 
 def find_scale_fault(column: Integer | Float, *, bought: bool) -> FieldFault | None:
-    """Return which field does not fit, what it is and what is expected; None if all is well.
+    """Return a field that does not fit, its value and what is expected; None if all do.
 
     Args:
-        column: A number, with a list of quantiles that are numbers, or none.
-        bought: Whether the quantiles were bought: where most rows have one value, they are few.
+        column: A numeric column with parsed quantiles, or without any.
+        bought: Whether the quantiles were estimated privately: they may be few then, since most
+            rows can share one value.
 
     Example:
         >>> from tabpe.schema import Integer
@@ -83,15 +79,18 @@ def find_scale_fault(column: Integer | Float, *, bought: bool) -> FieldFault | N
     if allowed is not None:
         return "scale", column.scale, allowed
     if column.scale != QUANTILE:
-        return None if column.quantiles is None else _report_unused_quantiles(column.quantiles)
+        unused = column.quantiles
+        return None if unused is None else ("quantiles", list(unused), "none, or scale: quantile")
     if column.quantiles is None:
-        then = "values from min to max that cut rows into equal parts, or buy them"
+        then = (
+            "values from min to max that divide rows into equal parts, or estimate them privately"
+        )
         return "quantiles", None, f"{then} (docs/how-to/private-schema.md)"
     return _find_quantiles_fault(column, column.quantiles, bought=bought)
 
 
 def parse_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
-    """Return quantiles as a column keeps them; None if they are no list of such numbers.
+    """Return quantiles as a tuple of numbers; None if they are not a list of such numbers.
 
     Example:
         >>> parse_quantiles([0, 10.5, 90], whole=False)
@@ -110,7 +109,7 @@ def parse_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
 
 
 def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
-    """Return the plain values of a number with its scale, if it is not the usual one.
+    """Return the plain values of a numeric column with its scale, if that is not linear.
 
     Example:
         >>> add_scale("log", {"name": "pay", "source": "public"})
@@ -124,7 +123,7 @@ def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_allowed_scale(column: Integer | Float) -> str | None:
-    """Return which scale is expected; None if that of the column will do."""
+    """Return which scale is expected; None if that of the column is allowed."""
     if column.scale not in SCALES:
         return "linear, log or quantile"
     if column.scale == LINEAR:
@@ -139,7 +138,7 @@ def _find_allowed_scale(column: Integer | Float) -> str | None:
 
 
 def _has_logs(low: float, high: float) -> bool:
-    """Whether a float holds the ratio of the bounds, or that of the larger to the unit."""
+    """Whether a float can hold the ratio of the bounds, or of the larger one to 1."""
     near, far = sorted((abs(low), abs(high)))
     if low <= 0 <= high:
         return far == 0 or far > _LEAST_SCALED
@@ -150,17 +149,17 @@ def _is_large(column: Integer | Float) -> bool:
     return isinstance(column.min, int) and max(-column.min, column.max) > EXACT_INTEGERS
 
 
-def _report_unused_quantiles(quantiles: tuple[float, ...]) -> FieldFault:
-    return "quantiles", list(quantiles), "none, or scale: quantile"
-
-
 def _find_quantiles_fault(
     column: Integer | Float, quantiles: tuple[float, ...], *, bought: bool
 ) -> FieldFault | None:
     given, digits = list(quantiles), column.decimals
     rising = all(low < high for low, high in itertools.pairwise(quantiles))
     if not rising or not quantiles or (quantiles[0], quantiles[-1]) != (column.min, column.max):
-        return "quantiles", given, f"rising numbers from min={column.min!r} to max={column.max!r}"
+        return (
+            "quantiles",
+            given,
+            f"increasing numbers from min={column.min!r} to max={column.max!r}",
+        )
     if len(quantiles) > MOST_QUANTILES:
         return "quantiles", given, f"at most {MOST_QUANTILES} of them"
     if len(quantiles) < FEWEST_QUANTILES and not bought:
@@ -184,19 +183,18 @@ class Source(enum.Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """What every column has: a name, and the source of its domain.
+    """The base of all column types: a name, and the source of its domain.
 
     Args:
         name: Name of the column.
         source: Where its domain comes from.
-        bought: Of a column that was bought: which fields, if the others were declared public; empty
-            for all of them.
+        bought: Which fields were estimated privately, if others were declared; empty for all.
         nullable: Whether a cell may be null; if not, a missing one counts as `default`.
-        invalid: What a cell counts as that does not fit the column: `clamp` to the nearest bound
+        invalid: What a cell that does not fit the column counts as: `clamp` to the nearest bound
             (numbers, dates, times), `null`, `other` (listed values) or `default`. None for the
-            usual of its type: see `on_invalid`.
-        default: The value that stands for a cell without one; None for the usual of its type: the
-            smallest number, the first listed value, false.
+            rule of its type: see `on_invalid`.
+        default: The value of a missing cell; None for that of its type: the smallest number, the
+            first listed value, false.
     """
 
     name: str
@@ -213,9 +211,7 @@ class Column:
 
     def __post_init__(self) -> None:
         if not is_encodable_text(self.name) or not self.name:
-            raise SchemaError(
-                f"name={shown(self.name)}: a column name is a text of at least 1 letter."
-            )
+            raise SchemaError(f"name={shown(self.name)}: expected a text of at least 1 character.")
         if not isinstance(self.source, Source):
             expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
             raise make_field_error(self, "source", self.source, expected)
@@ -227,12 +223,12 @@ class Column:
 
     @property
     def on_invalid(self) -> str:
-        """The rule for a cell that does not fit: that of `invalid`, or the usual of the type."""
+        """The rule for a cell that does not fit: `invalid`, or that of the type."""
         return self.invalid or "clamp"
 
     @property
     def default_value(self) -> Any:
-        """The value that stands for a cell without one, where null does not."""
+        """The value of a missing cell, unless that is null."""
         return self.default
 
     def _check_invalid(self) -> None:
@@ -260,7 +256,7 @@ class Column:
             raise make_field_error(self, "bought", list(self.bought), "none, or source: bought")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values, in the order in which a person would write them."""
+        """Return the column as plain values, in the order of a schema file."""
         domain = {name: getattr(self, name) for name in self.domain_fields}
         present = {
             name: _format_field(value) for name, value in domain.items() if value is not None
@@ -275,15 +271,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Categorical(Column):
-    """A column of labels from a known list.
+    """A column of values from a known list.
 
     Args:
         name: Name of the column.
         values: All values that may occur: all text, all whole numbers or all decimals.
-        other: The one of `values` that stands for everything not listed; without it that is
+        other: The one of `values` for everything not listed; without it unlisted cells become
             null if the column is nullable, and the first of `values` if it is not.
-        ordered: Whether the values rise from first to last, so that neighbours in the list are
-            alike; if not, two values are the same or they are not.
+        ordered: Whether the values are ordered, so that neighbours in the list are similar; if not,
+            two values are either equal or different.
         source: Where the list comes from.
 
     Example:
@@ -335,7 +331,7 @@ class Categorical(Column):
 
     @property
     def states(self) -> int:
-        """Number of values, and one for null if that is allowed."""
+        """Number of values, plus one for null if that is allowed."""
         return self.size + self.nullable
 
 
@@ -370,7 +366,7 @@ class Boolean(Column):
 
     @property
     def states(self) -> int:
-        """Number of values, and one for null if that is allowed."""
+        """Number of values, plus one for null if that is allowed."""
         return self.size + self.nullable
 
 
@@ -382,9 +378,9 @@ class Integer(Column):
         name: Name of the column.
         min: Smallest value.
         max: Largest value; the same as `min` for a constant column.
-        scale: Where values are near to each other: `linear`, `log` or `quantile`.
-        quantiles: Of the scale `quantile`: rising values from `min` to `max` that cut rows into
-            equal parts.
+        scale: Which values are close to each other: `linear`, `log` or `quantile`.
+        quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
+            into equal parts.
         source: Where the bounds and the quantiles come from.
 
     Example:
@@ -428,7 +424,7 @@ class Integer(Column):
         return self.max - self.min
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values; its scale is told if it is not the usual one."""
+        """Return the column as plain values, with its scale if that is not linear."""
         return add_scale(self.scale, super().to_dict())
 
 
@@ -441,9 +437,9 @@ class Float(Column):
         min: Smallest value.
         max: Largest value; the same as `min` for a constant column.
         decimals: Digits after the point that values have; None for as many as a float holds.
-        scale: Where values are near to each other: `linear`, `log` or `quantile`.
-        quantiles: Of the scale `quantile`: rising values from `min` to `max` that cut rows into
-            equal parts.
+        scale: Which values are close to each other: `linear`, `log` or `quantile`.
+        quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
+            into equal parts.
         source: Where the bounds and the quantiles come from.
 
     Example:
@@ -509,26 +505,26 @@ class Float(Column):
         return round((self.max - self.min) * 10.0**self.decimals)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values; its scale is told if it is not the usual one."""
+        """Return the column as plain values, with its scale if that is not linear."""
         return add_scale(self.scale, super().to_dict())
 
 
 def _format_field(value: Any) -> Any:
-    """Return a field as a file holds it: lists for tuples, text for dates and times."""
+    """Return a field as plain values: lists for tuples, text for dates and times."""
     if isinstance(value, tuple):
         return list(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def make_field_error(column: Column, parameter: str, given: Any, allowed: str) -> SchemaError:
-    """Return what to raise for a field that is not as it should be."""
+    """Return the error for an invalid field of a column."""
     return SchemaError(
         f"column {shown(column.name)}: {parameter}={shown(given)}: expected {allowed}."
     )
 
 
 def _unwrap_numpy(value: Any) -> Any:
-    """Return a scalar of numpy as the Python value that it is."""
+    """Return a numpy scalar as a Python value."""
     return value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
 
 
@@ -565,7 +561,7 @@ def _check_bounds(column: Column, low: float, high: float) -> None:
 
 
 def _check_values(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, ...]:
-    """Return the values if there are any, of one kind, each once."""
+    """Return the values, if there are any, all of one type and each once."""
     if not values:
         raise make_field_error(column, "values", [], "at least one value")
     kinds = {type(value) for value in values}
@@ -583,7 +579,7 @@ def _check_values(column: Categorical, values: tuple[Any, ...]) -> tuple[Value, 
         )
     _refuse_duplicates(column, values)
     if kinds == {str} and not all(map(is_encodable_text, values)):
-        raise make_field_error(column, "values", "half a letter", "whole letters of Unicode")
+        raise make_field_error(column, "values", "a lone surrogate", "valid Unicode text")
     if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in values):
         raise make_field_error(
             column, "values", "whole numbers", "those of 64 bits; quote larger ones"
@@ -603,14 +599,14 @@ def _refuse_duplicates(column: Categorical, values: tuple[Any, ...]) -> None:
 
 @dataclass(frozen=True)
 class Id(Column):
-    """A column of ids, such as numbers of patients: never read, and made up anew.
+    """A column of identifiers, such as patient numbers: never read, and generated.
 
     Synthetic rows are numbered from `first` on, so no id occurs twice. The column of the private
-    table is not read at all, and need not be there.
+    table is not read at all, and need not exist.
 
     Args:
         name: Name of the column.
-        prefix: What stands before each number; without it ids are whole numbers.
+        prefix: Text before each number; without it ids are whole numbers.
         first: The first number.
 
     Example:
@@ -628,9 +624,7 @@ class Id(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nullable:
-            raise make_field_error(
-                self, "nullable", self.nullable, "none: an id is made up for every row"
-            )
+            raise make_field_error(self, "nullable", self.nullable, "none: every row gets an id")
         if self.prefix is not None and not is_encodable_text(self.prefix):
             raise make_field_error(self, "prefix", self.prefix, "a text, such as 'P'")
         if type(self.first) is not int or not 0 <= self.first < EXACT_INTEGERS:

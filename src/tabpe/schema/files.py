@@ -1,15 +1,7 @@
 """Schema files: YAML and JSON, read strictly.
 
-The types of columns by the names that schema files have for them.
-
-Schema files: YAML and JSON, strict about what they say.
-
-YAML is read by the rules of YAML 1.2 for plain words: `yes`, `no`, `on` and `off` are text, as
-are dates and `12:30`. A key given twice or not known is an error.
-
-The YAML of schema files: plain words as in YAML 1.2, no key twice, short lists on one line.
-
-Apart from `files`, which imports it where a file is YAML: the package costs time to import.
+YAML is read by the rules of YAML 1.2 for plain words: `yes`, `no`, `on` and `off` are text, as are
+dates and `12:30`. A duplicate or unknown key is an error.
 """
 
 from __future__ import annotations
@@ -30,7 +22,7 @@ COLUMN_TYPES: dict[str, type[Column]] = {
     kind.type_name: kind
     for kind in (Categorical, Integer, Float, Boolean, Date, Datetime, Time, Id)
 }
-# What people and other tools call them, and what to write instead.
+# Type names of other tools, and what to write instead.
 FOREIGN_TYPE_HINTS = {
     "text": "categorical with its values; free text can not be synthesised: leave it out",
     "string": "categorical with its values; free text can not be synthesised: leave it out",
@@ -48,7 +40,7 @@ FOREIGN_TYPE_HINTS = {
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_JSON = 16 * 2**20
-LARGEST_YAML = 4 * 2**20  # which takes its reader ten seconds
+LARGEST_YAML = 4 * 2**20  # takes about ten seconds to parse
 GAP_KEYS = ("open", "top")
 _SCHEMA_KEYS = ("label", "label_cuts", "label_classes", "label_rare", "columns", "rules")
 
@@ -69,7 +61,7 @@ def read_schema_file(path: Path) -> Mapping[str, Any]:
 
 
 def write_schema_file(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
-    """Write plain values to a schema file, whole or not at all."""
+    """Write plain values to a schema file, atomically."""
     _check_suffix(path)
     if path.suffix == ".json":
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
@@ -87,12 +79,12 @@ def schema_from_dict(
     plain: Mapping[str, Any],
     column: Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> T:
-    """Build a schema from plain values, naming what does not fit.
+    """Build a schema from the plain values of a schema file; errors name what does not fit.
 
     Args:
         build: Takes the columns, and all other keys that are given.
-        plain: What a schema file holds.
-        column: Makes a column of the entry of one; None for a column without gaps.
+        plain: The plain values.
+        column: Parses the entry of a column; None for columns without gaps.
     """
     if not isinstance(plain, Mapping):
         raise SchemaError("a schema is a mapping with the keys columns and label.")
@@ -104,9 +96,9 @@ def schema_from_dict(
     cuts = head.get("label_cuts", ())
     if not isinstance(cuts, (list, tuple)):
         raise SchemaError(f"label_cuts={shown(cuts)}: expected a list of numbers.")
-    for place, entry in enumerate(columns, start=1):
+    for number, entry in enumerate(columns, start=1):
         if not isinstance(entry, Mapping) or "name" not in entry:
-            raise SchemaError(f"columns: entry {place} has no name.")
+            raise SchemaError(f"columns: entry {number} has no name.")
     parsed = tuple(map(column or _parse_column, columns))
     return build(parsed, **head)
 
@@ -114,10 +106,10 @@ def schema_from_dict(
 def parse_type_and_fields(
     entry: Mapping[str, Any], *more: str
 ) -> tuple[type[Column], dict[str, Any]]:
-    """Return the type that the entry of a column names, and its fields, all of them known.
+    """Return the type of the entry of a column, and its fields; refuse unknown ones.
 
     Args:
-        entry: A column as a file holds it.
+        entry: The plain values of a column.
         more: Keys that are allowed beside the fields of the type.
     """
     fields = dict(entry)
@@ -131,12 +123,12 @@ def parse_type_and_fields(
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
     if "invalid" in fields and fields["invalid"] is None:
-        fields["invalid"] = "null"  # which YAML and JSON have a word for
+        fields["invalid"] = "null"  # null is a keyword of YAML and JSON
     return kind, {**fields, "source": parse_source(where, fields.get("source", "public"))}
 
 
 def list_required_fields(kind: type[Column]) -> list[str]:
-    """Return the fields that a column of a type can not do without.
+    """Return the required fields of a column type.
 
     Example:
         >>> list_required_fields(COLUMN_TYPES["integer"])
@@ -149,8 +141,8 @@ def _parse_column(entry: Mapping[str, Any]) -> Column:
     for key in GAP_KEYS:
         if key in entry:
             raise SchemaError(
-                f"column {shown(entry['name'])}: {key} asks for something to be bought: pass "
-                f"schema='private' (--private-schema), or declare all of it and leave {key} out."
+                f"column {shown(entry['name'])}: {key} needs a private estimate: pass "
+                f"schema='private' (--private-schema), or declare all values and leave out {key}."
             )
     kind, fields = parse_type_and_fields(entry)
     missing = [name for name in list_required_fields(kind) if name not in fields]
@@ -161,7 +153,7 @@ def _parse_column(entry: Mapping[str, Any]) -> Column:
 
 
 def parse_source(where: str, given: Any) -> Source:
-    """Return the source of that name."""
+    """Return the `Source` of that name."""
     known = [source.value for source in Source]
     if given not in known:
         raise SchemaError(f"{where}: source={shown(given)}: {did_you_mean(str(given), known)}")
@@ -171,7 +163,7 @@ def parse_source(where: str, given: Any) -> Source:
 def refuse_unknown(
     where: str, given: Mapping[str, Any], known: list[str] | tuple[str, ...]
 ) -> None:
-    """Refuse a key that is not known, with the closest that is."""
+    """Refuse an unknown key, and suggest the closest known one."""
     for key in given:
         if key not in known:
             raise SchemaError(f"{where}: unknown key {shown(key)}: {did_you_mean(str(key), known)}")

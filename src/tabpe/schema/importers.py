@@ -1,16 +1,11 @@
-"""Read schemas of other tools, as far as they say what is public.
+"""Read schemas of other tools, as far as they declare public facts.
 
-What all readers of foreign schemas have in common.
+Formats, given by name or recognised by their content:
 
-Domains: `domain.yaml` of dpsynth, with attributes by name; that of mbi, with sizes by name.
-
-Table Schema of Frictionless, by itself or in a data package: types with constraints.
-
-Metadata of SDV, version 1: types of columns, and hardly anything about their domains.
-
-The YAML of SmartNoise: database, schema, table, and columns among properties of the table.
-
-A schema of another tool, by its name or by how it looks.
+- dpsynth: `domain.yaml`, attributes by name; mbi: domain sizes by name;
+- Frictionless: a Table Schema by itself or in a data package, types with constraints;
+- SDV: metadata of version 1, types of columns with little about their domains;
+- SmartNoise: YAML of database, schema, table, and columns among properties of the table.
 """
 
 from __future__ import annotations
@@ -30,12 +25,12 @@ ColumnEntry = dict[str, Any]
 
 @dataclass(frozen=True)
 class ImportedSchema:
-    """What a foreign schema says.
+    """The content of a schema of another tool.
 
     Args:
-        columns: The entries of the columns, as a schema file holds them; some have gaps.
+        columns: The entries of the columns as in a schema file; some have gaps.
         notes: What was left out, and why.
-        left_out: The columns that were.
+        left_out: The columns that were left out.
     """
 
     columns: tuple[ColumnEntry, ...]
@@ -44,21 +39,21 @@ class ImportedSchema:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What a schema file holds; read it as an `PartialSchema`."""
+        """The plain values of a schema file, to be read as a `PartialSchema`."""
         return {"columns": [dict(entry) for entry in self.columns]}
 
 
-# Returns the entry of a column, or a text that says why there is none.
+# Returns the entry of a column, or the reason why it is left out.
 ColumnReader = Callable[[str, Mapping[str, Any]], ColumnEntry | str]
 
 
 def read_columns(columns: Mapping[str, Any], reader: ColumnReader) -> ImportedSchema:
-    """Read column by column; what can not be read is left out, and said."""
+    """Read column by column; a column that can not be read is left out with a note."""
     entries, notes, left_out = [], [], []
-    for name, told in columns.items():
-        if not isinstance(told, Mapping):
+    for name, properties in columns.items():
+        if not isinstance(properties, Mapping):
             raise SchemaError(f"column {shown(name)}: expected a mapping of its properties.")
-        found = reader(str(name), told)
+        found = reader(str(name), properties)
         if isinstance(found, str):
             notes.append(f"{name!r} is left out: {found}")
             left_out.append(str(name))
@@ -70,12 +65,12 @@ def read_columns(columns: Mapping[str, Any], reader: ColumnReader) -> ImportedSc
 
 
 def make_entry(name: str, kind: str, **fields: Any) -> ColumnEntry:
-    """Return the entry of a column, without fields that are not known."""
+    """Return the entry of a column, without fields that are None."""
     return {"name": name, "type": kind, **{k: v for k, v in fields.items() if v is not None}}
 
 
 def add_nullable(found: ColumnEntry | str, is_nullable: Any) -> ColumnEntry | str:
-    """Return the entry of a column with what is told of nulls, if anything."""
+    """Return the entry of a column, marked as nullable if it is."""
     if isinstance(found, str) or found["type"] == "id" or is_nullable is not True:
         return found
     return {**found, "nullable": True}
@@ -94,7 +89,7 @@ def choose_table(tables: Mapping[str, Any], table: str | None) -> Any:
 
 
 def check_mapping(where: str, given: Any) -> Mapping[str, Any]:
-    """Return a mapping, or refuse what is none."""
+    """Return a mapping; refuse anything else."""
     if not isinstance(given, Mapping):
         raise SchemaError(f"{where}: expected a mapping.")
     return given
@@ -109,38 +104,38 @@ _MOST_CODES = 10**6
 
 
 def fits_dpsynth(plain: Mapping[str, Any]) -> bool:
-    """Whether it looks like a domain of dpsynth."""
+    """Return whether it looks like a domain of dpsynth."""
     tables = plain.get("tables")
     inner = list(tables.values()) if isinstance(tables, Mapping) else [plain]
     return any(
-        isinstance(told, Mapping) and str(told.get("type", "")).endswith("Attribute")
+        str(properties.get("type", "")).endswith("Attribute")
         for table in inner
         if isinstance(table, Mapping)
-        for told in table.values()
+        for properties in _list_mappings(table)
     )
 
 
 def fits_mbi(plain: Mapping[str, Any]) -> bool:
-    """Whether it looks like a domain of mbi: a number of values for each column."""
+    """Return whether it looks like a domain of mbi: a number of values for each column."""
     return bool(plain) and all(type(size) is int and size > 0 for size in plain.values())
 
 
 def read_dpsynth(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
-    """Return what a domain of dpsynth says.
+    """Read a domain of dpsynth.
 
     Example:
         >>> ill = {"type": "CategoricalAttribute", "possible_values": ["?", "yes"]}
         >>> read_dpsynth({"ill": ill}).columns
         ({'name': 'ill', 'type': 'categorical', 'values': ['?', 'yes'], 'other': '?'},)
     """
-    told: Any = plain
+    domain: Any = plain
     if "tables" in plain:
-        told = choose_table(check_mapping("tables", plain["tables"]), table)
-    return read_columns(check_mapping("domain", told), _read_dpsynth_column)
+        domain = choose_table(check_mapping("tables", plain["tables"]), table)
+    return read_columns(check_mapping("domain", domain), _read_dpsynth_column)
 
 
 def read_mbi(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:  # noqa: ARG001
-    """Return what a domain of mbi says: columns of codes.
+    """Read a domain of mbi: columns of codes.
 
     Example:
         >>> read_mbi({"sex": 2}).columns
@@ -170,8 +165,8 @@ def _read_dpsynth_values(name: str, properties: Mapping[str, Any]) -> ColumnEntr
         return "it has no possible values"
     if all(isinstance(value, bool) for value in values):
         return make_entry(name, "boolean")
-    place = properties.get("out_of_domain_index", 0)
-    other = values[place] if type(place) is int and 0 <= place < len(values) else None
+    index = properties.get("out_of_domain_index", 0)
+    other = values[index] if type(index) is int and 0 <= index < len(values) else None
     return make_entry(name, "categorical", values=values, other=other)
 
 
@@ -182,44 +177,44 @@ def _read_mbi_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | 
     return make_entry(name, "categorical", values=list(range(size)))
 
 
-_USUAL = ("default", "any")
-_MOMENTS = ("date", "datetime", "time")
-_RANGED = ("integer", "year", "number", *_MOMENTS)
+_DEFAULT_FORMATS = ("default", "any")
+_TEMPORAL = ("date", "datetime", "time")
+_RANGED = ("integer", "year", "number", *_TEMPORAL)
 _TYPES = {
     "integer": "integer",
     "year": "integer",
     "number": "float",
     "boolean": "boolean",
     "string": "categorical",
-    **dict(zip(_MOMENTS, _MOMENTS, strict=True)),
+    **dict(zip(_TEMPORAL, _TEMPORAL, strict=True)),
 }
 
 
 def fits_frictionless(plain: Mapping[str, Any]) -> bool:
-    """Whether it looks like a Table Schema or a data package."""
+    """Return whether it looks like a Table Schema or a data package."""
     return isinstance(plain.get("fields"), list) or isinstance(plain.get("resources"), list)
 
 
 def read_frictionless(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
-    """Return what a Table Schema says.
+    """Read a Table Schema of Frictionless.
 
     Example:
         >>> age = {"name": "age", "type": "integer", "constraints": {"minimum": 0}}
-        >>> read({"fields": [age]}).columns
+        >>> read_frictionless({"fields": [age]}).columns
         ({'name': 'age', 'type': 'integer', 'min': 0},)
     """
     if "resources" in plain:
-        tables = {str(one.get("name", place)): one for place, one in enumerate(plain["resources"])}
+        tables = {str(one.get("name", index)): one for index, one in enumerate(plain["resources"])}
         plain = check_mapping(
             "schema", check_mapping("resource", choose_table(tables, table)).get("schema")
         )
     keys = plain.get("primaryKey", ())
-    alone = keys if isinstance(keys, str) else keys[0] if len(keys) == 1 else None
+    single = keys if isinstance(keys, str) else keys[0] if len(keys) == 1 else None
     fields = {}
-    for place, field in enumerate(plain.get("fields", ()), start=1):
+    for number, field in enumerate(plain.get("fields", ()), start=1):
         if not isinstance(field, Mapping) or "name" not in field:
-            raise SchemaError(f"fields: entry {place} has no name.")
-        fields[str(field["name"])] = {**field, "is_key": field["name"] == alone}
+            raise SchemaError(f"fields: entry {number} has no name.")
+        fields[str(field["name"])] = {**field, "is_key": field["name"] == single}
     return read_columns(fields, _read_frictionless_column)
 
 
@@ -237,14 +232,14 @@ def _read_frictionless_type(name: str, properties: Mapping[str, Any]) -> ColumnE
         ordered = True if properties.get("categoriesOrdered") else None
         return make_entry(name, "categorical", values=listed, ordered=ordered)
     if kind not in _TYPES:
-        return f"type {kind!r} can not be synthesised: convert it before"
+        return f"type {kind!r} can not be synthesised: convert it first"
     bounds = {"min": limits.get("minimum"), "max": limits.get("maximum")}
-    pattern = properties.get("format", "default") if kind in _MOMENTS else None
+    pattern = properties.get("format", "default") if kind in _TEMPORAL else None
     return make_entry(
         name,
         _TYPES[kind],
         **(bounds if kind in _RANGED else {}),
-        format=None if pattern in _USUAL else pattern,
+        format=None if pattern in _DEFAULT_FORMATS else pattern,
     )
 
 
@@ -257,27 +252,26 @@ VERSIONS = ("SINGLE_TABLE_V1", "V1", "MULTI_TABLE_V1")
 
 
 def fits_sdv(plain: Mapping[str, Any]) -> bool:
-    """Whether it looks like metadata of SDV."""
+    """Return whether it looks like metadata of SDV."""
     return plain.get("METADATA_SPEC_VERSION") in VERSIONS
 
 
 def read_sdv(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
-    """Return what metadata of SDV say.
+    """Read metadata of SDV.
 
     Example:
         >>> metadata = {
         ...     "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
         ...     "columns": {"age": {"sdtype": "numerical", "computer_representation": "Int64"}},
         ... }
-        >>> read(metadata).columns
+        >>> read_sdv(metadata).columns
         ({'name': 'age', 'type': 'integer'},)
     """
-    told = plain
     if "tables" in plain:
-        told = check_mapping(
+        plain = check_mapping(
             "tables", choose_table(check_mapping("tables", plain["tables"]), table)
         )
-    return read_columns(check_mapping("columns", told.get("columns")), _read_sdv_column)
+    return read_columns(check_mapping("columns", plain.get("columns")), _read_sdv_column)
 
 
 def _read_sdv_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
@@ -296,14 +290,14 @@ def _read_sdv_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | 
         return make_entry(name, "boolean")
     if kind == "id":
         return make_entry(name, "id")
-    return f"sdtype {kind!r} says who someone is, or is free text"
+    return f"sdtype {kind!r} identifies people, or is free text"
 
 
 TYPES = ("int", "float", "string", "boolean", "datetime")
 
 
 def fits_smartnoise(plain: Mapping[str, Any]) -> bool:
-    """Whether it looks like the YAML of SmartNoise: columns with such a type, in tables."""
+    """Return whether it looks like YAML of SmartNoise: tables of columns with such a type."""
     schemas = [schema for database in _list_mappings(plain) for schema in _list_mappings(database)]
     tables = [table for schema in schemas for table in _list_mappings(schema)]
     return any(
@@ -315,21 +309,21 @@ def fits_smartnoise(plain: Mapping[str, Any]) -> bool:
 
 
 def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> ImportedSchema:
-    """Return what the YAML of SmartNoise says.
+    """Read YAML of SmartNoise.
 
     Example:
         >>> visits = {"rows": 100, "age": {"type": "int", "lower": 0}}
-        >>> read({"": {"clinic": {"visits": visits}}}).columns
+        >>> read_smartnoise({"": {"clinic": {"visits": visits}}}).columns
         ({'name': 'age', 'type': 'integer', 'min': 0},)
     """
     schemas = check_mapping("database", choose_table(plain, None))
     tables = {
-        name: told
+        name: properties
         for schema in _list_mappings({"": schemas} if _has_tables(schemas) else schemas)
-        for name, told in schema.items()
+        for name, properties in schema.items()
     }
-    told = check_mapping("table", choose_table(tables, table))
-    columns = {name: one for name, one in told.items() if isinstance(one, Mapping)}
+    chosen = check_mapping("table", choose_table(tables, table))
+    columns = {name: one for name, one in chosen.items() if isinstance(one, Mapping)}
     return read_columns(
         columns,
         lambda name, one: add_nullable(_read_smartnoise_column(name, one), one.get("nullable")),
@@ -338,7 +332,7 @@ def read_smartnoise(plain: Mapping[str, Any], table: str | None = None) -> Impor
 
 def _read_smartnoise_column(name: str, properties: Mapping[str, Any]) -> ColumnEntry | str:
     if properties.get("private_id"):
-        return "it tells people apart: name it as unit (docs/how-to/users.md)"
+        return "it identifies people: name it as unit (docs/how-to/users.md)"
     kind = properties.get("type")
     bounds = {"min": properties.get("lower"), "max": properties.get("upper")}
     if kind == "int":
@@ -357,7 +351,7 @@ def _list_mappings(plain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _has_tables(level: Mapping[str, Any]) -> bool:
-    """Whether tables follow at once, as where a schema has no name."""
+    """Whether a level holds tables directly, as where a schema has no name."""
     return any(
         "type" in column for table in _list_mappings(level) for column in _list_mappings(table)
     )
@@ -365,11 +359,11 @@ def _has_tables(level: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class SchemaFormat:
-    """How schemas of a tool are told and read.
+    """How to recognise and read schemas of a tool.
 
     Args:
         fits: Whether plain values look like one.
-        read: Returns what they say of a table.
+        read: Reads the plain values, for the table of that name.
     """
 
     fits: Callable[[Mapping[str, Any]], bool]
@@ -388,15 +382,15 @@ FORMATS = {
 def imported(
     given: Mapping[str, Any] | str | Path, *, tool: str | None = None, table: str | None = None
 ) -> ImportedSchema:
-    """Return what a schema of another tool says about a table.
+    """Read a schema of another tool.
 
     Args:
         given: The schema, or the path of its file: `.yaml`, `.yml` or `.json`.
-        tool: One of `FORMATS`; None to tell it by its looks.
+        tool: One of `FORMATS`; None to recognise it by its content.
         table: Which table, if it has several.
 
     Raises:
-        SchemaError: If it is none of these, or says something that tabpe does not allow.
+        SchemaError: If its format is unknown, or it declares something that tabpe does not allow.
 
     Example:
         >>> found = imported({"age": 90, "sex": 2})

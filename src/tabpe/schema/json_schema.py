@@ -1,4 +1,4 @@
-"""The JSON Schema of schema files, by which editors complete and check them."""
+"""The JSON Schema of schema files, for completion and checks in editors."""
 
 from __future__ import annotations
 

@@ -1,15 +1,8 @@
-"""`PartialSchema`: a schema of which some parts are not declared.
-
-What a schema with gaps may say beside the fields of columns.
-
-`PartialColumn`: a column as far as it is declared.
-
-What of a schema is declared, and what is not.
+"""`PartialSchema`: a schema with gaps.
 
 A schema file may have gaps: a column without a type, a number without bounds, a list of values that
-is open. An `PartialSchema` knows what is declared and lists the rest, which is bought or refused.
-
-What the rules of a schema with gaps are about.
+is open. A `PartialSchema` knows what is declared and lists the rest, which is estimated privately
+or refused.
 """
 
 from __future__ import annotations
@@ -33,13 +26,13 @@ from tabpe.schema.temporal import Date, Datetime, Time
 def check_top(
     name: str, kind: type[Column] | None, fields: Mapping[str, Any], top: Any, *, is_open: bool
 ) -> None:
-    """Refuse a `top` that does not go with what else is declared of a column.
+    """Refuse a `top` that contradicts the other fields of a column.
 
     Args:
         name: Name of the column.
         kind: Its type, or None.
-        fields: The fields that are declared.
-        top: The most values that stay apart.
+        fields: The declared fields.
+        top: The most values to keep.
         is_open: Whether there may be more values than those declared.
 
     Example:
@@ -53,22 +46,22 @@ def check_top(
     if kind is not Categorical or fields.get("ordered"):
         raise SchemaError(f"{where}: top is for type categorical, without ordered.")
     if is_open and values:
-        raise SchemaError(f"{where}: leave open out, or values.")
+        raise SchemaError(f"{where}: leave out open, or values.")
     if "other" not in fields and not all(isinstance(value, str) for value in values):
-        raise SchemaError(f"{where}: declare other, the number that stands for the rest.")
+        raise SchemaError(f"{where}: declare other, the number for all other values.")
 
 
 @dataclass(frozen=True)
 class PartialColumn:
-    """A column as far as it is declared.
+    """A column with gaps.
 
     Args:
         name: Name of the column.
         kind: Its type, or None.
-        fields: The fields that are declared.
-        open: Of a list of values: whether there may be more of them. Of a time of the day, which is
-            all day if not declared: whether bounds are to be bought.
-        top: Of a list of values: the most that stay apart; all others are `other`.
+        fields: The declared fields.
+        open: Of a list of values: whether there may be more of them. Of a time of day, which covers
+            the whole day by default: whether to estimate its bounds privately.
+        top: Of a list of values: the most values to keep; all others become `other`.
         source: Where the declared fields come from.
 
     Example:
@@ -97,18 +90,18 @@ class PartialColumn:
         if self.missing and self.source is not Source.PUBLIC:
             raise SchemaError(
                 f"column {self.name!r}: source={self.source.value!r} and {self.missing[0]} not "
-                f"declared: what is to be bought goes with source: public."
+                f"declared: a field to be estimated privately needs source: public."
             )
 
     @classmethod
     def from_column(cls, column: Column) -> PartialColumn:
-        """Return a column without gaps."""
+        """Return a complete column as a partial one."""
         fields = {f.name: getattr(column, f.name) for f in dataclasses.fields(column)}
         return cls(fields.pop("name"), type(column), fields, source=fields.pop("source"))
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> PartialColumn:
-        """Read the entry of a column, which may have gaps."""
+        """Read the entry of a column in a schema file, which may have gaps."""
         where = f"column {entry['name']!r}"
         if "type" not in entry:
             files.refuse_unknown(f"{where} without a type", entry, ("name", "nullable", "source"))
@@ -119,14 +112,12 @@ class PartialColumn:
         kind, fields = files.parse_type_and_fields(entry, *files.GAP_KEYS)
         if "open" in fields and kind not in (Categorical, Time):
             raise SchemaError(f"{where}: open is for type categorical, and for bounds of a time.")
-        apart = {
-            key: fields.pop(key) for key in ("name", *files.GAP_KEYS, "source") if key in fields
-        }
-        return cls(kind=kind, fields=fields, **apart)
+        own = {key: fields.pop(key) for key in ("name", *files.GAP_KEYS, "source") if key in fields}
+        return cls(kind=kind, fields=fields, **own)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that are to be bought; a type comes first, and alone."""
+        """The fields to be estimated privately; only the type if that is missing."""
         if self.kind is None:
             return ("type",)
         wanted = [name for name in files.list_required_fields(self.kind) if name != "name"]
@@ -137,24 +128,24 @@ class PartialColumn:
         whole = self.kind is Categorical and (self.open or self.top is not None)
         return tuple(name for name in wanted if name not in self.fields or whole)
 
-    def fill_gaps(self, kind: type[Column] | None = None, **bought: Any) -> Column:
-        """Return the column, with what was bought in its gaps, and marked so.
+    def fill_gaps(self, kind: type[Column] | None = None, **estimated: Any) -> Column:
+        """Return the column with its gaps filled by estimated fields, and marked so.
 
         Args:
             kind: The type, if it is not declared.
-            bought: The fields that were bought, by name.
+            estimated: The privately estimated fields, by name.
         """
-        made = self.kind or kind
-        if made is None:
-            raise SchemaError(f"column {self.name!r}: its type is neither declared nor bought.")
-        paid = tuple(bought) if self.kind else ("type", *bought)
+        full_kind = self.kind or kind
+        if full_kind is None:
+            raise SchemaError(f"column {self.name!r}: its type is neither declared nor estimated.")
+        names = tuple(estimated) if self.kind else ("type", *estimated)
         marks: dict[str, Any] = {"source": self.source}
-        if paid:
-            marks = {"source": Source.BOUGHT, "bought": paid}
-        return made(self.name, **{**self.fields, **bought, **marks})
+        if names:
+            marks = {"source": Source.BOUGHT, "bought": names}
+        return full_kind(self.name, **{**self.fields, **estimated, **marks})
 
     def _check_fields(self, kind: type[Column]) -> None:
-        """Keep the declared fields as a column of that type has them, or refuse them."""
+        """Normalise the declared fields as a column of that type does, or refuse them."""
         fields = dict(self.fields)
         if kind in (Integer, Float):
             bound = fields.get("min", fields.get("max", 0))
@@ -172,10 +163,10 @@ class PartialColumn:
         object.__setattr__(self, "fields", self._normalize_declared(kind, fields))
 
     def _normalize_declared(self, kind: type[Column], fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the declared fields as a column has them that holds some more."""
+        """Return the declared fields, normalised by a complete column with placeholders."""
         if "quantiles" in fields and not {"min", "max"} <= set(self.fields):
             raise SchemaError(
-                f"column {self.name!r}: quantiles run from min to max: declare these too."
+                f"column {self.name!r}: quantiles run from min to max: declare these as well."
             )
         later = {"scale": QUANTILE} if self.missing[-1:] == ("quantiles",) else {}
         early = {name: value for name, value in fields.items() if name not in later}
@@ -188,19 +179,19 @@ class PartialColumn:
 
 @dataclass(frozen=True)
 class PartialSchema:
-    """A schema as far as it is declared.
+    """A schema with gaps.
 
     Args:
-        columns: The columns that are mentioned.
+        columns: The columns that are declared, perhaps in part.
         label: Name of the label, or names of several, or None.
         label_cuts: For a numeric label: the values at which a new class begins.
-        rules: What holds in every row; columns that they name are to be declared.
-        label_classes: For a numeric label: how many classes there should be, if cuts are bought.
+        rules: What holds in every row; the columns they name must be declared.
+        label_classes: For a numeric label: the number of classes, if its cuts are estimated.
 
     Example:
-        >>> outline = PartialSchema.of({"columns": [{"name": "age", "type": "integer", "min": 0}]})
-        >>> outline.complete_columns(["age", "ward", "id"], drop=["id"]).missing
-        ('age.max', 'ward.type')
+        >>> partial = PartialSchema.from_dict({"columns": [{"name": "age", "type": "integer"}]})
+        >>> partial.complete_columns(["age", "ward", "id"], drop=["id"]).missing
+        ('age.min', 'age.max', 'ward.type')
     """
 
     columns: tuple[PartialColumn, ...] = ()
@@ -222,17 +213,17 @@ class PartialSchema:
 
     @classmethod
     def from_schema(cls, given: Schema | Mapping[str, Any] | str | Path | None) -> PartialSchema:
-        """Return the outline of a schema, of plain values, of a file, or of nothing at all."""
+        """Return the partial schema of a schema, a dictionary, a file, or of nothing (None)."""
         if isinstance(given, Schema):
-            sketches = tuple(map(PartialColumn.from_column, given.columns))
+            partial_columns = tuple(map(PartialColumn.from_column, given.columns))
             cuts, classes = given.label_cuts, given.label_classes
-            return cls(sketches, given.label, cuts, given.rules, classes)
+            return cls(partial_columns, given.label, cuts, given.rules, classes)
         plain = files.read_schema_file(Path(given)) if isinstance(given, (str, Path)) else given
         return cls.from_dict({} if plain is None else plain)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> PartialSchema:
-        """Build an outline from plain values, as a schema file with gaps holds them.
+        """Build a partial schema from the plain values of a schema file with gaps.
 
         Example:
             >>> PartialSchema.from_dict({"columns": [{"name": "age", "typ": "integer"}]})
@@ -241,7 +232,7 @@ class PartialSchema:
         """
         if isinstance(plain, Mapping):
             plain = {"columns": [], **plain}
-            plain.pop("label_rare", None)  # which a run finds out anew
+            plain.pop("label_rare", None)  # each run finds its own
         return files.schema_from_dict(cls, plain, column=PartialColumn.from_dict)
 
     @property
@@ -250,7 +241,7 @@ class PartialSchema:
         return schema.list_label_names(self.label)
 
     def with_label(self, label: str | Sequence[str] | None) -> PartialSchema:
-        """Return the outline with `label` as its label; None keeps the one it has."""
+        """Return the partial schema with another label; None keeps the one it has."""
         wanted = schema.parse_label(label)
         if wanted is None or wanted == self.label:
             return self
@@ -258,7 +249,7 @@ class PartialSchema:
 
     @property
     def lacks_cuts(self) -> bool:
-        """Whether it is to be bought where the classes of a numeric label begin."""
+        """Whether the cuts of a numeric label are to be estimated privately."""
         return self.label_classes is not None and self.label_cuts is None
 
     @property
@@ -267,10 +258,10 @@ class PartialSchema:
         return () if self.label_classes is not None or self.label_cuts else self.labels
 
     def complete_columns(self, table: Sequence[str], *, drop: Sequence[str] = ()) -> PartialSchema:
-        """Return the outline with every column of a table, in the order of the table.
+        """Return the partial schema with every column of a table, in the order of the table.
 
-        A column that is not mentioned is estimated, its type included. How the table stores it says
-        nothing: that depends on its rows.
+        A column that is not declared is estimated, its type included. Its storage type in the table
+        is ignored, since that depends on the rows.
 
         Args:
             table: The names of the columns, which are public.
@@ -290,40 +281,40 @@ class PartialSchema:
                 if name not in known:
                     hint = column_hint(name, known, declared)
                     raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
-        sketches = tuple(mentioned.get(name, PartialColumn(name)) for name in kept)
-        for sketch in sketches:
-            if sketch.name in self.labels:
-                gaps = bool(sketch.missing)
-                schema.check_label_type(self, sketch.name, sketch.kind, has_gaps=gaps)
-        return dataclasses.replace(self, columns=sketches)
+        partial_columns = tuple(mentioned.get(name, PartialColumn(name)) for name in kept)
+        for partial in partial_columns:
+            if partial.name in self.labels:
+                gaps = bool(partial.missing)
+                schema.check_label_type(self, partial.name, partial.kind, has_gaps=gaps)
+        return dataclasses.replace(self, columns=partial_columns)
 
     def with_values(self, name: str, values: tuple[Any, ...]) -> PartialSchema:
-        """Return the outline with the values of a column declared, if they are missing.
+        """Return the partial schema with the values of a column filled in, if they are missing.
 
-        True and false are no list: a column of them is a boolean one.
+        A column of true and false becomes boolean.
         """
         booleans = {str(value) for value in values} <= set(map(str, Boolean.values))
 
-        def declared(sketch: PartialColumn) -> PartialColumn:
-            if sketch.name != name or not sketch.missing:
-                return sketch
-            if sketch.kind is None and booleans:
-                return dataclasses.replace(sketch, kind=Boolean)
-            fields = {**sketch.fields, "values": values}
+        def fill_values(partial: PartialColumn) -> PartialColumn:
+            if partial.name != name or not partial.missing:
+                return partial
+            if partial.kind is None and booleans:
+                return dataclasses.replace(partial, kind=Boolean)
+            fields = {**partial.fields, "values": values}
             return dataclasses.replace(
-                sketch, kind=Categorical, fields=fields, open=False, top=None
+                partial, kind=Categorical, fields=fields, open=False, top=None
             )
 
-        return dataclasses.replace(self, columns=tuple(map(declared, self.columns)))
+        return dataclasses.replace(self, columns=tuple(map(fill_values, self.columns)))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the outline."""
+        """SHA-256 of the partial schema."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
-        """What each class of the label is called; None if that is to be bought."""
+        """The name of each class of the label; None if it must be estimated first."""
         labels = [column for column in self.columns if column.name in self.labels]
         if not labels:
             return ("all",)
@@ -335,53 +326,56 @@ class PartialSchema:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What is to be bought: fields of columns, in the manner of `Schema.fields_bought`."""
+        """The fields to be estimated privately, in the form of `Schema.fields_bought`."""
         fields = (f"{column.name}.{name}" for column in self.columns for name in column.missing)
         return (*fields, *([f"{self.label}.label_cuts"] if self.lacks_cuts else []))
 
     @property
     def fields_from_data(self) -> tuple[str, ...]:
-        """Fields that were read off the data instead of being declared public."""
+        """Fields that were read from the data instead of being declared public."""
         drafted = tuple(c.fill_gaps() for c in self.columns if c.source is Source.DATA)
         return Schema(drafted).fields_from_data if drafted else ()
 
     def get_label_column(self, columns: Mapping[str, Column]) -> Column:
-        """Return the column of the one label, with what was bought in its gaps."""
-        (sketch,) = (column for column in self.columns if column.name == self.label)
-        return columns[sketch.name] if sketch.missing else sketch.fill_gaps()
+        """Return the column of the single label, with its gaps filled from `columns`."""
+        (partial,) = (column for column in self.columns if column.name == self.label)
+        return columns[partial.name] if partial.missing else partial.fill_gaps()
 
     def fill_gaps(
         self, columns: Mapping[str, Column], label_cuts: tuple[float, ...] | None = None
     ) -> Schema:
-        """Return the schema, with what was bought in its gaps.
+        """Return the complete schema.
 
         Args:
-            columns: Columns in the place of those that have gaps.
-            label_cuts: Where the classes of a numeric label begin, if that was bought.
+            columns: Complete columns for those with gaps, by name.
+            label_cuts: The estimated cuts of a numeric label, if they are not declared.
         """
-        made = (columns[c.name] if c.missing else c.fill_gaps() for c in self.columns)
+        filled = (columns[c.name] if c.missing else c.fill_gaps() for c in self.columns)
         cuts = label_cuts if self.lacks_cuts else self.label_cuts
-        return Schema(tuple(made), self.label, cuts, self.rules, self.label_classes)
+        return Schema(tuple(filled), self.label, cuts, self.rules, self.label_classes)
 
 
 def _refuse_cells(names: Iterable[str]) -> None:
-    """Refuse names that are numbers or dates: those of a file without a header are cells."""
-    for place, name in enumerate(names, start=1):
+    """Refuse names that are numbers or dates: in a file without a header they are cells.
+
+    Privacy: errors give the number of the column, not its name.
+    """
+    for number, name in enumerate(names, start=1):
         if any(map(str.isdigit, name)) and not any(map(str.isalpha, name)):
             raise SchemaError(
-                f"the name of column {place} of the table is a number or a date: {HEADER} If these "
-                f"are the names, declare one column of the schema, such as the label."
+                f"the name of column {number} of the table is a number or a date: {HEADER} If "
+                f"these are the names, declare one column of the schema, such as the label."
             )
 
 
 def build_constrained_schema(partial: PartialSchema) -> Schema | None:
-    """Return the columns that rules name, with the rules; None without rules.
+    """Return a schema of the rules and the columns they name; None without rules.
 
-    A rule about a value that may turn out not to be bought could fail after the purchase. So all
-    that rules name must be declared.
+    A rule about a value that is estimated privately could turn out invalid after the budget is
+    spent. So everything that rules name must be declared.
 
     Raises:
-        SchemaError: If it is not, or a rule does not fit.
+        SchemaError: If it is not, or a rule does not fit the columns.
 
     Example:
         >>> build_constrained_schema(PartialSchema((PartialColumn("age"),), rules=("age > 3",)))
@@ -390,24 +384,24 @@ def build_constrained_schema(partial: PartialSchema) -> Schema | None:
     """
     if not partial.rules:
         return None
-    sketches = {column.name: column for column in partial.columns}
+    partial_columns = {column.name: column for column in partial.columns}
     named = {
         name: rule for rule in partial.rules for name in iterate_columns(parse_constraint(rule))
     }
     for name, rule in named.items():
-        _check_declared(rule, name, sketches)
+        _check_declared(rule, name, partial_columns)
     kept = tuple(column.fill_gaps() for column in partial.columns if column.name in named)
     label = partial.label if partial.label in named else None
     return Schema(kept, label, partial.label_cuts if label else None, partial.rules)
 
 
-def _check_declared(rule: str, name: str, sketches: dict[str, PartialColumn]) -> None:
-    if name not in sketches:
-        hint = did_you_mean(name, sketches)
+def _check_declared(rule: str, name: str, partial_columns: dict[str, PartialColumn]) -> None:
+    if name not in partial_columns:
+        hint = did_you_mean(name, partial_columns)
         raise SchemaError(f"rule {shown(rule)}: no column {shown(name)}: {hint}")
-    missing = sketches[name].missing
+    missing = partial_columns[name].missing
     if missing:
         raise SchemaError(
             f"rule {shown(rule)}: {' and '.join(missing)} of column {shown(name)} is not declared: "
-            f"declare all that rules name, which can not be bought, or leave the rule out."
+            f"declare everything that rules name, which is not estimated, or leave out the rule."
         )

@@ -1,13 +1,9 @@
 """`Schema`: the columns of a table and its labels.
 
-Joint classes: the combinations of the values of several labels.
+With several labels, the classes are the combinations of their values: tuples of one value per
+label, in the order of the labels. Combinations that a run finds rare share one class, the last.
 
-A combination is a tuple of values, one of each label in their order. Combinations that a run finds
-rare share one class, the last.
-
-Numeric labels: their classes are cut by declared numbers, or by some that are bought.
-
-`Schema`: the columns of a table and which of them are its labels.
+A numeric label is cut into classes at declared values, or at privately estimated ones.
 """
 
 from __future__ import annotations
@@ -66,7 +62,7 @@ def list_label_names(label: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def check_new_label(given: Any, columns: Sequence[str]) -> str | tuple[str, ...] | None:
-    """Return a label that is to take the place of another, if all of it are columns."""
+    """Return a new label, if all its names are columns."""
     label = parse_label(given)
     for name in list_label_names(label):
         if name not in columns:
@@ -75,13 +71,13 @@ def check_new_label(given: Any, columns: Sequence[str]) -> str | tuple[str, ...]
 
 
 def check_joint_labels(columns: Sequence[Column]) -> tuple[ListedColumn, ...]:
-    """Return several labels, if all have listed values and not too many combinations."""
+    """Return the columns of several labels; refuse other types and too many combinations."""
     for column in columns:
         if not isinstance(column, (Categorical, Boolean)):
             raise SchemaError(
-                f"label: {column.name!r} is of type {column.type_name}: several labels are "
-                f"categories or truths. Declare it categorical, or leave it out of label: it is "
-                f"synthesised all the same."
+                f"label: {column.name!r} is of type {column.type_name}: several labels must be "
+                f"categorical or boolean. Declare it categorical, or leave it out of label: it is "
+                f"synthesised anyway."
             )
     listed = tuple(column for column in columns if isinstance(column, (Categorical, Boolean)))
     count = math.prod(column.states for column in listed)
@@ -89,14 +85,14 @@ def check_joint_labels(columns: Sequence[Column]) -> tuple[ListedColumn, ...]:
         named = " and ".join(repr(column.name) for column in listed)
         raise SchemaError(
             f"label: {named} have {count:,} combinations of values: expected at most "
-            f"{MOST_COMBINATIONS:,}. Leave a column out of label, which is synthesised all the "
-            f"same, or declare fewer values and an other."
+            f"{MOST_COMBINATIONS:,}. Leave a column out of label, which is synthesised anyway, or "
+            f"declare fewer values and an other."
         )
     return listed
 
 
 def list_combinations(columns: Sequence[ListedColumn]) -> tuple[Combination, ...]:
-    """Return all combinations of values, and nulls, the last column running fastest.
+    """Return all combinations of values and nulls; the last column varies fastest.
 
     Example:
         >>> list_combinations((Boolean("ill"), Categorical("ward", ("eye", "skin"))))
@@ -110,16 +106,16 @@ def _list_states(column: ListedColumn) -> tuple[Any, ...]:
 
 
 def check_rare_combinations(given: Any, columns: Sequence[ListedColumn]) -> tuple[Combination, ...]:
-    """Return combinations that share a class, if they are some of all, in the order of these."""
+    """Return rare combinations in the order of `list_combinations`; refuse unknown ones."""
     listed = isinstance(given, (list, tuple)) and all(map(_is_combination, given))
     every = list_combinations(columns)
-    # True equals 1, so the type is a part of what is looked up.
+    # True equals 1, so the type is part of the key.
     wanted = {_tag_booleans(combination) for combination in given} if listed else set()
     found = tuple(combination for combination in every if _tag_booleans(combination) in wanted)
     if not listed or len(found) != len(given) or len(found) == 1:
         raise SchemaError(
             f"label_rare={shown(given)}: expected two or more combinations of values of the "
-            f"labels, each once. A run finds them out: leave label_rare out."
+            f"labels, each once. A run finds them: leave out label_rare."
         )
     return found
 
@@ -127,7 +123,7 @@ def check_rare_combinations(given: Any, columns: Sequence[ListedColumn]) -> tupl
 def name_joint_classes(
     columns: Sequence[ListedColumn], rare: Sequence[Combination]
 ) -> tuple[str, ...]:
-    """Return what each joint class is called; the last is that of all rare combinations.
+    """Return the name of each joint class; the last is that of all rare combinations.
 
     Example:
         >>> name_joint_classes((Boolean("ill"), Boolean("old")), [(True, False), (True, True)])
@@ -139,7 +135,7 @@ def name_joint_classes(
 
 
 def name_class(combination: Any) -> str:
-    """Return what a class is called: by its value, or by the values of several labels."""
+    """Return the name of a class from its value, or from the values of several labels."""
     if isinstance(combination, tuple):
         return LABEL_SEPARATOR.join(
             "null" if value is None else str(value) for value in combination
@@ -158,12 +154,12 @@ def _tag_booleans(combination: Sequence[Any]) -> tuple[Any, ...]:
 
 
 FEWEST_CLASSES = 2
-# Quantiles are bought as the edges of twice as many bins.
+# Quantiles are estimated as the edges of twice as many bins.
 MOST_CLASSES = 16
 
 
 class LabelCutting(Protocol):
-    """What says how a numeric label is cut."""
+    """A schema that says how a numeric label is cut."""
 
     @property
     def label_cuts(self) -> tuple[float, ...] | None:
@@ -172,12 +168,12 @@ class LabelCutting(Protocol):
 
     @property
     def label_classes(self) -> int | None:
-        """How many classes there should be, if cuts are bought."""
+        """The number of classes, if the cuts are estimated privately."""
         ...
 
 
 def check_class_count(classes: Any, label: Any) -> None:
-    """Refuse a number of classes that no purchase can give."""
+    """Refuse a number of classes that can not be estimated."""
     if classes is None:
         return
     if type(classes) is not int or not FEWEST_CLASSES <= classes <= MOST_CLASSES:
@@ -198,26 +194,26 @@ def check_label_type(
         cut: How it is cut.
         name: Name of the label.
         kind: Its type, if that is declared.
-        has_gaps: Whether any of it is to be bought.
+        has_gaps: Whether a field of it is to be estimated privately.
     """
     is_number = kind in (Integer, Float)
     if kind is not None and issubclass(kind, Temporal):
         raise SchemaError(
-            f"label={name!r} is a date or a time: take another column, or one made of it, such as "
-            f"the year."
+            f"label={name!r} is a date or a time: use another column, or one derived from it, such "
+            f"as the year."
         )
     if cut.label_cuts and (has_gaps or not is_number):
-        raise SchemaError(f"label={name!r} has label_cuts: declare its type, min and max too.")
+        raise SchemaError(f"label={name!r} has label_cuts: declare its type, min and max as well.")
     if cut.label_classes is not None and kind is not None and not is_number:
         raise SchemaError(
             f"label_classes={cut.label_classes}: is for a numeric label; {name!r} is declared "
-            f"{kind.type_name}: leave label_classes out."
+            f"{kind.type_name}: leave out label_classes."
         )
     if is_number and not cut.label_cuts and cut.label_classes is None:
         raise SchemaError(
             f"label={name!r} is a number: declare its column categorical, or give label_cuts (the "
-            f"values at which a new class begins) or label_classes (how many there should be, to "
-            f"buy the cuts)."
+            f"values at which a new class begins) or label_classes (the number of classes, to "
+            f"estimate the cuts privately)."
         )
 
 
@@ -227,13 +223,14 @@ class Schema:
 
     Args:
         columns: The columns, in the order of the output.
-        label: Name of the column whose values are evolved apart, class by class; or names of
-            several, whose combinations of values are; None for one class.
+        label: Name of the column whose values are the classes, each generated separately; or
+            names of several columns, whose combinations are the classes; None for one class.
         label_cuts: For a numeric label: the values at which a new class begins.
         rules: What holds in every row, as texts such as `discharge >= admission`.
-        label_classes: For a numeric label whose cuts were bought: how many classes were asked for.
-        label_rare: For several labels: the combinations that a run found rare, and evolved together
-            as one class.
+        label_classes: For a numeric label with privately estimated cuts: the number of classes that
+            was requested.
+        label_rare: For several labels: the combinations that a run found rare, and generated
+            together as one class.
 
     Example:
         >>> schema = Schema((Integer("age", 0, 120), Boolean("smoker")), label="smoker")
@@ -262,7 +259,7 @@ class Schema:
         if isinstance(self.label, str):
             self._check_label(self.label)
         elif self.label_cuts is not None:
-            then = "leave it out, or name one label" if self.label else "name the label too"
+            then = "leave it out, or name one label" if self.label else "name the label as well"
             raise SchemaError(f"label_cuts is given without a label of its own: {then}.")
         if isinstance(self.label, tuple):
             check_joint_labels(self._label_columns)
@@ -287,14 +284,15 @@ class Schema:
         column = self[label]
         if not isinstance(column, (Integer, Float, Categorical, Boolean)):
             raise SchemaError(
-                f"label={self.label!r} is of type {column.type_name}: a label is a category, a "
-                f"truth or a number; take another column, or one made of it, such as the year."
+                f"label={self.label!r} is of type {column.type_name}: a label is categorical, "
+                f"boolean or a number; use another column, or one derived from it, such as the "
+                f"year."
             )
         is_number = isinstance(column, (Integer, Float))
         if is_number and self.label_classes is not None and self.label_cuts is None:
             raise SchemaError(
-                f"label_classes={self.label_classes}: where classes begin is bought: pass "
-                f"schema='private' (--private-schema), or declare label_cuts in its place."
+                f"label_classes={self.label_classes}: the cuts must be estimated privately: pass "
+                f"schema='private' (--private-schema), or declare label_cuts instead."
             )
         if is_number and not self.label_cuts and self.label_classes is None:
             raise SchemaError(
@@ -336,7 +334,7 @@ class Schema:
 
     @cached_property
     def parsed_rules(self) -> tuple[Constraint, ...]:
-        """The rules as they are meant for the columns.
+        """The rules, parsed and resolved for the columns.
 
         Example:
             >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
@@ -353,12 +351,12 @@ class Schema:
 
     @property
     def target(self) -> str | None:
-        """The label that is predicted where rows are evaluated: the first of several."""
+        """The label that evaluation predicts: the first of several."""
         return self.labels[0] if self.labels else None
 
     @property
     def joint_labels(self) -> tuple[ListedColumn, ...]:
-        """The columns of several labels; none if there is one, or no label."""
+        """The columns of several labels; empty for one label or none."""
         return check_joint_labels(self._label_columns) if len(self.labels) > 1 else ()
 
     @property
@@ -367,9 +365,9 @@ class Schema:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """What each class of the label is called; a single `all` without a label.
+        """The name of each class of the label; a single `all` without a label.
 
-        If the label may be null, the last class is that of null.
+        If the label is nullable, the last class is that of null.
         """
         if self.label is None:
             return ("all",)
@@ -387,7 +385,7 @@ class Schema:
 
     @property
     def class_bounds(self) -> tuple[tuple[float, float], ...]:
-        """Of a numeric label: smallest and largest value of each class but that of null."""
+        """Smallest and largest value of each class of a numeric label, without that of null."""
         if not isinstance(self.label, str) or self.label_cuts is None:
             return ()
         column = self[self.label]
@@ -398,7 +396,7 @@ class Schema:
 
     @property
     def fields_from_data(self) -> tuple[str, ...]:
-        """Fields that were read off the data instead of being declared public."""
+        """Fields that were read from the data instead of being declared public."""
         return tuple(
             f"{column.name}.{name}"
             for column in self.columns
@@ -408,7 +406,7 @@ class Schema:
 
     @property
     def fields_bought(self) -> tuple[str, ...]:
-        """Fields that were bought with a part of the budget instead of being declared public.
+        """Fields that were estimated with a part of the budget instead of being declared.
 
         Example:
             >>> age = Integer("age", 0, 95, source=Source.BOUGHT, bought=("max",))
@@ -437,7 +435,7 @@ class Schema:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def with_label(self, label: str | Sequence[str] | None) -> Schema:
-        """Return the schema with `label` as its label; None keeps the one it has."""
+        """Return the schema with another label; None keeps the one it has."""
         wanted = check_new_label(label, self.names)
         if wanted is None or wanted == self.label:
             return self
@@ -447,19 +445,19 @@ class Schema:
 
     @property
     def of_target(self) -> Schema:
-        """The schema with `target` as its only label, and other labels as columns like others."""
+        """The schema with `target` as its only label; other labels are ordinary columns."""
         return self.with_label(self.target)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as plain values, as a schema file holds them."""
+        """Return the schema as the plain values of a schema file."""
         several = isinstance(self.label, tuple)
         head: dict[str, Any] = {"label": list(self.labels) if several else self.label}
         head["label_cuts"] = None if self.label_cuts is None else list(self.label_cuts)
         head["label_classes"] = self.label_classes
         head["label_rare"] = [list(combination) for combination in self.label_rare] or None
-        told = {name: value for name, value in head.items() if value is not None}
+        given = {name: value for name, value in head.items() if value is not None}
         tail = {"rules": list(self.rules)} if self.rules else {}
-        return {**told, "columns": [column.to_dict() for column in self.columns], **tail}
+        return {**given, "columns": [column.to_dict() for column in self.columns], **tail}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
@@ -483,10 +481,10 @@ class Schema:
 
 
 def _make_unique_name(name: str, others: tuple[str, ...]) -> str:
-    """Return a name that no other has."""
+    """Return a name in as many parentheses as make it unique."""
     return name if name not in others else _make_unique_name(f"({name})", others)
 
 
 def _format_number(number: float) -> str:
-    """Return a number without a needless `.0`, with all the digits that tell it apart."""
+    """Return all digits of a number, without a trailing `.0`."""
     return repr(number).removesuffix(".0")

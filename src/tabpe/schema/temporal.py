@@ -1,4 +1,4 @@
-"""Dates and times: columns whose values lie on a grid of days, seconds and the like."""
+"""Columns of dates and times, whose values lie on a regular grid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabpe.schema.columns import EXACT_INTEGERS, Column, make_field_error
 
 T = TypeVar("T", dt.date, dt.datetime, dt.time)
 
-# How many microseconds there are in each.
+# Microseconds per unit.
 RESOLUTIONS = {
     "microsecond": 1,
     "millisecond": 1000,
@@ -22,17 +22,17 @@ RESOLUTIONS = {
     "hour": 3600 * 10**6,
     "day": 86_400 * 10**6,
 }
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (what clocks show, wherever they are)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 (local time of any zone)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
 class Temporal(Column):
-    """What dates and times have in common: steps of equal length from the first to the last."""
+    """A column of dates or times: a grid of equal steps from `min` to `max`."""
 
     @property
     def tick(self) -> int:
-        """How many microseconds a step takes."""
+        """Microseconds per step."""
         raise NotImplementedError
 
     def ticks_of(self, value: Any) -> int:
@@ -46,7 +46,7 @@ class Temporal(Column):
 
     @cached_property
     def last(self) -> int:
-        """The last value, in the same way."""
+        """The last value, in microseconds since 1970 or since midnight."""
         return self.ticks_of(getattr(self, "max"))  # noqa: B009
 
     @property
@@ -72,7 +72,7 @@ class Temporal(Column):
             raise SchemaError(f"column {shown(self.name)}: min is after max: swap them.")
         if (self.last - self.first) % self.tick:
             raise SchemaError(
-                f"column {shown(self.name)}: max is no whole number of {resolution}s after min: "
+                f"column {shown(self.name)}: max is not a whole number of {resolution}s after min: "
                 f"move one of them, or declare a finer resolution."
             )
         if self.steps > EXACT_INTEGERS:
@@ -82,7 +82,7 @@ class Temporal(Column):
             )
 
     def _parse_bound(self, parameter: str, kind: type[T]) -> T:
-        """Keep a bound that is given as text, or as a date or time of Python, as the latter."""
+        """Convert a bound given as ISO text to a date or time, and set it."""
         given = getattr(self, parameter)
         parsed: Any = given
         if isinstance(given, str):
@@ -115,7 +115,7 @@ class Date(Temporal):
         name: Name of the column.
         min: First day, as a date or as text: `2024-03-31`.
         max: Last day.
-        format: How text in the table writes a date, if not as above: `%d.%m.%Y`.
+        format: The format of dates as text in the table, if not ISO: `%d.%m.%Y`.
         source: Where the bounds come from.
 
     Example:
@@ -140,7 +140,7 @@ class Date(Temporal):
 
     @property
     def tick(self) -> int:
-        """How many microseconds a day has."""
+        """Microseconds per step: a day."""
         return RESOLUTIONS["day"]
 
     def ticks_of(self, value: dt.date) -> int:
@@ -156,9 +156,9 @@ class Datetime(Temporal):
         name: Name of the column.
         min: First point in time: a datetime, or text such as `2024-03-31T18:30`.
         max: Last point in time.
-        resolution: What values are whole numbers of: from `microsecond` to `day`.
-        timezone: Where clocks show them, such as `Europe/Berlin`; None if that is not known.
-        format: How text in the table writes them, if not as above.
+        resolution: The step between values: from `microsecond` to `day`.
+        timezone: Their time zone, such as `Europe/Berlin`; None if it is not known.
+        format: Their format as text in the table, if not ISO.
         source: Where the bounds come from.
 
     Example:
@@ -200,7 +200,7 @@ class Datetime(Temporal):
             )
 
     def _convert_to_local(self, bound: str, value: dt.datetime) -> dt.datetime:
-        """Return what clocks show at a point in time."""
+        """Return a point in time as local time of the declared zone."""
         if value.tzinfo is None:
             return value
         if self.timezone is None:
@@ -211,11 +211,11 @@ class Datetime(Temporal):
 
     @property
     def tick(self) -> int:
-        """How many microseconds a step takes."""
+        """Microseconds per step."""
         return RESOLUTIONS[self.resolution]
 
     def ticks_of(self, value: dt.datetime) -> int:
-        """Return what clocks show in microseconds since 1970."""
+        """Return a local time as microseconds since 1970."""
         if self.timezone is None:
             return _count_microseconds(value)
         instant = value.replace(tzinfo=zoneinfo.ZoneInfo(self.timezone)).astimezone(dt.UTC)
@@ -230,8 +230,8 @@ class Time(Temporal):
         name: Name of the column.
         min: First time of the day: a time, or text such as `18:30`.
         max: Last time of the day.
-        resolution: What values are whole numbers of: from `microsecond` to `hour`.
-        format: How text in the table writes them, if not as above.
+        resolution: The step between values: from `microsecond` to `hour`.
+        format: Their format as text in the table, if not ISO.
         source: Where the bounds come from.
 
     Example:
@@ -261,7 +261,7 @@ class Time(Temporal):
 
     @property
     def tick(self) -> int:
-        """How many microseconds a step takes."""
+        """Microseconds per step."""
         return RESOLUTIONS[self.resolution]
 
     def ticks_of(self, value: dt.time) -> int:

@@ -251,7 +251,7 @@ def estimate_quantiles(column: Integer | Float, counts: Floats, sigma: float) ->
     Example:
         >>> pay = Integer("pay", 0, 1000)
         >>> counts = np.zeros(build_quantile_bins(pay).count)
-        >>> counts[build_quantile_bins(pay).cells(np.array([0.0, 5.0, 7.0, 40.0]))] = 100.0
+        >>> counts[build_quantile_bins(pay).find_cells(np.array([0.0, 5.0, 7.0, 40.0]))] = 100.0
         >>> estimate_quantiles(pay, counts, sigma=0.1)[:2]
         (0, 1)
     """

@@ -128,7 +128,9 @@ def build_categorical(
         nullable: Whether empty cells were found; blank text is no value then.
 
     Example:
-        >>> build_categorical(PartialColumn("ward"), {"surgery": 310.0, "heart": 940.0}, apart=True).values
+        >>> build_categorical(
+        ...     PartialColumn("ward"), {"surgery": 310.0, "heart": 940.0}, separate_other=True
+        ... ).values
         ('heart', 'surgery', 'other')
     """
     public = tuple(sketch.fields.get("values", ()))

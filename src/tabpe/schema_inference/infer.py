@@ -78,7 +78,7 @@ def build_temporal_probes(sketches: Iterable[PartialColumn]) -> dict[str, Tempor
     """Return a column for each one of dates or times with gaps: its cells are read by it.
 
     Example:
-        >>> probes([PartialColumn("seen", Date)])["seen"].tick == 86_400 * 10**6
+        >>> build_temporal_probes([PartialColumn("seen", Date)])["seen"].tick == 86_400 * 10**6
         True
     """
     return {
@@ -102,7 +102,9 @@ def convert_temporal_bounds(sketch: PartialColumn, low: int, high: int) -> dict[
     is a whole number of steps away.
 
     Example:
-        >>> convert_bounds(PartialColumn("seen", Date, {"min": "2024-01-01"}), 19723, 19753)
+        >>> convert_temporal_bounds(
+        ...     PartialColumn("seen", Date, {"min": "2024-01-01"}), 19723, 19753
+        ... )
         {'max': datetime.date(2024, 1, 31)}
     """
     probe = _build_probe(sketch)
@@ -371,8 +373,8 @@ class InferenceSession:
         counts = self._ask_counts(measure.KINDS, measure.measure_kinds, names)
         seen = 2 * kinds.compute_detection_threshold(item.sigma)
         self.notes.append(
-            f"types bought for {_format_names(names)}: cells of another kind are noticed if they are more "
-            f"than {seen:,.0f}"
+            f"types bought for {_format_names(names)}: cells of another kind are noticed if "
+            f"they are more than {seen:,.0f}"
         )
         read = {
             sketch.name: request_inferred(
@@ -400,8 +402,8 @@ class InferenceSession:
         told = self._ask_values(asked)
         least, who = compute_release_threshold(item.sigma, item.chance), self._who
         self.notes.append(
-            f"values bought for {_format_names(asked)}: those of fewer than about {least:,} {who} are "
-            f"not listed"
+            f"values bought for {_format_names(asked)}: those of fewer than about {least:,} "
+            f"{who} are not listed"
         )
         columns: dict[str, Column] = {}
         for one in requests:
@@ -433,8 +435,8 @@ class InferenceSession:
         }
         counts = self._ask_counts(measure.COMMON, measure.measure_declared_values, asked)
         self.notes.append(
-            f"most common values bought for {_format_names(asked)}: all others count as one; so do those "
-            f"of declared ones whose noisy count is not above the noise on it, of sigma "
+            f"most common values bought for {_format_names(asked)}: all others count as one; so "
+            f"do those of declared ones whose noisy count is not above the noise on it, of sigma "
             f"{item.sigma:,.0f}"
         )
         return {
@@ -482,9 +484,9 @@ class InferenceSession:
                 ranges[name] = bounds.trim_range(span, binned[name], fine.sigma)
         most = 2 * compute_noise_threshold(coarse.sigma, MAGNITUDES)
         self.notes.append(
-            f"bounds bought for {_format_names(names)}: with a chance of {1 - ERROR_PROBABILITY:.1%} each, no power "
-            f"of two beyond them holds more than {most:,.0f} {self._who}; what is outside counts "
-            f"as on the bound"
+            f"bounds bought for {_format_names(names)}: with a chance of "
+            f"{1 - ERROR_PROBABILITY:.1%} each, no power of two beyond them holds more than "
+            f"{most:,.0f} {self._who}; what is outside counts as on the bound"
         )
         return {
             one.declared.name: convert_bounds(one, *ranges[one.declared.name]) for one in requests
@@ -585,7 +587,7 @@ def count_most_histograms(partial_schema: PartialSchema) -> int:
     """Return how many histograms a purchase may take, before a row is read.
 
     Example:
-        >>> count_most_histograms(PartialSchema.from_requests(None).completed(["age"]))
+        >>> count_most_histograms(PartialSchema.from_schema(None).complete_columns(["age"]))
         3
     """
     unknown = sum(sketch.kind is None for sketch in partial_schema.columns)
@@ -611,9 +613,9 @@ def plan_spend(
     So it can stand in a ledger until the items are known.
 
     Example:
-        >>> outline = PartialSchema.from_requests(None).completed(["age"])
-        >>> item = plan_spend(outline, loss=0.02, chance=1e-8)
-        >>> item.times, round(item.sigma)
+        >>> partial = PartialSchema.from_schema(None).complete_columns(["age"])
+        >>> spend = plan_spend(partial, loss=0.02, delta_share=1e-8)
+        >>> spend.times, round(spend.sigma)
         (3, 12)
     """
     times = count_most_histograms(partial_schema)
@@ -662,14 +664,15 @@ def infer_schema(
         >>> from tabpe._utils.resources import Resources
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
-        >>> keeper = LocalBackend(table, None, Resources.from_requests())
-        >>> outline = PartialSchema.from_requests(None).completed(table.names)
-        >>> outline.missing
+        >>> backend = LocalBackend(table, None, Resources.from_options())
+        >>> partial = PartialSchema.from_schema(None).complete_columns(table.names)
+        >>> partial.missing
         ('age.type', 'ill.type')
         >>> account, noise = Account(), OpenDPNoise()
-        >>> bought = infer_schema(
-        ...     outline, keeper, loss=0.1, chance=1e-8, account=account, noise=noise)
-        >>> bought.schema.fields_bought
+        >>> inferred = infer_schema(
+        ...     partial, backend, loss=0.1, delta_share=1e-8, account=account, noise=noise
+        ... )
+        >>> inferred.schema.fields_bought
         ('age.type', 'age.min', 'age.max', 'ill.type')
         >>> [item.name for item in account.spent]
         ['kinds of columns', 'bounds, powers of two', 'bounds, bins']

@@ -60,8 +60,9 @@ def infer_type(name: str, counts: NDArray[np.float64], sigma: float) -> Inferred
     Example:
         >>> counts = np.zeros(KINDS)
         >>> counts[[WHOLE, WHOLE + 2]] = 700, 300
-        >>> infer_type("price", counts, sigma=5.0)
-        Reading(kind=<class 'tabpe.schema.columns.Float'>, decimals=2, nullable=False, zoned=False)
+        >>> inferred = infer_type("price", counts, sigma=5.0)
+        >>> inferred.kind, inferred.decimals, inferred.nullable
+        (<class 'tabpe.schema.columns.Float'>, 2, False)
     """
     seen = {int(cell) for cell in np.flatnonzero(counts > compute_detection_threshold(sigma))}
     nullable = EMPTY in seen

@@ -1,24 +1,23 @@
 """What a run needs beside the table, checked before a row is read.
 
-What is asked for and declared, which counts must be bought beside it, and the facts that follow.
-
-Before the first round two facts are needed: the share of each class, and the number of rows, or of
-users if the promise is to them (for the default delta and size, and for strategies that go by it).
-Each is declared public or bought; nothing is taken for free.
-
-`RunSettings`: what a run needs beside the table, all of it checked.
-
-What the parameters of `TabPE` mean, each checked before a row is read.
+- `Option`: what is said once about an option of `TabPE`; the constructor, the command line and the
+  reference page follow from it
+- `SynthesisRequest`: what is asked for and declared, and which counts must be measured besides
+- `PublicFacts`: what is known before the first round. Two facts are needed: the share of each
+  class, and the number of rows, or of users for a user-level guarantee. Each is declared public or
+  measured with budget; nothing is taken for free.
+- `RunSettings`: all that a run needs beside the table, checked
 """
 
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +48,94 @@ from tabpe.schema import Boolean, Categorical, Column, Id, PartialColumn, Partia
 from tabpe.schema.schema import name_class
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 PROVISIONAL_DELTA = 1e-6
+# The groups of options.
+GUARANTEE, PUBLIC, LEDGER = "The guarantee", "What is public", "Ledger and crashes"
+SEARCH, MACHINE = "The search", "The machine"
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is said once about an option of a synthesizer: in Python, in a terminal and on a page.
+
+    The field that it annotates says its name, type and default.
+
+    Args:
+        help: What it means.
+        group: The group that it is shown in.
+        brief: The same in one line, for a terminal; None for `help`.
+        flags: Its flags on the command line; none if the command has options of its own for it.
+        terminal: Its type on the command line, if that is another one.
+        check: Checks a value by its name, before a table is opened.
+    """
+
+    help: str
+    group: str
+    brief: str | None = None
+    flags: tuple[str, ...] = ()
+    terminal: Any = None
+    check: Callable[[str, Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredOption:
+    """An option with its name, type and default."""
+
+    name: str
+    type: Any
+    default: Any
+    option: Option
+
+
+def list_options(synthesizer: type) -> list[DeclaredOption]:
+    """Return the options that a synthesizer declares, in their order."""
+    hints = get_type_hints(synthesizer, include_extras=True)
+    declared = []
+    for field in dataclasses.fields(synthesizer):
+        kind, *marks = get_args(hints[field.name]) or (hints[field.name],)
+        found = [mark for mark in marks if isinstance(mark, Option)]
+        if found:
+            declared.append(DeclaredOption(field.name, kind, field.default, found[0]))
+    return declared
+
+
+def check_options(synthesizer: Any) -> None:
+    """Refuse options that are wrong by themselves.
+
+    Raises:
+        ParameterError: It names the option, what was given and what is allowed.
+    """
+    for one in list_options(type(synthesizer)):
+        if one.option.check is not None:
+            one.option.check(one.name, getattr(synthesizer, one.name))
+
+
+def document_options(synthesizer: type[S]) -> type[S]:
+    """Put the options of a synthesizer into its docstring, before its attributes."""
+    lines = ["    Args:"]
+    for one in list_options(synthesizer):
+        lines += textwrap.wrap(
+            f"{one.name}: {one.option.help}",
+            100,
+            initial_indent=" " * 8,
+            subsequent_indent=" " * 12,
+            break_on_hyphens=False,
+        )
+    before, mark, after = (synthesizer.__doc__ or "").partition("    Attributes:")
+    synthesizer.__doc__ = before + "\n".join(lines) + "\n\n" + mark + after
+    return synthesizer
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return a part of the budget: above 0 and below 1."""
+    return validation.check_real(name, value, above=0, below=1)
+
+
+def check_optional_count(name: str, value: Any) -> int | None:
+    """Return a number of rows, at least 1, or None."""
+    return validation.check_optional(validation.check_integer, name, value, least=1)
 
 
 @dataclass(frozen=True)

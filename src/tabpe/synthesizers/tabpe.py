@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -30,13 +30,23 @@ from tabpe.schema.schema import name_class
 from tabpe.synthesizers.base import Fitted, Release
 from tabpe.synthesizers.budget import check_noise
 from tabpe.synthesizers.options import (
+    GUARANTEE,
+    LEDGER,
+    MACHINE,
     NOISES,
+    PUBLIC,
+    SEARCH,
+    Option,
     RunSettings,
     SynthesisRequest,
+    check_optional_count,
+    check_options,
     check_seed,
+    check_share,
     check_unit,
     choose_schema,
     declare_classes,
+    document_options,
     is_schema_estimated,
     is_visible,
     load_schema,
@@ -55,6 +65,8 @@ RESOURCE_PARAMETERS = ("engine", "address", "memory_limit", "spill", "n_jobs")
 UNSAVED_PARAMETERS = (*RESOURCE_PARAMETERS, "run_dir", "ledger", "dataset", "require_budget")
 
 
+@document_options
+@dataclass(kw_only=True, eq=False, repr=False)
 class TabPE(Fitted):
     """Tabular Private Evolution.
 
@@ -67,55 +79,6 @@ class TabPE(Fitted):
     noise from the operating system; `random_state` does not touch the noise. Everything that
     was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
     be public, but for what of it is bought.
-
-    Args:
-        epsilon: The privacy budget; smaller is more private.
-        delta: The chance that the promise fails. None for 1 / (n ln n), with n as declared in
-            `public_rows` or else bought; with `dataset`, for the delta of its budget.
-        label: The column whose values are evolved apart, or a list of several, whose combinations
-            of values are; None for the one of the schema.
-        n_samples: How many rows to make; None for as many as there are private ones, or, with an
-            `Evolution`, for a tenth of them.
-        class_floor: The fewest rows to make of every class that has any; None for as many as its
-            share says.
-        preset: `best`, `paper`, `reference`, or settings of your own: a `Posterior` or an
-            `Evolution`.
-        adjacency: `add-remove` or `replace-one`.
-        schema: `declared` if `fit` is given a whole schema; `private` to buy what it lacks of
-            types, bounds and values, or all of that. Or the schema itself, for a pipeline of
-            scikit-learn, which gives `fit` nothing but the table.
-        schema_budget: Which part of the budget a bought schema takes.
-        drop: With a bought schema: columns to leave out, such as names and ids.
-        strict: Whether a cell that does not fit the schema ends the run with an error, where the
-            schema states no rule for it. Whether there is a release is then not covered by the
-            guarantee. Usually such a cell counts by the rule of its type (`Column.on_invalid`).
-        unit: The column of user ids, if a user may have several rows: the promise is to users
-            then. None for a promise to rows.
-        max_rows_per_user: The most rows of a user that count, chosen at random; None for 10.
-        public_shares: Share of each class, if that is public knowledge; None to buy it.
-        public_rows: Number of private rows, or of users with `unit`, if that is public.
-        class_budget: Which part of the budget counts of classes or rows may take.
-        noise: `opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.
-        engine: `local` holds the encoded rows in memory, `stream` goes through them in every
-            round, `auto` is `local` if they fit, and `ray` and `spark` have the workers of a
-            cluster hold them. All give the same rows.
-        address: Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT` for Ray,
-            `spark://HOST:PORT` or another master for Spark. None for the one that RAY_ADDRESS
-            names or the session that is active, or else for one of this machine alone, for this
-            run.
-        memory_limit: What `auto` lets the encoded rows take: bytes, or text such as `2GB`, and
-            what `ray` lets them take on each machine. None for half of the memory of this one.
-        spill: The folder in which `stream` keeps encoded rows, in a file without a name. None for
-            the folder of the system for temporary files; False to encode them in every round.
-        n_jobs: Threads that count votes, or workers of a cluster; None or -1 for one on each core.
-        run_dir: A folder that remembers noisy measurements: after a crash the same `fit` goes on
-            from there, and what was measured is not charged again.
-        dataset: The name of the table in a ledger, which the run is charged to before a row is
-            read, and which refuses what exceeds the total of the data set. None for no ledger.
-        ledger: The file of the ledger; None for the one in the data folder of the user.
-        require_budget: Refuse a data set that has no total in the ledger, instead of warning.
-        random_state: Seed of the search. It never seeds the noise.
-        verbose: 0 for silence, 1 for a progress bar in a terminal.
 
     Attributes:
         release_: What leaves the building: rows, certificate and schema, all of it public.
@@ -132,66 +95,282 @@ class TabPE(Fitted):
         True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        label: str | Sequence[str] | None = None,
-        n_samples: int | None = None,
-        class_floor: int | None = None,
-        preset: str | Strategy = "best",
-        adjacency: str | Adjacency = Adjacency.ADD_REMOVE,
-        schema: str | Schema | Mapping[str, Any] = "declared",
-        schema_budget: float = 0.05,
-        drop: Sequence[str] = (),
-        strict: bool = False,
-        unit: str | None = None,
-        max_rows_per_user: int | None = None,
-        public_shares: Mapping[Any, float] | None = None,
-        public_rows: int | None = None,
-        class_budget: float = 0.02,
-        noise: str | NoiseSource = "opendp",
-        engine: str = "auto",
-        address: str | None = None,
-        memory_limit: int | str | None = None,
-        spill: str | Path | Literal[False] | None = None,
-        n_jobs: int | None = None,
-        run_dir: str | Path | None = None,
-        dataset: str | None = None,
-        ledger: str | Path | None = None,
-        require_budget: bool = False,
-        random_state: int | None = None,
-        verbose: int = 1,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.label = label
-        self.n_samples = n_samples
-        self.class_floor = class_floor
-        self.preset = preset
-        self.adjacency = adjacency
-        self.schema = schema
-        self.schema_budget = schema_budget
-        self.drop = drop
-        self.strict = strict
-        self.unit = unit
-        self.max_rows_per_user = max_rows_per_user
-        self.public_shares = public_shares
-        self.public_rows = public_rows
-        self.class_budget = class_budget
-        self.noise = noise
-        self.engine = engine
-        self.address = address
-        self.memory_limit = memory_limit
-        self.spill = spill
-        self.n_jobs = n_jobs
-        self.run_dir = run_dir
-        self.dataset = dataset
-        self.ledger = ledger
-        self.require_budget = require_budget
-        self.random_state = random_state
-        self.verbose = verbose
+    epsilon: Annotated[
+        float,
+        Option(
+            "The privacy budget; smaller is more private.",
+            GUARANTEE,
+            flags=("--epsilon", "-e"),
+        ),
+    ] = 1.0
+    delta: Annotated[
+        float | None,
+        Option(
+            "The probability that the guarantee fails. None for 1 / (n ln n), with n as "
+            "declared in `public_rows` or else measured with budget; with `dataset`, for the "
+            "delta of its budget.",
+            GUARANTEE,
+            brief="Probability that the guarantee fails; 1/(n ln n) if left out.",
+            flags=("--delta",),
+        ),
+    ] = None
+    label: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "The column whose values are generated per class, or a list of several, whose "
+            "combinations are; None for the one of the schema.",
+            PUBLIC,
+            brief="The column whose values are classes; repeat it for their combinations.",
+            flags=("--label", "-l"),
+            terminal=list[str] | None,
+        ),
+    ] = None
+    n_samples: Annotated[
+        int | None,
+        Option(
+            "How many rows to make; None for as many as there are private ones, or, with an "
+            "`Evolution`, for a tenth of them.",
+            SEARCH,
+            check=check_optional_count,
+        ),
+    ] = None
+    class_floor: Annotated[
+        int | None,
+        Option(
+            "The fewest rows to make of every class that has any; None for as many as its "
+            "share says.",
+            SEARCH,
+            brief="Rows to make of every class, at least.",
+            flags=("--class-floor",),
+            check=check_optional_count,
+        ),
+    ] = None
+    preset: Annotated[
+        str | Strategy,
+        Option(
+            "`best`, `paper`, `reference`, or settings of your own: a `Posterior` or an "
+            "`Evolution`.",
+            SEARCH,
+            brief="'best', 'paper' or 'reference'.",
+            flags=("--preset",),
+            terminal=str,
+        ),
+    ] = "best"
+    adjacency: Annotated[
+        str | Adjacency,
+        Option(
+            "`add-remove` or `replace-one`.",
+            GUARANTEE,
+            brief="'add-remove' or 'replace-one'.",
+            flags=("--adjacency",),
+            terminal=str,
+        ),
+    ] = Adjacency.ADD_REMOVE
+    schema: Annotated[
+        str | Schema | Mapping[str, Any],
+        Option(
+            "`declared` if `fit` is given a whole schema; `private` to estimate with budget "
+            "what it lacks of types, bounds and values, or all of that. Or the schema itself, "
+            "for a pipeline of scikit-learn, which gives `fit` nothing but the table.",
+            PUBLIC,
+        ),
+    ] = "declared"
+    schema_budget: Annotated[
+        float,
+        Option(
+            "Which part of the budget a privately estimated schema takes.",
+            PUBLIC,
+            brief="Part of the budget that estimating the schema takes.",
+            flags=("--schema-budget",),
+            check=check_share,
+        ),
+    ] = 0.05
+    drop: Annotated[
+        Sequence[str],
+        Option(
+            "With an estimated schema: columns to leave out, such as names and ids.",
+            PUBLIC,
+            brief="A column to leave out of an estimated schema; may be repeated.",
+            flags=("--drop",),
+            terminal=list[str] | None,
+        ),
+    ] = ()
+    strict: Annotated[
+        bool,
+        Option(
+            "Whether a cell that does not fit the schema ends the run with an error, where "
+            "the schema states no rule for it. Whether there is a release is then not covered "
+            "by the guarantee. Usually such a cell counts by the rule of its type "
+            "(`Column.on_invalid`).",
+            PUBLIC,
+            brief="Stop at a cell that does not fit, where the schema states no rule for it. "
+            "Whether there is a release is then not covered by the guarantee.",
+            flags=("--strict",),
+            check=validation.check_flag,
+        ),
+    ] = False
+    unit: Annotated[
+        str | None,
+        Option(
+            "The column of user ids, if a user may have several rows: the guarantee is "
+            "user-level then. None for a guarantee to rows.",
+            GUARANTEE,
+            brief="The column of user ids: protects users, not rows.",
+            flags=("--unit",),
+        ),
+    ] = None
+    max_rows_per_user: Annotated[
+        int | None,
+        Option(
+            "The most rows of a user that count, chosen at random; None for 10.",
+            GUARANTEE,
+            brief="Rows of a user that count; 10.",
+            flags=("--max-rows-per-user",),
+        ),
+    ] = None
+    public_shares: Annotated[
+        Mapping[Any, float] | None,
+        Option(
+            "Share of each class, if that is public knowledge; None to measure it with budget.",
+            PUBLIC,
+        ),
+    ] = None
+    public_rows: Annotated[
+        int | None,
+        Option(
+            "Number of private rows, or of users with `unit`, if that is public.",
+            PUBLIC,
+            brief="Rows, or users with --unit, if publicly known.",
+            flags=("--public-rows",),
+        ),
+    ] = None
+    class_budget: Annotated[
+        float,
+        Option(
+            "Which part of the budget counts of classes or rows may take.",
+            PUBLIC,
+            check=check_share,
+        ),
+    ] = 0.02
+    noise: Annotated[
+        str | NoiseSource,
+        Option(
+            "`opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.",
+            GUARANTEE,
+            brief="'opendp' is exact; 'table' is faster, and nearly exact.",
+            flags=("--noise",),
+            terminal=str,
+        ),
+    ] = "opendp"
+    engine: Annotated[
+        str,
+        Option(
+            "`local` holds the encoded rows in memory, `stream` goes through them in every "
+            "round, `auto` is `local` if they fit, and `ray` and `spark` have the workers of "
+            "a cluster hold them. All give the same rows.",
+            MACHINE,
+            brief="'local' in memory, 'stream' from disk, 'ray', 'spark', or 'auto'.",
+            flags=("--engine",),
+        ),
+    ] = "auto"
+    address: Annotated[
+        str | None,
+        Option(
+            "Where the cluster is: `auto`, `HOST:PORT` or `ray://HOST:PORT` for Ray, "
+            "`spark://HOST:PORT` or another master for Spark. None for the one that "
+            "RAY_ADDRESS names or the session that is active, or else for one of this machine "
+            "alone, for this run.",
+            MACHINE,
+            brief="A cluster: 'auto', HOST:PORT, ray://HOST:PORT or spark://HOST:PORT.",
+            flags=("--address",),
+        ),
+    ] = None
+    memory_limit: Annotated[
+        int | str | None,
+        Option(
+            "What `auto` lets the encoded rows take: bytes, or text such as `2GB`, and what "
+            "`ray` lets them take on each machine. None for half of the memory of this one.",
+            MACHINE,
+            brief="Stream above this, like 2GB; half the memory if left out.",
+            flags=("--memory-limit",),
+            terminal=str | None,
+        ),
+    ] = None
+    spill: Annotated[
+        str | Path | Literal[False] | None,
+        Option(
+            "The folder in which `stream` keeps encoded rows, in a file without a name. None "
+            "for the folder of the system for temporary files; False to encode them in every "
+            "round.",
+            MACHINE,
+        ),
+    ] = None
+    n_jobs: Annotated[
+        int | None,
+        Option(
+            "Threads that count votes, or workers of a cluster; None or -1 for one on each core.",
+            MACHINE,
+            brief="Threads or workers; all cores if left out.",
+            flags=("--jobs", "-j"),
+        ),
+    ] = None
+    run_dir: Annotated[
+        str | Path | None,
+        Option(
+            "A folder that keeps noisy measurements: after a crash the same `fit` goes on "
+            "from there, and what was measured is not charged again.",
+            LEDGER,
+            brief="A folder to go on from after a crash.",
+            flags=("--run-dir",),
+            terminal=Path | None,
+        ),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        Option(
+            "The name of the table in a ledger, which the run is charged to before a row is "
+            "read, and which refuses what exceeds the total of the data set. None for no "
+            "ledger.",
+            LEDGER,
+            brief="Its name in a ledger, to which it is charged.",
+            flags=("--dataset",),
+        ),
+    ] = None
+    ledger: Annotated[
+        str | Path | None,
+        Option(
+            "The file of the ledger; None for the one in the data folder of the user.",
+            LEDGER,
+            brief="The ledger; one in your data folder if left out.",
+            flags=("--ledger",),
+            terminal=Path | None,
+        ),
+    ] = None
+    require_budget: Annotated[
+        bool,
+        Option(
+            "Refuse a data set that has no total in the ledger, instead of warning.",
+            LEDGER,
+            brief="Refuse a data set without a budget in the ledger.",
+            flags=("--require-budget",),
+        ),
+    ] = False
+    random_state: Annotated[
+        int | None,
+        Option(
+            "Seed of the search. It never seeds the noise.",
+            SEARCH,
+            brief="Seed of the search; the noise takes none.",
+            flags=("--seed",),
+        ),
+    ] = None
+    verbose: Annotated[
+        int,
+        Option(
+            "0 for silence, 1 for a progress bar in a terminal.",
+            MACHINE,
+        ),
+    ] = 1
 
     def fit(self, data: Any, schema: Schema | Mapping[str, Any] | str | Path | None = None) -> Self:
         """Evolve a synthetic table from a private one.
@@ -296,6 +475,7 @@ class TabPE(Fitted):
 
     def _make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
         """Return what a run needs, all of it checked."""
+        check_options(self)
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
         charge = open_charge(
             self.ledger, self.dataset, self.unit, require_budget=self.require_budget
@@ -309,7 +489,7 @@ class TabPE(Fitted):
                 **{name: getattr(self, name) for name in RESOURCE_PARAMETERS}
             ),
             unit=self.unit,
-            strict=validation.check_flag("strict", self.strict),
+            strict=self.strict,
             seed=check_seed(self.random_state),
             run_dir=parse_path("run_dir", self.run_dir),
             charge=charge,
@@ -321,20 +501,16 @@ class TabPE(Fitted):
     def _make_request(
         self, schema: Schema | PartialSchema, charge: LedgerCharge | None, *, counts_rows: bool
     ) -> SynthesisRequest:
-        schema_budget = validation.check_real("schema_budget", self.schema_budget, above=0, below=1)
         request = SynthesisRequest(
             epsilon=self.epsilon,
             delta=self._choose_delta(charge),
             neighbours=make_neighboring_relation(self.adjacency, self.unit, self.max_rows_per_user),
             class_budget=self.class_budget,
-            schema_budget=0.0 if isinstance(schema, Schema) else schema_budget,
+            schema_budget=0.0 if isinstance(schema, Schema) else self.schema_budget,
             rows=self.public_rows,
             shares=normalise_shares(self.public_shares, schema.class_names or ()),
             size=self.n_samples,
-            floor=validation.check_optional(
-                validation.check_integer, "class_floor", self.class_floor, least=1
-            )
-            or 0,
+            floor=self.class_floor or 0,
             counts_rows=counts_rows or len(schema.labels) > 1,
             counts_apart=len(schema.labels) > 1,
         )

@@ -1,13 +1,8 @@
-"""`verify`: whether a certificate holds together, and whether a table is the one it speaks of.
+"""Verify whether a certificate is consistent, and whether a table is the one it certifies.
 
-What is recomputed comes from another accountant than the one that certified
+Epsilon is recomputed by an accountant that shares nothing with the one that certified
 (`tabpe.accounting.recount`). What can not be recomputed is listed as such: a certificate is not
-signed, and whoever can change all of it can make it agree with itself.
-
-- `verification`: `verify`, from files to what was found out about them
-- `claims`: the checks of a certificate by itself
-- `table`: the checks of a table against its certificate
-- `report`: `Check` and `Verification`
+signed, and whoever can change all of it can make it consistent.
 """
 
 from tabpe.verification.verify import FAILED, GIVEN, OK, Check, Verification, verify, verify_plain

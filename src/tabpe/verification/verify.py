@@ -1,21 +1,11 @@
-"""Verify a certificate, and the table it names.
+"""Verify a certificate, its ledger entry, and the table it certifies.
 
-What was found out about a certificate.
-
-Whether a certificate holds together: each check by itself.
-
-The accountant here is another one than that which certified (`tabpe.accounting.recount`).
-
-Whether a ledger knows a certificate.
-
-Whether the rows of a table obey the rules of its schema, batch by batch.
-
-Whether a table is the one that a certificate names, and fits its schema.
-
-To encode is lenient: it clamps numbers and takes unlisted values for `other`. A synthetic table
-needs neither, so here both are refused.
-
-A certificate and perhaps its table in, what was found out about them.
+- The certificate by itself: its derived fields, schema, noise, delta and epsilon. The accountant is
+  independent of the one that certified (`tabpe.accounting.recount`).
+- The ledger: whether its entry has the digest of the certificate.
+- The table: whether its SHA-256 and length are the stated ones, and whether its rows fit the schema
+  and satisfy its rules. Encoding is lenient: it clamps numbers and maps unlisted values to `other`.
+  A synthetic table needs neither, so both are refused here.
 """
 
 from __future__ import annotations
@@ -68,11 +58,11 @@ OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
-        name: What was looked at.
-        outcome: `OK`; `FAILED`; or `GIVEN`, if the promise holds under a condition.
+        name: What was checked.
+        outcome: `OK`; `FAILED`; or `GIVEN`, if the guarantee holds under a condition.
         words: What was found.
     """
 
@@ -83,13 +73,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found out about a certificate.
+    """The results of verifying a certificate.
 
     Args:
-        checks: What was looked at.
-        guarantee: What is promised and what is not, if all holds; None if the fields of the
-            certificate can not be read.
-        not_checked: What nobody can tell from these files.
+        checks: The checks.
+        guarantee: What is guaranteed and what is not, if all checks hold; None if the fields of
+            the certificate can not be read.
+        not_checked: What these files can not show.
     """
 
     checks: tuple[Check, ...]
@@ -112,21 +102,21 @@ class Verification:
 
 
 SOURCES: tuple[type[NoiseSource], ...] = (OpenDPNoise, TableNoise)
-# The recount is an upper bound, and so is what is stated: two ways round the same truth. Over bills
-# of all kinds the recount was never more than 0.03% above what was certified. Noise that is 1% less
-# costs 0.5% of epsilon or more, where sigma sqrt(rounds) is 4 or more, and is seen; below that the
-# losses of discrete noise lie far apart, and less noise may cost nothing. The other number is in
-# standard deviations of the loss, the accuracy of the recount: it matters for an epsilon near 0.
+# The recount and the stated epsilon are both upper bounds of the same value. Over spends of all
+# kinds the recount was never more than 0.03% above the certified epsilon. Noise that is 1% smaller
+# costs 0.5% of epsilon or more where sigma sqrt(rounds) is at least 4, and is detected; below that
+# the losses of discrete noise lie far apart, and less noise may cost nothing. _GRID is the accuracy
+# of the recount in standard deviations of the privacy loss: it matters for an epsilon near 0.
 _ABOVE, _GRID = 2e-3, 1e-4
-# To state too much breaks no promise, but the bill is then not all that was bought. For very little
-# noise (sigma 0.1) the accountant of the certificate itself rounds up by 1%.
+# A stated epsilon that is too large breaks no guarantee, but then a spend is missing. For very
+# little noise (sigma 0.1) the accountant of the certificate itself rounds up by 1%.
 _BELOW = 2e-2
 _CLOSE = 1e-9
 _LARGEST_EXPONENT = 700.0  # of a float
 
 
 def check_derived(stated: Certificate, plain: Mapping[str, Any]) -> Check:
-    """Compare what follows from other fields with what the file says of it."""
+    """Check that derived fields follow from the other fields."""
     own = stated.to_dict()
     names = [name for name in own if not _is_alike(own[name], plain[name])]
     if names:
@@ -135,7 +125,7 @@ def check_derived(stated: Certificate, plain: Mapping[str, Any]) -> Check:
 
 
 def _is_alike(own: Any, other: Any) -> bool:
-    """Whether plain values are the same, but for the last digits of numbers."""
+    """Whether plain values are equal, except for the last digits of floats."""
     if isinstance(own, dict) and isinstance(other, dict):
         return own.keys() == other.keys() and all(_is_alike(own[key], other[key]) for key in own)
     if isinstance(own, list) and isinstance(other, list):
@@ -146,39 +136,39 @@ def _is_alike(own: Any, other: Any) -> bool:
 
 
 def check_schema(stated: Certificate) -> tuple[Schema | None, Check]:
-    """Return the schema, if it is one, and whether it is the one whose SHA-256 is stated."""
+    """Return the schema, if it is valid, and a check of its stated SHA-256."""
     try:
         schema = Schema.from_dict(stated.schema)
     except SchemaError as error:
-        return None, Check("schema", FAILED, f"the schema in it is none: {error}")
+        return None, Check("schema", FAILED, f"the schema in it is invalid: {error}")
     if schema.to_dict() != stated.schema or schema.digest != stated.schema_digest:
         return schema, Check("schema", FAILED, "its SHA-256 is not the stated one")
     if schema.fields_from_data != stated.fields_from_data:
-        words = "fields_from_data is not what the schema marks as read off the data"
+        words = "fields_from_data is not what the schema marks as read from the data"
         return schema, Check("schema", FAILED, words)
     return schema, Check("schema", OK, f"SHA-256 {schema.digest[:16]}... is the stated one")
 
 
 def check_noise(stated: Certificate) -> Check:
-    """Whether the noise is private, and its distance from exact noise is paid for."""
+    """Check that the noise is private, and that delta covers its sampling error."""
     if not stated.private:
         return Check("noise", FAILED, "NOT PRIVATE: made with fake noise, for tests only")
     source = _find_source(stated)
     if source is None:
-        return Check("noise", FAILED, "none of the sources of noise that tabpe has")
+        return Check("noise", FAILED, "not a source of noise of tabpe")
     if (stated.unit is None) is stated.neighbours.is_user_level:
         return Check("noise", FAILED, "unit and max_rows_per_user: expected both or neither")
-    histograms = sum(item.times for item in stated.bill)
-    moved = (
+    histograms = sum(spend.times for spend in stated.bill)
+    distance = (
         histograms
         * stated.neighbours.cells
         * (source.sampling_error + stated.neighbours.sampling_error)
     )
-    slack = (1 + math.exp(min(stated.requested_epsilon, _LARGEST_EXPONENT))) * moved
-    if not math.isclose(slack, stated.delta_slack, rel_tol=_CLOSE):
-        words = f"its slack takes {slack:.3g} of delta, not {stated.delta_slack:.3g} as stated"
-        return Check("noise", FAILED, words)
-    exact = "exact" if slack == 0 else f"{slack:.2g} of delta pays for its slack"
+    charged = (1 + math.exp(min(stated.requested_epsilon, _LARGEST_EXPONENT))) * distance
+    if not math.isclose(charged, stated.delta_slack, rel_tol=_CLOSE):
+        words = f"its sampling error takes {charged:.3g} of delta, stated is "
+        return Check("noise", FAILED, f"{words}{stated.delta_slack:.3g}")
+    exact = "exact" if charged == 0 else f"{charged:.2g} of delta covers its sampling error"
     return Check("noise", OK, f"{stated.noise}: {exact}")
 
 
@@ -187,31 +177,31 @@ def _find_source(stated: Certificate) -> type[NoiseSource] | None:
 
 
 def check_delta(stated: Certificate) -> Check:
-    """Whether the parts of delta add up."""
+    """Check that the parts of delta add up."""
     delta, rows = stated.delta, stated.delta_rows
     try:
-        promised = delta if rows is None else rows.guaranteed_delta
+        guaranteed = delta if rows is None else rows.guaranteed_delta
     except ParameterError:
-        promised = math.nan
-    if not math.isclose(delta, promised, rel_tol=_CLOSE):
+        guaranteed = math.nan
+    if not math.isclose(delta, guaranteed, rel_tol=_CLOSE):
         return Check("delta", FAILED, "is not what follows from the noisy number of rows")
-    told = stated.neighbours.cells * sum(item.times * item.chance for item in stated.bill)
-    left = stated.accounted_delta - told - stated.delta_slack
+    released = stated.neighbours.cells * sum(spend.times * spend.chance for spend in stated.bill)
+    left = stated.accounted_delta - released - stated.delta_slack
     if left <= 0:
         return Check("delta", FAILED, f"its parts are more than {delta:.3g}")
-    parts = f"{round_up(delta, 3):g}, of which the bill was composed at {left:.3g}"
-    if told:
-        parts += f"; {told:.2g} is the chance that a value of one row is told"
+    parts = f"{round_up(delta, 3):g}, of which the spends were composed at {left:.3g}"
+    if released:
+        parts += f"; {released:.2g} is the probability that a value of one row is released"
     return Check("delta", OK, parts)
 
 
 def check_epsilon(stated: Certificate) -> Iterator[Check]:
-    """Whether epsilon is at most what was asked for, and what the bill comes to."""
+    """Check that epsilon is at most the requested one, and equals the recount of the spends."""
     if stated.epsilon > stated.requested_epsilon:
         yield Check("request", FAILED, "epsilon is above requested_epsilon")
     else:
-        asked = f"epsilon {stated.epsilon:.6g} is at most the requested "
-        yield Check("request", OK, f"{asked}{stated.requested_epsilon:.6g}")
+        words = f"epsilon {stated.epsilon:.6g} is at most the requested "
+        yield Check("request", OK, f"{words}{stated.requested_epsilon:.6g}")
     try:
         found = recount_epsilon(
             stated.bill,
@@ -222,28 +212,28 @@ def check_epsilon(stated: Certificate) -> Iterator[Check]:
             gaussian=stated.filter == GAUSSIAN_DP,
         )
     except ParameterError as error:
-        yield Check("epsilon", FAILED, f"can not be counted again: {error}")
+        yield Check("epsilon", FAILED, f"can not be recounted: {error}")
         return
     yield _compare_epsilon(stated, found)
 
 
 def _compare_epsilon(stated: Certificate, found: float) -> Check:
-    deviation = math.sqrt(stated.neighbours.squared_distance * sum(i.loss for i in stated.bill))
-    room = _GRID * deviation
-    counted = f"the bill comes to {found:.6g}"
-    if found > stated.epsilon * (1 + _ABOVE) + room:
+    loss = stated.neighbours.squared_distance * sum(spend.loss for spend in stated.bill)
+    tolerance = _GRID * math.sqrt(loss)
+    counted = f"the spends compose to {found:.6g}"
+    if found > stated.epsilon * (1 + _ABOVE) + tolerance:
         return Check("epsilon", FAILED, f"{counted}, more than the stated {stated.epsilon:.6g}")
-    if found < stated.epsilon * (1 - _BELOW) - room:
-        words = f"{counted}, stated is {stated.epsilon:.6g}: an item is missing or was changed"
+    if found < stated.epsilon * (1 - _BELOW) - tolerance:
+        words = f"{counted}, stated is {stated.epsilon:.6g}: a spend is missing or was changed"
         return Check("epsilon", FAILED, words)
-    return Check("epsilon", OK, f"{counted}, counted anew; stated is {stated.epsilon:.6g}")
+    return Check("epsilon", OK, f"{counted}, recounted; stated is {stated.epsilon:.6g}")
 
 
 def check_conditions(stated: Certificate) -> Iterator[Check]:
-    """Say under which condition the promise holds, if there is one."""
+    """Report the condition under which the guarantee holds, if there is one."""
     if stated.fields_from_data:
         fields = ", ".join(stated.fields_from_data)
-        words = f"HOLDS ONLY GIVEN these fields, read off the data and not covered: {fields}"
+        words = f"HOLDS ONLY GIVEN these fields, read from the data and not covered: {fields}"
         yield Check("public", GIVEN, words)
 
 
@@ -251,22 +241,24 @@ _SHOWN = 16
 
 
 def check_ledger(stated: Certificate, ledger: Ledger) -> Check:
-    """Compare a certificate with the entry of the ledger that it names.
+    """Compare a certificate with the ledger entry that it names.
 
-    The ledger noted the digest of the certificate when the run was spent, so every field is
-    compared, but for `release`: one run may be written to several files.
+    The ledger recorded the digest of the certificate when the run was closed, so every field is
+    compared, except `release`: one run may be written to several files.
     """
     problem = _find_problem(stated, ledger)
     if problem is not None:
         return Check("ledger", FAILED, f"{ledger.path}: {problem}")
-    return Check("ledger", OK, f"noted {stated.digest[:_SHOWN]}... for this run in {ledger.path}")
+    return Check(
+        "ledger", OK, f"{stated.digest[:_SHOWN]}... is recorded for this run in {ledger.path}"
+    )
 
 
 def open_existing_ledger(path: Path) -> Ledger:
-    """Return a ledger to read: one that is not there is a mistake."""
+    """Open a ledger for reading; refuse a missing one."""
     ledger = Ledger(path)
     if not ledger.exists():
-        raise LedgerError(f"{path}: no ledger there.")
+        raise LedgerError(f"{path}: no such ledger.")
     return ledger
 
 
@@ -283,7 +275,7 @@ def _find_problem(stated: Certificate, ledger: Ledger) -> str | None:
     if entry.dataset != stated.ledger.dataset or entry.state != "spent":
         return f"its entry is {entry.state}, for the data set {entry.dataset!r}."
     if entry.certificate_sha256 != stated.digest:
-        return "it noted another certificate for this run: one of them was changed."
+        return "it records another certificate for this run: one of them was changed."
     return None
 
 
@@ -291,7 +283,7 @@ Floats = NDArray[np.float64]
 
 
 class ConstraintChecker:
-    """Looks for rows that break a rule, in a table that comes in batches.
+    """Finds rows that violate a rule, in the batches of a table.
 
     Args:
         schema: The schema with its rules.
@@ -301,7 +293,7 @@ class ConstraintChecker:
         >>> columns = Integer("low", 0, 9), Integer("high", 0, 9)
         >>> rules = ConstraintChecker(Schema(columns, rules=("low <= high",)))
         >>> str(rules.find_first_violation(pa.table({"low": [1, 5], "high": [2, 4]})))
-        "the rule 'low <= high' is broken in row 2."
+        "the rule 'low <= high' is violated in row 2."
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -310,43 +302,40 @@ class ConstraintChecker:
         self._keys: dict[Constraint, list[Floats]] = {rule: [] for rule in self._constraints.keys}
 
     def find_first_violation(self, table: pa.Table) -> CellError | None:
-        """Return what to say of the first row that breaks a rule; None if all obey."""
+        """Return the error for the first row that violates a rule; None if there is none."""
         if not self._constraints.codecs:
             return None
-        board = self._build_board(table)
+        positions = self._find_positions(table)
         for rule, found in self._keys.items():
-            found.append(np.column_stack([board.positions[name] for name in rule.columns]))
+            found.append(np.column_stack([positions.positions[name] for name in rule.columns]))
         for rule in self._constraints.rules:
             if not isinstance(rule.resolved, UniqueKey):
-                broken = evaluate_constraint(rule.resolved, board) == FALSE
-                if broken.any():
-                    return _describe_violation(rule, int(np.argmax(broken)) + 1)
+                violated = evaluate_constraint(rule.resolved, positions) == FALSE
+                if violated.any():
+                    row = int(np.argmax(violated)) + 1
+                    return CellError(f"the rule {shown(rule.text)} is violated", row, ".")
         return None
 
     def check_keys(self) -> None:
-        """Refuse a table, all batches of which were seen, in which a key comes twice."""
+        """Refuse a duplicate key; to be called after all batches."""
         for rule, found in self._keys.items():
             every = np.concatenate(found) if found else np.empty((0, 1))
             if len(np.unique(every, axis=0)) < len(every):
-                raise DataError(f"the rule {shown(rule.text)} is broken: a key comes twice.")
+                raise DataError(f"the rule {shown(rule.text)} is violated: a key occurs twice.")
 
-    def _build_board(self, table: pa.Table) -> RowPositions:
-        board = RowPositions.from_rows(self._constraints.codecs, *self._encoder.encode(table))
+    def _find_positions(self, table: pa.Table) -> RowPositions:
+        rows = RowPositions.from_rows(self._constraints.codecs, *self._encoder.encode(table))
         everywhere = np.arange(table.num_rows)
         for name in self._constraints.codecs:
-            # Encoded rows are in float32, which is too short for a table that left.
-            board.set_positions(
+            # Encoded rows are in float32, which is not exact enough for released values.
+            rows.set_positions(
                 name, everywhere, find_cell_positions(self._encoder, name, table[name])
             )
-        return board
-
-
-def _describe_violation(rule: Constraint, row: int) -> CellError:
-    return CellError(f"the rule {shown(rule.text)} is broken", row, ".")
+        return rows
 
 
 def check_table(named: WrittenTable | None, schema: Schema | None, rows: Path) -> Iterator[Check]:
-    """Check a table against what a certificate says of it.
+    """Check a table against its certificate.
 
     Raises:
         DataError: If there is no such file.
@@ -360,9 +349,9 @@ def check_table(named: WrittenTable | None, schema: Schema | None, rows: Path) -
     else:
         yield Check("table", FAILED, f"{rows.name} is not the table that the certificate names")
     if named.formulas_escaped:
-        yield Check("rows", GIVEN, "not held to the schema: formulas in them are escaped")
+        yield Check("rows", GIVEN, "not checked against the schema: formulas in them are escaped")
     elif schema is None:
-        yield Check("rows", FAILED, "there is no schema to hold them to")
+        yield Check("rows", FAILED, "there is no schema to check them against")
     else:
         yield _check_rows(named, schema, rows)
 
@@ -374,12 +363,12 @@ def _check_rows(named: WrittenTable, schema: Schema, rows: Path) -> Check:
         return Check("rows", FAILED, f"do not fit the schema: {error}")
     if count != named.rows:
         return Check("rows", FAILED, f"{count:,} rows, stated are {named.rows:,}")
-    obey = " and obey its rules" if schema.rules else ""
-    return Check("rows", OK, f"{count:,} rows, and all fit the schema{obey}")
+    rules = " and satisfy its rules" if schema.rules else ""
+    return Check("rows", OK, f"{count:,} rows, and all fit the schema{rules}")
 
 
 def count_fitting_rows(schema: Schema, path: Path) -> int:
-    """Return the number of rows of a table, all of which fit the schema and its rules.
+    """Count the rows of a table, all of which must fit the schema and its rules.
 
     Raises:
         DataError: If a row does not fit, or the columns are not those of the schema.
@@ -409,7 +398,7 @@ def _find_first_wrong(encoder: Encoder, table: pa.Table) -> CellError | None:
 
 
 def _make_strict(schema: Schema) -> Schema:
-    """Return a schema that takes no cell for another."""
+    """Return the schema without rules that replace cells which do not fit."""
 
     def without_rule(column: Column) -> Column:
         if isinstance(column, Categorical):
@@ -437,17 +426,17 @@ def _compute_fingerprint(path: Path) -> tuple[str, int]:
 
 LARGEST_CERTIFICATE = 64 * 2**20
 NOT_SIGNED = (
-    "The certificate is not signed: whoever can change the file can also change it so that all of "
-    "this agrees. A ledger notes what it was: compare with --ledger."
+    "The certificate is not signed: whoever can change the file can make it consistent. A ledger "
+    "records its digest: compare with --ledger."
 )
 NOTED = (
-    "The ledger vouches for all of the certificate but release: the table that it names. Whoever "
+    "The ledger confirms all of the certificate except release, the table that it names. Whoever "
     "can change the ledger as well can change both; note its head elsewhere."
 )
 UNREAD = "Anything else: its fields are not those of a certificate."
 STATEMENTS = (
-    "Plain statements, not checked: accountant, assumed_public, bought, chance and name of an "
-    "item, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
+    "Statements that are not checked: accountant, assumed_public, bought, chance and name of a "
+    "spend, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
     "notes, seed_policy, unit, versions, and a requested_epsilon above the stated one."
 )
 
@@ -455,7 +444,7 @@ STATEMENTS = (
 def verify(
     certificate: str | Path, rows: str | Path | None = None, ledger: str | Path | None = None
 ) -> Verification:
-    """Check a certificate, and what it speaks of if that is given too.
+    """Verify a certificate, and the table and the ledger it names if they are given.
 
     Args:
         certificate: The file that `tabpe synth` wrote beside the table.
@@ -463,8 +452,8 @@ def verify(
         ledger: The ledger that the run was charged to.
 
     Raises:
-        ArchiveError: If the file is not a certificate. One with fields that are missing, unknown
-            or malformed is one that does not hold.
+        ArchiveError: If the file is not a certificate. A certificate with missing, unknown or
+            malformed fields is one that does not hold.
         DataError: If there is no such table.
         LedgerError: If there is no such ledger.
     """
@@ -475,16 +464,16 @@ def verify(
 def verify_plain(
     plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
 ) -> Verification:
-    """Check a certificate that was read already."""
+    """Verify the plain values of a certificate."""
     try:
         stated = Certificate.from_dict(plain)
     except FieldError as error:
         return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
-    schema, of_schema = check_schema(stated)
+    schema, schema_check = check_schema(stated)
     found = [
         Check("format", OK, "a certificate of format 1"),
         check_derived(stated, plain),
-        of_schema,
+        schema_check,
         check_noise(stated),
         check_delta(stated),
         *check_epsilon(stated),
@@ -497,14 +486,14 @@ def verify_plain(
     if rows is not None:
         found += check_table(stated.release, schema, rows)
     elif stated.release is not None:
-        not_checked.insert(0, f"The table {stated.release.file}: give its path as well.")
+        not_checked.insert(0, f"The table {stated.release.file}: pass its path as well.")
     else:
         not_checked.insert(0, "Any table: the certificate names none.")
     return Verification(tuple(found), stated.guarantee, tuple(not_checked))
 
 
 def read_certificate(path: Path) -> Mapping[str, Any]:
-    """Return the plain values of a certificate file, strictly read."""
+    """Read the plain values of a certificate file, strictly."""
     try:
         if path.stat().st_size > LARGEST_CERTIFICATE:
             raise ArchiveError(f"{path}: larger than 64 MiB: not a certificate.")

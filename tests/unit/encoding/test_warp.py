@@ -43,8 +43,8 @@ several = st.lists(inside, min_size=1, max_size=30)
 @settings(deadline=None)
 def test_the_way_back_ends_where_it_began(warp, numbers):
     there = warp.of(rows(numbers)).numbers
-    assert np.allclose(warp.back(there).ravel(), numbers, rtol=0, atol=1e-9)
-    here = warp.back(np.array(numbers)[:, None])
+    assert np.allclose(warp.inverse_transform(there).ravel(), numbers, rtol=0, atol=1e-9)
+    here = warp.inverse_transform(np.array(numbers)[:, None])
     assert np.allclose(warp.of(Records(here, rows(numbers).codes)).numbers.ravel(), numbers,
                        rtol=0, atol=1e-9)  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_numbers_stay_in_order_inside_and_of_their_type(kind, warp, numbers):
     assert spread.dtype == kind
     assert ((spread >= 0) & (spread <= 1)).all()
     assert (np.diff(spread) >= 0).all()
-    again = warp.back(np.sort(spread.astype(np.float64))[:, None]).ravel()
+    again = warp.inverse_transform(np.sort(spread.astype(np.float64))[:, None]).ravel()
     assert ((again >= 0) & (again <= 1)).all()
     assert (np.diff(again) >= 0).all()
 

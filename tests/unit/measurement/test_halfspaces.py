@@ -29,7 +29,7 @@ class KnownTables:
         """Return the known counts."""
         self.calls += 1
         if self.account is not None:
-            assert self.account.spent == self.account.agreed
+            assert self.account.spent == self.account.authorized
         return COUNTS[ASKED.index(asked)].astype(np.int32)
 
 

@@ -90,14 +90,14 @@ def test_another_table_is_refused(folder):
 
 
 def test_measurements_without_a_fingerprint_are_refused(folder):
-    folder.record("votes", 1, archive_measurement(measured([1, 2])))
+    folder.save_measurement("votes", 1, archive_measurement(measured([1, 2])))
     with pytest.raises(ArchiveError, match="fingerprint"):
         folder.check_fingerprint("a")
 
 
 def test_a_measurement_comes_back_as_it_was(folder):
     given = measured([1, -2, 3], [], [4], times=7, scale=16)
-    folder.record("class counts", 3, archive_measurement(given))
+    folder.save_measurement("class counts", 3, archive_measurement(given))
     found = restore_measurement(folder.recall("class counts", 3))
     assert [part.tolist() for part in found.values] == [[1, -2, 3], [], [4]]
     assert (found.item, found.scale) == (given.item, 16)
@@ -105,9 +105,9 @@ def test_a_measurement_comes_back_as_it_was(folder):
 
 
 def test_a_measurement_is_never_overwritten(folder):
-    folder.record("votes", 1, archive_measurement(measured([1])))
+    folder.save_measurement("votes", 1, archive_measurement(measured([1])))
     with pytest.raises(OutputError, match="exists"):
-        folder.record("votes", 1, archive_measurement(measured([2])))
+        folder.save_measurement("votes", 1, archive_measurement(measured([2])))
     assert restore_measurement(folder.recall("votes", 1)).values[0].tolist() == [1]
 
 
@@ -145,7 +145,7 @@ NAMES = [
 def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
     for name in NAMES:
         for place in (1, 2, 3):
-            folder.record(name, place, archive_measurement(measured([place], name=name)))
+            folder.save_measurement(name, place, archive_measurement(measured([place], name=name)))
     for name in NAMES:
         for place in (1, 2, 3):
             found = restore_measurement(folder.recall(name, place))
@@ -157,8 +157,8 @@ def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
 def test_files_stand_in_the_order_of_rounds(folder, tmp_path, tilted):
     for number in range(1, 31):
         name, place = (f"votes, round {number}", 1) if tilted else ("votes", number)
-        folder.record(name, place, archive_measurement(measured([number], name=name)))
-    folder.record("class counts", 1, archive_measurement(measured([0], name="class counts")))
+        folder.save_measurement(name, place, archive_measurement(measured([number], name=name)))
+    folder.save_measurement("class counts", 1, archive_measurement(measured([0], name="class counts")))
     files = sorted((tmp_path / "run").glob("*votes*.measured"))
     rounds = [restore_measurement(Archive.load(file)).values[0][0] for file in files]
     assert rounds == list(range(1, 31))
@@ -220,7 +220,7 @@ def test_a_journal_remembers_rounds_in_their_order(folder):
 
 
 def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
-    folder.record("votes", 1, archive_measurement(measured([5], sigma=2.0)))
+    folder.save_measurement("votes", 1, archive_measurement(measured([5], sigma=2.0)))
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(account(), folder).measure_once("votes", list)
 
@@ -278,7 +278,7 @@ def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, as
 
 @pytest.mark.parametrize(("then", "now"), [(1, 4), (4, 1), (4, 3)])
 def test_a_journal_refuses_what_was_charged_another_number_of_times(folder, then, now):
-    folder.record("votes", 1, archive_measurement(measured([5], times=then)))
+    folder.save_measurement("votes", 1, archive_measurement(measured([5], times=then)))
     opened = account(times=12)
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(opened, folder).measure_once("votes", list, times=now)
@@ -286,7 +286,7 @@ def test_a_journal_refuses_what_was_charged_another_number_of_times(folder, then
 
 
 def test_a_journal_does_not_go_beyond_what_was_agreed_on(folder):
-    folder.record("votes", 1, archive_measurement(measured([5], times=4)))
+    folder.save_measurement("votes", 1, archive_measurement(measured([5], times=4)))
     with pytest.raises(BudgetError, match="used up"):
         MeasurementJournal(account(times=3), folder).measure_once("votes", list, times=4)
 
@@ -301,7 +301,7 @@ def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembe
 
 def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(folder):
     """Names that differ by more than words and numbers could share one."""
-    folder.record("votes round 3", 1, archive_measurement(measured([5], name="votes round 3")))
+    folder.save_measurement("votes round 3", 1, archive_measurement(measured([5], name="votes round 3")))
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(account(name="votes, round 3"), folder).measure_once(
             "votes, round 3", list
@@ -331,7 +331,7 @@ def test_an_answer_under_other_noise_is_refused(folder):
 
 def test_a_damaged_answer_is_refused(folder):
     item = asked().authorized[0].to_dict()
-    folder.record("categories", 1, Archive({"item": item, "answer": [1]}, {}))
+    folder.save_measurement("categories", 1, Archive({"item": item, "answer": [1]}, {}))
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(asked(), folder).ask_once("categories", list)
 

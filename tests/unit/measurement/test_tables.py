@@ -26,7 +26,7 @@ class RecordingTables:
         """Return 0, 1, 2, ... for the cells of each marginal."""
         self.calls += 1
         if self.account is not None:
-            assert self.account.spent == self.account.agreed
+            assert self.account.spent == self.account.authorized
         return [self.scale * np.arange(marginal.size) for marginal in asked]
 
 

@@ -27,14 +27,14 @@ class KnownTables:
         """Return the same counts for each axis."""
         self.calls += 1
         if self.account is not None:
-            assert self.account.spent == self.account.agreed
+            assert self.account.spent == self.account.authorized
         return [self.known for _ in asked]
 
 
 class Drawing:
     """A source of noise that makes no choices."""
 
-    name, private, slack, largest_sigma = "drawing", False, 0.0, 1.0
+    name, private, sampling_error, largest_sigma = "drawing", False, 0.0, 1.0
 
     def draw(self, size, sigma):
         """Return nothing but zeros."""

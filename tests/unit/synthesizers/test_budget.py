@@ -226,7 +226,7 @@ def test_counts_share_their_part_of_the_budget(neighbours, changes):
 def test_a_schema_costs_its_part_of_the_budget_and_of_delta():
     price = compute_schema_cost(dataclasses.replace(REQUEST, schema_budget=0.05), 1e-6)
     assert price["loss"] == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
-    assert price["chance"] == pytest.approx(0.05e-6)
+    assert price["delta_share"] == pytest.approx(0.05e-6)
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
@@ -336,7 +336,7 @@ def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
         schema_budget=0.0 if outline is None else 0.05,
         counts_rows=config.needs_rows,
     )
-    asked = config.asked(columns=6, classes=2, listed=listed)
+    asked = config.plan_queries(columns=6, classes=2, listed=listed)
     check_noise(request, 2, asked, OpenDPNoise())
     bill = plan_spends(request, 2, asked, OpenDPNoise(), outline)
     assert 0.999 < compose_epsilon(bill, 1e-6, neighbours) <= 1.0
@@ -366,7 +366,7 @@ def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
 @pytest.mark.parametrize("settings", [Posterior(), Evolution(), Evolution(tilt=1.0)])
 def test_every_vote_of_a_row_is_on_the_bill(settings, each):
     config = dataclasses.replace(settings, rounds=8, votes=each)
-    bill = plan_spends(REQUEST, 1, config.asked(columns=3, classes=1), OpenDPNoise())
+    bill = plan_spends(REQUEST, 1, config.plan_queries(columns=3, classes=1), OpenDPNoise())
     assert sum(item.times for item in bill if item.name.startswith("votes")) == 8 * each
 
 

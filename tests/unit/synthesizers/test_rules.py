@@ -50,7 +50,7 @@ def test_rows_from_tables_alone_obey_too_where_votes_do_not_help(monkeypatch):
 
 def test_every_candidate_obeys_from_the_first_round_on(monkeypatch):
     law, seen = ConstraintSet.from_encoder(Encoder(SCHEMA)), []
-    kept = ConstraintSet.kept
+    kept = ConstraintSet.repair_or_revert
     monkeypatch.setattr(
         ConstraintSet,
         "repair_or_revert",

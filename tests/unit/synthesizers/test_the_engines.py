@@ -105,13 +105,13 @@ def test_the_engine_follows_the_size_of_the_table(table, made, tmp_path):
 
 
 def test_threads_reach_the_votes(table, monkeypatch):
-    asked, plain = set(), counting.index
+    asked, plain = set(), counting.build_index
 
     def watched(*given, jobs):
         asked.add(jobs)
         return plain(*given, jobs=jobs)
 
-    monkeypatch.setattr(counting, "index", watched)
+    monkeypatch.setattr(counting, "build_index", watched)
     fitted(table, n_jobs=3, engine="local")
     fitted(table, n_jobs=4, engine="stream")
     assert asked == {3, 4}

@@ -1,8 +1,7 @@
-"""How strongly columns go together, pair by pair.
+"""Association of columns, pair by pair.
 
-How often the codes of two columns occur together, and what follows from it.
-
-Pearson correlation of many columns at once, nulls left out pair by pair.
+Contingency tables and Cramer's V of two categories, Pearson correlation of many numbers at once,
+and the correlation ratio of a number and a category. Nulls are left out pair by pair.
 """
 
 from __future__ import annotations
@@ -16,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.evaluation.table_arrays import NULL, CategoricalCells, NumericCells, TableArrays
+from tabpe.evaluation.table_arrays import (
+    NULL,
+    CategoricalCells,
+    Floats,
+    Integers,
+    NumericCells,
+    TableArrays,
+)
 
 # Up to so many cells a table is counted whole; beyond it the rows are sorted.
 _MOST_CELLS = 2**20
@@ -27,13 +33,13 @@ class ContingencyTable:
     """The cells of a contingency table that are not 0.
 
     Args:
-        keys: Their places, row by row, in rising order.
-        counts: How many rows of data each has.
+        keys: Their flat indices, in rising order.
+        counts: Number of rows of data in each.
         width: Number of columns of the table.
     """
 
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: Integers
+    counts: Integers
     width: int
 
     @property
@@ -47,9 +53,9 @@ class ContingencyTable:
         return ContingencyTable(self.keys[rest], self.counts[rest], self.width)
 
     def compute_phi_squared(self) -> tuple[float, int, int]:
-        """Return chi squared divided by the number of rows; the rows and columns of the table.
+        """Return chi squared over the number of rows, and the numbers of rows and columns.
 
-        Rows and columns without a count are not there.
+        Rows and columns of the table that are all 0 do not count.
         """
         if not len(self.keys):
             return 0.0, 0, 0
@@ -62,14 +68,14 @@ class ContingencyTable:
 
 
 def count_contingency(
-    first: NDArray[np.int64], second: NDArray[np.int64], shape: tuple[int, int]
+    first: Integers, second: Integers, shape: tuple[int, int]
 ) -> ContingencyTable:
     """Count how often each two codes occur together.
 
     Args:
-        first: Codes from 0, one a row of data.
-        second: Codes of the other column.
-        shape: One more than the largest code that each could have.
+        first: Integers from 0, one per row of data.
+        second: Integers of the other column.
+        shape: Number of codes of each column.
 
     Example:
         >>> table = count_contingency(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
@@ -103,8 +109,8 @@ def compute_cramers_v(table: ContingencyTable) -> float:
 def compute_corrected_cramers_v(table: ContingencyTable) -> float:
     """Return Cramer's V with Bergsma's correction; NaN if one of the columns is constant.
 
-    Without it, columns with many categories seem to go together by chance. Of a column that has a
-    category for each row nothing can be told: 0.
+    Without it, columns with many categories seem associated where they are not. 0 for a column with
+    a category for each row, which shows nothing.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -115,26 +121,26 @@ def compute_corrected_cramers_v(table: ContingencyTable) -> float:
     phi_squared, rows, columns = table.compute_phi_squared()
     if min(rows, columns) <= 1:
         return math.nan
-    by_chance = (rows - 1) * (columns - 1) / (table.total - 1)
+    expected = (rows - 1) * (columns - 1) / (table.total - 1)
     corrected = [size - 1 - (size - 1) ** 2 / (table.total - 1) for size in (rows, columns)]
     if min(corrected) <= 0:
         return 0.0
-    return min(1.0, math.sqrt(max(0.0, phi_squared - by_chance) / min(corrected)))
+    return min(1.0, math.sqrt(max(0.0, phi_squared - expected) / min(corrected)))
 
 
 def compute_overlap(one: ContingencyTable, two: ContingencyTable) -> float:
-    """Return 1 less the total variation between the shares of cells.
+    """Return 1 minus the total variation between the shares of cells.
 
     Example:
         >>> codes = np.array([0, 1])
-        >>> same, other = (count_contingency(codes, which, (2, 2)) for which in (codes, codes[::-1]))
+        >>> same, other = (count_contingency(codes, c, (2, 2)) for c in (codes, codes[::-1]))
         >>> compute_overlap(same, same), compute_overlap(same, other)
         (1.0, 0.0)
     """
     keys = np.concatenate([one.keys, two.keys])
     shares = np.concatenate([one.counts / one.total, -(two.counts / two.total)])
-    _, place = np.unique(keys, return_inverse=True)
-    return float(1.0 - np.abs(np.bincount(place, weights=shares)).sum() / 2)
+    _, index = np.unique(keys, return_inverse=True)
+    return float(1.0 - np.abs(np.bincount(index, weights=shares)).sum() / 2)
 
 
 _ROWS_AT_ONCE = 8192
@@ -143,17 +149,17 @@ _ROWS_AT_ONCE = 8192
 _CANCELLED = 1e-6
 
 
-def compute_pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def compute_pearson(columns: Sequence[Floats]) -> Floats:
     """Return the correlation of each pair of columns, over the rows where neither is null.
 
-    NaN where one of the two does not vary over these rows.
+    NaN where one of the two is constant over these rows.
 
     Args:
         columns: The cells of each column; NaN for a null.
 
     Example:
-        >>> nan = float("nan")
-        >>> compute_pearson([np.array([1.0, 2, 3, nan]), np.array([2.0, 4, 6, 5]), np.ones(4)]).round(9)
+        >>> first, second = np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 6, 5])
+        >>> compute_pearson([first, second, np.ones(4)]).round(9)
         array([[ 1.,  1., nan],
                [ 1.,  1., nan],
                [nan, nan, nan]])
@@ -164,7 +170,7 @@ def compute_pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float6
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = squares - sums**2 / counts
         covariances = products - sums * sums.T / counts
-        matrix: NDArray[np.float64] = covariances / np.sqrt(variances * variances.T)
+        matrix: Floats = covariances / np.sqrt(variances * variances.T)
     inexact = ~(variances > _CANCELLED * squares)
     for one, two in np.argwhere(np.triu(inexact | inexact.T)):
         matrix[one, two] = matrix[two, one] = _correlate_pair(columns[one], columns[two])
@@ -173,10 +179,10 @@ def compute_pearson(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float6
     return matrix
 
 
-def standardize_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cells with mean 0, the largest of size 1; all 0 if they do not vary.
+def standardize_column(column: Floats) -> Floats:
+    """Return the cells with mean 0 and largest absolute value 1; all 0 if they are constant.
 
-    Sums of squares of them neither overflow nor lose their digits.
+    Their sums of squares neither overflow nor lose digits.
 
     Args:
         column: The cells; NaN for a null.
@@ -199,10 +205,10 @@ def standardize_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return deviations
 
 
-def _sum_moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return sums over the rows where both are present: products, values, squares, ones.
+def _sum_moments(columns: Sequence[Floats]) -> Floats:
+    """Return sums over the rows where both columns are present: products, values, squares, ones.
 
-    In row i and column j, the last three are about values of column i.
+    At (i, j) the sums of values and squares are of column i.
     """
     totals = np.zeros((4, len(columns), len(columns)))
     rows = len(columns[0]) if columns else 0
@@ -211,29 +217,26 @@ def _sum_moments(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         present = (~np.isnan(block)).astype(np.float64)
         values = np.nan_to_num(block)
         totals[0] += values @ values.T
-        for place, power in enumerate((values, values**2, present), start=1):
-            totals[place] += power @ present.T
+        for index, power in enumerate((values, values**2, present), start=1):
+            totals[index] += power @ present.T
     return totals
 
 
-def _correlate_pair(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+def _correlate_pair(one: Floats, two: Floats) -> float:
     both = ~(np.isnan(one) | np.isnan(two))
     first, second = standardize_column(one[both]), standardize_column(two[both])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     return float(first @ second / size) if size > 0 else np.nan
 
 
-Matrix = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class AssociationChange:
-    """A pair of columns that goes together more, or less, than it should.
+    """The association of two columns, real and synthetic.
 
     Args:
         columns: Names of the columns.
-        real: How strongly they go together in the real table; NaN where a column is constant.
-        synthetic: The same in the synthetic table.
+        real: Their association in the real table; NaN if a column is constant.
+        synthetic: Their association in the synthetic table.
     """
 
     columns: tuple[str, str]
@@ -242,8 +245,8 @@ class AssociationChange:
 
     @property
     def difference(self) -> float:
-        """Synthetic less real, a constant column counting as 0."""
-        return _replace_nan(self.synthetic) - _replace_nan(self.real)
+        """Synthetic minus real; 0 stands for the association with a constant column."""
+        return float(np.nan_to_num(self.synthetic) - np.nan_to_num(self.real))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,32 +256,32 @@ class AssociationMatrix:
     Args:
         columns: Names of the columns.
         real: The real matrix, -1 to 1; None in a public report. NaN where a column is constant.
-        synthetic: The synthetic one.
+        synthetic: The synthetic matrix.
     """
 
     columns: tuple[str, ...]
-    real: Matrix | None
-    synthetic: Matrix
+    real: Floats | None
+    synthetic: Floats
 
     @property
-    def difference(self) -> Matrix | None:
-        """Synthetic less real, a constant column counting as 0; 0 of a column with itself."""
+    def difference(self) -> Floats | None:
+        """Synthetic minus real; 0 for a constant column, and on the diagonal."""
         if self.real is None:
             return None
-        difference: Matrix = np.nan_to_num(self.synthetic) - np.nan_to_num(self.real)
+        difference: Floats = np.nan_to_num(self.synthetic) - np.nan_to_num(self.real)
         np.fill_diagonal(difference, 0.0)
         return difference
 
     def find_most_changed(self, most: int = 10) -> tuple[AssociationChange, ...]:
-        """Return the pairs whose association differs most, worst first; none without real.
+        """Return the pairs whose association differs most, worst first; none without real ones.
 
         Args:
-            most: At most so many.
+            most: The number of pairs returned at most.
 
         Example:
-            >>> columns, same = ("a", "b", "c"), np.eye(3)
-            >>> together = np.array([[1, 0.8, 0.1], [0.8, 1, 0], [0.1, 0, 1]])
-            >>> [change.columns for change in AssociationMatrix(columns, together, same).find_most_changed(2)]
+            >>> real = np.array([[1, 0.8, 0.1], [0.8, 1, 0], [0.1, 0, 1]])
+            >>> matrix = AssociationMatrix(("a", "b", "c"), real, np.eye(3))
+            >>> [change.columns for change in matrix.find_most_changed(2)]
             [('a', 'b'), ('a', 'c')]
         """
         if self.real is None:
@@ -287,29 +290,29 @@ class AssociationMatrix:
         changes = [self._get_change(self.real, one, two) for one, two in pairs]
         return tuple(sorted(changes, key=lambda change: -abs(change.difference))[:most])
 
-    def _get_change(self, real: Matrix, one: int, two: int) -> AssociationChange:
+    def _get_change(self, real: Floats, one: int, two: int) -> AssociationChange:
         names = (self.columns[one], self.columns[two])
         return AssociationChange(names, float(real[one, two]), float(self.synthetic[one, two]))
 
 
 def measure_association(real: TableArrays | None, synthetic: TableArrays) -> AssociationMatrix:
-    """Return how strongly columns go together.
+    """Return the association of each pair of columns.
 
-    Two numbers: Pearson correlation, -1 to 1. Two categories: Cramer's V with Bergsma's correction
-    for chance, 0 to 1. A number and a category: the correlation ratio, 0 to 1, which is the root
-    of the share of the number's variance that the category explains. Rows where one of the two is
-    null are left out of the pair.
+    Two numbers: Pearson correlation, -1 to 1. Two categories: Cramer's V with Bergsma's correction,
+    0 to 1. A number and a category: the correlation ratio, 0 to 1, which is the root of the share
+    of the number's variance that the category explains. Rows where one of the two is null are left
+    out of the pair.
 
     NOT PRIVATE if `real` is given.
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 20, 60, 60], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, False, True])]
-        >>> measure_association(*views(schema, tables)).difference
+        >>> measure_association(*build_table_arrays(schema, tables)).difference
         array([[ 0., -1.],
                [-1.,  0.]])
     """
@@ -317,14 +320,14 @@ def measure_association(real: TableArrays | None, synthetic: TableArrays) -> Ass
     return AssociationMatrix(synthetic.schema.names, matrix, _build_matrix(synthetic))
 
 
-def compute_correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def compute_correlation_ratio(values: Floats, codes: Integers) -> float:
     """Return the root of the share of the variance of numbers that categories explain.
 
     NaN if one of the two is constant.
 
     Args:
         values: Numbers; NaN for a null.
-        codes: Codes of the categories; negative for a null.
+        codes: Integers of the categories; negative for a null.
 
     Example:
         >>> compute_correlation_ratio(np.array([1.0, 1, 5, 5]), np.array([0, 0, 1, 1]))
@@ -333,7 +336,7 @@ def compute_correlation_ratio(values: NDArray[np.float64], codes: NDArray[np.int
     return _compute_ratio(standardize_column(values), codes)
 
 
-def _compute_ratio(deviations: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def _compute_ratio(deviations: Floats, codes: Integers) -> float:
     """Return the correlation ratio of numbers that are standardised over the whole column."""
     both = ~np.isnan(deviations) & (codes >= 0)
     if not both.all():
@@ -354,7 +357,7 @@ def _has_variation(cells: NDArray[Any]) -> bool:
     return bool(len(cells) and cells.min() < cells.max())
 
 
-def _build_matrix(view: TableArrays) -> Matrix:
+def _build_matrix(view: TableArrays) -> Floats:
     numbers = {at: cells.values for at, cells in enumerate(view) if isinstance(cells, NumericCells)}
     labels = {
         at: cells.codes for at, cells in enumerate(view) if isinstance(cells, CategoricalCells)
@@ -371,11 +374,7 @@ def _build_matrix(view: TableArrays) -> Matrix:
     return matrix
 
 
-def _measure_cramers_v(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def _measure_cramers_v(first: Integers, second: Integers) -> float:
     shape = [int(codes.max(initial=NULL)) + 2 for codes in (first, second)]
     table = count_contingency(first + 1, second + 1, (shape[0], shape[1]))
     return compute_corrected_cramers_v(table.drop_first())
-
-
-def _replace_nan(value: float) -> float:
-    return 0.0 if math.isnan(value) else value

@@ -1,15 +1,15 @@
-"""Distances to the nearest real row: a sanity picture, and no proof of privacy.
+"""Distances to the nearest real row: a sanity check, and no proof of privacy.
 
-Rows that are copied or all but copied from the real table show here. That none are seen proves
-nothing: a table can give people away without a row that is close to any of theirs, and one that is
-close may be chance. What is promised about privacy is in the certificate, and nowhere else.
+Rows that are copied or nearly copied from the real table show here. That none are seen proves
+nothing: a table can reveal people without a row that is close to any of theirs, and a close row may
+be a coincidence. The privacy guarantee is in the certificate, and nowhere else.
 
-The distance of two rows is from 0 to 1: the root of the mean over the columns of the squared
+The distance of two rows is between 0 and 1: the root of the mean over the columns of the squared
 differences. Two numbers differ by the share of the declared range that lies between them, at most
-1; two categories that are not equal by 1; and a null from all but a null by 1.
+1; two categories that are not equal by 1; and a null from anything but a null by 1.
 
-A row is the closer to its nearest neighbour the more rows there are to choose from. So synthetic
-rows and other real rows are held against the very same real rows.
+A nearest neighbour is the closer the more rows there are to choose from. So synthetic rows and
+other real rows are compared with the same real rows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 
 from tabpe._utils import validation
 from tabpe.evaluation.table_arrays import (
+    Booleans,
     CategoricalCells,
     Cells,
+    Floats,
     TableArrays,
     assign_row_ids,
     refuse_empty,
@@ -42,9 +44,9 @@ class Closeness:
         edges: Edges of the bins of distance, the same for both.
         synthetic: Share of the synthetic rows in each bin.
         other: Share of other real rows in each bin: what is to be expected.
-        copies: Share of the synthetic rows that equal a real row, in all columns; of all rows.
-        other_copies: Share of the other real rows that equal a real row; of all rows.
-        rows: How many rows the distances are of: real ones to be near to, synthetic, other.
+        copies: Share of all synthetic rows that equal a real row in all columns.
+        other_copies: Share of all other real rows that equal a real row.
+        rows: Numbers of rows that distances are of: real (the reference), synthetic, other real.
     """
 
     edges: tuple[float, ...]
@@ -65,19 +67,19 @@ def measure_closeness(
 ) -> Closeness:
     """Return how far synthetic rows, and other real rows, are from the nearest real row.
 
-    This is no proof of privacy: see the head of this module.
+    NOT PRIVATE, and no proof of privacy: see the head of this module.
 
     Args:
         real: The real rows that the synthetic ones were made from.
         synthetic: The synthetic rows.
-        test: Real rows that were not used to make them, to compare with. Without them a half of
-            the real rows is held against the other half; and a copy is then a real row that equals
-            another one. If there are none at all, because the table has one row, every share of
-            them is 0.
-        rows: At most so many rows of each kind are looked at for distances, drawn at random.
-            Fewer of tables with more than `COLUMNS` columns, so that they take no longer. Copies
-            are counted over the whole tables.
-        random_state: Seed of what is drawn.
+        test: Real rows that were not used to make them, to compare with. Without them one half of
+            the real rows is compared with the other half, and a copy is a real row that equals
+            another one. If there are none at all, because the table has one row, their shares
+            are 0.
+        rows: The most rows of each kind that distances are computed for, drawn at random. Fewer for
+            tables with more than `COLUMNS` columns, so that they take no longer. Copies are counted
+            over the whole tables.
+        random_state: Seed of the subsamples.
 
     Raises:
         DataError: If a table has no rows.
@@ -85,11 +87,11 @@ def measure_closeness(
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100),))
         >>> tables = [pa.table({"age": ages}) for ages in ([10, 90], [10, 40], [12, 70, 90])]
-        >>> found = measure_closeness(*views(schema, tables))
+        >>> found = measure_closeness(*build_table_arrays(schema, tables))
         >>> found.copies, round(found.other_copies, 2), round(found.edges[-1], 3), found.rows
         (0.5, 0.33, 0.3, (2, 2, 3))
     """
@@ -101,7 +103,7 @@ def measure_closeness(
     near, other = near.sample_rows(rows, rng), other.sample_rows(rows, rng)
     sampled = synthetic.sample_rows(rows, rng)
     away, expected = find_nearest_distances(sampled, near), find_nearest_distances(other, near)
-    edges = _make_edges(np.concatenate([away, expected]))
+    edges = np.linspace(0.0, np.concatenate([away, expected]).max() or 1.0, BINS + 1)
     copies, other_copies = _compute_copy_shares(real, synthetic, test)
     return Closeness(
         edges=tuple(edges.tolist()),
@@ -113,30 +115,30 @@ def measure_closeness(
     )
 
 
-def find_nearest_distances(rows: TableArrays, near: TableArrays) -> NDArray[np.float64]:
-    """Return how far each row is from the nearest of `near`.
+def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
+    """Return the distance of each row to the nearest row of `near`.
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
         >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
-        >>> find_nearest_distances(*views(schema, [one, two])).round(3)
+        >>> find_nearest_distances(*build_table_arrays(schema, [one, two])).round(3)
         array([0.283, 0.283])
     """
     columns = [
         (_get_comparable(one), _get_comparable(two)) for one, two in zip(rows, near, strict=True)
     ]
-    found, step = np.empty(len(rows)), max(1, _PAIRS_AT_ONCE // len(near))
+    nearest, step = np.empty(len(rows)), max(1, _PAIRS_AT_ONCE // len(near))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        total = np.zeros((len(found[block]), len(near)), np.float32)
+        total = np.zeros((len(nearest[block]), len(near)), np.float32)
         for ours, theirs in columns:
             total += _square_differences(ours[block, None], theirs)
-        found[block] = total.min(axis=1)
-    return np.sqrt(found / len(columns))
+        nearest[block] = total.min(axis=1)
+    return np.sqrt(nearest / len(columns))
 
 
 def _get_comparable(cells: Cells) -> NDArray[Any]:
@@ -147,9 +149,9 @@ def _get_comparable(cells: Cells) -> NDArray[Any]:
 
 
 def _square_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
-    """Return how much each of our cells differs from each of theirs, at most 1."""
+    """Return the squared difference of each pair of cells, at most 1."""
     if ours.dtype != np.float32:
-        differ: NDArray[np.bool_] = ours != theirs
+        differ: Booleans = ours != theirs
         return differ
     squared: NDArray[np.float32] = ours - theirs
     squared *= squared
@@ -163,7 +165,7 @@ def _square_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any
 def _split_halves(
     real: TableArrays, rows: int, rng: np.random.Generator
 ) -> tuple[TableArrays, TableArrays]:
-    """Return two sets of rows that have none in common, of at most `rows` each."""
+    """Return two disjoint sets of at most `rows` rows each."""
     order = rng.permutation(len(real))[: 2 * rows]
     half = (len(order) + 1) // 2
     return real.take(order[:half]), real.take(order[half:])
@@ -180,16 +182,10 @@ def _compute_copy_shares(
     return _compute_share(counts[made] > 0), _compute_share(counts[rest[0]] > 0)
 
 
-def _make_edges(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.linspace(0.0, distances.max() or 1.0, BINS + 1)
-
-
-def _compute_shares(
-    distances: NDArray[np.float64], edges: NDArray[np.float64]
-) -> tuple[float, ...]:
+def _compute_shares(distances: Floats, edges: Floats) -> tuple[float, ...]:
     counts, _ = np.histogram(distances, edges)
     return tuple((counts / max(len(distances), 1)).tolist())
 
 
-def _compute_share(which: NDArray[np.bool_]) -> float:
+def _compute_share(which: Booleans) -> float:
     return float(which.mean()) if which.size else 0.0

@@ -1,4 +1,4 @@
-"""Each column by itself: what its cells look like, real and synthetic side by side."""
+"""Distribution of each column by itself, real and synthetic side by side."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tabpe.encoding.cells import format_axis_labels
 from tabpe.evaluation.table_arrays import (
+    Booleans,
     CategoricalCells,
     Cells,
+    Floats,
+    Integers,
     NumericCells,
     TableArrays,
     choose_edges,
@@ -28,15 +30,15 @@ MOST_BARS = 20
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """What the cells of a column look like in one table.
+    """Distribution of the cells of a column in one table.
 
     Args:
         shares: Share of the cells that are not null in each bin or bar; sums to 1, or all 0.
         nulls: Share of the cells that are null.
-        mean: Mean of a number; None of a category, or if there is no cell.
-        deviation: Standard deviation of a number; None of a category.
-        least: Smallest number; None of a category.
-        most: Largest number; None of a category.
+        mean: Mean of a number; None for a category, or without a cell.
+        deviation: Standard deviation of a number.
+        least: Smallest number.
+        most: Largest number.
     """
 
     shares: tuple[float, ...]
@@ -54,16 +56,16 @@ class ColumnComparison:
     Args:
         name: Its name.
         kind: `number` or `category`.
-        edges: Of a number: the edges of the bins, one more than there are bins.
-        bars: Of a category: what each bar is called; the rarest together as `MOST_BARS`-th, which
-            says how many they are.
-        real: What the real cells look like; None in a public report.
-        synthetic: What the synthetic cells look like.
+        edges: For a number: the edges of the bins, one more than there are bins.
+        bars: For a category: the label of each bar; the rarest together are the `MOST_BARS`-th,
+            which says how many they are.
+        real: The real cells; None in a public report.
+        synthetic: The synthetic cells.
         difference: Total variation between the two over bins or bars and nulls; None without rows.
-        band: Half the width of a 95% interval around a real share that was bought under noise.
+        band: Half the width of a 95% interval around a real share that was estimated privately.
         open_ends: Whether the first and the last bin also hold numbers below and above the edges.
-        unit: Of a date or time: what its numbers count.
-        marks: Of a date or time: what stands at the first edge, in the middle and at the last one.
+        unit: For a date or time: what its numbers count.
+        marks: For a date or time: the labels of the first edge, the middle and the last edge.
     """
 
     name: str
@@ -82,7 +84,7 @@ class ColumnComparison:
 def compare_columns(
     real: TableArrays | None, synthetic: TableArrays
 ) -> tuple[ColumnComparison, ...]:
-    """Return what each column looks like, in the order of the schema.
+    """Return the distribution of each column, in the order of the schema.
 
     Numbers are put into at most `BINS` bins, see `tabpe.evaluation.table_arrays`. Categories are in
     the order of their frequency in the real table, or in the synthetic one if there is no real one.
@@ -91,17 +93,17 @@ def compare_columns(
     rows, the edges of bins and the order of bars too.
 
     Args:
-        real: The real table, if it may be looked at.
-        synthetic: The synthetic table, made a `TableArrays` together with the real one.
+        real: The real table, if it may be read.
+        synthetic: The synthetic table, from the same call of `build_table_arrays`.
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("children", 0, 2), Boolean("ill")))
         >>> tables = [pa.table({"children": [0, 1, 1, 2], "ill": ill})
         ...           for ill in ([True, True, False, None], [True, True, True, True])]
-        >>> children, ill = compare_columns(*views(schema, tables))
+        >>> children, ill = compare_columns(*build_table_arrays(schema, tables))
         >>> children.edges, children.real.shares, children.difference
         ((-0.5, 0.5, 1.5, 2.5), (0.25, 0.5, 0.25), 0.0)
         >>> ill.bars, ill.synthetic.shares, ill.real.nulls, ill.difference
@@ -113,7 +115,7 @@ def compare_columns(
 
 
 def worst_first(columns: Iterable[ColumnComparison]) -> tuple[ColumnComparison, ...]:
-    """Return the columns by falling difference; in their order where it is equal or not known.
+    """Return the columns by falling difference; ties and unknown ones keep their order.
 
     Example:
         >>> shape = ColumnShape((1.0,), 0.0)
@@ -134,7 +136,7 @@ def _compare_column(real: Cells | None, synthetic: Cells) -> ColumnComparison:
 
 
 def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
-    """Return the view of a column; of one table, or of the real and the synthetic one."""
+    """Compare one table, or the real and the synthetic one."""
     column, cells = tables[0].column, [table.present for table in tables]
     edges = choose_edges(column, cells, BINS)
     shapes = [
@@ -156,31 +158,31 @@ def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
     )
 
 
-def describe_bins(column: Column, edges: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
-    """Return what stands at bins with these edges, if not numbers: dates, times, ordered values.
+def describe_bins(column: Column, edges: Sequence[float] | Floats) -> dict[str, Any]:
+    """Return the axis labels of bins over dates, times or ordered values; empty for numbers.
 
     Example:
         >>> from tabpe.schema import Date
         >>> describe_bins(Date("seen", "2024-01-01", "2024-01-31"), [0.0, 15.0, 30.0])
         {'unit': 'days after 2024-01-01', 'marks': ('2024-01-01', '2024-01-16', '2024-01-31')}
     """
-    places = np.array([edges[0], (edges[0] + edges[-1]) / 2, edges[-1]])
+    positions = np.array([edges[0], (edges[0] + edges[-1]) / 2, edges[-1]])
     if isinstance(column, Categorical):
-        ranks = np.clip(np.rint(places), 0, column.size - 1).astype(np.int64)
+        ranks = np.clip(np.rint(positions), 0, column.size - 1).astype(np.int64)
         return {
-            "unit": "places in their order",
+            "unit": "ranks in the declared order",
             "marks": tuple(str(column.values[r]) for r in ranks),
         }
     if not isinstance(column, Temporal):
         return {}
-    steps = np.append(0, np.clip(np.rint(places), 0, column.steps)).astype(np.int64)
+    steps = np.append(0, np.clip(np.rint(positions), 0, column.steps)).astype(np.int64)
     first, *marks = format_axis_labels(column, pa.array(steps))
     unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
     return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
 
 
 def _compare_categories(tables: Sequence[CategoricalCells]) -> ColumnComparison:
-    """Return the view of a column; of one table, or of the real and the synthetic one."""
+    """Compare one table, or the real and the synthetic one."""
     names = tables[0].names
     counts = np.bincount(tables[0].present, minlength=len(names))
     order = np.argsort(-counts, kind="stable")
@@ -194,23 +196,21 @@ def _compare_categories(tables: Sequence[CategoricalCells]) -> ColumnComparison:
     return ColumnComparison(tables[0].name, "category", (), tuple(bars), *_pair_shapes(shapes))
 
 
-def _build_shape(
-    places: NDArray[np.int64], size: int, missing: NDArray[np.bool_], *moments: float
-) -> ColumnShape:
-    shares = np.bincount(places, minlength=size) / max(1, len(places))
+def _build_shape(codes: Integers, size: int, missing: Booleans, *moments: float) -> ColumnShape:
+    shares = np.bincount(codes, minlength=size) / max(1, len(codes))
     return ColumnShape(
         tuple(shares.tolist()), float(missing.sum() / max(1, len(missing))), *moments
     )
 
 
-def _compute_moments(present: NDArray[np.float64]) -> list[float]:
-    """Return mean, deviation, least and most of numbers, of any size; nothing of no number."""
+def _compute_moments(present: Floats) -> list[float]:
+    """Return mean, deviation, least and most, without overflow; empty without a number."""
     if not len(present):
         return []
     _, exponent = np.frexp(np.abs(present).max())
     scaled = np.ldexp(present, -exponent)
-    found = (scaled.mean(), scaled.std(), scaled.min(), scaled.max())
-    return [float(np.ldexp(value, exponent)) for value in found]
+    moments = (scaled.mean(), scaled.std(), scaled.min(), scaled.max())
+    return [float(np.ldexp(value, exponent)) for value in moments]
 
 
 def _pair_shapes(

@@ -1,17 +1,16 @@
 """Order of correlation: whether data needs a method that sees many columns at once.
 
-Total correlation: how much a few columns tell about one another, and how much each set adds.
+Two measures. *Total correlation* is how much information a few columns share, and how much a set
+adds to its subsets. Information is in bits. Columns are read as categories, a null as one of them,
+and numbers by bins of about equally many rows. Entropies of few rows are biased downwards; each
+gets the correction of Miller and Madow, so the information of independent columns may be just
+below 0.
 
-Information is in bits. Columns are read as categories, a null as one of them, and numbers by bins
-of about equally many rows. Counts of few rows make entropies too small. The correction of Miller
-and Madow is added to each of them, so that what is not there may come out a little below 0.
-
-Order of correlation: whether the data needs a method that sees many columns at once.
-
-A tree of depth d looks at d columns on the way to a leaf, so boosted trees of limited depth show
-how many columns must be seen at once to predict the label. The paper compares depths from 2 to 7 of
-XGBoost; here the trees are those of scikit-learn, with settings of XGBoost: a hundred steps of 0.3,
-a penalty of 1, and no limit to the number of leaves but that each has 20 rows.
+*Accuracy by depth*: a tree of depth d looks at d columns on the way to a leaf, so boosted trees of
+limited depth show how many columns must be seen at once to predict the label. The paper compares
+depths from 2 to 7 of XGBoost; here the trees are those of scikit-learn, with settings of XGBoost:
+a hundred steps of 0.3, a penalty of 1, and no limit to the number of leaves but that each has 20
+rows.
 """
 
 from __future__ import annotations
@@ -24,14 +23,15 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabpe._utils.validation import check_integer, check_optional
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.evaluation.metrics.predictors import fit_and_predict, make_boosted_trees, run_together
 from tabpe.evaluation.table_arrays import (
+    Booleans,
     CategoricalCells,
     Cells,
+    Integers,
     LabeledExamples,
     TableArrays,
     build_class_examples,
@@ -43,14 +43,14 @@ MOST_SETS = 1000
 
 @dataclass(frozen=True)
 class CorrelationGain:
-    """What some columns tell about one another beyond any set that lacks one of them.
+    """Information that columns share beyond any subset that lacks one of them.
 
-    It is all of what no smaller set can show, as the label of an exclusive or does; but in a chain
-    of columns, of which each depends on the one before, it is what the weakest link tells.
+    For an exclusive or it is all of the information, which no subset shows. In a chain of columns,
+    each of which depends on the one before, it is the information of the weakest link.
 
     Args:
         columns: Names of the columns.
-        bits: Their total correlation, less that of the best set that lacks one of them.
+        bits: Their total correlation, minus that of the best subset that lacks one of them.
     """
 
     columns: tuple[str, ...]
@@ -58,7 +58,7 @@ class CorrelationGain:
 
     @property
     def words(self) -> str:
-        """What it means, in a sentence.
+        """The gain in a sentence.
 
         Example:
             >>> print(CorrelationGain(("age", "ward", "ill"), 0.25).words)
@@ -74,14 +74,14 @@ class CorrelationGain:
 
 
 def total_correlation(view: TableArrays, names: Sequence[str], *, bins: int | None = None) -> float:
-    """Return the sum of the entropies of columns less that of all of them together, in bits.
+    """Return the sum of the entropies of columns minus their joint entropy, in bits.
 
     NOT PRIVATE: the rows are read as they are.
 
     Args:
         view: The table.
         names: At least one column.
-        bins: Into how many bins numbers are put; needed if a column is one.
+        bins: Number of bins of a number; required if a column is one.
 
     Raises:
         ParameterError: If a name is unknown or given twice, a column is a number and there are no
@@ -90,11 +90,11 @@ def total_correlation(view: TableArrays, names: Sequence[str], *, bins: int | No
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> bits = np.arange(4000)
         >>> a, b = bits % 2 == 1, bits // 2 % 2 == 1
         >>> schema = Schema((Boolean("a"), Boolean("b"), Boolean("odd")))
-        >>> view, = views(schema, [pa.table({"a": a, "b": b, "odd": a ^ b})])
+        >>> view, = build_table_arrays(schema, [pa.table({"a": a, "b": b, "odd": a ^ b})])
         >>> abs(total_correlation(view, ["a", "b"])) < 0.001
         True
         >>> round(total_correlation(view, ["a", "b", "odd"]), 2)
@@ -104,9 +104,9 @@ def total_correlation(view: TableArrays, names: Sequence[str], *, bins: int | No
 
 
 def correlation_gain(view: TableArrays, names: Sequence[str], *, bins: int | None = None) -> float:
-    """Return the total correlation of columns less that of the best set that lacks one, in bits.
+    """Return the total correlation minus that of the best subset that lacks one, in bits.
 
-    It is the paper's G_k of k columns. Of two columns it is their mutual information.
+    It is the paper's G_k of k columns. For two columns it is their mutual information.
 
     Raises:
         ParameterError: As `total_correlation`, and for fewer than two columns.
@@ -117,36 +117,35 @@ def correlation_gain(view: TableArrays, names: Sequence[str], *, bins: int | Non
 def find_strongest_gain(
     view: TableArrays, size: int, *, label: str | None = None, bins: int = 4, most: int = MOST_SETS
 ) -> CorrelationGain | None:
-    """Return the set of so many columns that gains most; None if no set can be measured.
+    """Return the set of `size` columns with the largest gain; None if no set can be measured.
 
     Args:
         view: The table.
-        size: How many columns a set has, at least 2.
+        size: Number of columns of a set, at least 2.
         label: A column that every set has; None for all sets.
-        bins: Into how many bins numbers are put.
-        most: How many sets are tried at most; if there are more, none is, because a few of them
-            would say little about the rest.
+        bins: Number of bins of a number.
+        most: If there are more sets than this, none is tried: a few say little about the rest.
     """
     check_integer("size", size, least=2)
     others = [name for name in view.schema.names if name != label]
     always = () if label is None else (label,)
     if math.comb(len(others), size - len(always)) > most:
         return None
-    counted = _EntropyCounter.from_table(view, view.schema.names, bins)
+    counter = _EntropyCounter.from_table(view, view.schema.names, bins)
     sets = ((*chosen, *always) for chosen in itertools.combinations(others, size - len(always)))
     gains = [
-        CorrelationGain(names, counted.compute_gain(names))
+        CorrelationGain(names, counter.compute_gain(names))
         for names in sets
-        if counted.has_rows_for(names)
+        if counter.has_rows_for(names)
     ]
     return max(gains, key=lambda gain: gain.bits, default=None)
 
 
 @dataclass(frozen=True, eq=False)
 class _EntropyCounter:
-    """Columns as small whole numbers, and the entropies that were asked for so far."""
+    """Columns as integer codes, with a cache of entropies."""
 
-    codes: dict[str, NDArray[np.int64]]
+    codes: dict[str, Integers]
     sizes: dict[str, int]
     rows: int
     entropies: dict[frozenset[str], float]
@@ -171,9 +170,9 @@ class _EntropyCounter:
         return math.prod(self.sizes[name] for name in names)
 
     def compute_gain(self, names: tuple[str, ...]) -> float:
-        fewer = itertools.combinations(names, len(names) - 1)
+        subsets = itertools.combinations(names, len(names) - 1)
         return self.compute_total_correlation(names) - max(
-            self.compute_total_correlation(some) for some in fewer
+            map(self.compute_total_correlation, subsets)
         )
 
     def compute_total_correlation(self, names: tuple[str, ...]) -> float:
@@ -185,14 +184,14 @@ class _EntropyCounter:
             self.entropies[key] = _estimate_entropy(self._count_joint(sorted(names)))
         return self.entropies[key]
 
-    def _count_joint(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def _count_joint(self, names: Sequence[str]) -> Integers:
         joint = np.zeros(self.rows, dtype=np.int64)
         for name in names:
             joint = joint * self.sizes[name] + self.codes[name]
         return np.bincount(joint, minlength=1)
 
 
-def _estimate_entropy(counts: NDArray[np.int64]) -> float:
+def _estimate_entropy(counts: Integers) -> float:
     """Return the entropy of the shares of counts, with the correction of Miller and Madow."""
     found = counts[counts > 0]
     shares = found / found.sum()
@@ -200,7 +199,7 @@ def _estimate_entropy(counts: NDArray[np.int64]) -> float:
     return plain + (len(found) - 1) / (2 * int(found.sum()) * math.log(2))
 
 
-def _discretize_cells(cells: Cells, bins: int | None) -> NDArray[np.int64]:
+def _discretize_cells(cells: Cells, bins: int | None) -> Integers:
     if isinstance(cells, CategoricalCells):
         return cells.codes
     if bins is None:
@@ -216,20 +215,20 @@ def _discretize_cells(cells: Cells, bins: int | None) -> NDArray[np.int64]:
 def _check_columns(
     view: TableArrays, names: Sequence[str], bins: int | None, *, least: int
 ) -> _EntropyCounter:
-    """Return the columns, if so few rows can tell their entropies."""
+    """Return the counter of the columns, if there are rows enough for their entropies."""
     check_optional(check_integer, "bins", bins, least=2)
     for name in names:
         if name not in view.schema.names:
             raise ParameterError(f"names={name!r}: {did_you_mean(str(name), view.schema.names)}")
     if len(names) < least or len(set(names)) < len(names):
         raise ParameterError(f"names={list(names)!r}: expected {least} columns or more, each once.")
-    counted = _EntropyCounter.from_table(view, names, bins)
-    if not counted.has_rows_for(names):
+    counter = _EntropyCounter.from_table(view, names, bins)
+    if not counter.has_rows_for(names):
         raise ParameterError(
-            f"names={list(names)!r}: their values have {counted.count_cells(names)} combinations, too "
-            f"many for {len(view)} rows: name fewer columns, or give fewer bins."
+            f"names={list(names)!r}: their values have {counter.count_cells(names)} combinations, "
+            f"too many for {len(view)} rows: name fewer columns, or give fewer bins."
         )
-    return counted
+    return counter
 
 
 DEPTHS = (2, 3, 4, 5, 6, 7)
@@ -249,13 +248,13 @@ class CorrelationOrder:
     Args:
         label: The column that is predicted.
         depths: Depths of boosted trees, rising.
-        accuracy: Accuracy on rows held out, at each depth.
+        accuracy: Accuracy on held-out rows, at each depth.
         level: How strongly the label depends on many columns at once: `low` if deeper trees gain
-            less than a point, as the paper found for the tables that are in common use, or no more
-            than chance may; `high` from three points on; `some` between.
-        margin: What chance alone may add to the gap: two standard errors over the test rows.
-        gains: The sets of two, three and four columns with the label that tell most of what no
-            smaller set tells; empty where there are too many columns or too few rows.
+            less than a point, as the paper found for the tables in common use, or no more than the
+            margin; `high` from three points on; `some` between.
+        margin: Sampling error of the gap: two standard errors over the test rows.
+        gains: The sets of two, three and four columns with the label that have the largest gain;
+            empty where there are too many columns or too few rows.
     """
 
     label: str
@@ -267,7 +266,7 @@ class CorrelationOrder:
 
     @property
     def gap(self) -> float:
-        """Best accuracy less that of the shallowest trees.
+        """Best accuracy minus that of the shallowest trees.
 
         Example:
             >>> round(CorrelationOrder("ill", (2, 3, 4), (0.75, 0.875, 0.8), "high").gap, 3)
@@ -281,13 +280,13 @@ class CorrelationOrder:
 
         Example:
             >>> order = CorrelationOrder("ill", (2, 3), (0.861, 0.864), "low")
-            >>> measure_correlation_order.words.split(". ")[0]
+            >>> order.words.split(". ")[0]
             "Trees of depth 2 predict 'ill' with an accuracy of 0.861, deeper ones of 0.864 at best"
-            >>> measure_correlation_order.words.split(". ")[1]
+            >>> order.words.split(". ")[1]
             'To predict it, seeing 2 columns at a time is nearly enough'
         """
         depth, shallow, best = self.depths[0], self.accuracy[0], max(self.accuracy)
-        chance = ", which may be chance" if self.level == "low" and self.gap >= SOME else ""
+        doubt = ", which may be sampling error" if self.level == "low" and self.gap >= SOME else ""
         meaning = {
             "low": f"To predict it, seeing {depth} columns at a time is nearly enough.",
             "some": f"It depends a little on more than {depth} columns at a time: a method that "
@@ -297,8 +296,8 @@ class CorrelationOrder:
         }
         return (
             f"Trees of depth {depth} predict {self.label!r} with an accuracy of {shallow:.3f}, "
-            f"deeper ones of {best:.3f} at best{chance}. {meaning[self.level]} "
-            f"This is about {self.label!r} alone, not about how other columns go together."
+            f"deeper ones of {best:.3f} at best{doubt}. {meaning[self.level]} "
+            f"This is about {self.label!r} alone, not about the correlation of other columns."
         )
 
 
@@ -311,28 +310,27 @@ def measure_correlation_order(
     random_state: int | None = 0,
     jobs: int | None = None,
 ) -> CorrelationOrder | None:
-    """Return how deep trees must be; None without a label with two classes or more.
+    """Return the accuracy of trees by depth; None without a label with at least two classes.
 
     NOT PRIVATE: the real rows are read as they are. A numeric label is predicted by its classes. Of
-    many classes the rarest are taken together as one.
+    many classes the rarest are merged.
 
     Args:
         real: The real rows.
         test: Other real rows; without them 30% of `real` are held out.
         depths: Depths of trees to compare, rising.
-        rows: How many rows of each table are used at most, drawn at random; None for all.
-        random_state: Seed of all that is random.
-        jobs: How many depths are tried at once; None for one on each core. What is returned does
-            not depend on it.
+        rows: The most rows of each table that are used, drawn at random; None for all.
+        random_state: Seed of everything random.
+        jobs: Depths fitted at once; None for one per core. The result does not depend on it.
 
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Float, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> x = np.random.default_rng(0).uniform(-1, 1, (3, 3000))
         >>> schema = Schema((*(Float(name, -1, 1) for name in "abc"), Boolean("y")), label="y")
         >>> table = pa.table(dict(zip("abcy", [*x, x.prod(axis=0) > 0])))
-        >>> measure_correlation_order(*views(schema, [table]), depths=(2, 3)).level
+        >>> measure_correlation_order(*build_table_arrays(schema, [table]), depths=(2, 3)).level
         'high'
     """
     depths = _check_depths(depths)
@@ -341,9 +339,9 @@ def measure_correlation_order(
     parts = _split_examples(real, test, rows, np.random.default_rng(random_state))
     if parts is None:
         return None
-    right = _find_right_predictions(*_merge_rare_classes(*parts), depths, random_state, jobs)
-    margin = _compute_margin(right)
-    accuracy = tuple(float(each.mean()) for each in right)
+    correct = _find_correct_predictions(*_merge_rare_classes(*parts), depths, random_state, jobs)
+    margin = _compute_margin(correct)
+    accuracy = tuple(float(each.mean()) for each in correct)
     return CorrelationOrder(
         label=str(real.schema.target),
         depths=depths,
@@ -364,7 +362,7 @@ def _check_depths(depths: Sequence[int]) -> tuple[int, ...]:
 def _split_examples(
     real: TableArrays, test: TableArrays | None, rows: int | None, rng: np.random.Generator
 ) -> tuple[LabeledExamples, LabeledExamples] | None:
-    """Return rows to train and to test on, if there is something to predict from something."""
+    """Return rows to train and to test on; None without two classes, a feature and test rows."""
     label = real.schema.target
     known = None if label is None else build_class_examples(real, label)
     if label is None or known is None or not known.features:
@@ -378,7 +376,7 @@ def _split_examples(
 def _merge_rare_classes(
     train: LabeledExamples, test: LabeledExamples
 ) -> tuple[LabeledExamples, LabeledExamples]:
-    """Take all but the most common classes together as one: each class costs a tree a step."""
+    """Merge all but the most common classes into one: each class costs a tree per step."""
     if len(train.present) <= MOST_CLASSES:
         return train, test
     counts = np.bincount(train.target, minlength=train.classes or 0)
@@ -390,16 +388,16 @@ def _merge_rare_classes(
     )  # type: ignore[return-value]
 
 
-def _find_right_predictions(
+def _find_correct_predictions(
     train: LabeledExamples,
     test: LabeledExamples,
     depths: Sequence[int],
     random_state: int | None,
     jobs: int | None,
-) -> list[NDArray[np.bool_]]:
-    """Return for each depth which of the test rows are predicted right."""
+) -> list[Booleans]:
+    """Return for each depth which of the test rows are predicted correctly."""
 
-    def at(depth: int) -> NDArray[np.bool_]:
+    def predict(depth: int) -> Booleans:
         make = partial(
             make_boosted_trees,
             max_depth=depth,
@@ -407,17 +405,17 @@ def _find_right_predictions(
             learning_rate=0.3,
             max_iter=STEPS,
         )
-        chances = fit_and_predict(make, train, test, random_state=random_state)
-        right: NDArray[np.bool_] = chances.argmax(axis=1) == test.target
-        return right
+        probabilities = fit_and_predict(make, train, test, random_state=random_state)
+        correct: Booleans = probabilities.argmax(axis=1) == test.target
+        return correct
 
-    return run_together([partial(at, depth) for depth in depths], jobs)
+    return run_together([partial(predict, depth) for depth in depths], jobs)
 
 
-def _compute_margin(right: Sequence[NDArray[np.bool_]]) -> float:
-    """Return two standard errors of the gap, over test rows that all depths share."""
-    best = max(right, key=lambda each: each.mean())
-    differences = best.astype(float) - right[0]
+def _compute_margin(correct: Sequence[Booleans]) -> float:
+    """Return two standard errors of the gap over the test rows, which all depths share."""
+    best = max(correct, key=lambda each: each.mean())
+    differences = best.astype(float) - correct[0]
     return CERTAIN * float(differences.std() / np.sqrt(len(differences)))
 
 

@@ -1,16 +1,11 @@
-"""Predictors, behind one name each.
-
-Networks that were trained beforehand, if they are installed and their weights are on the disk.
-
-Nothing here goes to the network. `docs/how-to/learners.md` says how to get the weights.
+"""Predictors by name.
 
 Three are always there: `gradient boosting`, `extra trees` and `nearest neighbours`. Two are
-networks that were trained beforehand, and their weights must be on the disk: `make_tabicl` and
-`make_tabpfn`. Nothing is downloaded while a table is measured; `docs/how-to/learners.md` says how
-to get them.
+pretrained networks, `tabicl` and `tabpfn`, whose package must be installed and whose weights must
+be on the disk. Nothing is downloaded; `docs/how-to/learners.md` says how to get the weights.
 
-A fit of the first three takes one thread, so that nothing that comes out depends on how many there
-are; `run_together` makes several fits at once.
+A fit of the first three takes one thread, so that results do not depend on the number of cores;
+`run_together` runs several fits at once.
 """
 
 from __future__ import annotations
@@ -34,6 +29,7 @@ from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
 from tabpe.evaluation.table_arrays import (
     Cells,
+    Floats,
     LabeledExamples,
     encode_features,
     encode_filled_features,
@@ -52,7 +48,7 @@ _HOW = "docs/how-to/learners.md says how to get it"
 
 
 def explain_missing_tabicl(*, regression: bool) -> str | None:
-    """Return what must be done before TabICL can be used; None if nothing."""
+    """Return why TabICL can not be used and what to do; None if it can."""
     if importlib.util.find_spec("tabicl") is None:
         return f"the package tabicl is not installed: {_HOW}."
     name = TABICL[regression]
@@ -62,7 +58,7 @@ def explain_missing_tabicl(*, regression: bool) -> str | None:
 
 
 def make_tabicl(random_state: int | None, *, regression: bool) -> Any:
-    """Return TabICL, with the weights of this machine."""
+    """Return TabICL with the weights on this machine."""
     from tabicl import TabICLClassifier, TabICLRegressor
 
     kind = TabICLRegressor if regression else TabICLClassifier
@@ -80,7 +76,7 @@ def _find_tabicl_weights(name: str) -> Path | None:
 
 
 def explain_missing_tabpfn() -> str | None:
-    """Return what must be done before TabPFN can be used; None if nothing."""
+    """Return why TabPFN can not be used and what to do; None if it can."""
     if importlib.util.find_spec("tabpfn") is None:
         return f"the package tabpfn is not installed: {_HOW}."
     for name, (major, minor) in BEYOND.items():
@@ -98,7 +94,7 @@ def _read_version(name: str) -> tuple[int, ...]:
 
 
 def make_tabpfn(random_state: int | None) -> Any:
-    """Return TabPFN, version 1, with the weights of this machine."""
+    """Return TabPFN version 1 with the weights on this machine."""
     from tabpfn import TabPFNClassifier
 
     return TabPFNClassifier(device="cpu", base_path=_find_tabpfn_folder(), seed=random_state or 0)
@@ -113,7 +109,7 @@ def _find_tabpfn_folder() -> Path | None:
 
 
 def _find_given_file(name: Path) -> Path | None:
-    """Return a file of the folder that the user names, if it is there."""
+    """Return a file of the folder in the environment variable, if it is there."""
     folder = os.environ.get(FOLDER)
     path = Path(folder, name) if folder else None
     return path if path is not None and path.is_file() else None
@@ -125,7 +121,7 @@ Make = Callable[[LabeledExamples, int | None], Model]
 Encode = Callable[[Sequence[Cells]], NDArray[Any]]
 MOST_TREES = 1500
 # Without a penalty the steps for rare classes are so large that dozens of classes are never
-# learned; XGBoost has this one too. Stopping early sets rows aside: a class may have but one.
+# learned; XGBoost has this one too. Early stopping holds rows out: a class may have but one.
 STEADY = {"l2_regularization": 1.0, "early_stopping": False}
 NEIGHBOURS = 5
 _ALONE = Lock()  # networks draw from a generator that all threads share
@@ -139,11 +135,11 @@ class LearnerSpec:
         encode: Makes an array of the features of each row.
         classifier: Makes a model that predicts classes, for examples and a seed.
         regressor: The same for numbers; None if there is none.
-        explain_missing: Says what must be done before it can be used; None if nothing.
-        most_rows: Rows that it is trained on at most.
-        most_features: Features that it can see at most.
-        most_classes: Classes that it can tell apart at most.
-        threads: How many it takes; None for as many as it likes while no other of its kind runs.
+        explain_missing: Returns why it can not be used and what to do; None if it can.
+        most_rows: The most rows that it is trained on.
+        most_features: The most features that it supports.
+        most_classes: The most classes that it supports.
+        threads: Threads of a fit; None for any number, while no other of its kind runs.
     """
 
     encode: Encode
@@ -174,30 +170,30 @@ def explain_unusable(name: str, train: LabeledExamples) -> str | None:
     """
     learner = _get_learner(name)
     if train.classes is None and learner.regressor is None:
-        return f"{name} predicts classes and no numbers: name another learner."
+        return f"{name} predicts classes and not numbers: name another learner."
     most = learner.most_features
     if most is not None and len(train.features) > most:
-        return f"{name} sees at most {most} features, and there are {len(train.features)}."
+        return f"{name} supports at most {most} features, and there are {len(train.features)}."
     most = learner.most_classes
     if most is not None and train.classes is not None and len(train.present) > most:
-        return f"{name} tells at most {most} classes apart, and there are {len(train.present)}."
+        return f"{name} supports at most {most} classes, and there are {len(train.present)}."
     return learner.explain_missing(train)
 
 
 def predict_target(
     name: str, train: LabeledExamples, test: LabeledExamples, *, random_state: int | None = 0
-) -> NDArray[np.float64]:
-    """Return what a predictor that was trained on some rows says about others.
+) -> Floats:
+    """Train a predictor on some rows and return its predictions for others.
 
     Args:
         name: Its name, of `learner_names()`.
         train: At least one row, with at least one feature.
-        test: The rows to predict; their targets are not looked at.
-        random_state: Seed of all that is random.
+        test: The rows to predict; their targets are not read.
+        random_state: Seed of everything random.
 
     Returns:
-        Of a number: one prediction a row. Of classes: a row of probabilities, one for each class
-        that `train` may hold.
+        For a number: one prediction per row. For classes: a row of probabilities, one for each
+        class that `train` may hold.
 
     Raises:
         ParameterError: If there is no such predictor, or it can not be used.
@@ -208,7 +204,7 @@ def predict_target(
     learner = _get_learner(name)
     train = train.sample_rows(learner.most_rows, np.random.default_rng(random_state))
     make = learner.classifier if train.classes is not None else learner.regressor
-    assert make is not None  # noqa: S101  # `lacking` has seen to it
+    assert make is not None  # noqa: S101  # checked by `explain_unusable`
     return fit_and_predict(
         make,
         train,
@@ -227,8 +223,8 @@ def fit_and_predict(
     random_state: int | None,
     encode: Encode = encode_features,
     threads: int | None = 1,
-) -> NDArray[np.float64]:
-    """Make a model, fit it and return what it says, as `predict_target` does."""
+) -> Floats:
+    """Make a model, fit it and return its predictions, as `predict_target` does."""
     from threadpoolctl import threadpool_limits
 
     seen = [not cells.missing.all() for cells in train.features]
@@ -240,13 +236,13 @@ def fit_and_predict(
         model.fit(encode(train.features), train.target)
         if train.classes is None:
             return np.asarray(model.predict(encode(test.features)), dtype=np.float64)
-        chances = np.zeros((len(test), train.classes))
-        chances[:, model.classes_] = model.predict_proba(encode(test.features))
-    return chances
+        probabilities = np.zeros((len(test), train.classes))
+        probabilities[:, model.classes_] = model.predict_proba(encode(test.features))
+    return probabilities
 
 
-def predict_uninformed(train: LabeledExamples, rows: int) -> NDArray[np.float64]:
-    """Return what is said by whoever knows nothing but how the target is distributed."""
+def predict_uninformed(train: LabeledExamples, rows: int) -> Floats:
+    """Return predictions by the distribution of the target alone."""
     if train.classes is None:
         return np.full(rows, train.target.mean())
     shares = np.bincount(train.target, minlength=train.classes) / len(train)
@@ -254,15 +250,15 @@ def predict_uninformed(train: LabeledExamples, rows: int) -> NDArray[np.float64]
 
 
 def run_together(tasks: Iterable[Callable[[], T]], jobs: int | None = None) -> list[T]:
-    """Return what each task returns, in their order; `jobs` of them at once, None for all cores."""
+    """Return the results of tasks in order; `jobs` run at once, None for one per core."""
     with warnings.catch_warnings(), ThreadPoolExecutor(jobs or count_usable_cores()) as pool:
-        # scikit-learn doubts that many classes are classes. The schema says so.
+        # scikit-learn takes many classes for a number. The schema says that they are classes.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(pool.map(lambda task: task(), tasks))
 
 
 def make_boosted_trees(train: LabeledExamples, random_state: int | None, **settings: Any) -> Model:
-    """Return gradient boosting that splits categories as such, as far as it can."""
+    """Return gradient boosting that splits columns by sets of categories where it can."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     kind = (
@@ -273,11 +269,11 @@ def make_boosted_trees(train: LabeledExamples, random_state: int | None, **setti
 
 
 def boosting_settings(trees: int) -> dict[str, Any]:
-    """Return the settings of gradient boosting that takes so many trees a step, one a class.
+    """Return the settings of gradient boosting for a number of trees per step (one per class).
 
-    A hundred steps; fewer and larger ones if each of them is a tree for many classes. Each split
-    sees half of the features: where only several columns together tell something, all first splits
-    look alike, and trees that see all features keep taking the same wrong one.
+    A hundred steps; fewer and larger ones if there are many classes. Each split sees half of the
+    features: where only several columns together are informative, all first splits look alike, and
+    trees that see all features keep taking the same wrong one.
 
     Example:
         >>> boosting_settings(2)["max_iter"], boosting_settings(100)["max_iter"]

@@ -1,15 +1,15 @@
 """The scores of SDMetrics, by their names: 1 is best, 0 is worst.
 
 They agree to 1e-6 with version 0.32 of that package, as its `QualityReport` computes them for a
-single table of at most 50,000 rows. Of larger tables it takes a sample for the contingency; here
-all rows count. What else is the package's choice, and followed:
+single table of at most 50,000 rows. It samples larger tables for the contingency; here all rows
+count. These choices of the package are followed:
 
-- A pair that hardly goes together in the real table has no score: two numbers whose correlation is
-  at most 0.5 in size, others whose Cramer's V (without correction) is at most 0.3.
+- A pair that is weakly associated in the real table has no score: two numbers whose absolute
+  correlation is at most 0.5, others whose Cramer's V (without correction) is at most 0.3.
 - Columns leave out nulls, and correlations the rows with a null. A contingency counts null as a
   category of its own; but among numbers it is counted with the largest.
 - Beside a category, numbers are cut into 10 bins of equal width over the range of their own table,
-  and bins of two tables are compared by their place.
+  and bins of two tables are compared by their index.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ from tabpe.evaluation.metrics.associations import (
     compute_pearson,
     count_contingency,
 )
-from tabpe.evaluation.table_arrays import CategoricalCells, Cells, NumericCells, TableArrays
+from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
+    Cells,
+    Floats,
+    Integers,
+    NumericCells,
+    TableArrays,
+)
 
 KS, TV = "KSComplement", "TVComplement"
 CORRELATION, CONTINGENCY = "CorrelationSimilarity", "ContingencySimilarity"
@@ -38,21 +45,19 @@ CORRELATION_THRESHOLD = 0.5
 ASSOCIATION_THRESHOLD = 0.3
 BINS = 10
 _DECIMALS = 14
-# A category of the synthetic table alone counts as so much of a real row.
+# A category that only the synthetic table has counts as this much of a real row.
 _TRACE = 1e-6
 
-Codes = NDArray[np.int64]
-Values = NDArray[np.float64]
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class ColumnScore:
-    """How alike the cells of one column are.
+    """The score of a column.
 
     Args:
         column: Name of the column.
-        metric: `KSComplement` of a number, `TVComplement` of a category.
+        metric: `KSComplement` for a number, `TVComplement` for a category.
         score: From 0 to 1; NaN where SDMetrics has none.
     """
 
@@ -63,11 +68,11 @@ class ColumnScore:
 
 @dataclass(frozen=True)
 class PairScore:
-    """How alike two columns go together.
+    """The score of a pair of columns.
 
     Args:
         columns: Names of the columns.
-        metric: `CorrelationSimilarity` of two numbers, `ContingencySimilarity` otherwise.
+        metric: `CorrelationSimilarity` for two numbers, `ContingencySimilarity` otherwise.
         score: From 0 to 1; NaN where SDMetrics has none.
     """
 
@@ -117,19 +122,20 @@ def score_quality(
 
     Args:
         real: The real table.
-        synthetic: The synthetic table, made a `TableArrays` together with the real one.
-        correlation_threshold: Numbers whose real correlation is not larger in size have no score.
-        association_threshold: Other pairs whose real Cramer's V is not larger have no score; 0 for
-            a score in any case.
+        synthetic: The synthetic table, from the same call of `build_table_arrays`.
+        correlation_threshold: Two numbers have a score if their absolute real correlation is
+            larger.
+        association_threshold: Other pairs have a score if their real Cramer's V is larger; 0 for
+            all pairs.
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> from tabpe.schema import Boolean, Integer, Schema
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> tables = [pa.table({"age": [20, 40, 60, 80], "ill": ill})
         ...           for ill in ([False, False, True, True], [False, True, True, True])]
-        >>> scores = score_quality(*views(schema, tables))
+        >>> scores = score_quality(*build_table_arrays(schema, tables))
         >>> scores.column_shapes, scores.column_pair_trends, scores.overall
         (0.875, 0.75, 0.8125)
     """
@@ -145,8 +151,8 @@ def score_quality(
     return QualityScores(columns, tuple(pairs))
 
 
-def ks_complement(real: Values, synthetic: Values) -> float:
-    """Return 1 less the largest distance between the distribution functions of two sets of numbers.
+def ks_complement(real: Floats, synthetic: Floats) -> float:
+    """Return 1 minus the Kolmogorov-Smirnov statistic of two sets of numbers.
 
     Digits after the 14th decimal do not count.
 
@@ -166,8 +172,8 @@ def ks_complement(real: Values, synthetic: Values) -> float:
     return float(1.0 - np.abs(below[0] - below[1]).max())
 
 
-def tv_complement(real: Codes, synthetic: Codes) -> float:
-    """Return 1 less the total variation between the shares of categories.
+def tv_complement(real: Integers, synthetic: Integers) -> float:
+    """Return 1 minus the total variation between the shares of categories.
 
     Args:
         real: The codes of the real cells; negative for a null.
@@ -187,11 +193,11 @@ def tv_complement(real: Codes, synthetic: Codes) -> float:
 
 
 def correlation_similarity(
-    real: tuple[Values, Values], synthetic: tuple[Values, Values], threshold: float = 0.0
+    real: tuple[Floats, Floats], synthetic: tuple[Floats, Floats], threshold: float = 0.0
 ) -> float:
-    """Return 1 less half the difference of the correlations of two columns.
+    """Return 1 minus half the difference of the correlations of two columns.
 
-    NaN if a column is constant, or if the real correlation is not above the threshold in size.
+    NaN if a column is constant, or if the absolute real correlation is not above the threshold.
 
     Args:
         real: The real numbers of both columns; NaN for a null.
@@ -207,11 +213,11 @@ def correlation_similarity(
 
 
 def contingency_similarity(
-    real: tuple[Codes, Codes], synthetic: tuple[Codes, Codes], threshold: float = 0.0
+    real: tuple[Integers, Integers], synthetic: tuple[Integers, Integers], threshold: float = 0.0
 ) -> float:
-    """Return 1 less the total variation between the shares of pairs of categories.
+    """Return 1 minus the total variation between the shares of pairs of categories.
 
-    NaN if there is a threshold, and the real Cramer's V is not above it or not defined.
+    NaN if there is a threshold and the real Cramer's V is not above it or undefined.
 
     Args:
         real: The codes of the real cells of both columns; -1 for a null, which counts.
@@ -229,10 +235,10 @@ def contingency_similarity(
     return _contingency_similarity(first, second, threshold)
 
 
-def discretize_values(values: Values) -> Codes | None:
-    """Return numbers as codes from 0 to 11, as SDMetrics cuts them; None where it fails.
+def discretize_values(values: Floats) -> Integers | None:
+    """Return numbers as codes from 0 to 11, as SDMetrics bins them; None where it fails.
 
-    Bins 1 to 10 divide the range of the values; the largest value and nulls are beyond, in 11.
+    Bins 1 to 10 divide the range of the values; the largest value and nulls are in bin 11.
 
     Args:
         values: The numbers of one table; NaN for a null.
@@ -259,8 +265,8 @@ def _get_array(cells: Cells) -> NDArray[Any]:
     return cells.values if isinstance(cells, NumericCells) else cells.codes
 
 
-def _round_values(values: Values) -> Values:
-    """Return the numbers without what follows the last decimal; large ones have none there."""
+def _round_values(values: Floats) -> Floats:
+    """Round to the last decimal that counts; keep numbers that would overflow."""
     with np.errstate(over="ignore"):
         rounded = np.round(values, _DECIMALS)
     return np.where(np.isfinite(rounded), rounded, values)
@@ -272,13 +278,13 @@ def _score_correlations(
     names = [cells.name for cells in real if isinstance(cells, NumericCells)]
     tables = ([_get_array(view[name]) for name in names] for view in (real, synthetic))
     scores = _correlation_similarities(next(tables), next(tables), threshold)
-    places = combinations(range(len(names)), 2)
-    return {(names[one], names[two]): float(scores[one, two]) for one, two in places}
+    pairs = combinations(range(len(names)), 2)
+    return {(names[one], names[two]): float(scores[one, two]) for one, two in pairs}
 
 
 def _correlation_similarities(
-    real: Sequence[Values], synthetic: Sequence[Values], threshold: float
-) -> Values:
+    real: Sequence[Floats], synthetic: Sequence[Floats], threshold: float
+) -> Floats:
     one, two = compute_pearson(real), compute_pearson(synthetic)
     return np.where(np.abs(one) > threshold, 1.0 - np.abs(one - two) / 2, np.nan)
 
@@ -299,8 +305,8 @@ def _score_contingencies(
 class _CodedColumn:
     """A column as codes from 0, nulls among them."""
 
-    real: Codes
-    synthetic: Codes
+    real: Integers
+    synthetic: Integers
 
     @cached_property
     def size(self) -> int:

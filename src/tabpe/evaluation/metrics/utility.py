@@ -1,7 +1,7 @@
-"""Utility: trained on synthetic rows, tested on real ones.
+"""Utility: train on synthetic rows, test on real ones.
 
-A predictor that learned from synthetic rows stands between two bounds: the same predictor, trained
-on as many real rows at most, and one that knows nothing but how the label is distributed.
+A predictor that is trained on synthetic rows is compared with two bounds: the same predictor
+trained on at most as many real rows, and one that knows only the distribution of the label.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabpe._utils.validation import check_integer, check_one_of, check_optional
 from tabpe.evaluation.metrics.predictors import (
@@ -22,7 +21,13 @@ from tabpe.evaluation.metrics.predictors import (
     predict_uninformed,
     run_together,
 )
-from tabpe.evaluation.table_arrays import HELD_OUT, LabeledExamples, TableArrays, build_examples
+from tabpe.evaluation.table_arrays import (
+    HELD_OUT,
+    Floats,
+    LabeledExamples,
+    TableArrays,
+    build_examples,
+)
 
 ROWS = 20_000
 TrainedOn = Literal["real", "synthetic", "nothing"]
@@ -30,13 +35,13 @@ TrainedOn = Literal["real", "synthetic", "nothing"]
 
 @dataclass(frozen=True)
 class LearnerScore:
-    """How well one predictor does on the test rows.
+    """Scores of one predictor on the test rows.
 
     Args:
         learner: Its name; `majority` or `mean` for the lower bound.
-        trained_on: `real` (upper bound), `synthetic`, or `make_empty` (lower bound).
-        scores: By name: `accuracy`, `macro F1`, `AUC`; or `R2` of a numeric label. One that the
-            test rows do not define, such as the AUC of a single class, is left out.
+        trained_on: `real` (upper bound), `synthetic`, or `nothing` (lower bound).
+        scores: By name: `accuracy`, `macro F1`, `AUC`; or `R2` of a numeric label. One that is
+            undefined for the test rows, such as the AUC of a single class, is left out.
     """
 
     learner: str
@@ -46,15 +51,15 @@ class LearnerScore:
 
 @dataclass(frozen=True)
 class UtilityScores:
-    """What a model learns from the synthetic rows.
+    """Scores of predictors trained on real and on synthetic rows.
 
     Args:
         label: The column that is predicted.
         task: `classification` or `regression`.
-        test_rows: How many real rows were tested on.
-        held_out: Whether the test rows were a part of the real table, for want of others.
-        scores: Every predictor, trained on everything.
-        notes: What a reader should know: predictors that are left out, classes that are absent.
+        test_rows: Number of real test rows.
+        held_out: Whether the test rows were held out of the real table, because none were given.
+        scores: Every predictor, trained on each table.
+        notes: Predictors that are left out and why, classes that are absent.
     """
 
     label: str
@@ -76,7 +81,7 @@ def measure_utility(
     random_state: int | None = 0,
     jobs: int | None = None,
 ) -> UtilityScores | None:
-    """Return how well predictors do; None without a label, or without real rows that have one.
+    """Return the scores of predictors; None without a label, or without labelled real rows.
 
     NOT PRIVATE: the real rows are read as they are.
 
@@ -84,12 +89,11 @@ def measure_utility(
         real: The real rows that the synthetic ones were made from.
         synthetic: The synthetic rows.
         test: Real rows that they were not made from; without them 30% of `real` are held out.
-        label: The column to predict; the label of the schema if it is None.
+        label: The column to predict; None for the label of the schema.
         learners: Names of predictors, of `learner_names()`.
-        rows: How many rows of each table are used at most, drawn at random; None for all.
-        random_state: Seed of all that is random.
-        jobs: How many predictors are trained at once; None for one on each core. The scores do not
-            depend on it.
+        rows: The most rows of each table that are used, drawn at random; None for all.
+        random_state: Seed of everything random.
+        jobs: Predictors trained at once; None for one per core. The scores do not depend on it.
 
     Raises:
         ParameterError: If there is no such column or predictor.
@@ -97,10 +101,10 @@ def measure_utility(
     Example:
         >>> import pyarrow as pa
         >>> from tabpe import Boolean, Integer, Schema
-        >>> from tabpe.evaluation.table_arrays import views
+        >>> from tabpe.evaluation.table_arrays import build_table_arrays
         >>> schema = Schema((Integer("age", 0, 99), Boolean("old")), label="old")
         >>> ages = np.arange(400) % 100
-        >>> view, = views(schema, [pa.table({"age": ages, "old": ages > 65})])
+        >>> view, = build_table_arrays(schema, [pa.table({"age": ages, "old": ages > 65})])
         >>> found = measure_utility(view, view)
         >>> [(one.trained_on, round(one.scores["accuracy"], 1)) for one in found.scores]
         [('real', 1.0), ('synthetic', 1.0), ('nothing', 0.7)]
@@ -114,9 +118,9 @@ def measure_utility(
     for name in learners:
         check_one_of("learner", name, learner_names())
     rng = np.random.default_rng(random_state)
-    known = build_examples(real, label)
+    examples = build_examples(real, label)
     train, tested = (
-        known.split_train_test(rng) if test is None else (known, build_examples(test, label))
+        examples.split_train_test(rng) if test is None else (examples, build_examples(test, label))
     )
     if not len(train) or not len(tested):
         return None
@@ -129,7 +133,7 @@ def measure_utility(
     notes = [*_write_notes(tables["synthetic"], tested, held_out=test is None), *reasons]
     return UtilityScores(
         label=label,
-        task="regression" if known.classes is None else "classification",
+        task="regression" if examples.classes is None else "classification",
         test_rows=len(tested),
         held_out=test is None,
         scores=(*scores, _score_lower_bound(tables["real"], tested)),
@@ -144,27 +148,26 @@ def _score_learners(
     random_state: int | None,
     jobs: int | None,
 ) -> tuple[list[LearnerScore], list[str]]:
-    """Return the scores of all predictors that can be used, and why others can not."""
+    """Return the scores of all usable predictors, and why others are left out."""
     reasons = {
         (name, on): _explain_left_out(name, tables[on]) for name in learners for on in tables
     }
-    able = [pair for pair, reason in reasons.items() if reason is None]
-    answers = run_together(
+    usable = [pair for pair, reason in reasons.items() if reason is None]
+    predictions = run_together(
         [
             partial(predict_target, name, tables[on], test, random_state=random_state)
-            for name, on in able
+            for name, on in usable
         ],
         jobs,
     )
     scores = [
-        LearnerScore(name, on, compute_scores(answer, test))
-        for (name, on), answer in zip(able, answers, strict=True)
+        LearnerScore(name, on, compute_scores(predicted, test))
+        for (name, on), predicted in zip(usable, predictions, strict=True)
     ]
     return scores, list(dict.fromkeys(reason for reason in reasons.values() if reason))
 
 
 def _explain_left_out(name: str, train: LabeledExamples) -> str | None:
-    """Return why a predictor is left out, if it is."""
     if not train.features:
         return "There is no column but the label: nothing can be learned."
     if not len(train):
@@ -184,7 +187,7 @@ def _write_notes(
     if test.classes is None:
         return
     if len(test.present) == 1:
-        yield "All test rows are of one class: that a predictor is right says little."
+        yield "All test rows are of one class: a correct prediction says little."
     absent = len(np.setdiff1d(test.present, synthetic.present))
     if absent:
         yield f"{absent} of {len(test.present)} classes of the test rows are in no synthetic row."
@@ -195,43 +198,48 @@ def _score_lower_bound(real: LabeledExamples, test: LabeledExamples) -> LearnerS
     return LearnerScore(name, "nothing", compute_scores(predict_uninformed(real, len(test)), test))
 
 
-def compute_scores(answer: NDArray[np.float64], test: LabeledExamples) -> dict[str, float]:
-    """Return how good the answers of a predictor are.
+def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]:
+    """Return the scores of predictions.
 
     Args:
-        answer: What `predict_target` returned for these rows.
-        test: The rows, with the truth.
+        predicted: The result of `predict_target` for these rows.
+        test: The rows, with their targets.
+
+    Example:
+        >>> test = LabeledExamples((), np.array([0.0, 1.0, 2.0]), None)
+        >>> compute_scores(np.array([0.0, 1.0, 1.0]), test)
+        {'R2': 0.5}
     """
     if test.classes is None:
-        return _compute_r2(answer, test.target)
+        return _compute_r2(predicted, test.target)
     from sklearn.metrics import f1_score
 
-    guess = answer.argmax(axis=1)
+    guess = predicted.argmax(axis=1)
     return {
         "accuracy": float((guess == test.target).mean()),
         "macro F1": float(f1_score(test.target, guess, average="macro", zero_division=0)),
-        **_compute_auc(answer, test),
+        **_compute_auc(predicted, test),
     }
 
 
-def _compute_auc(probabilities: NDArray[np.float64], test: LabeledExamples) -> dict[str, float]:
-    """Return the area under the curve: of the second of two classes, or the mean over all.
+def _compute_auc(probabilities: Floats, test: LabeledExamples) -> dict[str, float]:
+    """Return the area under the ROC curve: of the second of two classes, or the mean over all.
 
-    Each class of the test rows stands against all others; one that was never learned has the chance
-    0 everywhere, which gives it 0.5.
+    Each class of the test rows is compared with all others; one that was never learned has the
+    probability 0 everywhere, which gives it 0.5.
     """
     from sklearn.metrics import roc_auc_score
 
     present = test.present
     if len(present) == 1:
         return {}
-    asked = present[1:] if len(present) == 2 else present  # noqa: PLR2004
-    areas = [roc_auc_score(test.target == each, probabilities[:, each]) for each in asked]
+    classes = present[1:] if len(present) == 2 else present  # noqa: PLR2004
+    areas = [roc_auc_score(test.target == each, probabilities[:, each]) for each in classes]
     return {"AUC": float(np.mean(areas))}
 
 
-def _compute_r2(answer: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, float]:
-    """Return the share of the variance that is explained; nothing where there is no variance."""
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    missed = float(((truth - answer) ** 2).sum())
-    return {"R2": 1 - missed / spread} if spread > 0 else {}
+def _compute_r2(predicted: Floats, target: Floats) -> dict[str, float]:
+    """Return the explained share of the variance; empty where there is no variance."""
+    total = float(((target - target.mean()) ** 2).sum())
+    residual = float(((target - predicted) ** 2).sum())
+    return {"R2": 1 - residual / total} if total > 0 else {}

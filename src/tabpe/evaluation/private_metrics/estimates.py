@@ -176,7 +176,9 @@ def estimate_accuracy(mistakes: Floats, total: NoisyTotal, sigma: float) -> tupl
         sigma: Scale of the noise.
 
     Example:
-        >>> estimate_accuracy(np.array([[70.0, 10.0], [10.0, 10.0]]), NoisyTotal(100.0, 0.0), sigma=0.0)
+        >>> estimate_accuracy(
+        ...     np.array([[70.0, 10.0], [10.0, 10.0]]), NoisyTotal(100.0, 0.0), sigma=0.0
+        ... )
         (0.8, 0.0)
     """
     right = np.diag(mistakes) if mistakes.ndim > 1 else mistakes[1:]

@@ -220,7 +220,7 @@ def make_scale(
 
     Example:
         >>> make_scale([1.0, float("nan"), 4.0], 0, 100)
-        Scale(low=0, high=4.0, start=0, end=100)
+        ChartScale(low=0, high=4.0, start=0, end=100)
     """
     known = [value for value in values if math.isfinite(value)]
     known += [floor] if floor is not None else []
@@ -234,7 +234,7 @@ def draw_left_axis(
     """Return lines across the picture at round values, and the values at their left.
 
     Example:
-        >>> draw_left_axis(ChartScale(0, 1, 10, 0), 5, 9, ticks=1).count("<draw_line")
+        >>> draw_left_axis(ChartScale(0, 1, 10, 0), 5, 9, ticks=1).count("<line")
         2
     """
     return Markup().join(
@@ -248,7 +248,7 @@ def draw_bottom_axis(scale: ChartScale, y: float, ticks: int = 5, unit: str = ""
     """Return round values under the picture.
 
     Example:
-        >>> draw_bottom_axis(ChartScale(0, 1, 0, 10), 5, ticks=1).count("<draw_text")
+        >>> draw_bottom_axis(ChartScale(0, 1, 0, 10), 5, ticks=1).count("<text")
         2
     """
     return Markup().join(
@@ -423,8 +423,8 @@ def column(view: ColumnComparison) -> Chart:
     """Return the histogram of a number, or the bars of a category; nulls apart.
 
     Example:
-        >>> from tabpe.evaluation.metrics.columns import ColumnComparison, Shape
-        >>> shape = Shape((0.9, 0.1), nulls=0.0)
+        >>> from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
+        >>> shape = ColumnShape((0.9, 0.1), nulls=0.0)
         >>> view = ColumnComparison("ill", "category", (), ("no", "yes"), None, shape, None)
         >>> print(column(view).svg.count("<rect"))
         2
@@ -732,7 +732,7 @@ def heat(
 
     Example:
         >>> picture = heat(["age", "bmi"], np.eye(2), "real")
-        >>> "age, bmi: 0" in str(make_picture)
+        >>> "age, bmi: 0" in str(picture)
         True
     """
     size = min(_LARGEST_CELL, _PAIRS_SIDE / max(1, len(columns)))
@@ -809,7 +809,7 @@ def classes(projection: PlaneProjection) -> Chart:
     Example:
         >>> points = np.zeros((2, 2))
         >>> flat = PlaneProjection((0.5, 0.2), None, points, None, np.array([0, 1]), ("no", "yes"))
-        >>> classes(flat).svg.count("<draw_path")
+        >>> classes(flat).svg.count("<path")
         2
     """
     panels = [("synthetic", projection.synthetic, projection.synthetic_classes)]

@@ -1,14 +1,8 @@
 """Tables that live in a database.
 
-- `table`: `SqlTable`, which table or query of which database; `open_sql`, what reads its rows
-- `statements`: the text of questions: names quoted, a single SELECT, the columns that are asked for
-- `postgres`: PostgreSQL through ADBC, in one transaction that sees one state of the table
-- `duck`: DuckDB, its files, connections and relations
-- `cells`: any other connection of Python, as text: SQLite, DB-API, SQLAlchemy
-- `adbc`: any other ADBC connection
-- `steady`: the same rows in the same order, each time, or an error
-- `interrupts`: Ctrl-C ends what a database was asked
-- `faults`: what a database refused, said without its words
+- `table`: `SqlTable`, a table or query of a database; `open_sql`, the source of its rows
+- `source`: `SqlSource`, safe queries, a guard against changing rows, and the text of statements
+- `drivers`: SQLite and DB-API, SQLAlchemy, DuckDB, ADBC and PostgreSQL
 """
 
 from tabpe.io.sql.source import SqlSource

@@ -1,18 +1,11 @@
-"""Drivers of databases: SQLite, DuckDB, PostgreSQL and ADBC.
+"""Readers for database drivers: DB-API and SQLite, DuckDB, ADBC, PostgreSQL.
 
-Any connection of Python, and SQLite: cells become text, and the schema says what they mean.
-
-Such a driver tells the types of columns in words of its own or, like that of SQLite, not at all.
-Types that are guessed from cells would be a look at private rows that nobody pays for. So they are
-all read as those of a CSV file are.
-
-DuckDB: its files, connections and relations, streamed and asked anew each time.
-
-Connections of ADBC, which give Arrow as it is.
-
-The types of PostgreSQL: what is asked for, and what becomes of the answer.
-
-PostgreSQL: streamed by ADBC, in one transaction that sees one state of the table.
+- DB-API, SQLAlchemy and SQLite: drivers report column types in words of their own or, like SQLite,
+  not at all. Types guessed from cells would read private rows without a charge. So all cells become
+  text, as in a CSV file, and the schema says what they mean.
+- DuckDB: files, connections and relations, streamed and run again in each pass.
+- ADBC: any connection that returns Arrow.
+- PostgreSQL: streamed by ADBC, in one transaction that sees one state of the table.
 """
 
 from __future__ import annotations
@@ -46,7 +39,7 @@ from tabpe.io.sql.source import (
 )
 
 _CELLS_AT_ONCE = 2**13
-# Rows as they lie in the table, whichever columns are asked for.
+# Rows in storage order, whichever columns are selected.
 _SQLITE_ORDER = " NOT INDEXED"
 
 
@@ -57,10 +50,9 @@ class TextReader:
     Args:
         execute: Runs a statement, in batches where the driver can, and returns its cursor.
         selection: The table or the query.
-        where: How errors call it.
-        close: What lets go of the connection.
-        cancel: What stops the database from another thread, if the connection may be used by
-            several.
+        where: The name of the table in errors.
+        close: Closes the connection.
+        cancel: Cancels a query from another thread, if several threads may use the connection.
     """
 
     execute: Callable[[str], Any]
@@ -71,14 +63,14 @@ class TextReader:
 
     @property
     def result_schema(self) -> ResultSchema:
-        """Its columns; all of them are text."""
+        """Names of the columns, all of them text."""
         cursor = query_safely(self.where, lambda: self.execute(self.selection.select_none()))
         names = [column[0] for column in cursor.description]
         cursor.close()
         return ResultSchema(pa.schema([(name, pa.string()) for name in names]), {})
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Ask for some columns of all rows."""
+        """Query some columns of all rows."""
         cursor = self.execute(self.selection.select_columns(names))
         try:
             while rows := cursor.fetchmany(_CELLS_AT_ONCE):
@@ -90,7 +82,7 @@ class TextReader:
 
 
 def open_sqlite(path: str, selection: SqlSelection, where: str) -> TextReader:
-    """Open a file of SQLite to be read only, in one transaction."""
+    """Open a file of SQLite read-only, in one transaction."""
     import sqlite3
 
     if not Path(path).is_file():
@@ -110,7 +102,7 @@ def open_sqlite(path: str, selection: SqlSelection, where: str) -> TextReader:
 
 
 def read_connection(connection: Any, selection: SqlSelection, where: str) -> TextReader | None:
-    """Return what reads from a connection of SQLAlchemy or DB-API; None if it is none."""
+    """Return a reader for a connection of SQLAlchemy or DB-API; None for anything else."""
     if type(connection).__module__.startswith("sqlalchemy."):
         return _read_sqlalchemy(connection, selection, where)
     if not callable(getattr(connection, "cursor", None)):
@@ -121,13 +113,13 @@ def read_connection(connection: Any, selection: SqlSelection, where: str) -> Tex
 
 
 def _make_executor(connection: Any) -> Callable[[str], Any]:
-    """Return what runs statements; for PostgreSQL with a cursor that stays on the server."""
+    """Return a function that runs statements; for psycopg with a server-side cursor."""
     module, numbers = type(connection).__module__, itertools.count(1)
-    # Such a cursor lives in a transaction, and has no columns before its first row.
-    stays = module.startswith("psycopg") and not getattr(connection, "autocommit", False)
+    # Such a cursor needs a transaction, and has no columns before its first row.
+    streams = module.startswith("psycopg") and not getattr(connection, "autocommit", False)
 
     def ask(statement: str) -> Any:
-        on_server = stays and not statement.endswith("WHERE 1 = 0")
+        on_server = streams and not statement.endswith("WHERE 1 = 0")
         cursor = connection.cursor(f"tabpe_{next(numbers)}") if on_server else connection.cursor()
         cursor.execute(statement)
         return cursor
@@ -169,18 +161,18 @@ class _SqlAlchemyCursor:
 
 
 _ROWS_AT_ONCE = 2**16
-# Nothing but the file: no other file, no address, no extension, no variable of Python.
+# Access to nothing but the file: no other file, no address, no extension, no Python variable.
 _ISOLATED_CONFIG: dict[str, Any] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
     "lock_configuration": "true",
-    # A view may ask for more than the machine has.
+    # A view may need more than the machine has.
     "memory_limit": "1GiB",
     "max_temp_directory_size": "16GiB",
 }
-# Arrow has them as text, or without their zone.
+# Arrow returns them as text, or without their zone.
 _DUCKDB_REFUSED = ("JSON", "TIME WITH TIME ZONE", "VARIANT")
 
 
@@ -189,10 +181,10 @@ class RelationReader:
     """A relation of DuckDB.
 
     Args:
-        relation: What is run each time that rows are asked for.
-        where: How errors call it.
-        close: What lets go of the connection.
-        cancel: What stops the database. Nobody can stop a relation alone: it is left to itself.
+        relation: Run each time that rows are read.
+        where: The name of the table in errors.
+        close: Closes the connection.
+        cancel: Cancels a query. A relation alone has no way to cancel it.
     """
 
     relation: Any
@@ -202,7 +194,7 @@ class RelationReader:
 
     @property
     def result_schema(self) -> ResultSchema:
-        """Its columns."""
+        """Names and types of the columns."""
         schema = query_safely(self.where, self._fetch_schema)
         kinds = zip(schema.names, map(str, self.relation.types), strict=True)
         return build_result_schema(
@@ -220,10 +212,10 @@ class RelationReader:
 
 
 def open_duckdb(path: str, selection: SqlSelection, where: str) -> RelationReader:
-    """Open a file of DuckDB to be read only, which reads nothing beside itself.
+    """Open a file of DuckDB read-only, without access to anything else.
 
-    Privacy: a view of a file from elsewhere could name any file that the user may read, or a
-    variable of this process.
+    Privacy: a view in a file of unknown origin could read any file of the user, or a variable of
+    this process.
     """
     try:
         import duckdb
@@ -238,7 +230,7 @@ def open_duckdb(path: str, selection: SqlSelection, where: str) -> RelationReade
 
 
 def read_duckdb(connection: Any, selection: SqlSelection, where: str) -> RelationReader | None:
-    """Return what reads from a connection of DuckDB; None if it is none."""
+    """Return a reader for a connection of DuckDB; None for anything else."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not isinstance(connection, duckdb.DuckDBPyConnection):
         return None
@@ -246,13 +238,13 @@ def read_duckdb(connection: Any, selection: SqlSelection, where: str) -> Relatio
 
 
 def is_relation(data: Any) -> bool:
-    """Whether something is a relation of DuckDB."""
+    """Return whether `data` is a relation of DuckDB."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(data, duckdb.DuckDBPyRelation)
 
 
 def open_relation(relation: Any, limits: Limits) -> SqlSource:
-    """Return what reads the rows of a relation, which is run anew each time."""
+    """Return a source for a relation, which is run again in each pass."""
     return SqlSource(RelationReader(relation, "data"), "data", limits)
 
 
@@ -269,12 +261,12 @@ def _select_relation(
 
 
 def _open_arrow_stream(relation: Any) -> Any:
-    """Return a reader of record batches, by the name that this version has for it."""
+    """Return a record batch reader, under the name of the installed version."""
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     return read(_ROWS_AT_ONCE)
 
 
-# Databases that quote names in a way of their own.
+# Databases that quote names differently from standard SQL.
 _QUOTE_MARKS = {"MySQL": "`", "MariaDB": "`", "BigQuery": "`", "Databricks": "`"}
 
 
@@ -284,7 +276,7 @@ class AdbcReader:
     Args:
         connection: The connection.
         selection: The table or the query.
-        where: How errors call it.
+        where: The name of the table in errors.
         owns: Whether the connection is closed with the reader.
     """
 
@@ -297,26 +289,26 @@ class AdbcReader:
 
     @property
     def result_schema(self) -> ResultSchema:
-        """Its columns."""
+        """Names and types of the columns."""
         return build_result_schema(self.fetch_schema(self._selection))
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Ask for some columns of all rows."""
+        """Query some columns of all rows."""
         return self.stream_statement(self._selection.select_columns(names))
 
     def fetch_schema(self, selection: SqlSelection) -> pa.Schema:
-        """Return the columns as the driver tells them."""
+        """Return names and types of the columns from the driver."""
 
-        def told() -> pa.Schema:
+        def fetch() -> pa.Schema:
             with self._connection.cursor() as cursor:
                 cursor.execute(selection.select_none())
                 return cursor.fetch_record_batch().schema
 
-        return query_safely(self._where, told)
+        return query_safely(self._where, fetch)
 
     def stream_statement(self, statement: str) -> Iterator[pa.RecordBatch]:
-        """Yield what a statement gives, as it comes in."""
-        # One question at a time: an answer that nobody reads to its end is let go.
+        """Yield the result of a statement as it arrives."""
+        # One query at a time: a result that was not read to its end is closed.
         self._close_cursors()
         with self._connection.cursor() as cursor:
             self._open_cursors.append(cursor)
@@ -324,11 +316,11 @@ class AdbcReader:
             yield from cursor.fetch_record_batch()
 
     def cancel(self) -> None:
-        """Stop the database in what it was asked."""
+        """Cancel the running query."""
         self._connection.adbc_cancel()
 
     def close(self) -> None:
-        """Let go of answers, and of the connection if it is ours."""
+        """Close results, and the connection if the reader owns it."""
         self._close_cursors()
         if self._owns:
             self._connection.close()
@@ -339,13 +331,13 @@ class AdbcReader:
 
 
 def read_adbc(connection: Any, selection: SqlSelection, where: str) -> SqlReader | None:
-    """Return what reads from a connection of ADBC; None if it is none."""
+    """Return a reader for a connection of ADBC; None for anything else."""
     if not callable(getattr(connection, "adbc_get_info", None)):
         return None
     vendor = query_safely(where, connection.adbc_get_info).get("vendor_name")
     if vendor == "SQLite":
         raise DataError(
-            f"{where}: ADBC takes the types of SQLite from cells: give the address "
+            f"{where}: ADBC infers the types of SQLite from cells: pass the address "
             f"sqlite:///FILE, or a connection of sqlite3."
         )
     if vendor == "PostgreSQL":
@@ -353,13 +345,13 @@ def read_adbc(connection: Any, selection: SqlSelection, where: str) -> SqlReader
     return AdbcReader(connection, replace(selection, mark=_QUOTE_MARKS.get(vendor, '"')), where)
 
 
-# What reads as text: a code, an address, or letters that are filled up with blanks.
+# Types that are read as text.
 _TEXTS = ("bpchar", "citext", "cidr", "inet", "macaddr", "macaddr8", "uuid")
-# What Arrow has a plain type for that means something else.
+# Types that arrive in a plain Arrow type with another meaning.
 _REFUSED = ("money", "json", "jsonb")
 _UNNAMED = re.compile(r"unnamed<oid:(\d+)>")
-# The first day of the calendar of PostgreSQL, 4714 before our era. What is infinite, or too late
-# for Arrow, comes out before it.
+# The first day of PostgreSQL's calendar, in 4714 BC. Values that are infinite, or too late for
+# Arrow, arrive as earlier ones.
 _FIRST_DAY = -2_440_588
 _MICROSECONDS_A_DAY = 86_400_000_000
 _FIRST = {32: _FIRST_DAY, 64: _FIRST_DAY * _MICROSECONDS_A_DAY}
@@ -367,13 +359,13 @@ _FIRST = {32: _FIRST_DAY, 64: _FIRST_DAY * _MICROSECONDS_A_DAY}
 
 @dataclass(frozen=True)
 class PostgresColumn:
-    """A column on its way from PostgreSQL to Arrow.
+    """How a column of PostgreSQL is converted to Arrow.
 
     Args:
         kind: Its type in Arrow.
-        as_text: Whether it is asked for as text.
-        refused: What PostgreSQL calls its type, if that can not be read.
-        is_number: Whether its cells are numbers as text, which is exact.
+        as_text: Whether it is cast to text in the query.
+        refused: PostgreSQL's name of its type, if it can not be read.
+        is_number: Whether its cells are exact numbers as text.
     """
 
     kind: pa.DataType
@@ -382,13 +374,13 @@ class PostgresColumn:
     is_number: bool = False
 
     def format_term(self, name: str) -> str:
-        """Return what to select, for a name that is quoted already."""
+        """Return the SQL term to select, for a quoted name."""
         return f"{name}::text" if self.as_text else name
 
     def convert_cells(self, column: pa.Array) -> pa.Array:
-        """Return cells as they came in the type of the column.
+        """Convert received cells to the type of the column.
 
-        A moment that is infinite, or beyond what Arrow can hold, is no value.
+        A date or time that is infinite, or beyond the range of Arrow, becomes null.
         """
         if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
             column = _drop_infinite(column)
@@ -398,11 +390,11 @@ class PostgresColumn:
 
 
 def plan_column(field: pa.Field, enums: Set[str]) -> PostgresColumn:
-    """Return how a column is read.
+    """Return how to read a column.
 
     Args:
-        field: The column as the driver tells it.
-        enums: Types that list their values, by name and by number.
+        field: The column as the driver reports it.
+        enums: The enum types, by name and by number.
     """
     kind, name = field.type, _get_type_name(field)
     if name in _REFUSED:
@@ -417,44 +409,44 @@ def plan_column(field: pa.Field, enums: Set[str]) -> PostgresColumn:
 
 
 def _get_type_name(field: pa.Field) -> str:
-    """Return what PostgreSQL calls a type; its number if it is younger than the connection."""
-    told = dict(field.metadata or {})
-    name = told.get(b"POSTGRESQL:type") or told.get(b"ADBC:postgresql:typname") or b""
+    """Return PostgreSQL's name of a type; its number if it is newer than the connection."""
+    metadata = dict(field.metadata or {})
+    name = metadata.get(b"POSTGRESQL:type") or metadata.get(b"ADBC:postgresql:typname") or b""
     found = name.decode() or getattr(field.type, "extension_name", str(field.type))
     unnamed = _UNNAMED.fullmatch(found)
     return unnamed[1] if unnamed else found.removeprefix("arrow.")
 
 
 def _drop_nan(text: pa.Array) -> pa.Array:
-    """Return the text of numbers; what is not a number has no value."""
+    """Return numbers as text, with null for NaN."""
     missing = pc.fill_null(pc.equal(pc.utf8_lower(text), "nan"), True)  # noqa: FBT003
     return pc.if_else(missing, pa.scalar(None, text.type), text)
 
 
 def _drop_infinite(column: pa.Array) -> pa.Array:
-    """Return moments without those that are infinite or too late for Arrow, which are no value."""
+    """Return dates or times, with null for those that are infinite or too late for Arrow."""
     bits = column.type.bit_width
     numbers = column.view(pa.int32() if bits == 32 else pa.int64())  # noqa: PLR2004
     beyond = pc.less(numbers, _FIRST[bits])
     return pc.if_else(pc.fill_null(beyond, False), pa.scalar(None, column.type), column)  # noqa: FBT003
 
 
-# How many seconds to wait for a server that does not answer.
+# Seconds to wait for a server that does not answer.
 _TIMEOUT_SECONDS = 10
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    # Between two rounds nobody asks for a while.
+    # The transaction is idle between two rounds.
     "SET LOCAL idle_in_transaction_session_timeout = 0",
     "SET LOCAL standard_conforming_strings = on",
 )
-# Rows as they lie in the table, from the first on, whichever columns are asked for.
+# Rows in storage order from the first on, whichever columns are selected.
 _POSTGRES_ORDER = (
     "SET LOCAL synchronize_seqscans = off",
     "SET LOCAL max_parallel_workers_per_gather = 0",
     "SET LOCAL enable_indexscan = off",
     "SET LOCAL enable_indexonlyscan = off",
 )
-# Tables, materialized views and tables in parts; a view is a query.
+# Tables, materialized views and partitioned tables; a view is a query.
 _STORED = ("r", "m", "p")
 
 
@@ -464,7 +456,7 @@ class PostgresReader(AdbcReader):
     Args:
         connection: The connection, of ADBC.
         selection: The table or the query.
-        where: How errors call it.
+        where: The name of the table in errors.
         owns: Whether the connection is closed with the reader.
     """
 
@@ -476,7 +468,7 @@ class PostgresReader(AdbcReader):
 
     @property
     def result_schema(self) -> ResultSchema:
-        """Its columns, in the types that they are translated to."""
+        """Names of the columns, and the types they are converted to."""
         schema, enums = self.fetch_schema(self._selection), self._fetch_enums()
         columns = [(field.name, plan_column(field, enums)) for field in schema]
         self._columns = dict(columns)
@@ -484,7 +476,7 @@ class PostgresReader(AdbcReader):
         return ResultSchema(pa.schema([(name, one.kind) for name, one in columns]), refused)
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Ask for some columns of all rows."""
+        """Query some columns of all rows."""
         columns = [self._columns[name] for name in names]
         terms = [
             one.format_term(quote_name(name)) for name, one in zip(names, columns, strict=True)
@@ -496,7 +488,7 @@ class PostgresReader(AdbcReader):
             yield pa.RecordBatch.from_arrays(cells, list(names))
 
     def _fetch_enums(self) -> set[str]:
-        """Return the types that list their values, by name and by number."""
+        """Return the enum types, by name and by number."""
         statement = "SELECT typname::text, oid::int8 FROM pg_catalog.pg_type WHERE typtype = 'e'"
         batches = query_safely(self._where, lambda: list(self.stream_statement(statement)))
         return {
@@ -505,10 +497,10 @@ class PostgresReader(AdbcReader):
 
 
 def open_postgres(address: str, selection: SqlSelection, where: str) -> PostgresReader:
-    """Connect, and begin a transaction that can not write and sees no change.
+    """Connect, and begin a read-only transaction that sees one state of the database.
 
-    Privacy: a table is read in one order, so that whose a row is stays true from one way through
-    the table to the next. The words of the driver, which hold the address, are dropped.
+    Privacy: a table is read in one order, so that the assignment of rows to users stays valid from
+    one pass to the next. Messages of the driver, which hold the address, are dropped.
     """
     try:
         from adbc_driver_postgresql import dbapi
@@ -520,21 +512,21 @@ def open_postgres(address: str, selection: SqlSelection, where: str) -> Postgres
         where, lambda: dbapi.connect(_add_timeout(address), autocommit=True)
     )
     try:
-        steady = query_safely(where, lambda: _begin_transaction(connection, selection))
+        ordered = query_safely(where, lambda: _begin_transaction(connection, selection))
     except BaseException:
         connection.close()
         raise
-    return PostgresReader(connection, steady, where, owns=True)
+    return PostgresReader(connection, ordered, where, owns=True)
 
 
 @dataclass(frozen=True)
 class _MaterializedQuery(SqlSelection):
-    """A query that is planned the same way, whichever of its columns are asked for."""
+    """A query that is planned the same way, whichever columns are selected."""
 
     def select_terms(self, terms: Sequence[str]) -> str:
         rows = super().select_terms(["*"])
-        asked = ", ".join(terms)
-        return f"WITH tabpe_all AS MATERIALIZED ({rows}) SELECT {asked} FROM tabpe_all"  # noqa: S608
+        listed = ", ".join(terms)
+        return f"WITH tabpe_all AS MATERIALIZED ({rows}) SELECT {listed} FROM tabpe_all"  # noqa: S608
 
 
 def _begin_transaction(connection: Any, selection: SqlSelection) -> SqlSelection:
@@ -549,7 +541,7 @@ def _begin_transaction(connection: Any, selection: SqlSelection) -> SqlSelection
 
 
 def _is_stored(cursor: Any, selection: SqlSelection) -> bool:
-    """Whether a table has its rows by itself; one that is not there will be missed later."""
+    """Whether a relation stores rows itself; a missing one is reported later."""
     name = selection.table.replace("'", "''")
     cursor.execute(
         f"SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass('{name}')"  # noqa: S608
@@ -558,7 +550,7 @@ def _is_stored(cursor: Any, selection: SqlSelection) -> bool:
 
 
 def _add_timeout(address: str) -> str:
-    """Return an address that gives up on a server that does not answer."""
+    """Return an address with a timeout for a server that does not answer."""
     if "connect_timeout=" in address or "PGCONNECT_TIMEOUT" in os.environ:
         return address
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={_TIMEOUT_SECONDS}"

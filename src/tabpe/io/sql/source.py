@@ -1,30 +1,18 @@
-"""`SqlSource`: the rows of a database as batches, the same each time.
+"""`SqlSource`: the rows of a database as batches, the same in every pass.
 
-What a database refused, said without its words.
+Errors: a driver quotes what it was given, such as the address with the password, the query, or a
+cell that it could not read. So an error is dropped whole where it happens. Only its class and its
+SQLSTATE are kept, five characters that the SQL standard lists.
 
-A driver quotes what it was given: the address with the password, the query, the cell that it
-could not read. So a failure is dropped whole where it happens. What is kept of it is the class of
-the error and its SQLSTATE, five letters that the SQL standard lists.
+Interrupts: while a driver waits for its database, Python handles no signal. So the driver runs on a
+thread of its own, and on Ctrl-C the main thread cancels the query.
 
-Questions to a database that Ctrl-C ends, however long the database takes.
+Row order: a database guarantees no order. But which rows belong to a user is found in one pass over
+the table and used in another, row by row; and the accounting is about one table. So the columns of
+the first pass are read again in every later one, and must be unchanged.
 
-While a driver waits for its database, Python hears no signal. So the driver waits on a thread of
-its own, and the thread that hears signals tells the database to stop.
-
-`Reader`: what a database is to a source, whichever it is.
-
-The same rows in the same order, each time that they are read, or an error.
-
-A database promises no order. But whose the rows are is found out on one way through the table and
-used on another, row by row; and the accounting is about one table. So the columns that are read
-first are read again on every later way, and must then be what they were.
-
-`SqlSource`: the rows of a database as batches.
-
-The text of questions to a database: a single SELECT of named columns.
-
-Names are quoted, never pasted. A query is checked to be one statement that reads, and stands in
-brackets, where SQL allows nothing else.
+Statements: a statement is a single SELECT of named columns. Names are quoted, never pasted. A query
+is checked to be one reading statement, and stands in parentheses as a subquery.
 """
 
 from __future__ import annotations
@@ -51,21 +39,21 @@ from tabpe.io.frames import ARROW
 T = TypeVar("T")
 _STATE = re.compile(r"[0-9A-Z]{5}")
 
-# What a state means, the longest beginning first.
+# Explanations by prefix of the SQLSTATE; the longest prefix counts.
 _MEANINGS = {
     "28": "user or password was refused: see --password-env, PGPASSWORD or ~/.pgpass",
     "3D000": "there is no such database",
     "3F000": "there is no such schema in the database",
-    "42P01": "there is no such table: names are taken letter by letter, also large and small ones",
+    "42P01": "there is no such table: names are case-sensitive",
     "42703": "there is no such column",
-    "42501": "the user may not read it: ask for the right to SELECT",
-    "38004": "it reads a file or an address beside itself, which is switched off: copy those rows "
-    "into a table of it, or open it yourself and give the connection",
-    "42601": "the query is not one that this database understands",
+    "42501": "the user may not read it: ask for the SELECT privilege",
+    "38004": "it reads another file or address, which is disabled: copy those rows into a table of "
+    "the database, or open it yourself and pass the connection",
+    "42601": "this database does not understand the query",
     "25006": "the query would write, and is only allowed to read",
-    "25P02": "an earlier question failed: open it again",
-    "53200": "it takes more memory, or room on the disk, than it is given: write the rows that it "
-    "selects into a table, or open it yourself and give the connection",
+    "25P02": "an earlier query failed: open it again",
+    "53200": "the query needs more memory or disk space than allowed: write its rows into a table, "
+    "or open the database yourself and pass the connection",
     "53300": "it has too many connections: try again later",
     "57014": "the query took too long, or was cancelled",
     "57P": "the server was shut down",
@@ -84,7 +72,7 @@ _STATES = {
     "PermissionException": "38004",
     "OutOfMemoryException": "53200",
 }
-# Some say it in English, and give no state.
+# Some drivers give no state, only an English message.
 _STATES_IN_MESSAGES = {"no such table": "42P01", "read-only transaction": "25006"}
 _STATES_IN_CONNECTION_MESSAGES = {
     "password authentication failed": "28P01",
@@ -93,20 +81,20 @@ _STATES_IN_CONNECTION_MESSAGES = {
     "does not exist": "3D000",
     "too many": "53300",
 }
-_UNKNOWN = "the database refused, went away, or has a cell that can not be read as the query says"
+_UNKNOWN = "the database refused, was lost, or has a cell that can not be read as the query says"
 
 
 def query_safely(where: str, call: Callable[[], T]) -> T:
-    """Return what `call` gets from a database.
+    """Return the result of `call`, which queries a database.
 
-    Privacy: of a failure nothing is kept but its class and its SQLSTATE.
+    Privacy: of an error only its class and its SQLSTATE are kept.
 
     Args:
         where: The table, to name in errors.
-        call: What asks the database.
+        call: Queries the database.
 
     Raises:
-        DataError: If `call` fails, in our own words.
+        DataError: If `call` fails.
     """
     try:
         return call()
@@ -118,13 +106,13 @@ def query_safely(where: str, call: Callable[[], T]) -> T:
 
 
 def iterate_query_safely(where: str, items: Iterator[T]) -> Iterator[T]:
-    """Yield what `items` gets from a database, each under `asked`."""
+    """Yield the items read from a database, each under `query_safely`."""
     while (item := query_safely(where, lambda: next(items, None))) is not None:
         yield item
 
 
 def connect_safely(where: str, call: Callable[[], T]) -> T:
-    """Return what `call` connects to; what fails without a state was not reached."""
+    """Return the result of `call`, which connects; an error without a state means no server."""
     try:
         return call()
     except (TabpeError, MemoryError):
@@ -138,7 +126,7 @@ def connect_safely(where: str, call: Callable[[], T]) -> T:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return what may be said of an error: whether it is known, its class and its state."""
+    """Describe an error by its class and its state only."""
     state, name = (
         _get_sqlstate(error) or _find_sqlstate(error, _STATES_IN_MESSAGES),
         type(_unwrap_error(error)).__name__,
@@ -148,7 +136,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def _get_sqlstate(error: Exception) -> str | None:
-    """Return the SQLSTATE of an error, by whichever name a driver has it."""
+    """Return the SQLSTATE of an error, under the names that drivers use."""
     cause = _unwrap_error(error)
     for name in ("sqlstate", "pgcode"):
         state = getattr(cause, name, None)
@@ -158,31 +146,31 @@ def _get_sqlstate(error: Exception) -> str | None:
 
 
 def _unwrap_error(error: Any) -> Any:
-    """Return the error of the driver that SQLAlchemy wraps."""
+    """Return the driver's error inside one of SQLAlchemy."""
     return getattr(error, "orig", None) or error
 
 
 def _explain_sqlstate(state: str | None) -> str | None:
     if state is None:
         return None
-    begins = [known for known in _MEANINGS if state.startswith(known)]
-    return _MEANINGS[max(begins, key=len)] if begins else None
+    prefixes = [known for known in _MEANINGS if state.startswith(known)]
+    return _MEANINGS[max(prefixes, key=len)] if prefixes else None
 
 
 def _find_sqlstate(error: Exception, words: Mapping[str, str]) -> str | None:
-    """Return the state that the message of an error tells; of the message nothing is kept."""
+    """Return the state that the message of an error implies; the message is not kept."""
     message = str(error)
     return next((state for known, state in words.items() if known in message), None)
 
 
-# How many seconds a database gets to stop, and how often signals are heard meanwhile: a signal
-# does not end a wait on every system, nor after every driver.
+# Seconds that a database gets to stop, and between two checks for signals: a signal does not end a
+# wait on every system, nor with every driver.
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.2
 
 
 def run_interruptible(call: Callable[[], T], cancel: Callable[[], object] | None) -> T:
-    """Return what `call` gets from a database, as `iterate_interruptible` does.
+    """Return the result of `call`; Ctrl-C cancels it, as in `iterate_interruptible`.
 
     Example:
         >>> run_interruptible(lambda: 5, lambda: None)
@@ -193,30 +181,30 @@ def run_interruptible(call: Callable[[], T], cancel: Callable[[], object] | None
 
 
 def iterate_interruptible(items: Iterator[T], cancel: Callable[[], object] | None) -> Iterator[T]:
-    """Yield what `items` gets from a database; on Ctrl-C, stop the database and give up.
+    """Yield items read from a database; on Ctrl-C, cancel the query and stop.
 
     Args:
-        items: What asks the database, each time that an item is asked for.
-        cancel: What stops the database, from another thread; None if the driver is to be used by
-            the thread that opened it.
+        items: Queries the database for each item.
+        cancel: Cancels the query, from another thread; None if the driver may only be used by the
+            thread that opened it.
     """
     if cancel is None or threading.current_thread() is not threading.main_thread():
         yield from items
         return
-    asking = _QueryThread(items)
+    thread = _QueryThread(items)
     try:
-        while (item := asking.get_next()) is not None:
+        while (item := thread.get_next()) is not None:
             yield item
     except KeyboardInterrupt:
         with suppress(Exception):
             cancel()
         raise
     finally:
-        asking.stop_thread()
+        thread.stop_thread()
 
 
 class _QueryThread(Generic[T]):
-    """A thread that gets items, one whenever it is asked for one."""
+    """A thread that reads one item for each request."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items = items
@@ -237,7 +225,7 @@ class _QueryThread(Generic[T]):
         return item
 
     def stop_thread(self) -> None:
-        """Let go of what gets items, as soon as it is done with the one that it is at."""
+        """Stop after the current item, and close the iterator."""
         self._requests.put(False)  # noqa: FBT003
         with suppress(Empty):
             self._ended.get(timeout=_STOP_SECONDS)
@@ -253,7 +241,7 @@ class _QueryThread(Generic[T]):
         self._ended.put(True)  # noqa: FBT003
 
 
-# Kinds of columns that rows can be made of.
+# Types of columns that can be read.
 _PLAIN_TYPES: tuple[Callable[[pa.DataType], bool], ...] = (
     is_text,
     pa.types.is_boolean,
@@ -269,11 +257,11 @@ _PLAIN_TYPES: tuple[Callable[[pa.DataType], bool], ...] = (
 
 @dataclass(frozen=True)
 class ResultSchema:
-    """The columns that a table or a query has.
+    """The columns of a table or a query.
 
     Args:
-        schema: Their names and types, as batches have them.
-        refused: What the database calls the types of those that can not be read.
+        schema: Their names and types, as in batches.
+        refused: The database's names of types that can not be read, by column.
     """
 
     schema: pa.Schema
@@ -281,44 +269,44 @@ class ResultSchema:
 
 
 class SqlReader(Protocol):
-    """A table or a query of a database that is open."""
+    """A table or a query of an open database."""
 
     @property
     def result_schema(self) -> ResultSchema:
-        """Its columns, known without a look at a row."""
+        """Its columns, found without reading a row."""
         ...
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Ask for some columns of all rows, in batches; nothing else leaves the database."""
+        """Query some columns of all rows, in batches; nothing else leaves the database."""
         ...
 
     @property
     def cancel(self) -> Callable[[], object] | None:
-        """What stops the database from another thread; None if only one thread may use it."""
+        """Cancels a query from another thread; None if only one thread may use the driver."""
         ...
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
         ...
 
 
 def build_result_schema(
     schema: pa.Schema, refused: Mapping[str, str] | None = None
 ) -> ResultSchema:
-    """Return columns as they are; those of a type that is not plain can not be read."""
-    unread = {field.name: str(field.type) for field in schema if not is_plain_type(field.type)}
-    return ResultSchema(schema.remove_metadata(), {**unread, **(refused or {})})
+    """Return the columns of a result; those of a type that is not plain are refused."""
+    nested = {field.name: str(field.type) for field in schema if not is_plain_type(field.type)}
+    return ResultSchema(schema.remove_metadata(), {**nested, **(refused or {})})
 
 
 def is_plain_type(kind: pa.DataType) -> bool:
-    """Whether a cell of that type is one value: text, a truth, a number or a moment."""
+    """Return whether cells of a type are plain: text, booleans, numbers, dates or times."""
     if pa.types.is_dictionary(kind):
         return is_plain_type(kind.value_type)
     return any(is_one(kind) for is_one in _PLAIN_TYPES)
 
 
 class RowChangeGuard:
-    """Remembers a digest of the columns that were read first. Private.
+    """Refuses rows that differ from those of the first pass, by a private digest of them.
 
     Args:
         where: The table, to name in errors.
@@ -330,16 +318,16 @@ class RowChangeGuard:
         self._digest: bytes | None = None
 
     def add_guarded_columns(self, names: Sequence[str]) -> list[str]:
-        """Return the columns to read if `names` are asked for."""
+        """Return the columns to read for `names`: these and the guarded ones."""
         return [*names, *(name for name in self._names if name not in names)]
 
     def guard_batches(
         self, batches: Iterable[pa.RecordBatch], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the columns `names` of batches, which are refused if they are not as before.
+        """Yield the columns `names` of batches; refuse rows that changed since the first pass.
 
-        Privacy: a user's rows are bounded by their place in the table. Another order would let more
-        of them count than the promise allows.
+        Privacy: the rows of a user that count are chosen by their position in the table. Another
+        order would let more of them count than the guarantee allows.
 
         Raises:
             DataError: After the last batch, if rows changed, or their order.
@@ -362,7 +350,7 @@ class RowChangeGuard:
 
 
 class _ColumnDigest:
-    """A digest of a column that does not depend on where its batches end."""
+    """A digest of a column that does not depend on its division into batches."""
 
     def __init__(self) -> None:
         self._lengths, self._cells = hashlib.blake2b(), hashlib.blake2b()
@@ -374,7 +362,7 @@ class _ColumnDigest:
             self._lengths.update(_get_number_bytes(present))
             self._cells.update(_get_number_bytes(pc.fill_null(plain, 0)))
             return
-        # No cell is as long as one that is missing.
+        # -1 is the length of a missing cell.
         self._lengths.update(
             _get_number_bytes(pc.fill_null(pc.binary_length(plain), -1).cast(pa.int64()))
         )
@@ -386,7 +374,7 @@ class _ColumnDigest:
 
 
 def _convert_to_plain(column: pa.Array) -> pa.Array:
-    """Return a column as text or as numbers, without a loss."""
+    """Return a column as text or numbers, without loss."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _convert_to_plain(column.dictionary_decode())
@@ -398,12 +386,12 @@ def _convert_to_plain(column: pa.Array) -> pa.Array:
 
 
 def _get_text_bytes(text: pa.Array) -> memoryview:
-    """Return all cells of text, one after the other."""
-    _, offsets, letters = text.buffers()
-    if not len(text) or letters is None:
+    """Return the bytes of all text cells, concatenated."""
+    _, offsets, content = text.buffers()
+    if not len(text) or content is None:
         return memoryview(b"")
-    places = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return memoryview(letters)[int(places[0]) : int(places[-1])]
+    starts = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return memoryview(content)[int(starts[0]) : int(starts[-1])]
 
 
 def _get_number_bytes(numbers: pa.Array) -> bytes:
@@ -413,12 +401,12 @@ def _get_number_bytes(numbers: pa.Array) -> bytes:
 class SqlSource:
     """A table or a query of a database.
 
-    Privacy: columns that nobody asks for do not leave the database. Rows that are others than
-    before, or in another order, are an error.
+    Privacy: columns that are not requested do not leave the database. Rows that changed since the
+    first pass, or their order, are an error.
 
     Args:
-        reader: What asks the database. It is closed with the source.
-        where: How errors call the table, without a user or a password.
+        reader: Queries the database. It is closed with the source.
+        where: The name of the table in errors, without user and password.
         limits: The most to read.
     """
 
@@ -428,34 +416,34 @@ class SqlSource:
         self._reader, self._where, self._limits = reader, where, limits
         self._result_schema = run_interruptible(lambda: reader.result_schema, reader.cancel)
         self._guard = RowChangeGuard(where)
-        # However a run ends: a connection that nobody closes holds a transaction open.
+        # However a run ends, since an open connection keeps its transaction open.
         self.close = weakref.finalize(self, reader.close)
         limits.check_limit("columns", len(self.names), where=where)
         check_names(self.names, where=where)
 
     @property
     def library(self) -> str:
-        """Arrow's."""
+        """The library of the output frames: pyarrow."""
         return ARROW
 
     @property
     def nested(self) -> frozenset[str]:
-        """None: a database tells which of its types can not be read (`_check_types`)."""
+        """Empty: types that can not be read are refused when they are read."""
         return frozenset()
 
     @property
     def names(self) -> list[str]:
-        """Its columns."""
+        """Names of the columns."""
         return list(self._result_schema.schema.names)
 
     @property
     def most_rows(self) -> None:
-        """Not known: to count rows takes as long as to read them."""
+        """Not known: counting rows takes as long as reading them."""
         return None
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Ask the database for the rows."""
-        # A question without a column would have no rows.
+        """Query the rows."""
+        # A query without columns would have no rows.
         wanted = self.names if names is None else list(names) or self.names[:1]
         self._check_types(wanted)
         return self._limits.check_batches(self._iterate_batches(wanted), where=self._where)
@@ -467,10 +455,10 @@ class SqlSource:
             first += table.num_rows
 
     def _read_batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        asked = self._guard.add_guarded_columns(wanted)
+        queried = self._guard.add_guarded_columns(wanted)
         reader = self._reader
         batches = iterate_query_safely(
-            self._where, iterate_interruptible(reader.read(asked), reader.cancel)
+            self._where, iterate_interruptible(reader.read(queried), reader.cancel)
         )
         for batch in self._guard.guard_batches(batches, wanted):
             self._limits.check_cells(batch, where=self._where)
@@ -482,11 +470,11 @@ class SqlSource:
             if kind is not None:
                 raise DataError(
                     f"{self._where}: column {name!r} is of type {kind}: leave it out, or cast it "
-                    f"in a query: expected text, numbers, truths, dates or times."
+                    f"in a query: expected text, numbers, booleans, dates or times."
                 )
 
 
-# What stands in quotes or in a comment is no part of the grammar.
+# Quoted text and comments, which are not part of the grammar.
 _OPAQUE = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/""",
     re.DOTALL,
@@ -496,23 +484,23 @@ _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
 
 def quote_name(name: str, mark: str = '"') -> str:
-    """Return a name as an identifier of SQL, whatever is in it.
+    """Return a name as a quoted SQL identifier, whatever characters it has.
 
     Example:
         >>> print(quote_name('visits"; DROP TABLE visits; --'))
         "visits""; DROP TABLE visits; --"
     """
     if "\x00" in name:
-        raise ParameterError(f"table: {name!r}: no name in a database has NUL in it.")
+        raise ParameterError(f"table: {name!r}: expected a name without NUL.")
     return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
 def parse_table_name(given: Any) -> tuple[str, ...]:
-    """Return the parts of the name of a table: itself, and where it is, first.
+    """Return the parts of a qualified table name, the table last.
 
     Example:
-        >>> parse_table_name("ward.visits"), parse_table_name('ward."visits.2024"'), parse_table_name(["a.b"])
-        (('ward', 'visits'), ('ward', 'visits.2024'), ('a.b',))
+        >>> parse_table_name('ward."visits.2024"'), parse_table_name(["a.b"])
+        (('ward', 'visits.2024'), ('a.b',))
     """
     if isinstance(given, str):
         parts = _parse_name_parts(given)
@@ -527,23 +515,23 @@ def parse_table_name(given: Any) -> tuple[str, ...]:
 
 
 def _parse_name_parts(name: str) -> tuple[str, ...]:
-    parts, place = [], 0
-    while found := _NAME.match(name, place):
+    parts, position = [], 0
+    while found := _NAME.match(name, position):
         parts.append(found[2] if found[1] is None else found[1].replace('""', '"'))
-        place = found.end()
-        if place == len(name):
+        position = found.end()
+        if position == len(name):
             return tuple(parts)
-        if name[place] != ".":
+        if name[position] != ".":
             break
-        place += 1
+        position += 1
     return ()
 
 
 def check_query(given: Any) -> str:
-    """Return a query that is one statement and reads.
+    """Return the text of a query that is a single reading statement.
 
-    This is a first look, to refuse what is clearly something else. Databases are opened to be read
-    only, where they can be.
+    This is a first check, which refuses what is clearly something else. Databases are opened
+    read-only where possible.
 
     Raises:
         ParameterError: If it is not text, or not one SELECT.
@@ -553,22 +541,22 @@ def check_query(given: Any) -> str:
         "SELECT age FROM visits WHERE ward = 'a;b'"
     """
     if not isinstance(given, str):
-        raise ParameterError(f"query: {type(given).__name__} is none: expected the text of one.")
+        raise ParameterError(f"query: expected text, not {type(given).__name__}.")
     query = given.strip().rstrip(";").strip()
     bare = _OPAQUE.sub(" ", query)
     first = re.match(r"[\s(]*(\w*)", bare)
     if first is None or first[1].lower() not in _READS or ";" in bare or "\x00" in query:
         raise ParameterError("query: expected a single SELECT.")
     if not _is_closed(bare):
-        raise ParameterError("query: a bracket, a quotation mark or a comment is left open.")
+        raise ParameterError("query: a parenthesis, a quotation mark or a comment is not closed.")
     return query
 
 
 def _is_closed(bare: str) -> bool:
-    """Whether brackets are closed in order, so that a query can not end the ones around it."""
+    """Whether parentheses balance, so that a query can not close the ones around it."""
     depth = 0
-    for letter in bare:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
+    for character in bare:
+        depth += {"(": 1, ")": -1}.get(character, 0)
         if depth < 0:
             return False
     return depth == 0 and not any(mark in bare for mark in ("'", '"', "`", "/*"))
@@ -576,16 +564,16 @@ def _is_closed(bare: str) -> bool:
 
 @dataclass(frozen=True)
 class SqlSelection:
-    """A table, or a query, that columns are selected from.
+    """A table or a query from which columns are selected.
 
     Args:
-        name: The parts of the name of a table; none for a query.
-        query: A query that was checked; None for a table.
-        mark: What this database quotes names with.
-        after: What this database needs to hear after the name of a table.
+        name: The parts of the name of a table; empty for a query.
+        query: A checked query; None for a table.
+        mark: The quotation mark for names in this database.
+        after: SQL that this database needs after the name of a table.
 
     Example:
-        >>> print(SqlSelection(("ward", "visits")).select(["age", "sex"]))
+        >>> print(SqlSelection(("ward", "visits")).select_columns(["age", "sex"]))
         SELECT "age", "sex" FROM "ward"."visits"
     """
 
@@ -596,24 +584,24 @@ class SqlSelection:
 
     @property
     def title(self) -> str:
-        """How errors call it."""
+        """Its name in errors."""
         return "query" if self.query is not None else ".".join(self.name)
 
     @property
     def table(self) -> str:
-        """The table with its name quoted; a query in brackets, on lines of its own."""
+        """The table with its name quoted, or the query in parentheses on lines of its own."""
         if self.query is not None:
             return f"(\n{self.query}\n) tabpe_rows"
         return ".".join(quote_name(part, self.mark) for part in self.name) + self.after
 
     def select_columns(self, names: Sequence[str]) -> str:
-        """Return the question for some of its columns."""
+        """Return a SELECT of some columns."""
         return self.select_terms([quote_name(name, self.mark) for name in names])
 
     def select_terms(self, terms: Sequence[str]) -> str:
-        """Return the question for terms of SQL that name its columns."""
+        """Return a SELECT of SQL terms over its columns."""
         return f"SELECT {', '.join(terms)} FROM {self.table}"  # noqa: S608 - names are quoted
 
     def select_none(self) -> str:
-        """Return the question for all columns and no row."""
+        """Return a SELECT of all columns and no row."""
         return f"{self.select_terms(['*'])} WHERE 1 = 0"

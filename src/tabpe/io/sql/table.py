@@ -1,4 +1,4 @@
-"""`SqlTable`: which table or query of which database."""
+"""`SqlTable`: a table or query of a database, as a value."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from tabpe.io.sql.source import SqlReader, SqlSelection, SqlSource, check_query,
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SqlTable:
-    """A table or a query of a database, to be given wherever a table is expected.
+    """A table or a query of a database, accepted wherever a table is expected.
 
-    With an address, the rows are read in one transaction that sees one state of the database
-    (PostgreSQL, DuckDB, SQLite), and that can not write. With a connection of yours nothing of it
-    is changed; set its transaction up as you like. Rows that change between two ways through the
-    table are noticed and refused in any case.
+    With an address, the rows are read in one read-only transaction that sees one state of the
+    database (PostgreSQL, DuckDB, SQLite). A connection of yours is used as it is; set up its
+    transaction as you like. In both cases rows that change between two passes over the table are
+    detected and refused.
 
-    Privacy: columns that are not declared are not asked for. A password is in no error, no
+    Privacy: columns that are not declared are not queried. A password is in no error, no
     representation, no file.
 
     Args:
         database: An address such as `postgresql://ann@db.example/ward`, `duckdb:///ward.duckdb` or
             `sqlite:///ward.db`; or an open connection of ADBC, DuckDB, SQLAlchemy or any other
             driver that follows Python's DB-API.
-        table: The table: `visits`, `ward.visits`, or a list of parts. Names are taken letter by
-            letter.
-        query: A single SELECT in the place of a table. End it with ORDER BY if `unit` is used.
-        password_env: The variable of the environment that holds the password. PostgreSQL finds it
-            in PGPASSWORD and in ~/.pgpass by itself.
+        table: The table: `visits`, `ward.visits`, or a list of parts. Names are case-sensitive.
+        query: A single SELECT instead of a table. End it with ORDER BY if `unit` is used.
+        password_env: The environment variable that holds the password. PostgreSQL also reads
+            PGPASSWORD and ~/.pgpass.
 
     Example:
         >>> import sqlite3
@@ -56,7 +55,7 @@ class SqlTable:
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
-            raise ParameterError("table, query: expected one of the two.")
+            raise ParameterError("table, query: expected exactly one of the two.")
         _ = self.selection
         if isinstance(self.database, str) and get_scheme(self.database) not in DATABASES:
             raise _make_address_error(self.database)
@@ -69,19 +68,19 @@ class SqlTable:
 
     @property
     def selection(self) -> SqlSelection:
-        """What columns are selected from."""
+        """The checked table or query."""
         if self.query is not None:
             return SqlSelection(query=check_query(self.query))
         return SqlSelection(name=parse_table_name(self.table))
 
     @property
     def where(self) -> str:
-        """How errors call it: no user and no password is in it."""
+        """Its name in errors, without user and password."""
         return f"{self.selection.title} in {self._location}"
 
     @property
     def address(self) -> str:
-        """The address with the password of the environment in it: never to be shown."""
+        """The address with the password of the environment: never to be shown."""
         if self.password_env is None:
             return str(self.database)
         password = os.environ.get(self.password_env)
@@ -104,11 +103,11 @@ class SqlTable:
 
 
 def open_sql(table: SqlTable, limits: Limits | None = None) -> SqlSource:
-    """Return what reads the rows of a table in a database.
+    """Return a source for a table in a database.
 
     Args:
-        table: Which one.
-        limits: The most to read; None for what the environment says.
+        table: The table or query.
+        limits: The most to read; None for the limits of the environment.
 
     Raises:
         DataError: If the database can not be reached, or has no such table.
@@ -132,23 +131,24 @@ def _open_reader(table: SqlTable) -> SqlReader:
         if scheme == "duckdb":
             return drivers.open_duckdb(_parse_path(table.database), selection, where)
         return drivers.open_postgres(table.address, selection, where)
-    kinds: tuple[Callable[..., SqlReader | None], ...] = (
+    makers: tuple[Callable[..., SqlReader | None], ...] = (
         drivers.read_duckdb,
         drivers.read_adbc,
         drivers.read_connection,
     )
-    for reader_of in kinds:
-        reader = reader_of(table.database, selection, where)
+    for make_reader in makers:
+        reader = make_reader(table.database, selection, where)
         if reader is not None:
             return reader
     raise DataError(
-        f"database: {type(table.database).__name__} is no connection: expected an address such as "
-        f"postgresql://host/name, or an open connection of ADBC, DuckDB, SQLAlchemy or DB-API."
+        f"database: {type(table.database).__name__} is not a connection: expected an address "
+        f"such as postgresql://host/name, or an open connection of ADBC, DuckDB, SQLAlchemy or "
+        f"DB-API."
     )
 
 
 def _parse_path(address: str) -> str:
-    """Return the path of a file: three slashes for one beside us, four for one from the root.
+    """Return the path of a file: three slashes for a relative one, four for an absolute one.
 
     Example:
         >>> _parse_path("sqlite:///ward.db"), _parse_path("sqlite:////data/ward.db")
@@ -164,7 +164,6 @@ def _parse_path(address: str) -> str:
 
 
 def _add_password(address: str, password: str) -> str:
-    """Return an address with a password after its user."""
     scheme, _, rest = address.partition("://")
     authority, slash, path = rest.partition("/")
     user, at, host = authority.rpartition("@")
@@ -177,11 +176,10 @@ def _add_password(address: str, password: str) -> str:
 
 
 def _make_address_error(address: str) -> ParameterError:
-    scheme = get_scheme(address)
-    place = strip_secrets(address)
+    scheme, shown_address = get_scheme(address), strip_secrets(address)
     if scheme is None:
         return ParameterError(
-            f"database={place!r}: expected an address, such as postgresql://host/name, "
+            f"database={shown_address!r}: expected an address, such as postgresql://host/name, "
             f"duckdb:///file.duckdb or sqlite:///file.db."
         )
-    return ParameterError(f"database={place!r}: {did_you_mean(scheme, DATABASES)}")
+    return ParameterError(f"database={shown_address!r}: {did_you_mean(scheme, DATABASES)}")

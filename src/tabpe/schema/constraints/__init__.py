@@ -1,7 +1,7 @@
-"""Rules: what holds in every row of a table, as expressions over its columns.
+"""Constraints (the rules of a schema): conditions over columns that hold in every row.
 
-- `words`, `parser`: from text to a tree, with nothing evaluated; `tree`: its nodes
-- `check`: whether a tree fits the columns; `meaning`: what it means then, in numbers
+- `parser`: from text to a syntax tree; nothing is evaluated
+- `check`: resolves a tree for the columns of a schema, in numbers
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MOST_RULES = 200
 
 @dataclass(frozen=True)
 class Constraint:
-    """A rule, and what it means for the columns of a schema.
+    """A rule, resolved for the columns of a schema.
 
     Args:
-        text: As it was written.
-        resolved: In numbers.
+        text: Its text.
+        resolved: Its meaning in numbers.
     """
 
     text: str
@@ -38,18 +38,18 @@ class Constraint:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The names of its columns."""
         return frozenset(iterate_resolved_columns(self.resolved))
 
 
 def parse_constraints(
     texts: tuple[str, ...], columns: Mapping[str, Column]
 ) -> tuple[Constraint, ...]:
-    """Return rules as they are meant.
+    """Parse and resolve the rules of a schema.
 
     Raises:
-        SchemaError: If one can not be read, does not fit the columns, or all of them together say
-            more than can be evaluated in a reasonable time.
+        SchemaError: If a rule can not be parsed, does not fit the columns, or all rules together
+            take too many operations to evaluate.
 
     Example:
         >>> from tabpe.schema.columns import Integer
@@ -63,15 +63,15 @@ def parse_constraints(
         operations += 0 if isinstance(rule.resolved, UniqueKey) else rule.resolved.weight
         if operations > MOST_OPERATIONS:
             raise SchemaError(
-                f"rules: with {shown(text)} more than {MOST_OPERATIONS:,} operations: leave some "
-                f"out, or make them shorter."
+                f"rules: up to {shown(text)} they take more than {MOST_OPERATIONS:,} operations: "
+                f"leave some out, or make them shorter."
             )
         rules.append(rule)
     return tuple(rules)
 
 
 def check_constraint_texts(given: Any) -> tuple[str, ...]:
-    """Return rules as they stand in a schema, if they are a list of texts and not too many."""
+    """Return rules as a tuple; refuse anything but a list of texts, and too many of them."""
     if isinstance(given, str) or not isinstance(given, (list, tuple)):
         raise SchemaError(f"rules={shown(given)}: expected a list of texts.")
     if len(given) > MOST_RULES:

@@ -1,15 +1,11 @@
-"""Constraints whose columns are known: conditions without `not` and `if`.
-
-What a rule means once its columns are known: conditions without `not` and `if`.
+"""Resolve constraints for the columns of a schema: conditions without `not` and `if`.
 
 Every column is a number here. A date is its microseconds since 1970, a time those since midnight; a
-truth is 0 or 1, a listed text its place in the list, a listed number that number. Days that are
-added to a date are microseconds too. So all that is left is arithmetic.
+boolean is 0 or 1, a listed text its index in the list, a listed number that number. Days that are
+added to a date become microseconds too. So only arithmetic is left.
 
-As for the checks of a database, a comparison with an empty cell is neither true nor false, and a
-rule that is neither holds.
-
-What the parts of a rule are, by the columns of a schema: what does not fit is refused here.
+As in check constraints of a database, a comparison with null is neither true nor false, and a rule
+that is neither holds.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ from tabpe.schema.constraints.parser import (
 from tabpe.schema.temporal import RESOLUTIONS, Datetime, Temporal, Time
 
 NEGATED_SIGNS = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-# Options of a list that take as long to look up as an operation on columns.
+# Options of a list whose lookup costs as much as one operation on columns.
 _OPTIONS_AN_OPERATION = 64
 
 
@@ -56,7 +52,7 @@ class AllOf:
 
     @cached_property
     def weight(self) -> int:
-        """The number of operations on columns that evaluating it takes."""
+        """The number of operations on columns to evaluate it."""
         return 1 + sum(part.weight for part in self.parts)
 
 
@@ -66,7 +62,7 @@ class AnyOf:
 
     Args:
         parts: The parts.
-        in_order: Whether earlier parts are the ones to make true, if none is.
+        in_order: Whether repair should satisfy an earlier part first, if none holds.
     """
 
     parts: tuple[ResolvedCondition, ...]
@@ -74,20 +70,20 @@ class AnyOf:
 
     @cached_property
     def weight(self) -> int:
-        """The number of operations on columns that evaluating it takes."""
+        """The number of operations on columns to evaluate it."""
         return 1 + sum(part.weight for part in self.parts)
 
 
 @dataclass(frozen=True)
 class NumericComparison:
-    """Two numbers in some order.
+    """A comparison of two numbers.
 
     Args:
         sign: One of `== != < <= > >=`.
-        left: The one.
-        right: The other.
-        decimals: The digits after the point by which they are compared; None for all of them.
-        equal_decimals: The same for `==` and `!=`, where rounding is meant if one side is rounded.
+        left: The left side.
+        right: The right side.
+        decimals: Decimals to which both are rounded first; None for no rounding.
+        equal_decimals: The same for `==` and `!=`, where one rounded side implies rounding.
     """
 
     sign: str
@@ -98,13 +94,13 @@ class NumericComparison:
 
     @cached_property
     def weight(self) -> int:
-        """The number of operations on columns that evaluating it takes."""
+        """The number of operations on columns to evaluate it."""
         return 1 + _count_operations(self.left) + _count_operations(self.right)
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Columns whose numbers together are one of some combinations, or none of them."""
+    """Columns whose combined values are in a list of combinations, or not in it."""
 
     columns: tuple[str, ...]
     options: tuple[tuple[float, ...], ...]
@@ -112,26 +108,26 @@ class Membership:
 
     @cached_property
     def weight(self) -> int:
-        """The number of operations on columns that evaluating it takes."""
+        """The number of operations on columns to evaluate it."""
         return len(self.columns) * (1 + len(self.options) // _OPTIONS_AN_OPERATION)
 
 
 @dataclass(frozen=True)
 class NullTest:
-    """A column that is empty, or is not."""
+    """A column that is null, or is not."""
 
     column: str
     negated: bool = False
 
     @property
     def weight(self) -> int:
-        """The number of operations on columns that evaluating it takes."""
+        """The number of operations on columns to evaluate it."""
         return 1
 
 
 @dataclass(frozen=True)
 class UniqueKey:
-    """Columns whose values together are different in each row of a table."""
+    """Columns whose combined values are unique in a table."""
 
     columns: tuple[str, ...]
 
@@ -140,7 +136,7 @@ ResolvedCondition = AllOf | AnyOf | NumericComparison | Membership | NullTest
 
 
 def negate_condition(condition: ResolvedCondition) -> ResolvedCondition:
-    """Return what holds where something does not; what is unknown stays so.
+    """Return the negation of a condition; unknown stays unknown.
 
     Example:
         >>> negate_condition(AllOf((NullTest("a"), NullTest("b", negated=True))))
@@ -172,7 +168,8 @@ def iterate_resolved_columns(part: ResolvedCondition | UniqueKey | Term) -> Iter
     """Yield the name of each column, as often as it occurs.
 
     Example:
-        >>> list(iterate_resolved_columns(NumericComparison("<", ColumnReference("a"), Arithmetic("+", ColumnReference("b"), ColumnReference("a")))))
+        >>> a, b = ColumnReference("a"), ColumnReference("b")
+        >>> list(iterate_resolved_columns(NumericComparison("<", a, Arithmetic("+", b, a))))
         ['a', 'b', 'a']
     """
     match part:
@@ -191,7 +188,7 @@ def iterate_resolved_columns(part: ResolvedCondition | UniqueKey | Term) -> Iter
 
 
 def compute_degree(term: Term, column: str) -> float:
-    """Return the power of a column in a term; infinite if it is divided by.
+    """Return the degree of a column in a term; infinite if the term divides by it.
 
     Example:
         >>> compute_degree(Arithmetic("*", ColumnReference("a"), ColumnReference("b")), "a")
@@ -214,23 +211,23 @@ def compute_degree(term: Term, column: str) -> float:
 
 
 DAY = RESOLUTIONS["day"]
-# Of all rules of a schema, with each `if` written out as what it means: a condition that has an
-# `else` stands there twice, so conditions inside of conditions double with each step.
+# Of all rules of a schema, with each `if` expanded: a condition with an `else` occurs twice, so
+# nested conditions double with each level.
 MOST_OPERATIONS = 20_000
 _FINEST = 12
-_NUMBER, _TEXT, _BOOLEAN, _QUOTE = "a number", "a listed text", "a truth", "a text"
-_MOMENT, _INSTANT, _CLOCK = "a date", "a point in time of a zone", "a time of the day"
-_MOMENTS = (_MOMENT, _INSTANT, _CLOCK)
+_NUMBER, _TEXT, _BOOLEAN, _QUOTE = "a number", "a listed text", "a boolean", "a text"
+_DATE, _INSTANT, _CLOCK = "a date", "a point in time with a zone", "a time of day"
+_TEMPORAL_FAMILIES = (_DATE, _INSTANT, _CLOCK)
 
 
 @dataclass(frozen=True)
 class _TermKind:
-    """What a term is.
+    """The type of a term.
 
     Args:
-        family: The same for all that may be compared with each other.
-        decimals: Of a number: digits after the point; None for any. Of a moment: 0 for whole days.
-        column: A column that it is about, if any: what a text beside it means.
+        family: Equal for terms that may be compared with each other.
+        decimals: Of a number: its decimals, None for any. Of a date or time: 0 for whole days.
+        column: A column in the term, if any, which gives a text beside it its meaning.
     """
 
     family: str
@@ -241,22 +238,22 @@ class _TermKind:
 def resolve_constraint(
     rule: str, tree: Condition | UniqueTogether, columns: Mapping[str, Column]
 ) -> ResolvedCondition | UniqueKey:
-    """Return what a rule means for the columns of a schema.
+    """Resolve a rule for the columns of a schema.
 
     Args:
         rule: Its text, for messages.
-        tree: The text as a tree.
+        tree: Its syntax tree.
         columns: The columns by name.
 
     Raises:
-        SchemaError: If it names an unknown column, or compares what can not be compared.
+        SchemaError: If it names an unknown column, or compares terms of different kinds.
 
     Example:
-        >>> from tabpe.schema.constraints.parser import parsed
+        >>> from tabpe.schema.constraints.parser import parse_constraint
         >>> columns = {"age": Integer("age", 0, 99), "ill": Boolean("ill")}
-        >>> resolve_constraint("ill", parsed("ill"), columns)
-        Listed(columns=('ill',), options=((1.0,),), negated=False)
-        >>> resolve_constraint("agee > 1", parsed("agee > 1"), columns)
+        >>> resolve_constraint("ill", parse_constraint("ill"), columns)
+        Membership(columns=('ill',), options=((1.0,),), negated=False)
+        >>> resolve_constraint("agee > 1", parse_constraint("agee > 1"), columns)
         Traceback (most recent call last):
         tabpe.errors.SchemaError: rule 'agee > 1', character 1: no column 'agee': did you mean ...
     """
@@ -264,7 +261,7 @@ def resolve_constraint(
 
 
 class _ConstraintResolver:
-    """Knows the text of a rule, and the columns."""
+    """Resolves the tree of one rule."""
 
     def __init__(self, rule: str, columns: Mapping[str, Column]) -> None:
         self.rule, self.columns = rule, columns
@@ -276,7 +273,7 @@ class _ConstraintResolver:
             self._find_column(named)
         names = tuple(named.name for named in tree.columns)
         if len(set(names)) < len(names):
-            raise self._make_error(tree.at, "a column stands there twice.")
+            raise self._make_error(tree.at, "a column occurs twice.")
         return UniqueKey(names)
 
     def _make_error(self, at: int, what: str) -> SchemaError:
@@ -292,21 +289,19 @@ class _ConstraintResolver:
     def _find_usable_column(self, named: ColumnReference) -> Column:
         column = self._find_column(named)
         if isinstance(column, Id):
-            what = f"{shown(named.name)} is an id, which is made up: it may stand in unique() only."
+            what = f"{shown(named.name)} is an id, which is generated: use it in unique() only."
             raise self._make_error(named.at, what)
         return column
 
     def _resolve_condition(self, node: Condition) -> ResolvedCondition:
-        """Return what a condition means; refused before what contains it can double it."""
+        """Resolve a condition; refuse a large one before an enclosing `if` doubles it."""
         found = self._expand_condition(node)
         if found.weight > MOST_OPERATIONS:
-            what = f"more than {MOST_OPERATIONS:,} operations once each if is written out: nest"
-            raise self._make_error(
-                node.at, f"{what} fewer conditions in conditions, or make two rules."
-            )
+            what = f"more than {MOST_OPERATIONS:,} operations once each if is expanded"
+            raise self._make_error(node.at, f"{what}: nest fewer conditions, or make two rules.")
         return found
 
-    def _expand_condition(self, node: Condition) -> ResolvedCondition:  # noqa: PLR0911 (one for each kind)
+    def _expand_condition(self, node: Condition) -> ResolvedCondition:  # noqa: PLR0911 (one per type)
         match node:
             case Conjunction(parts):
                 return AllOf(tuple(map(self._resolve_condition, parts)))
@@ -335,7 +330,7 @@ class _ConstraintResolver:
 
     def _resolve_boolean(self, named: ColumnReference) -> ResolvedCondition:
         if not isinstance(self._find_usable_column(named), Boolean):
-            what = f"{shown(named.name)} is no column of truths: compare it with something."
+            what = f"{shown(named.name)} is not a boolean column: compare it with something."
             raise self._make_error(named.at, what)
         return Membership((named.name,), ((1.0,),))
 
@@ -349,11 +344,11 @@ class _ConstraintResolver:
         )
         names = tuple(column.name for column in node.columns)
         if len(set(names)) < len(names):
-            raise self._make_error(node.at, "before in: a column stands there twice.")
+            raise self._make_error(node.at, "before in: a column occurs twice.")
         return Membership(names, options, node.negated)
 
     def _resolve_number(self, term: Term, kind: _TermKind) -> float:
-        """Return the number that a value of a column stands for."""
+        """Return the number of a value of a column."""
         value, found = self._resolve_term(term)
         value = self._resolve_text(value, found, kind, term.at)
         negative = isinstance(value, UnaryMinus)
@@ -372,41 +367,43 @@ class _ConstraintResolver:
         if family in (_TEXT, _BOOLEAN):
             return self._compare_listed(node, left, right)
         known = [d for d in (one.decimals, other.decimals) if d is not None]
-        if family in _MOMENTS:
+        if family in _TEMPORAL_FAMILIES:
             return NumericComparison(node.sign, left, right, 0, 0)
         grid = max(known) if len(known) == len((one, other)) else None
         return NumericComparison(node.sign, left, right, grid, max(known, default=None))
 
     def _resolve_text(self, term: Term, kind: _TermKind, beside: _TermKind, at: int) -> Term:
-        """Return a term in the numbers of the column beside it, if it is a text."""
+        """Return a text as a number of the column on the other side; other terms unchanged."""
         if kind.family != _QUOTE:
             if beside.family not in (kind.family, _QUOTE):
-                what = f"{kind.family} beside {beside.family}: expected two of a kind."
+                what = f"{kind.family} beside {beside.family}: expected the same kind."
                 raise self._make_error(at, what)
             return term
         text = term.value if isinstance(term, Literal) else ""
         column = beside.column
         if isinstance(column, Temporal):
-            return Literal(self._parse_moment(str(text), column, at), at=at)
+            return Literal(self._parse_temporal(str(text), column, at), at=at)
         if beside.family != _TEXT or not isinstance(column, Categorical):
-            what = f"{shown(text)} is a text beside {beside.family}: expected two of a kind."
+            what = f"{shown(text)} is a text beside {beside.family}: expected the same kind."
             raise self._make_error(at, what)
-        places = _index_values(column.values)
-        if text not in places:
+        indices = _index_values(column.values)
+        if text not in indices:
             hint = did_you_mean(str(text), map(str, column.values))
-            raise self._make_error(at, f"{shown(text)} is no value of {shown(column.name)}: {hint}")
-        return Literal(places[text], at=at)
+            what = f"{shown(text)} is not a value of {shown(column.name)}: {hint}"
+            raise self._make_error(at, what)
+        return Literal(indices[text], at=at)
 
-    def _parse_moment(self, text: str, column: Temporal, at: int) -> int:
+    def _parse_temporal(self, text: str, column: Temporal, at: int) -> int:
         try:
             bounds: dict[str, Any] = {"min": text, "max": text}
             return dataclasses.replace(column, **bounds).first
         except (SchemaError, OverflowError):
-            what = f"{shown(text)}: expected a {column.type_name} as {shown(column.name)} has it, "
-            raise self._make_error(at, f"{what}such as {_EXAMPLES[column.type_name]!r}.") from None
+            what = f"{shown(text)}: expected a {column.type_name} like those of "
+            example = _EXAMPLES[column.type_name]
+            raise self._make_error(at, f"{what}{shown(column.name)}: {example!r}.") from None
 
     def _compare_listed(self, node: TermComparison, left: Term, right: Term) -> ResolvedCondition:
-        """Return how texts or truths compare: by their places in a list."""
+        """Compare texts or booleans by their indices in a list."""
         if isinstance(left, Literal):
             mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(node.sign, node.sign)
             node, left, right = dataclasses.replace(node, sign=mirrored), right, left
@@ -424,7 +421,7 @@ class _ConstraintResolver:
             _index_values(_get_values(self._find_usable_column(named))) for named in (left, right)
         )
         same = tuple(
-            (float(place), float(other[value])) for value, place in one.items() if value in other
+            (float(index), float(other[value])) for value, index in one.items() if value in other
         )
         return Membership((left.name, right.name), same, node.sign == "!=")
 
@@ -441,7 +438,7 @@ class _ConstraintResolver:
             one, other = (_get_values(self._find_usable_column(named)) for named in (left, right))
             if one != other:
                 raise self._make_error(
-                    node.at, "the columns have other values: expected the same list."
+                    node.at, "the columns have different values: expected the same list."
                 )
         return NumericComparison(node.sign, left, right, 0, 0)
 
@@ -482,11 +479,11 @@ class _ConstraintResolver:
                 _NUMBER, _combine_decimals(node.sign, one.decimals, other.decimals), column
             )
             return Arithmetic(node.sign, left, right, at=node.at), kind
-        if node.sign == "-" and one.family == other.family and one.family in _MOMENTS:
+        if node.sign == "-" and one.family == other.family and one.family in _TEMPORAL_FAMILIES:
             apart = Arithmetic("-", left, right, at=node.at)
             whole = 0 if one.decimals == other.decimals == 0 else None
             return Arithmetic("/", apart, Literal(DAY)), _TermKind(_NUMBER, whole, column)
-        if node.sign in ("+", "-") and one.family in _MOMENTS and other.family == _NUMBER:
+        if node.sign in ("+", "-") and one.family in _TEMPORAL_FAMILIES and other.family == _NUMBER:
             days = Arithmetic("*", right, Literal(DAY))
             return Arithmetic(node.sign, left, days, at=node.at), one
         what = f"{one.family} {node.sign} {other.family}: expected numbers, or a date and days."
@@ -501,7 +498,7 @@ def _classify_column(column: Column) -> _TermKind:
         return _TermKind(_NUMBER, column.decimals, column)
     if isinstance(column, Temporal):
         zoned = isinstance(column, Datetime) and column.timezone is not None
-        family = _CLOCK if isinstance(column, Time) else _INSTANT if zoned else _MOMENT
+        family = _CLOCK if isinstance(column, Time) else _INSTANT if zoned else _DATE
         return _TermKind(family, None if column.tick % DAY else 0, column)
     if isinstance(column, Categorical) and not isinstance(column.values[0], str):
         digits = [_count_decimals(float(value)) for value in column.values]
@@ -516,19 +513,18 @@ def _get_values(column: Column) -> tuple[object, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _index_values(values: tuple[Any, ...]) -> dict[Any, int]:
-    """Return the place of each listed value."""
-    return {value: place for place, value in enumerate(values)}
+    return {value: index for index, value in enumerate(values)}
 
 
 def _count_decimals(value: float) -> int | None:
-    """Return the digits after the point; None for very many."""
+    """Return the number of decimals; None for very many."""
     exponent = Decimal(repr(value)).normalize().as_tuple().exponent
     digits = max(0, -exponent) if isinstance(exponent, int) else _FINEST + 1
     return digits if digits <= _FINEST else None
 
 
 def _combine_decimals(sign: str, one: int | None, other: int | None) -> int | None:
-    """Return the digits after the point of a result; None if they may be any."""
+    """Return the decimals of a result; None for any number of them."""
     if one is None or other is None or sign == "/":
         return None
     digits = one + other if sign == "*" else max(one, other)

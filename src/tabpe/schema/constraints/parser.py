@@ -1,14 +1,8 @@
-"""Parse the text of a constraint into its tree.
+"""Parse the text of a constraint into a syntax tree.
 
-The words of a rule: what its text is cut into before it is parsed.
-
-A rule as a tree: what it says, before it is known what its columns are.
-
-From the text of a rule to its tree: recursive descent, with nothing evaluated.
-
-From loose to tight: `if then else`, `or`, `and`, `not`, comparisons, `+ -`, `* /`, a sign. How deep
-parts may lie in each other is limited, so no text makes the parser, or what walks its trees, run
-out of stack.
+A recursive descent parser; nothing is evaluated. From loose to tight: `if then else`, `or`, `and`,
+`not`, comparisons, `+ -`, `* /`, a sign. Nesting is limited, so no text makes the parser, or code
+that walks its trees, run out of stack.
 """
 
 from __future__ import annotations
@@ -36,7 +30,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*")
-# What people write who come from other languages, and what to write instead.
+# Signs of other languages, and what to write instead.
 _FOREIGN_SIGNS = {
     "=": "==", "<>": "!=", "&": "and", "|": "or", "!": "not", "^": "no powers: multiply",
     "'": "a closing '", '"': 'a closing "', "`": "a closing `",
@@ -44,7 +38,7 @@ _FOREIGN_SIGNS = {
 
 
 class TokenKind(enum.Enum):
-    """What a word is."""
+    """The kind of a token."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -56,12 +50,12 @@ class TokenKind(enum.Enum):
 
 @dataclass(frozen=True)
 class Token:
-    """A word of a rule.
+    """A token of a rule.
 
     Args:
-        kind: What it is.
+        kind: Its kind.
         value: A number, a text without its quotes, the name of a column, a keyword or a sign.
-        at: Where it begins in the rule, counted from 0.
+        at: Its offset in the rule.
     """
 
     kind: TokenKind
@@ -73,18 +67,18 @@ class Token:
 
 
 def make_constraint_error(rule: str, at: int, what: str) -> SchemaError:
-    """Return what to raise for a rule that can not be read or does not fit; `at` counts from 0."""
+    """Return the error for a rule that can not be parsed or does not fit; `at` is an offset."""
     return SchemaError(f"rule {shown(rule)}, character {at + 1}: {what}")
 
 
 def tokenize_constraint(rule: str) -> list[Token]:
-    """Return the words of a rule, and its end.
+    """Return the tokens of a rule, the last one its end.
 
     Raises:
-        SchemaError: If a part of it is no word.
+        SchemaError: If a part of it is not a token.
 
     Example:
-        >>> [word.value for word in tokenize_constraint("`body mass` >= 1.5")][:-1]
+        >>> [token.value for token in tokenize_constraint("`body mass` >= 1.5")][:-1]
         ['body mass', '>=', 1.5]
         >>> tokenize_constraint("age = 3")
         Traceback (most recent call last):
@@ -96,17 +90,17 @@ def tokenize_constraint(rule: str) -> list[Token]:
         )
     if len(rule) > LONGEST_TEXT:
         raise SchemaError(
-            f"rule {shown(rule)}: {len(rule):,} characters: expected at most {LONGEST_TEXT:,}; make two "
-            f"rules of it."
+            f"rule {shown(rule)}: {len(rule):,} characters: expected at most {LONGEST_TEXT:,}; "
+            f"make two rules of it."
         )
-    words, at = [], _skip_space(rule, 0)
+    tokens, at = [], _skip_space(rule, 0)
     while at < len(rule):
         match = _TOKEN.match(rule, at)
         if match is None or _is_foreign(rule, at, match):
             raise _make_token_error(rule, at)
-        words.append(_make_token(rule, match))
+        tokens.append(_make_token(rule, match))
         at = _skip_space(rule, match.end())
-    return [*words, Token(TokenKind.END, "", len(rule))]
+    return [*tokens, Token(TokenKind.END, "", len(rule))]
 
 
 def _skip_space(rule: str, at: int) -> int:
@@ -150,10 +144,10 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True)
 class SyntaxNode:
-    """A part of a rule.
+    """A node of the syntax tree of a rule.
 
     Args:
-        at: Where it begins in the text, counted from 0; no part of what it says.
+        at: Its offset in the text, which does not count in comparisons.
     """
 
     at: int = field(default=0, compare=False, kw_only=True)
@@ -161,28 +155,28 @@ class SyntaxNode:
 
 @dataclass(frozen=True)
 class ColumnReference(SyntaxNode):
-    """A column; as a condition, one of truths."""
+    """A column; as a condition, a boolean one."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Literal(SyntaxNode):
-    """A number, a text or a truth."""
+    """A number, a text or a boolean."""
 
     value: str | int | float | bool
 
 
 @dataclass(frozen=True)
 class UnaryMinus(SyntaxNode):
-    """A number with the other sign."""
+    """The negative of a number."""
 
     term: Term
 
 
 @dataclass(frozen=True)
 class Arithmetic(SyntaxNode):
-    """Two numbers or moments and one of `+ - * /`."""
+    """Two numbers or dates and one of `+ - * /`."""
 
     sign: str
     left: Term
@@ -200,7 +194,7 @@ class TermComparison(SyntaxNode):
 
 @dataclass(frozen=True)
 class InList(SyntaxNode):
-    """Columns whose values together are one of some combinations, or none of them."""
+    """Columns whose combined values are in a list of combinations, or not in it."""
 
     columns: tuple[ColumnReference, ...]
     options: tuple[tuple[Term, ...], ...]
@@ -209,7 +203,7 @@ class InList(SyntaxNode):
 
 @dataclass(frozen=True)
 class IsNull(SyntaxNode):
-    """A column that is empty, or is not."""
+    """A column that is null, or is not."""
 
     column: ColumnReference
     negated: bool = False
@@ -217,28 +211,28 @@ class IsNull(SyntaxNode):
 
 @dataclass(frozen=True)
 class Negation(SyntaxNode):
-    """What does not hold."""
+    """Holds if its part does not."""
 
     part: Condition
 
 
 @dataclass(frozen=True)
 class Conjunction(SyntaxNode):
-    """What holds if all parts do."""
+    """Holds if all parts do."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Disjunction(SyntaxNode):
-    """What holds if one of the parts does."""
+    """Holds if one of the parts does."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class IfThenElse(SyntaxNode):
-    """What holds if `then` does or `condition` does not, and `otherwise` in that case."""
+    """Holds if `condition` implies `then`, and its negation implies `otherwise`."""
 
     condition: Condition
     then: Condition
@@ -247,7 +241,7 @@ class IfThenElse(SyntaxNode):
 
 @dataclass(frozen=True)
 class UniqueTogether(SyntaxNode):
-    """Columns whose values together are different in each row."""
+    """Columns whose combined values are unique."""
 
     columns: tuple[ColumnReference, ...]
 
@@ -280,8 +274,8 @@ def iterate_columns(node: SyntaxNode) -> Iterator[str]:
     """Yield the name of each column of a tree, as often as it occurs.
 
     Example:
-        >>> list(iterate_columns(TermComparison(">=", ColumnReference("out"), ColumnReference("in"))))
-        ['out', 'in']
+        >>> list(iterate_columns(parse_constraint("discharge >= admission")))
+        ['discharge', 'admission']
     """
     if isinstance(node, ColumnReference):
         yield node.name
@@ -292,8 +286,8 @@ def iterate_columns(node: SyntaxNode) -> Iterator[str]:
                 yield from iterate_columns(part)
 
 
-def format_tree(node: SyntaxNode) -> str:  # noqa: PLR0911 (one line for each kind)
-    """Return a tree as a text that is parsed as the same tree.
+def format_tree(node: SyntaxNode) -> str:  # noqa: PLR0911 (one per type)
+    """Return a text that parses to the same tree.
 
     Example:
         >>> format_tree(TermComparison(">=", ColumnReference("body mass"), Literal(1.5)))
@@ -366,20 +360,20 @@ N = TypeVar("N", bound=SyntaxNode)
 
 @dataclass(frozen=True)
 class _TupleNode(SyntaxNode):
-    """Several parts in one pair of parentheses."""
+    """Several parts in parentheses."""
 
     parts: tuple[SyntaxNode, ...]
 
 
 def parse_constraint(rule: str) -> Condition | UniqueTogether:
-    """Return a rule as a tree.
+    """Return the syntax tree of a rule.
 
     Raises:
-        SchemaError: If it is no rule; names the place and what was expected there.
+        SchemaError: If the text is not a rule; names the offset and what was expected there.
 
     Example:
-        >>> parse_constraint("discharge >= admission")
-        Comparison(at=10, sign='>=', left=ColumnReference(at=0, name='discharge'), right=ColumnReference(at=13, ...
+        >>> parse_constraint("age > 17")
+        TermComparison(at=4, sign='>', left=ColumnReference(at=0, name='age'), right=Literal(...
         >>> parse_constraint("age >= ")
         Traceback (most recent call last):
         tabpe.errors.SchemaError: rule 'age >= ', character 8: its end: expected a column or a ...
@@ -388,7 +382,7 @@ def parse_constraint(rule: str) -> Condition | UniqueTogether:
 
 
 class _Parser:
-    """Reads the words of one rule from left to right."""
+    """Reads the tokens of one rule from left to right."""
 
     def __init__(self, rule: str) -> None:
         self.text = rule
@@ -416,9 +410,9 @@ class _Parser:
         return plain and self.token.value in values
 
     def _take_token(self) -> Token:
-        word = self.token
-        self.position += word.kind is not TokenKind.END
-        return word
+        token = self.token
+        self.position += token.kind is not TokenKind.END
+        return token
 
     def _expect_token(self, value: str, then: str = "") -> Token:
         if not self._is_next(value):
@@ -434,7 +428,7 @@ class _Parser:
             raise make_constraint_error(
                 self.text,
                 self.token.at,
-                f"more than {MOST_NESTING} parts in each other: make two rules.",
+                f"more than {MOST_NESTING} levels of nesting: make two rules.",
             )
         found = part()
         self.depth -= 1
@@ -453,8 +447,8 @@ class _Parser:
     def _parse_column(self) -> ColumnReference:
         if self.token.kind is not TokenKind.COLUMN:
             raise self._make_error("a column")
-        word = self._take_token()
-        return ColumnReference(str(word.value), at=word.at)
+        token = self._take_token()
+        return ColumnReference(str(token.value), at=token.at)
 
     def _parse_whole(self) -> SyntaxNode:
         return self._parse_nested(self._parse_if if self._is_next("if") else self._parse_or)
@@ -476,13 +470,16 @@ class _Parser:
         return self._parse_chain("and", self._parse_not, Conjunction)
 
     def _parse_chain(
-        self, word: str, part: Callable[[], SyntaxNode], kind: type[Disjunction] | type[Conjunction]
+        self,
+        keyword: str,
+        part: Callable[[], SyntaxNode],
+        kind: type[Disjunction] | type[Conjunction],
     ) -> SyntaxNode:
         first = part()
-        if not self._is_next(word):
+        if not self._is_next(keyword):
             return first
         parts = [self._check_condition(first)]
-        while self._is_next(word):
+        while self._is_next(keyword):
             self._take_token()
             parts.append(self._check_condition(part()))
         return kind(tuple(parts), at=first.at)
@@ -591,17 +588,17 @@ class _Parser:
         return UnaryMinus(self._check_term(self._parse_nested(self._parse_sign)), at=at)
 
     def _parse_primary(self) -> SyntaxNode:
-        word = self.token
-        if word.kind in (TokenKind.NUMBER, TokenKind.TEXT):
-            return Literal(self._take_token().value, at=word.at)
+        token = self.token
+        if token.kind in (TokenKind.NUMBER, TokenKind.TEXT):
+            return Literal(self._take_token().value, at=token.at)
         if self._is_next("true", "false"):
-            return Literal(self._take_token().value == "true", at=word.at)
-        if word.kind is TokenKind.COLUMN:
+            return Literal(self._take_token().value == "true", at=token.at)
+        if token.kind is TokenKind.COLUMN:
             return self._parse_column()
         if self._is_next("null"):
-            raise self._make_error("a value; to ask for empty cells, write 'is null'")
+            raise self._make_error("a value; to test for null, write 'is null'")
         if self._is_next("unique"):
-            raise self._make_error("a column or a value; unique(...) is a rule of its own")
+            raise self._make_error("a column or a value; unique(...) is a separate rule")
         if not self._is_next("("):
             raise self._make_error("a column or a value")
         return self._parse_parenthesis()

@@ -87,6 +87,6 @@ def test_columns_can_be_chosen():
 
 def test_the_number_of_places_is_as_large_as_the_width_allows(monkeypatch):
     (view,) = mixed_views(mixed_table(20))
-    assert fit_vectorizer([view]).places == 4  # three wards and null
+    assert fit_vectorizer([view]).base == 4  # three wards and null
     monkeypatch.setattr(table_arrays, "WIDTH", 7)
-    assert fit_vectorizer([view]).places == 2
+    assert fit_vectorizer([view]).base == 2

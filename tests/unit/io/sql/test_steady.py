@@ -25,7 +25,7 @@ BATCH = pa.RecordBatch.from_pydict(COLUMNS)
 
 
 def passed(watch, batches, names=BATCH.schema.names):
-    return pa.Table.from_batches(list(watch.watched(batches, names)))
+    return pa.Table.from_batches(list(watch.guard_batches(batches, names)))
 
 
 def watching(batch=BATCH, names=BATCH.schema.names):

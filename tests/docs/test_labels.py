@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Schema, TabPE
+from tabpe._utils import yaml12
 from tabpe.io.example import hospital_schema, hospital_table
-from tabpe.schema import files
 from tabpe.schema.schema import FEWEST_CLASSES, MOST_CLASSES, MOST_COMBINATIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "labels.md").read_text()
 SEVERAL, BOUGHT = (
-    files.load(code) for code in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
+    yaml12.load(code) for code in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
 )
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 from output_types import expected_types, in_arrow, in_pandas, in_polars, types_of
 from ruled import broken
 from tabpe import Boolean, Categorical, Schema, TabPE
+from tabpe._utils import yaml12
 from tabpe.encoding import Encoder
-from tabpe.schema import PartialSchema, files
+from tabpe.schema import PartialSchema
 from tabpe.schema.columns import SCALES
 from tabpe.schema.files import COLUMN_TYPES
 from tabpe.schema.temporal import RESOLUTIONS
@@ -22,7 +23,7 @@ SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL
 
 def schemas(text):
     codes = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
-    return [Schema.from_dict(files.load(code)) for code in codes]
+    return [Schema.from_dict(yaml12.load(code)) for code in codes]
 
 
 def rows_of(section, table=0):
@@ -147,7 +148,7 @@ def test_the_types_of_libraries_are_told():
 def test_the_page_about_gaps_has_gaps():
     page = Path(__file__).parents[2] / "docs" / "how-to" / "private-schema.md"
     (code,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    outline = PartialSchema.from_dict(files.load(code))
+    outline = PartialSchema.from_dict(yaml12.load(code))
     gaps = ["age.max", "ward.values", "weight.type", "pay.quantiles", "town.values"]
     assert list(outline.missing) == [
         *(*gaps, "born.min", "born.max", "dinner.min", "dinner.max"),

@@ -78,7 +78,7 @@ class BatchKeeper:
     def __init__(self, batches, classes, jobs):
         self._batches, self._common = batches, {"classes": classes, "jobs": jobs}
 
-    def hold(self, encoder, category_weight):
+    def encode_table(self, encoder, category_weight):
         """Hold them, whatever the encoder is."""
         engine = LocalEngine(category_weight=category_weight, **self._common)
         held = LocalEncodedTable(Batches(self._batches, encoder), None, engine, streams=False)

@@ -19,7 +19,7 @@ class DeadlyPolled(VoteQuery):
 
     folder: str = ""
 
-    def asked_of(self, desk):
+    def run_on_shard(self, desk):
         """Count, and die before anybody hears of it."""
         value = super().run_on_shard(desk)
         if self.name == "votes" and self._is_first():

@@ -125,9 +125,10 @@ def count_votes(
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
         >>> rows = Segment(0, Records(np.array([[0.1], [0.2], [0.9]]), no_codes))
         >>> candidates = Records(np.array([[0.0], [1.0], [1.0]]), no_codes)
-        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1)
+        >>> settings = {"classes": 1, "category_weight": 1 / 3, "jobs": 1}
+        >>> count_votes([candidates], [rows], **settings)
         [array([2, 1, 0])]
-        >>> count_votes([candidates], [rows], classes=1, category_weight=1 / 3, jobs=1, votes_per_row=2)
+        >>> count_votes([candidates], [rows], **settings, votes_per_row=2)
         [array([3, 3, 0])]
     """
     polls = _open_polls(population, classes, category_weight, jobs)

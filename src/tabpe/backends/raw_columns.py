@@ -230,7 +230,8 @@ def find_kind_cells(array: pa.Array) -> Whole:
     """Return the kind of each cell, as `tabpe.schema_inference.kinds` numbers them.
 
     Example:
-        >>> find_kind_cells(pa.array(["7", "1.25", "true", "x", " ", "007", None])) - raw_cells.WHOLE
+        >>> cells = pa.array(["7", "1.25", "true", "x", " ", "007", None])
+        >>> find_kind_cells(cells) - raw_cells.WHOLE
         array([ 0,  2, -5, -6, -7, -6, -7])
     """
     array = flatten_column(array)

@@ -45,8 +45,8 @@ def test_the_way_back_ends_where_it_began(warp, numbers):
     there = warp.transform_rows(rows(numbers)).numbers
     assert np.allclose(warp.inverse_transform(there).ravel(), numbers, rtol=0, atol=1e-9)
     here = warp.inverse_transform(np.array(numbers)[:, None])
-    assert np.allclose(warp.transform_rows(Records(here, rows(numbers).codes)).numbers.ravel(), numbers,
-                       rtol=0, atol=1e-9)  # fmt: skip
+    back = warp.transform_rows(Records(here, rows(numbers).codes)).numbers
+    assert np.allclose(back.ravel(), numbers, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

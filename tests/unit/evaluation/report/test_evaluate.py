@@ -162,7 +162,7 @@ def test_hundreds_of_columns():
 def test_mistakes_are_named():
     with pytest.raises(ParameterError, match="random_state"):
         evaluate(REAL, OTHER, random_state=-1, verbose=0)
-    with pytest.raises(ParameterError, match="categories='code'.*'codes'"):
+    with pytest.raises(ParameterError, match=r"categories='code'.*'codes'"):
         evaluate(REAL, OTHER, categories="code", verbose=0)
     with pytest.raises(ParameterError, match="did you mean 'gradient boosting'"):
         evaluate(REAL, OTHER, label="ill", learners=["gradient bosting"], verbose=0)

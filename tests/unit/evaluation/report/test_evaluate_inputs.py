@@ -64,7 +64,7 @@ def test_paths_are_read_too(tmp_path):
 
 
 def test_a_table_that_lacks_a_column_is_named():
-    with pytest.raises(DataError, match="synthetic.*'ill'"):
+    with pytest.raises(DataError, match=r"synthetic.*'ill'"):
         open_tables(TABLE, TABLE.select(["age"]), None, SCHEMA, None)
 
 
@@ -82,9 +82,9 @@ def test_without_a_schema_a_column_that_the_synthetic_table_lacks_is_left_out():
     assert any(
         note.startswith("left out: the synthetic table has no column 'id'") for note in tables.notes
     )
-    with pytest.raises(DataError, match="label='ill'.*synthetic"):
+    with pytest.raises(DataError, match=r"label='ill'.*synthetic"):
         open_tables(TABLE, TABLE.select(["age"]), None, None, "ill")
-    with pytest.raises(DataError, match="test.*'age'"):
+    with pytest.raises(DataError, match=r"test.*'age'"):
         open_tables(TABLE, TABLE, TABLE.select(["ill"]), None, "ill")
 
 
@@ -104,7 +104,7 @@ def test_values_that_are_written_differently_are_noted():
 
 
 def test_what_is_no_table_is_named():
-    with pytest.raises(DataError, match="^synthetic: int"):
+    with pytest.raises(DataError, match=r"^synthetic: int"):
         open_tables(TABLE, 3, None, SCHEMA, None)
 
 

@@ -97,7 +97,7 @@ def test_fake_noise_is_never_claimed_to_be_private(released):
     assert "<title>NOT PRIVATE" in report.to_html()
 
 
-def test_it_tells_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
+def test_it_reveals_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
     """Reading them takes longer the more there are."""
     now = datetime.datetime.now(datetime.UTC)
     later = [now + datetime.timedelta(hours=hour) for hour in range(9)]
@@ -130,7 +130,7 @@ def test_private_measures_need_both_the_rows_and_a_budget(changes):
 
 
 @pytest.mark.parametrize("name", ["delta", "dataset", "ledger"])
-def test_the_terms_of_a_purchase_are_refused_without_one(name):
+def test_budget_options_are_refused_without_epsilon(name):
     with pytest.raises(ParameterError, match=f"{name}.*epsilon"):
         evaluate_public(SYNTHETIC, **{name: 1e-6 if name == "delta" else "x"})
 

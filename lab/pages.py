@@ -1,4 +1,4 @@
-"""Make the tables and figures of the pages of results anew, from records; remarks are kept.
+"""Update the tables and figures of the pages of results from records; remarks are kept.
 
     .venv/bin/python lab/pages.py [lab/results]
 
@@ -28,14 +28,14 @@ PICTURES = ROOT / "docs" / "pictures" / "results"
 
 
 def sources(suite: Path, page: Path, results: Path) -> PageSources:
-    """Return where a page takes its results from."""
+    """Return the sources of a page."""
     names = [each.name for each in read_suite(suite).experiments]
     link = Path(os.path.relpath(PICTURES, page.parent)).as_posix()
     return PageSources(EXPERIMENTS, names, results, PICTURES, link=link)
 
 
 def main() -> None:
-    """Make the pages anew."""
+    """Update the pages."""
     results = Path(sys.argv[1]) if sys.argv[1:] else LAB / "results"
     for suite, page in PAGES.items():
         text = page.read_text(encoding="utf-8")

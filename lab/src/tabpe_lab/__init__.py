@@ -2,15 +2,13 @@
 
 The data is public and metrics read it as it is: nothing here belongs near private rows.
 
-- `experiment`: what an experiment file says
-- `files`: reads it
+- `cli`: `tabpe-lab run`, `table` and `figure`
+- `experiment`: the keys of an experiment file; `exhibits` reads it, with its tables and figures
 - `grid`: the runs of an experiment
-- `task`: the data of a run
+- `task`: the data of a run; `datasets` loads it
 - `methods`: from settings to synthetic rows
-- `rounds`: the rows that a round of an evolution had
-- `evaluate`, `cnn`: measures of synthetic rows
-- `worker`: one run, in a process of its own
-- `isolate`: that process, within limits
-- `runner`: many of them, one after the other or side by side
-- `records`, `machine`: what is kept of a run
+- `evaluate`: measures of synthetic rows
+- `worker`: one run, in a process of its own; `runner`: many of them, within limits
+- `records`: what is kept of a run
+- `summary`, `tables`, `figures`, `page`: means over seeds, and how they are shown
 """

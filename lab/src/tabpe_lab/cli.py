@@ -1,9 +1,4 @@
-"""`tabpe-lab`: run experiments, and show their tables and figures.
-
-`tabpe-lab table` and `tabpe-lab figure`: what experiments found.
-
-`tabpe-lab`: experiments on public data.
-"""
+"""`tabpe-lab`: run experiments on public data, and show their tables and figures."""
 
 from __future__ import annotations
 
@@ -47,7 +42,7 @@ Results = Annotated[
 Format = Annotated[str, typer.Option("--format", help="'terminal', 'markdown' or 'latex'.")]
 Name = Annotated[str | None, typer.Option("--name", help="One of several, by its name.")]
 Paper = Annotated[
-    bool, typer.Option("--paper", help="Put the paper's numbers beside ours, where it has them.")
+    bool, typer.Option("--paper", help="Show the paper's numbers beside ours, where it has them.")
 ]
 Output = Annotated[
     Path | None,
@@ -67,7 +62,7 @@ def show_tables(
 ) -> None:
     """Show the tables of an experiment: means over seeds, the best in bold, the second underlined.
 
-    A run that was not made yet, did not fit or failed is shown as such.
+    A run that was not started, did not fit or failed is shown as such.
     """
     with report_errors():
         from rich.console import Console
@@ -78,14 +73,14 @@ def show_tables(
         from tabpe_lab.tables import build_table
 
         validation.check_one_of("format", form, tables.FORMATS)
-        for experiment, stands in _load_experiments(file, variant, results):
+        for experiment, status in _load_experiments(file, variant, results):
             entries = parse_tables(experiment.tables, where=experiment.name)
             for entry in _select_entries(entries, name, "tables"):
-                made = build_table(entry, stands.records, beside_paper=paper)
+                table = build_table(entry, status.records, beside_paper=paper)
                 if form == "terminal":
-                    tables.print_table(made, Console())
+                    tables.print_table(table, Console())
                 else:
-                    typer.echo(getattr(tables, form)(made))
+                    typer.echo(getattr(tables, form)(table))
 
 
 def draw_figures(
@@ -106,8 +101,8 @@ def draw_figures(
         from tabpe_lab.page import ensure_depths
 
         wanted = [
-            (experiment, stands, entry)
-            for experiment, stands in _load_experiments(file, variant, results)
+            (experiment, status, entry)
+            for experiment, status in _load_experiments(file, variant, results)
             for entry in _select_entries(
                 parse_figures(experiment.figures, where=experiment.name), name
             )
@@ -116,11 +111,11 @@ def draw_figures(
         if output is not None:
             _check_output(output, [entry.name for *_, entry in wanted])
             check_free(*paths, force=force, inputs=[file])
-        for (experiment, stands, entry), path in zip(wanted, paths, strict=True):
+        for (experiment, status, entry), path in zip(wanted, paths, strict=True):
             depths = ensure_depths(experiment, entry, results)
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                save_figure(entry, stands.records, path, folder=results, depths=depths)
+                save_figure(entry, status.records, path, folder=results, depths=depths)
             except NothingDoneError as error:
                 if len(wanted) == 1:
                     raise
@@ -136,14 +131,14 @@ def _load_experiments(
     from tabpe_lab.page import load_status
 
     for experiment in read_suite(file, variant).experiments:
-        stands = load_status(experiment, results)
-        if stands.orphan_count:
+        status = load_status(experiment, results)
+        if status.orphan_count:
             typer.echo(
-                f"note: {experiment.name}: left out {stands.orphan_count} of the records: the file does "
-                f"not name their runs any more.",
+                f"note: {experiment.name}: left out {status.orphan_count} of the records: the file "
+                f"does not name their runs any more.",
                 err=True,
             )
-        yield experiment, stands
+        yield experiment, status
 
 
 def _select_entries(
@@ -178,11 +173,11 @@ def _check_output(output: Path, names: Sequence[str]) -> None:
 
 
 FAILED = 1
-PROGRESS_WIDTH = 36  # what a bar shows beside the run that it is at
+PROGRESS_WIDTH = 36  # width of a progress bar without the description of the run
 RESULTS = Path("lab/results")
 
 app = typer.Typer(
-    help="Run experiments on public data, and show what came of them.", no_args_is_help=True
+    help="Run experiments on public data, and show their results.", no_args_is_help=True
 )
 
 File = Annotated[
@@ -195,12 +190,12 @@ Folder = Annotated[Path, typer.Option("--results", help="The folder of the resul
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", help="Runs at once; cores are divided among them.")
 ]
-Again = Annotated[bool, typer.Option("--again", help="Make runs that are done once more.")]
+Again = Annotated[bool, typer.Option("--again", help="Repeat runs that are done.")]
 Only = Annotated[
     list[str] | None,
     typer.Option("--only", help="Only runs whose line holds this text. May be repeated."),
 ]
-Listed = Annotated[bool, typer.Option("--list", help="Say what would be run, and run nothing.")]
+Listed = Annotated[bool, typer.Option("--list", help="List the runs to do, and run nothing.")]
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write the results as Parquet too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
@@ -217,10 +212,10 @@ def run_experiments(
     parquet: Parquet = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the runs of an experiment that are not made yet.
+    """Run what is missing of an experiment.
 
-    Each has a process of its own, with limits of time and memory. Results are kept as runs end:
-    after an interruption the same command goes on. For figures of time leave --jobs at 1.
+    Each run has a process of its own, with limits of time and memory. Results are written as runs
+    end: after an interruption the same command goes on. To measure time leave --jobs at 1.
 
     Exit codes: 0 all runs are done or did not fit, 1 a run failed, 2 wrong use or interrupted.
     """
@@ -232,12 +227,12 @@ def run_experiments(
         if listed:
             _list_runs(plan)
             return
-        made = _run_with_progress(plan, jobs, quiet=quiet)
+        records = _run_with_progress(plan, jobs, quiet=quiet)
         if parquet:
             _export_parquet(plan)
         if not quiet:
-            _print_summary(plan, made)
-        if any(record.status == "failed" for record in made):
+            _print_summary(plan, records)
+        if any(record.status == "failed" for record in records):
             raise typer.Exit(FAILED)
 
 
@@ -254,10 +249,10 @@ def _list_runs(plan: SuitePlan) -> None:
 def _run_with_progress(plan: SuitePlan, jobs: int, *, quiet: bool) -> list[RunRecord]:
     from tabpe_lab.runner import RunTimeEstimator, run_plan
 
-    outlook = RunTimeEstimator(plan.todo, plan.known, jobs)
+    estimator = RunTimeEstimator(plan.todo, plan.known, jobs)
     ended: list[RunRecord] = []
     try:
-        with _show_progress(len(plan.todo), outlook, quiet=quiet) as (on_begin, on_end):
+        with _show_progress(len(plan.todo), estimator, quiet=quiet) as (on_begin, on_end):
 
             def end(each: ExperimentRun, record: RunRecord) -> None:
                 ended.append(record)
@@ -266,7 +261,7 @@ def _run_with_progress(plan: SuitePlan, jobs: int, *, quiet: bool) -> list[RunRe
             return run_plan(plan, jobs=jobs, on_begin=on_begin, on_end=end)
     except KeyboardInterrupt:
         typer.echo(
-            f"error: interrupted; {len(ended)} of {len(plan.todo)} runs were made and are kept. "
+            f"error: interrupted; {len(ended)} of {len(plan.todo)} runs are done and kept. "
             f"The same command goes on from there.",
             err=True,
         )
@@ -280,21 +275,21 @@ RunProgressBars = tuple[
 
 @contextmanager
 def _show_progress(
-    total: int, outlook: RunTimeEstimator, *, quiet: bool
+    total: int, estimator: RunTimeEstimator, *, quiet: bool
 ) -> Iterator[RunProgressBars]:
-    """Show each run as it ends; in a terminal also what is going on, and the time left."""
+    """Show each run as it ends; in a terminal also the current run and the time left."""
     if quiet or not sys.stderr.isatty():
-        yield _make_line_callbacks(total, outlook, quiet=quiet)
+        yield _make_line_callbacks(total, estimator, quiet=quiet)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """The time left, as it is now."""
+        """The time left."""
 
         def render(self, task: Task) -> Text:  # noqa: ARG002
-            return Text(_format_time_left(outlook))
+            return Text(_format_time_left(estimator))
 
     console = Console(stderr=True, highlight=False)
     room = max(20, console.width - PROGRESS_WIDTH)
@@ -309,11 +304,11 @@ def _show_progress(
         task = bar.add_task("", total=total)
 
         def begin(each: ExperimentRun) -> None:
-            outlook.begin_run(each)
+            estimator.begin_run(each)
             bar.update(task, description=shorten(str(each), room, placeholder=" .."))
 
         def end(each: ExperimentRun, record: RunRecord) -> None:
-            outlook.end_run(each)
+            estimator.end_run(each)
             short = record.status == "done"  # a reason is shown whole
             how: OverflowMethod = "ellipsis" if short else "fold"
             console.print(_format_record(each, record), markup=False, no_wrap=short, overflow=how)
@@ -322,25 +317,27 @@ def _show_progress(
         yield begin, end
 
 
-def _make_line_callbacks(total: int, outlook: RunTimeEstimator, *, quiet: bool) -> RunProgressBars:
-    """Return what prints a line for each run, with its number and the time left."""
+def _make_line_callbacks(
+    total: int, estimator: RunTimeEstimator, *, quiet: bool
+) -> RunProgressBars:
+    """Return callbacks that print a line for each run, with its number and the time left."""
     count = 0
 
     def end(each: ExperimentRun, record: RunRecord) -> None:
         nonlocal count
         count += 1
-        outlook.end_run(each)
+        estimator.end_run(each)
         if not quiet:
-            left = f" ({_format_time_left(outlook)})" if count < total else ""
+            left = f" ({_format_time_left(estimator)})" if count < total else ""
             typer.echo(f"{count}/{total} {_format_record(each, record)}{left}", err=True)
 
-    return outlook.begin_run, end
+    return estimator.begin_run, end
 
 
-def _format_time_left(outlook: RunTimeEstimator) -> str:
+def _format_time_left(estimator: RunTimeEstimator) -> str:
     from tabpe_lab.runner import format_duration
 
-    left = outlook.seconds_left
+    left = estimator.seconds_left
     return "" if left is None else f"{format_duration(left)} left"
 
 
@@ -351,8 +348,8 @@ def _format_record(each: ExperimentRun, record: RunRecord) -> str:
         return f"{record.status}: {each}: {record.reason}"
     took = "" if record.seconds is None else f" in {format_duration(record.seconds)}"
     metric = next(iter(record.metrics), None)
-    told = "" if metric is None else f", {metric} {record.metrics[metric]:.3f}"
-    return f"done{took}{told}: {each}"
+    score = "" if metric is None else f", {metric} {record.metrics[metric]:.3f}"
+    return f"done{took}{score}: {each}"
 
 
 def _export_parquet(plan: SuitePlan) -> None:
@@ -365,11 +362,11 @@ def _export_parquet(plan: SuitePlan) -> None:
             write_parquet(records, path.with_suffix(".parquet"))
 
 
-def _print_summary(plan: SuitePlan, made: Sequence[RunRecord]) -> None:
-    """Say what is done, what did not fit and what failed, with reasons."""
+def _print_summary(plan: SuitePlan, records: Sequence[RunRecord]) -> None:
+    """Print how many runs are done, did not fit and failed, with reasons."""
     from tabpe_lab.records import get_results_path
 
-    every = [*plan.known, *made]
+    every = [*plan.known, *records]
     before = f", {len(plan.known)} of them before" if plan.known else ""
     print_line("ended", f"{len(every)} runs{before}")
     print_line("done", str(sum(record.status == "done" for record in every)))

@@ -1,11 +1,8 @@
 """Measures of synthetic rows, the same for all methods.
 
-A small network for pictures: two convolutions and one layer that is fully connected.
-
-Needs torch, which is imported where it is used.
-
-Which sets of columns and which real rows are compared depends on the data alone. Distances are from
-the training rows; predictors are tested on the test rows.
+The compared sets of columns and real rows depend on the data alone. Distances are from the training
+rows; predictors are tested on the test rows. `SmallCNN` is a predictor for images, with two
+convolutions and one dense layer; it needs torch, which is imported where it is used.
 """
 
 from __future__ import annotations
@@ -43,16 +40,16 @@ from tabpe_lab.experiment import CNN, OVERLAP, UTILITY, EvaluationSettings
 from tabpe_lab.task import Task
 
 EPOCHS, BATCH, RATE = 60, 32, 2e-3
-MOST_STEPS = 4000  # of which many rows need fewer than 60 times all of them
+MOST_STEPS = 4000  # fewer epochs for many rows
 CHANNELS = 16, 32
 
 
 class SmallCNN:
-    """A classifier of square pictures in grey, with the manners of scikit-learn.
+    """A classifier of square greyscale images, with the interface of scikit-learn.
 
     Args:
         side: Pixels on a side; a row has its square.
-        seed: Seed of the first weights and of the order of rows.
+        seed: Seed of the initial weights and of the order of rows.
     """
 
     def __init__(self, side: int, seed: int) -> None:
@@ -67,7 +64,7 @@ class SmallCNN:
         with torch.random.fork_rng(), _use_one_thread():
             torch.manual_seed(self.seed)
             self._network = _build_network(self.side, len(self.classes_))
-            _train_network(self._network, self._shape_pictures(features), torch.from_numpy(codes))
+            _train_network(self._network, self._shape_images(features), torch.from_numpy(codes))
         return self
 
     def predict_proba(self, features: NDArray[Any]) -> NDArray[np.float64]:
@@ -76,10 +73,10 @@ class SmallCNN:
 
         self._network.eval()
         with torch.no_grad(), _use_one_thread():
-            chances = torch.softmax(self._network(self._shape_pictures(features)), dim=1)
-        return chances.numpy().astype(np.float64)
+            probabilities = torch.softmax(self._network(self._shape_images(features)), dim=1)
+        return probabilities.numpy().astype(np.float64)
 
-    def _shape_pictures(self, features: NDArray[Any]) -> Any:
+    def _shape_images(self, features: NDArray[Any]) -> Any:
         import torch
 
         shaped = np.asarray(features, dtype=np.float32).reshape(-1, 1, self.side, self.side)
@@ -92,12 +89,12 @@ def predict_with_cnn(
     """Return a row of probabilities for each test row, as `predict_target` does.
 
     Raises:
-        ParameterError: If rows are no square pictures, or the label is a number.
+        ParameterError: If rows are no square images, or the label is a number.
     """
     side = math.isqrt(len(train.features))
     if side * side != len(train.features) or train.classes is None:
         raise ParameterError(
-            f"learners='cnn': rows of {len(train.features)} features: expected square pictures and "
+            f"learners='cnn': rows of {len(train.features)} features: expected square images and "
             f"classes."
         )
     return fit_and_predict(
@@ -122,20 +119,20 @@ def _build_network(side: int, classes: int) -> Any:
     )
 
 
-def _train_network(network: Any, pictures: Any, labels: Any) -> None:
+def _train_network(network: Any, images: Any, labels: Any) -> None:
     import torch
 
     optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
-    batches = math.ceil(len(pictures) / BATCH)
+    batches = math.ceil(len(images) / BATCH)
     epochs = max(1, min(EPOCHS, MOST_STEPS // batches))
     decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * batches)
     network.train()
     for _ in range(epochs):
-        order: Any = torch.randperm(len(pictures))
+        order: Any = torch.randperm(len(images))
         for batch in order.split(BATCH):
             optimiser.zero_grad()
-            answer = network(pictures[batch])
-            loss: Any = torch.nn.functional.cross_entropy(answer, labels[batch])
+            scores = network(images[batch])
+            loss: Any = torch.nn.functional.cross_entropy(scores, labels[batch])
             loss.backward()
             optimiser.step()
             decay.step()
@@ -143,7 +140,7 @@ def _train_network(network: Any, pictures: Any, labels: Any) -> None:
 
 @contextmanager
 def _use_one_thread() -> Iterator[None]:
-    """Use one thread: batches are so small that several wait for each other."""
+    """Use one thread: batches are so small that several would wait for each other."""
     import torch
 
     before = torch.get_num_threads()
@@ -161,11 +158,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class EvaluationScores:
-    """What was found.
+    """Measures of synthetic rows.
 
     Args:
-        metrics: By name; one that this data does not define is left out.
-        notes: How it was found.
+        metrics: By name; one that is undefined for this data is left out.
+        notes: Sizes, the chosen learner, the duration.
     """
 
     metrics: dict[str, float]
@@ -180,28 +177,28 @@ def evaluate_rows(
     Args:
         task: The real rows.
         synthetic: The synthetic rows.
-        metrics: Which, by their names in `tabpe_lab.experiment`.
-        evaluation: How.
+        metrics: Names of metrics, see `tabpe_lab.experiment`.
+        evaluation: Settings of the metrics.
     """
     started = time.perf_counter()
     held_out = pa.concat_tables([task.validation, task.test], promote_options="default")
     tables = [task.train, task.validation, held_out, synthetic]
-    train, validation, both, made = build_table_arrays(task.schema, tables)
+    train, validation, both, sampled = build_table_arrays(task.schema, tables)
     found: dict[str, float] = {}
     notes: dict[str, Any] = {}
     if set(metrics) & set(UTILITY) and task.schema.label is not None:
-        scores, told = _score_utility(made, validation, both, evaluation)
+        scores, utility_notes = _score_utility(sampled, validation, both, evaluation)
         found |= {k: v for k, v in scores.items() if k.removeprefix("validation_") in metrics}
-        notes |= told
+        notes |= utility_notes
     for kind, measure in (("wd", _compute_wasserstein), ("tv", _compute_total_variation)):
         orders = [int(name.partition("-")[0]) for name in metrics if name.endswith(f"-{kind}")]
         if orders:
-            far = measure(train, made, orders, evaluation)
-            found |= {f"{each.order}-{kind}": each.distance for each in far}
-            notes[kind] = _describe_sizes(far)
+            distances = measure(train, sampled, orders, evaluation)
+            found |= {f"{each.order}-{kind}": each.distance for each in distances}
+            notes[kind] = _describe_sizes(distances)
     if set(metrics) & set(OVERLAP):
         overlap = measure_representation(
-            train, made, rows=evaluation.overlap_rows, random_state=_SEED
+            train, sampled, rows=evaluation.overlap_rows, random_state=_SEED
         )
         found |= {name: getattr(overlap, name) for name in OVERLAP if name in metrics}
         notes["overlap"] = {"encoder": overlap.encoder, "rows": list(overlap.rows)}
@@ -222,17 +219,22 @@ def _score_utility(
     held_out, first = _get_examples(both), len(_get_examples(validation))
     if not len(train):
         raise ParameterError("no synthetic row has a label: nothing can be learned from them.")
-    chosen, told = held_out.take(np.arange(first)), held_out.take(np.arange(first, len(held_out)))
+    validated, tested = (
+        held_out.take(np.arange(first)),
+        held_out.take(np.arange(first, len(held_out))),
+    )
     names = evaluation.learners
-    answers = run_together([partial(_predict_labels, name, train, held_out) for name in names])
-    by_validation = [compute_scores(answer[:first], chosen) if first else {} for answer in answers]
+    predictions = run_together([partial(_predict_labels, name, train, held_out) for name in names])
+    by_validation = [
+        compute_scores(predicted[:first], validated) if first else {} for predicted in predictions
+    ]
     best = int(np.argmax([_get_leading_score(scores) for scores in by_validation]))
-    scores = compute_scores(answers[best][first:], told)
+    scores = compute_scores(predictions[best][first:], tested)
     found = {METRIC_NAMES[name]: score for name, score in scores.items()}
     found |= {
         f"validation_{METRIC_NAMES[name]}": score for name, score in by_validation[best].items()
     }
-    notes = {"learner": names[best], "learner_rows": len(train), "test_rows": len(told)}
+    notes = {"learner": names[best], "learner_rows": len(train), "test_rows": len(tested)}
     return found, notes
 
 

@@ -1,8 +1,4 @@
-"""What an experiment shows: the entries of `tables` and `figures` in its file, strictly read.
-
-What runs are told apart by: fields of a record by name, and what people call their values.
-
-What tables and figures know of a measure: its title, which way is better, how it is written.
+"""Experiment files: YAML, read strictly, with the tables and figures that they name.
 
     tables:
       - name: utility
@@ -16,9 +12,9 @@ What tables and figures know of a measure: its title, which way is better, how i
          by: method, panel: data, log: [x]}
 
 `where` keeps the runs whose field has a value, or one of a list of values. `against: AIM` in a
-table tells how much every method differs from that one, seed by seed.
-
-Experiment files: YAML, read strictly. What does not fit is refused by file and key.
+table adds the difference of every method from that one, seed by seed. Anything unknown in a file is
+refused, with the file and the key. This module also has the fields of runs by name, the names that
+are shown for their values, and title, direction and number format of each metric.
 """
 
 from __future__ import annotations
@@ -113,18 +109,18 @@ def get_field_value(record: RunRecord, field: str) -> Any:
 
 
 def format_case(data: str, options: Mapping[str, Any]) -> str:
-    """Return what people call a data set with its options.
+    """Return the display name of a data set with its options.
 
     Example:
         >>> format_case("xor", {"features": 3, "train_rows": 4000}), format_case("adult", {})
         ('XOR, 3 features', 'Adult')
     """
-    told = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
-    return ", ".join([format_label("data", data), *told])
+    shown_options = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
+    return ", ".join([format_label("data", data), *shown_options])
 
 
 def format_label(field: str, value: Any) -> str:
-    """Return what people call a value of a field.
+    """Return the display name of a value of a field.
 
     Example:
         >>> format_label("data", "artificial-characters"), format_label("method", "aim")
@@ -144,7 +140,7 @@ def format_label(field: str, value: Any) -> str:
 
 
 def format_labels(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
-    """Return what people call the values of several fields.
+    """Return the display names of the values of several fields.
 
     Example:
         >>> format_labels(("adult", "aim"), ("data", "method"))
@@ -154,7 +150,7 @@ def format_labels(key: Sequence[Any], fields: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
-    """Whether values of fields are of real rows, which are not private.
+    """Return whether values of fields belong to real rows, which are not private.
 
     Example:
         >>> is_real(("adult", "real"), ("data", "method"))
@@ -164,7 +160,7 @@ def is_real(key: Sequence[Any], fields: Sequence[str]) -> bool:
 
 
 def get_title(field: str) -> str:
-    """Return what people call a field.
+    """Return the display name of a field.
 
     Example:
         >>> get_title("settings.rounds"), get_title("epsilon")
@@ -175,7 +171,7 @@ def get_title(field: str) -> str:
 
 
 def sort_distinct(values: Iterable[Any]) -> list[Any]:
-    """Return distinct values: numbers by size, anything else as it came first.
+    """Return distinct values: numbers sorted, others in order of appearance.
 
     Example:
         >>> sort_distinct([3, 1, 3]), sort_distinct(["b", "a"])
@@ -194,15 +190,15 @@ _VALIDATION = "validation_"
 
 @dataclass(frozen=True)
 class DisplayMetric:
-    """How a number of a record is shown.
+    """How a metric of a record is shown.
 
     Args:
         name: Its key in `RunRecord.metrics`, or a field of a record such as `seconds`.
-        title: What people call it.
-        better: Which way is better.
+        title: Its display name.
+        better: The better direction.
         percent: Whether a share is shown in per cent.
         decimals: Digits after the point.
-        unit: What the number counts, if that is to be said on an axis.
+        unit: The unit on an axis, if it has one.
 
     Example:
         >>> find_metric("accuracy").format_value(0.4938), find_metric("5-wd").format_value(0.1581)
@@ -218,16 +214,16 @@ class DisplayMetric:
 
     @property
     def scale(self) -> float:
-        """What a value is multiplied by to be shown."""
+        """The factor from a value to the shown number."""
         return 100.0 if self.percent else 1.0
 
     @property
     def arrow(self) -> str:
-        """Which way is better, as a sign."""
+        """The better direction as an arrow."""
         return {"higher": "↑", "lower": "↓", "neither": ""}[self.better]
 
     def format_value(self, value: float) -> str:
-        """Return a value as it is shown, without its unit."""
+        """Return a value as text, without its unit."""
         return f"{self.scale * value:.{self.decimals}f}"
 
     def read_value(self, record: RunRecord) -> float | None:
@@ -239,7 +235,7 @@ class DisplayMetric:
 
 
 def find_metric(name: str) -> DisplayMetric:
-    """Return the measure of that name.
+    """Return the metric of a name.
 
     Raises:
         ParameterError: If there is none.
@@ -249,7 +245,7 @@ def find_metric(name: str) -> DisplayMetric:
         ('2-WD', 'Validation accuracy')
         >>> find_metric("acuracy")
         Traceback (most recent call last):
-        tabpe.errors.ParameterError: 'acuracy': no measure: did you mean 'accuracy'?
+        tabpe.errors.ParameterError: 'acuracy': no metric: did you mean 'accuracy'?
     """
     plain = name.removeprefix(_VALIDATION)
     if plain in _SHARES:
@@ -260,7 +256,7 @@ def find_metric(name: str) -> DisplayMetric:
     if name in _FIELDS:
         return _FIELDS[name]
     known = (*_SHARES, "1-wd", "2-tv", *_FIELDS, "validation_accuracy")
-    raise ParameterError(f"{name!r}: no measure: {did_you_mean(name, known)}")
+    raise ParameterError(f"{name!r}: no metric: {did_you_mean(name, known)}")
 
 
 def _format_validation_title(title: str) -> str:
@@ -314,14 +310,14 @@ class TableEntry:
 
     Args:
         name: Its name in the experiment.
-        title: What it shows, in a line.
+        title: Its title.
         metrics: Its columns.
-        rows: Fields of runs that rows are told apart by. Runs are ranked among those that differ
-            in the last one alone.
-        against: The method that all others are compared with, as tables call it; see
+        rows: Fields of runs that distinguish rows. Runs are ranked among those that differ in the
+            last one alone.
+        against: The display name of the method that all others are compared with; see
             `tabpe_lab.tables`. Empty for none.
-        paper: The label of the table of the paper that it remakes, if the paper has numbers.
-        where: Which runs it is about.
+        paper: The label of the table of the paper that it reproduces, if the paper has numbers.
+        where: Which runs it shows.
     """
 
     name: str
@@ -342,7 +338,7 @@ class TableEntry:
 
     @property
     def over_data(self) -> bool:
-        """Whether means are over data sets: methods are compared, and rows name no data."""
+        """Whether means are over data sets: methods are compared and rows name no data."""
         return bool(self.against) and not set(self.rows) & set(CASES)
 
 
@@ -352,19 +348,19 @@ class FigureEntry:
 
     Args:
         name: Its name in the experiment.
-        title: What it shows, in a line.
+        title: Its title.
         kind: `lines`, `bars`, `scatter` (a marker for each setting), `search` (a line through each
-            setting and its result), `plot_ranking` (how settings rank at each x), `plot_schedules`
-            (mutation rates by round), `progress` (measures of single rounds), `rounds` (rows of
-            single rounds), `plot_images` (rows as pictures), `order` (accuracy by depth of trees).
-        x: The field or measure on the horizontal axis.
-        y: Measures on the vertical axis; a panel for each.
+            setting and its result), `ranking` (how settings rank at each x), `schedules` (mutation
+            rates by round), `progress` (metrics of single rounds), `rounds` (rows of single
+            rounds), `images` (rows as pictures), `order` (accuracy by depth of trees).
+        x: The field or metric on the horizontal axis.
+        y: Metrics on the vertical axis; a panel for each.
         by: The field whose values are series.
         panel: The field whose values are panels; empty for one.
         axes: The fields that the lines of `search` go through.
         log: Which axes are logarithmic; shares in per cent never are.
-        chance: The value of guessing, drawn as a line.
-        where: Which runs it is about.
+        chance: The value of random guessing, drawn as a line.
+        where: Which runs it shows.
     """
 
     name: str
@@ -397,30 +393,30 @@ class FigureEntry:
 
 
 def parse_tables(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[TableEntry, ...]:
-    """Return the tables that an experiment names.
+    """Return the tables of an experiment.
 
     Raises:
-        ParameterError: If an entry is no table; names the entry and the key.
+        ParameterError: If an entry is not a table; names the entry and the key.
 
     Example:
         >>> parse_tables([{"name": "a", "title": "A", "metrics": ["acc"]}], where="a.yaml")
         Traceback (most recent call last):
-        tabpe.errors.ParameterError: a.yaml: tables[0]: metrics: 'acc': no measure: did you mean...
+        tabpe.errors.ParameterError: a.yaml: tables[0]: metrics: 'acc': no metric: did you mean...
     """
     return _parse_entries(TableEntry, entries, f"{where}: tables")
 
 
 def parse_figures(entries: Sequence[Mapping[str, Any]], *, where: str) -> tuple[FigureEntry, ...]:
-    """Return the figures that an experiment names.
+    """Return the figures of an experiment.
 
     Raises:
-        ParameterError: If an entry is no figure; names the entry and the key.
+        ParameterError: If an entry is not a figure; names the entry and the key.
     """
     return _parse_entries(FigureEntry, entries, f"{where}: figures")
 
 
 def keep_records(records: Iterable[RunRecord], where: Mapping[str, Any]) -> list[RunRecord]:
-    """Return the records whose fields have the wanted values; real rows have every budget."""
+    """Return the records whose fields have the given values; real rows match every budget."""
     return [
         record for record in records if all(_matches_field(record, *pair) for pair in where.items())
     ]
@@ -479,7 +475,7 @@ _KEYS = tuple(name for name in Experiment.__dataclass_fields__ if name != "varia
 
 
 def read_suite(path: Path, variant: str | None = None) -> ExperimentSuite:
-    """Return the experiments that a file names: its own, or those of the files it includes.
+    """Return the experiment of a file, or those of the files it includes.
 
     Args:
         path: An experiment file, or one with the keys `name`, `include` and `variant`.
@@ -503,12 +499,12 @@ def read_suite(path: Path, variant: str | None = None) -> ExperimentSuite:
 
 
 def parse_experiment(plain: Mapping[str, Any], variant: str, *, where: str) -> Experiment:
-    """Return the experiment that plain values stand for.
+    """Return the experiment of plain values.
 
     Args:
-        plain: What an experiment file holds.
-        variant: Which variant of it.
-        where: What to call it in errors.
+        plain: The content of an experiment file.
+        variant: The variant.
+        where: Its name in errors.
 
     Example:
         >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "methods": ["real"],
@@ -529,8 +525,8 @@ def parse_experiment(plain: Mapping[str, Any], variant: str, *, where: str) -> E
     for key, entry_of in _ENTRIES.items():
         if isinstance(merged.get(key), list):
             merged[key] = [
-                entry_of(entry, f"{where}: {key}[{place}]")
-                for place, entry in enumerate(merged[key])
+                entry_of(entry, f"{where}: {key}[{index}]")
+                for index, entry in enumerate(merged[key])
             ]
     seeds = merged.get("seeds")
     if type(seeds) is int:
@@ -544,7 +540,7 @@ def parse_experiment(plain: Mapping[str, Any], variant: str, *, where: str) -> E
 
 
 def _read_variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
-    """Return what each variant replaces."""
+    """Return the keys that each variant replaces."""
     given = plain.get("variants") or {"full": {}}
     if not isinstance(given, Mapping):
         raise ParameterError(f"{where}: variants={shown(given)}: expected a mapping by name.")
@@ -557,13 +553,13 @@ def _read_variants(plain: Mapping[str, Any], where: str) -> dict[str, Mapping[st
 
 
 def _list_data_names(parts: Sequence[Mapping[str, Any]], where: str) -> list[str]:
-    """Return the data of all variants: what is meant for one is no mistake in another."""
+    """Return the data of all variants: a name of one is no mistake in another."""
     entries = [entry for part in parts for entry in part.get("data", ())]
     return sorted({_split_name(entry, f"{where}: data")[0] for entry in entries})
 
 
 def _check_choices(experiment: Experiment, data: Sequence[str], where: str) -> None:
-    """Refuse a method, a setting or a split that is meant for data that no variant has."""
+    """Refuse a method, a setting or a split for data that no variant has."""
     if isinstance(experiment.split, Mapping):
         _check_data(experiment.split, data, f"{where}: split")
     for method in experiment.methods:

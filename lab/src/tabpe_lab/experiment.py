@@ -1,4 +1,4 @@
-"""What an experiment file says.
+"""The keys of an experiment file.
 
     name: characters
     title: Artificial Characters at epsilon 1
@@ -12,9 +12,9 @@
     variants: {full: {}, quick: {seeds: 1}}
 
 In options and settings a list is a grid over its entries. Text such as `features + 1` in a setting
-follows an option of the data. A mapping in a setting chooses by the
-data; where it names neither the data nor `orphan_count`, the setting is left as it is. A variant
-replaces whole keys. `tabpe_lab.exhibits` reads such files.
+refers to an option of the data. A mapping in a setting chooses by the data; where it names neither
+the data nor `others`, the setting has its default. A variant replaces whole keys.
+`tabpe_lab.exhibits` reads such files.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class DataEntry:
 
     Args:
         name: Its name in `tabpe_lab.datasets`.
-        options: What its loader takes beside the name and the split; a list is a grid.
-            `train_rows` takes that many of the training rows.
+        options: Options of its loader; a list is a grid. `train_rows` takes that many of the
+            training rows.
     """
 
     name: str
@@ -60,7 +60,7 @@ class MethodEntry:
     Args:
         name: `real`, `tabpe` or a name of `tabpe.baselines.METHODS`.
         settings: Its settings: a value, a list for a grid, or a mapping by the name of the data.
-        called: What tables and figures call it; None for its name.
+        called: Its display name; None for its name.
         on: The data sets that it runs on; None for all.
     """
 
@@ -72,11 +72,11 @@ class MethodEntry:
 
 @dataclass(frozen=True)
 class RunLimits:
-    """What a run may take of the machine before it is said not to fit.
+    """Time and memory of a run, beyond which it does not fit.
 
     Args:
         seconds: Time for fitting and sampling together.
-        gigabytes: Memory of the process and all that it starts.
+        gigabytes: Memory of the process and its children.
     """
 
     seconds: float = 3600.0
@@ -89,16 +89,16 @@ class RunLimits:
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How synthetic rows are measured; the same for all methods of an experiment.
+    """Settings of the metrics; the same for all methods of an experiment.
 
     Args:
-        learners: Predictors, of `tabpe.evaluation.metrics.predictors`, or `cnn` for pictures. Of
-            several, the one that is best on the validation rows is asked about the test rows.
-        learner_rows: Rows that a predictor is trained on at most.
+        learners: Predictors, of `tabpe.evaluation.metrics.predictors`, or `cnn` for images. Of
+            several, the one that is best on the validation rows predicts the test rows.
+        learner_rows: The most rows that a predictor is trained on.
         rows: Rows of each table that k-way distances compare.
         subsets: Sets of columns for each k.
         overlap_rows: Rows of each table that precision and recall compare.
-        kept_rows: Rows that are kept to be drawn, for each table that is.
+        kept_rows: Rows of each table that are kept for figures.
     """
 
     learners: tuple[str, ...] = ("gradient boosting",)
@@ -122,10 +122,10 @@ class Experiment:
     """One experiment, in one variant.
 
     Args:
-        name: Its name, which results are filed under; `folder/name` if its file is in a folder.
+        name: Its name, which names the files of results; `folder/name` if its file is in a folder.
         variant: The name of the variant.
-        title: What it shows, in a line.
-        paper: What of the paper it remakes.
+        title: Its title.
+        paper: The part of the paper that it reproduces.
         data: The data sets.
         methods: The methods.
         epsilons: The budgets; `real` has none.
@@ -133,15 +133,15 @@ class Experiment:
         seeds: Each seeds a run, and with `split: seed` the split of the data too.
         split: `authors` for the split that the data comes with, `seed` for one by the seed; or a
             mapping by the name of the data.
-        metrics: What is measured: `accuracy`, `macro_f1`, `auc`, `r2`, `1-wd` .., `1-tv` ..,
+        metrics: Names of metrics: `accuracy`, `macro_f1`, `auc`, `r2`, `1-wd` .., `1-tv` ..,
             `precision`, `recall`, `density`, `coverage`.
-        limits: What a run may take.
-        evaluate: How it is measured.
+        limits: Time and memory of a run.
+        evaluate: Settings of the metrics.
         keep: What is kept beside the record: `rows` (synthetic rows), `rounds` (rows and metrics of
             single rounds; `tabpe` alone).
-        rounds_kept: Which rounds, from 0 for the random rows that all begins with.
-        tables: What `tabpe-lab table` makes of it.
-        figures: What `tabpe-lab figure` makes of it.
+        rounds_kept: Which rounds; 0 for the initial random rows.
+        tables: The tables of `tabpe-lab table`.
+        figures: The figures of `tabpe-lab figure`.
     """
 
     name: str
@@ -202,17 +202,19 @@ class ExperimentSuite:
 
 
 def select_by_data(value: Any, data: str) -> Any:
-    """Return what a mapping by the name of the data says; any other value as it is.
+    """Return the entry of a mapping for a data set; any other value as it is.
 
     Example:
-        >>> select_by_data({"adult": 2000, "others": 0.1}, "bank"), select_by_data(5, "bank"), select_by_data({}, "bank")
-        (0.1, 5, None)
+        >>> select_by_data({"adult": 2000, "others": 0.1}, "bank"), select_by_data({}, "bank")
+        (0.1, None)
+        >>> select_by_data(5, "bank")
+        5
     """
     return value.get(data, value.get(OTHERS)) if isinstance(value, Mapping) else value
 
 
 def check_metric(name: str) -> str:
-    """Return the name of a metric if there is one.
+    """Return the name of a metric if it exists.
 
     Example:
         >>> check_metric("5-wd")

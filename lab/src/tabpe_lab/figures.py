@@ -1,17 +1,12 @@
 """Figures of experiments, as SVG or PNG: the same runs give the same file.
 
-How figures look: colours that colour-blind people can tell apart, and a marker for each method.
+Three kinds: metrics of records (lines, bars, scatter), rows and metrics of single rounds that are
+kept beside records, and comparisons of many settings (search, ranking, schedules). The file beside
+a record is a mapping: `rows` and `real_rows` by column, the label last, and `rounds`, by number,
+each with its `rows` and `metrics`.
 
-The colours are those of Okabe and Ito, with a few of Tol. Matplotlib is imported where it is used.
-
-Figures of measures: lines, bars, and a marker for each setting.
-
-Figures of what is kept beside the records: rows and measures of single rounds, rows as pictures.
-
-What is kept of a run is a mapping: `rows` and `real_rows` by column, the label last, and `rounds`,
-by number, each with its `rows` and `metrics`.
-
-Figures of many settings: what a search found, how settings rank, how mutation rates fall.
+The colours are those of Okabe and Ito, with a few of Tol, which colour-blind people can
+distinguish; each method has one marker everywhere. Matplotlib is imported where it is used.
 """
 
 from __future__ import annotations
@@ -99,7 +94,7 @@ class SeriesStyle:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What matplotlib calls them."""
+        """The keyword arguments of matplotlib."""
         return {
             "color": self.colour,
             "marker": self.marker,
@@ -131,10 +126,10 @@ _OTHERS = tuple(
 
 
 def assign_styles(values: Sequence[Any]) -> dict[Any, SeriesStyle]:
-    """Return a look for each series; a method looks the same in every figure.
+    """Return a style for each series; a method has the same one in every figure.
 
     Example:
-        >>> assign_styles(["aim", "real"])["aim"].colour == assign_styles(["gem", "aim"])["aim"].colour
+        >>> assign_styles(["aim", "real"])["aim"] == assign_styles(["gem", "aim"])["aim"]
         True
     """
     others = cycle(_OTHERS)
@@ -143,7 +138,7 @@ def assign_styles(values: Sequence[Any]) -> dict[Any, SeriesStyle]:
 
 @contextmanager
 def use_style() -> Iterator[None]:
-    """Draw in the style of this module, and leave the settings of others alone.
+    """Draw in the style of this module, and restore the settings after.
 
     Raises:
         TabpeError: If matplotlib is not installed.
@@ -152,7 +147,7 @@ def use_style() -> Iterator[None]:
         from matplotlib import style
     except ImportError:
         raise TabpeError("figures need matplotlib: pip install matplotlib.") from None
-    # From the defaults, not from what a user has set: a figure is the same everywhere.
+    # From the defaults, not from the user's settings: a figure is the same everywhere.
     with style.context(["default", SETTINGS]):
         yield
 
@@ -160,13 +155,13 @@ def use_style() -> Iterator[None]:
 def make_panels(
     count: int, *, columns: int = 3, size: tuple[float, float] = PANEL, legend: int = 0
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels; places that are left over are empty.
+    """Return a figure with `count` panels.
 
     Args:
-        count: How many.
-        columns: How many beside each other at most.
-        size: Of a panel, in inches.
-        legend: How many entries the legend below will have.
+        count: Number of panels.
+        columns: The most panels beside each other.
+        size: Size of a panel, in inches.
+        legend: Number of entries of the legend below.
     """
     from matplotlib.figure import Figure
 
@@ -182,11 +177,11 @@ def make_panels(
 
 
 def add_legend_below(figure: Figure, axes: Sequence[Axes], *, scale: float = 1.0) -> None:
-    """Put one legend for all panels below them, its markers so many times as large."""
+    """Put one legend for all panels below them, with markers scaled by a factor."""
     found: dict[str, Any] = {}
     for each in axes:
         handles, labels = each.get_legend_handles_labels()
-        # Of a line with bars of error, the line.
+        # The line of a line with error bars.
         plain = [handle[0] if isinstance(handle, tuple) else handle for handle in handles]
         found |= dict(zip(labels, plain, strict=True))
     if len(found) > 1:
@@ -196,7 +191,7 @@ def add_legend_below(figure: Figure, axes: Sequence[Axes], *, scale: float = 1.0
 
 
 def set_ticks(axes: Axes, values: Sequence[float], *, log: bool) -> None:
-    """Put ticks at the values that were tried, on a logarithmic axis if wanted."""
+    """Put ticks at the given values, on a logarithmic axis if wanted."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     if log:
@@ -207,25 +202,25 @@ def set_ticks(axes: Axes, values: Sequence[float], *, log: bool) -> None:
 
 
 def make_spaced_labels(values: Sequence[float], *, log: bool) -> list[str]:
-    """Return labels of rising values, without those that would run into the one before.
+    """Return labels of rising values, without those that would overlap the one before.
 
     Example:
         >>> make_spaced_labels([0.1, 0.2, 0.5, 2.0], log=False)
         ['0.1', '', '0.5', '2']
     """
-    places = [math.log(value) if log else value for value in values]
+    positions = [math.log(value) if log else value for value in values]
     labels, last = [], -math.inf
-    for value, place in zip(values, places, strict=True):
-        apart = place - last >= LABEL_WIDTH * (places[-1] - places[0])
+    for value, position in zip(values, positions, strict=True):
+        apart = position - last >= LABEL_WIDTH * (positions[-1] - positions[0])
         labels.append(format_short(value) if apart else "")
-        last = place if apart else last
+        last = position if apart else last
     return labels
 
 
 def make_logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, at least a decade long, with ticks in plain numbers.
 
-    Call it when all is drawn: it looks at the limits.
+    Call it after drawing: it reads the limits.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -241,7 +236,7 @@ def make_logarithmic(axes: Axes, name: Literal["x", "y"]) -> None:
 
 
 def format_short(value: Any) -> str:
-    """Return a number in few letters.
+    """Return a number in few characters.
 
     Example:
         >>> format_short(35000), format_short(0.25), format_short(1500000)
@@ -263,9 +258,9 @@ LONG_NAME = 9
 
 
 def plot_lines(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
-    """Draw measures against a field: a line for each series, a panel for each measure and data."""
+    """Draw metrics against a field: a line for each series, a panel for each metric and data."""
     series = sort_distinct(get_field_value(run, entry.by) for run in records)
-    faces, groups = assign_styles(series), _group_by_panel(entry, records)
+    styles, groups = assign_styles(series), _group_by_panel(entry, records)
     figure, axes = make_panels(
         len(groups) * len(entry.y), columns=_count_columns(entry), legend=len(series)
     )
@@ -277,7 +272,7 @@ def plot_lines(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
         for (each, x), summary in found.items():
             if name in summary.values:
                 points[each][x] = summary.values[name]
-        draw_lines(place, points, faces, _make_namer(entry.by), find_metric(name), log=entry.log)
+        draw_lines(place, points, styles, _make_namer(entry.by), find_metric(name), log=entry.log)
         _finish_panel(place, entry, value, find_metric(name))
         place.set_xlabel(get_title(entry.x))
     add_legend_below(figure, axes)
@@ -293,7 +288,7 @@ def draw_lines(
     *,
     log: Sequence[str] = (),
 ) -> None:
-    """Draw series with their spread; one that has no x is a level line."""
+    """Draw series with their deviations; one without an x is a horizontal line."""
     climbs = "y" in log and not metric.percent
     if climbs:
         points = {each: _keep_positive(values) for each, values in points.items()}
@@ -320,31 +315,31 @@ def _draw_line(
     axes: Axes,
     values: Mapping[float, SeedStatistics],
     metric: DisplayMetric,
-    face: SeriesStyle,
+    style: SeriesStyle,
     name: str,
 ) -> None:
     means = [metric.scale * spread.mean for spread in values.values()]
     errors = [metric.scale * (spread.std or 0.0) for spread in values.values()]
-    style = {"label": name, "capsize": 2, "elinewidth": 0.8, **face.options}
-    axes.errorbar(list(values), means, errors, **style)
+    options = {"label": name, "capsize": 2, "elinewidth": 0.8, **style.options}
+    axes.errorbar(list(values), means, errors, **options)
 
 
 def _draw_level(
-    axes: Axes, spread: SeedStatistics, metric: DisplayMetric, face: SeriesStyle, name: str
+    axes: Axes, spread: SeedStatistics, metric: DisplayMetric, style: SeriesStyle, name: str
 ) -> None:
     height = metric.scale * spread.mean
-    axes.axhline(height, color=face.colour, linestyle="--", linewidth=1, label=name)
+    axes.axhline(height, color=style.colour, linestyle="--", linewidth=1, label=name)
 
 
 def _keep_positive(values: Mapping[Any, SeedStatistics]) -> dict[Any, SeedStatistics]:
-    """Return what a logarithmic axis can show: real rows take no time at all."""
+    """Return positive values, which a logarithmic axis can show: real rows take no time."""
     return {x: spread for x, spread in values.items() if spread.mean > 0}
 
 
 def plot_bars(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
-    """Draw measures of few settings as bars: a panel for each measure and data."""
+    """Draw metrics of few settings as bars: a panel for each metric and data."""
     series = sort_distinct(get_field_value(run, entry.by) for run in records)
-    faces, groups, namer = (
+    styles, groups, namer = (
         assign_styles(series),
         _group_by_panel(entry, records),
         _make_namer(entry.by),
@@ -358,7 +353,7 @@ def plot_bars(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
             summary = found.get((each,))
             spread = None if summary is None else summary.values.get(name)
             if spread is not None:
-                _draw_bar(place, at, spread, faces[each].colour, shown)
+                _draw_bar(place, at, spread, styles[each].colour, shown)
         place.set_xticks(range(len(series)), [_wrap_label(namer(each)) for each in series])
         place.set_xlim(-0.6, len(series) - 0.4)
         place.grid(visible=False, axis="x")
@@ -380,10 +375,10 @@ def _draw_bar(
 
 
 def plot_scatter(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
-    """Draw one measure against another: a marker for each setting of a method, with its value."""
+    """Draw one metric against another: a marker for each setting of a method, with its value."""
     across, up = find_metric(entry.x), find_metric(entry.y[0])
     series = sort_distinct(get_field_value(run, entry.by) for run in records)
-    faces, groups, namer = (
+    styles, groups, namer = (
         assign_styles(series),
         _group_by_panel(entry, records),
         _make_namer(entry.by),
@@ -393,9 +388,9 @@ def plot_scatter(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
         for each, own in group_records(runs, lambda run: get_field_value(run, entry.by)).items():
             spread = summarize_runs(own, [up.name]).values.get(up.name)
             if own[0].method == REAL and spread is not None:
-                _draw_level(place, spread, up, faces[each], namer(each))
+                _draw_level(place, spread, up, styles[each], namer(each))
             else:
-                _draw_markers(place, own, (across, up), faces[each], namer(each))
+                _draw_markers(place, own, (across, up), styles[each], namer(each))
         if "x" in entry.log:
             make_logarithmic(place, "x")
         place.set_xlabel(f"{across.title} ({across.unit})" if across.unit else across.title)
@@ -408,7 +403,7 @@ def _draw_markers(
     axes: Axes,
     runs: Sequence[RunRecord],
     measures: tuple[DisplayMetric, DisplayMetric],
-    face: SeriesStyle,
+    style: SeriesStyle,
     name: str,
 ) -> None:
     found = []
@@ -419,8 +414,8 @@ def _draw_markers(
             found.append((x, y, dict(settings).get("degree")))
     if not found:
         return
-    style = face.options | {"linewidth": 0.8}
-    axes.plot([x for x, _, _ in found], [y for _, y, _ in found], label=name, **style)
+    options = style.options | {"linewidth": 0.8}
+    axes.plot([x for x, _, _ in found], [y for _, y, _ in found], label=name, **options)
     for x, y, degree in found:
         if degree is not None:
             offset: dict[str, Any] = {"xytext": (3.5, 2.5), "textcoords": "offset points"}
@@ -434,7 +429,7 @@ def _group_by_panel(entry: FigureEntry, records: Sequence[RunRecord]) -> dict[An
 
 
 def _count_columns(entry: FigureEntry) -> int:
-    """Measures of one data set stand beside each other; without, panels do."""
+    """Return the number of panels beside each other: the metrics of one data set if few."""
     return len(entry.y) if 1 < len(entry.y) <= MAX_COLUMNS else MAX_COLUMNS
 
 
@@ -464,7 +459,7 @@ GAP = 1
 
 
 def plot_progress(entry: FigureEntry, records: Sequence[RunRecord], extras: Extras) -> Figure:
-    """Draw measures of single rounds: a line for each series, a panel for each measure."""
+    """Draw metrics of single rounds: a line for each series, a panel for each metric."""
     by = entry.by
     found = _load_extras(entry, records, extras, "rounds")
     series = sort_distinct(get_field_value(run, by) for run, _ in found)
@@ -495,18 +490,18 @@ def plot_rounds(entry: FigureEntry, records: Sequence[RunRecord], extras: Extras
         list(next(iter(shown.values())))[:2],
         _get_label_name(next(iter(shown.values()))),
     )
-    faces = assign_styles(sort_distinct(value for rows in shown.values() for value in rows[label]))
+    styles = assign_styles(sort_distinct(value for rows in shown.values() for value in rows[label]))
     for place, (title, rows) in zip(axes, shown.items(), strict=True):
-        for value, face in faces.items():
+        for value, style in styles.items():
             chosen = [n for n in _sample_positions(len(rows[label])) if rows[label][n] == value]
             xs, ys = ([rows[name][n] for n in chosen] for name in (across, up))
-            style: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "s": 5,
                 "linewidths": 0,
                 "alpha": 0.75,
                 "label": f"{label} {value}",
             }
-            place.scatter(xs, ys, color=face.colour, marker=face.marker, **style)
+            place.scatter(xs, ys, color=style.colour, marker=style.marker, **options)
         place.set_title(title)
         place.set_box_aspect(1)
         place.set_xticks([])
@@ -544,7 +539,7 @@ def build_mosaic(rows: Mapping[str, Sequence[Any]], classes: Sequence[Any]) -> N
 
     Args:
         rows: Pixels by column, row by row of the picture, and the label last.
-        classes: Which classes, in which order; one that has too few rows is filled up with white.
+        classes: The classes in order; one with too few rows is padded with white.
 
     Example:
         >>> rows = {"a": [0, 9], "b": [0, 9], "c": [0, 9], "d": [0, 9], "y": [0, 1]}
@@ -575,12 +570,12 @@ def plot_depths(found: Mapping[str, Mapping[int, float]]) -> Figure:
     """
     shown = find_metric("accuracy")
     figure, axes = make_panels(len(found), columns=3, size=(2.1, 1.6))
-    (face,) = assign_styles(["aim"]).values()
+    (style,) = assign_styles(["aim"]).values()
     for place, (title, accuracy) in zip(axes, found.items(), strict=True):
         heights = [shown.scale * each for each in accuracy.values()]
-        place.plot(list(accuracy), heights, **face.options)
+        place.plot(list(accuracy), heights, **style.options)
         middle, reach = (max(heights) + min(heights)) / 2, max(heights) - min(heights)
-        # At least four points high: small differences shall look small.
+        # At least four points high, so that small differences look small.
         half = max(reach, 4.0) * 0.6
         place.set_ylim(middle - half, middle + half)
         place.set_xticks(list(accuracy))
@@ -602,7 +597,7 @@ def _draw_strip(axes: Axes, page: NDArray[np.float64], title: str) -> None:
 
 
 def _sample_positions(count: int) -> range:
-    """Return places of at most so many rows as can be told apart: rows may be sorted by class."""
+    """Return indices of at most `MAX_DOTS` rows, evenly spaced: rows may be sorted by class."""
     return range(0, count, max(1, -(-count // MAX_DOTS)))
 
 
@@ -625,7 +620,7 @@ def _collect_by_round(
 def _load_extras(
     entry: FigureEntry, records: Sequence[RunRecord], extras: Extras, key: str
 ) -> list[tuple[RunRecord, Extra]]:
-    """Return runs with what is kept beside them, those of each series by seed."""
+    """Return runs with the content of the file beside them, by seed."""
     runs = [run for run in records if run.status == DONE]
     pairs = (
         (run, extras(run)) for own in group_records(runs, lambda r: r.seed).values() for run in own
@@ -724,11 +719,11 @@ def plot_schedules(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
         config = require_evolution(parse_strategy(run.settings), "kind: schedules")
         found.setdefault(get_field_value(run, entry.by), config)
     figure, (place,) = make_panels(1, legend=len(found))
-    for value, face in assign_styles(sort_distinct(found)).items():
+    for value, style in assign_styles(sort_distinct(found)).items():
         config = found[value]
         rates = [compute_mutation_rate(config, index) for index in range(config.rounds)]
         rounds = range(1, config.rounds + 1)
-        place.plot(rounds, rates, label=format_label(entry.by, value), **face.options)
+        place.plot(rounds, rates, label=format_label(entry.by, value), **style.options)
     place.set_xlabel("round")
     place.set_ylabel("mutation rate")
     place.set_ylim(bottom=0)
@@ -737,7 +732,7 @@ def plot_schedules(entry: FigureEntry, records: Sequence[RunRecord]) -> Figure:
 
 
 def _average_results(records: Sequence[RunRecord], name: str) -> list[tuple[RunRecord, float]]:
-    """Return a run of each setting, with the mean of a measure over its seeds."""
+    """Return a run of each setting, with the mean of a metric over its seeds."""
     groups = group_records(records, lambda run: json.dumps(run.settings, sort_keys=True))
     pairs = ((runs[0], summarize_runs(runs, [name]).values.get(name)) for runs in groups.values())
     return [(run, spread.mean) for run, spread in pairs if spread is not None]
@@ -754,7 +749,7 @@ def _rank_settings(records: Sequence[RunRecord], entry: FigureEntry) -> dict[str
 
 
 def _format_agreement(first: Mapping[str, int], ranks: Mapping[str, int], *, is_first: bool) -> str:
-    """Return how far two rankings agree, as Spearman's correlation."""
+    """Return Spearman's correlation of two rankings."""
     common = [name for name in first if name in ranks]
     if is_first or len(common) < 3:  # noqa: PLR2004 (two always agree or disagree wholly)
         return ""
@@ -792,9 +787,9 @@ def render_figure(
     """Return a figure of runs as SVG.
 
     Args:
-        entry: What it shall show.
+        entry: The figure.
         records: The runs; those that are not done are left out.
-        folder: Where what is kept beside them is.
+        folder: The folder of the results.
         depths: For a figure of kind `order`, the accuracy of each depth for each data set.
 
     Raises:
@@ -811,10 +806,10 @@ def save_figure(
     folder: Path = FOLDER,
     depths: Mapping[str, Mapping[int, float]] | None = None,
 ) -> None:
-    """Write a figure of runs to a file, whole or not at all: SVG or PNG, by its ending.
+    """Write a figure of runs to a file atomically: SVG or PNG, by its suffix.
 
     Raises:
-        OutputError: If the file ends in anything else.
+        OutputError: If the suffix is another one.
         NothingDoneError: If no run is done that it could show.
     """
     if path.suffix not in ENDINGS:
@@ -861,7 +856,7 @@ def _draw_figure(
 
 
 def _make_metadata(entry: FigureEntry, kind: str) -> dict[str, Any]:
-    """Return what the file says of itself: no date and no version, or it would change each time."""
+    """Return the metadata of the file, without date and version, which would change."""
     if kind == "svg":
         return {"Title": entry.title, "Date": None, "Creator": None}
     return {"Title": entry.title, "Software": None}
@@ -879,7 +874,7 @@ def _read_extra(record: RunRecord, folder: Path) -> Extra | None:
 
 
 def read_depths(path: Path) -> dict[str, dict[int, float]]:
-    """Return the accuracy of each depth for each data set, from a file; nothing without one."""
+    """Return the accuracy of each depth for each data set from a file; empty without one."""
     if not path.is_file():
         return {}
     plain = serialization.parse_strict_json(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""From an experiment to its runs: every combination of data, method, epsilon, setting and seed."""
+"""The runs of an experiment: each combination of data, method, epsilon, setting and seed."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from tabpe_lab.experiment import (
 )
 
 REAL, TABPE = "real", "tabpe"
-# From what takes a moment to what may take hours: a look at the results tells something early.
+# From seconds to hours, so that results are informative early.
 CHEAP_FIRST = (REAL, TABPE, "independent", "mst", "privsyn", "privgsd", "gem", "rap++", "privmrf")
 _NOT_PART_OF_THE_KEY = ("experiment", "variant", "called", "limits")
 
 
 @dataclass(frozen=True)
 class ExperimentRun:
-    """One run: all that its process needs to know, as plain values.
+    """One run: everything that its process needs, as plain values.
 
     Args:
         experiment: The name of the experiment.
         variant: Its variant.
         data: The name of the data set.
-        data_options: What its loader takes.
+        data_options: Options of its loader.
         method: The name of the method.
-        called: What tables call it.
+        called: Its display name.
         settings: The settings of the method.
         epsilon: The budget; None for `real`.
         delta: The delta; None for 1 / (n ln n).
         seed: The seed.
         split: `authors` or `seed`.
-        metrics: What is measured.
-        limits: What it may take.
-        evaluate: How it is measured.
+        metrics: Names of metrics.
+        limits: Time and memory.
+        evaluate: Settings of the metrics.
         keep: What is kept beside the record.
-        rounds_kept: Which rounds are.
+        rounds_kept: Which rounds are kept.
     """
 
     experiment: str
@@ -67,9 +67,9 @@ class ExperimentRun:
 
     @property
     def key(self) -> str:
-        """Digest of all that decides what comes out: neither limits nor names of things."""
-        told = {k: v for k, v in asdict(self).items() if k not in _NOT_PART_OF_THE_KEY}
-        text = json.dumps(told, sort_keys=True, ensure_ascii=True)
+        """Digest of everything that determines the result: neither limits nor display names."""
+        inputs = {k: v for k, v in asdict(self).items() if k not in _NOT_PART_OF_THE_KEY}
+        text = json.dumps(inputs, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
@@ -85,10 +85,10 @@ def list_runs(experiment: Experiment) -> list[ExperimentRun]:
     """Return the runs of an experiment: by seed, and for each seed cheap methods first.
 
     Example:
-        >>> from tabpe_lab.exhibits import experiment_of
+        >>> from tabpe_lab.exhibits import parse_experiment
         >>> plain = {"name": "a", "title": "A", "data": ["hospital"], "metrics": ["accuracy"],
         ...          "methods": [{"tabpe": {"rounds": [5, 10]}}, "real"], "seeds": 2}
-        >>> for run in list_runs(experiment_of(plain, "full", where="a.yaml")):
+        >>> for run in list_runs(parse_experiment(plain, "full", where="a.yaml")):
         ...     print(run)
         real, hospital, seed 0
         tabpe, hospital, epsilon 1, rounds 5, seed 0
@@ -97,10 +97,12 @@ def list_runs(experiment: Experiment) -> list[ExperimentRun]:
         tabpe, hospital, epsilon 1, rounds 5, seed 1
         tabpe, hospital, epsilon 1, rounds 10, seed 1
     """
-    ways = sorted(
-        _iterate_configurations(experiment), key=lambda way: _rank_by_cost(way.method.name)
+    configurations = sorted(
+        _iterate_configurations(experiment), key=lambda each: _rank_by_cost(each.method.name)
     )
-    runs = [_make_run(experiment, way, seed) for seed in experiment.seeds for way in ways]
+    runs = [
+        _make_run(experiment, each, seed) for seed in experiment.seeds for each in configurations
+    ]
     return list({run.key: run for run in runs}.values())
 
 
@@ -141,7 +143,7 @@ def expand_grid(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def resolve_references(settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in which text such as `features + 1` is a number, by an option of the data.
+    """Return settings in which text such as `features + 1` is replaced by its number.
 
     Example:
         >>> resolve_references({"degree": "features + 1", "bins": "privtree"}, {"features": 5})
@@ -156,7 +158,7 @@ def resolve_references(settings: Mapping[str, Any], options: Mapping[str, Any]) 
 
 
 def _select_settings(method: MethodEntry, data: str) -> dict[str, Any]:
-    """Return the settings of a method for one data set, without those that are for others."""
+    """Return the settings of a method for one data set, without those for others."""
     return {
         name: select_by_data(value, data)
         for name, value in method.settings.items()

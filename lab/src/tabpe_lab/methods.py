@@ -1,15 +1,10 @@
-"""Methods by name.
+"""Methods by name: from the settings of a run to a table of synthetic rows.
 
-The strategy that the settings of a run of Tab-PE name: a preset, and fields that replace its.
+All methods get the same: the training rows, the schema, the number of rows as public, epsilon and
+delta. Settings of Tab-PE name a preset and fields that replace those of the preset.
 
-The rows that a round of the evolution had.
-
-All that an evolution sees of the private rows are the noisy votes, which a run folder remembers. So
-the rows of any round can be evolved again from them, without the private rows.
-
-Methods by name: from the settings of a run to a table of synthetic rows.
-
-All get the same: the training rows, the schema, the number of rows as public, epsilon and delta.
+The rows of a single round are computed again from the noisy votes, which a run folder keeps: they
+are all that an evolution sees of the private rows, so the private rows are not needed.
 """
 
 from __future__ import annotations
@@ -41,12 +36,12 @@ from tabpe.synthesizers.tabpe import TabPE
 from tabpe_lab.grid import REAL, TABPE, ExperimentRun
 from tabpe_lab.task import Task
 
-# What experiments mean that name no preset: they remake the paper.
+# The preset of experiments that name none: they reproduce the paper.
 PRESET = "paper"
 
 
 def parse_strategy(settings: Mapping[str, Any]) -> Strategy:
-    """Return the strategy that settings name; what is no field of it is left alone.
+    """Return the strategy that settings name; other settings are ignored.
 
     Example:
         >>> parse_strategy({"rounds": 20}).sampling_rounds
@@ -60,15 +55,16 @@ def parse_strategy(settings: Mapping[str, Any]) -> Strategy:
 
 
 def list_strategy_fields(strategy: Strategy) -> tuple[str, ...]:
-    """Return the names of what can be set in a strategy."""
+    """Return the names of the fields of a strategy."""
     return tuple(each.name for each in dataclasses.fields(strategy))
 
 
 def shorten_strategy(strategy: Strategy) -> Strategy:
-    """Return a strategy that does all that another does, once and on little.
+    """Return a strategy with all steps of another, but a single small round.
 
     Example:
-        >>> shorten_strategy(resolve_strategy("best")).rounds, shorten_strategy(resolve_strategy("best")).votes
+        >>> short = shorten_strategy(resolve_strategy("best"))
+        >>> short.rounds, short.votes
         (1, 4)
     """
     rounds = min(1, strategy.rounds)
@@ -82,10 +78,10 @@ def require_evolution(strategy: Strategy, what: str) -> Evolution:
 
     Args:
         strategy: The strategy.
-        what: What needs such rounds, for the error.
+        what: What needs it, for the error.
 
     Raises:
-        ParameterError: If it is another one.
+        ParameterError: If it has no such rounds.
 
     Example:
         >>> require_evolution(resolve_strategy("best"), "keep: rounds")
@@ -105,36 +101,36 @@ def require_replayable(strategy: Strategy, what: str) -> Evolution:
 
     Args:
         strategy: The strategy.
-        what: What needs that, for the error.
+        what: What needs it, for the error.
 
     Raises:
-        ParameterError: If it is another one.
+        ParameterError: If it has no such rounds.
 
     Example:
         >>> require_replayable(Evolution(tables=0.1), "keep: rounds")
         Traceback (most recent call last):
-        tabpe.errors.ParameterError: keep: rounds: tables=0.1: expected 0: rounds are made again...
+        tabpe.errors.ParameterError: keep: rounds: tables=0.1: expected 0: rounds are replayed...
     """
     config = require_evolution(strategy, what)
     if config.tables:
         raise ParameterError(
-            f"{what}: tables={config.tables:g}: expected 0: rounds are made again from their votes "
-            f"alone, without tables of columns."
+            f"{what}: tables={config.tables:g}: expected 0: rounds are replayed from their votes "
+            f"alone, without 1-way marginals."
         )
     return config
 
 
 def replay_rounds(run_dir: Path, model: TabPE, wanted: Iterable[int]) -> dict[int, pa.Table]:
-    """Return the rows that were selected in each of the rounds wanted.
+    """Return the selected rows of each wanted round.
 
     Args:
         run_dir: The folder that the model was fitted in.
         model: The model.
-        wanted: Rounds, from 1; 0 for the random rows that all begins with. Those that the run did
-            not come to are left out.
+        wanted: Rounds, from 1; 0 for the initial random rows. Rounds that the run did not reach are
+            left out.
 
     Raises:
-        ParameterError: If its strategy is no `Evolution`, or one with tables of columns.
+        ParameterError: If its strategy is no `Evolution`, or one with 1-way marginals.
     """
     votes = _load_votes(run_dir)
     rounds = sorted(each for each in set(wanted) if each <= len(votes))
@@ -147,17 +143,17 @@ def _load_votes(run_dir: Path) -> list[NoisyCounts]:
 
 
 def _replay_rows(model: TabPE, votes: Sequence[NoisyCounts], rounds: int) -> list[Records]:
-    """Evolve again, up to a round, on the schedule of all of them."""
+    """Repeat the evolution up to a round, on the schedule of all of them."""
     config = require_replayable(resolve_strategy(model.preset), "rows of single rounds")
     horizon = config.horizon or config.rounds
     cut = dataclasses.replace(config, rounds=max(1, rounds), horizon=horizon)
     encoder, release = Encoder(model.schema_), model.release_
     sizes = np.bincount(release.classes, minlength=encoder.class_count).tolist()
-    remembered, populations = iter(votes), []
+    recorded, populations = iter(votes), []
 
     def vote(population: Sequence[Records], _: int) -> NoisyCounts:
         populations.append(list(population))
-        return next(remembered)
+        return next(recorded)
 
     evolved = evolve(UniformProposal(encoder.spaces), sizes, cut, vote, seed=release.seed)
     return evolved.classes if rounds else populations[0]
@@ -170,7 +166,7 @@ def _decode_rows(model: TabPE, rows: Sequence[Records]) -> pa.Table:
 
 LAB_SETTINGS = ("shares", "oversample", "smooth", "most_samples")
 BASELINE_SETTINGS = ("n_samples", "bins", "bins_budget", "most_bins", "noise")
-# What is loaded before the clock starts. Of the rest, a small table makes sure.
+# Imported before the clock starts; a fit on a small table loads the rest.
 HEAVY = {
     "mst": ("jax", "mbi", "networkx"),
     "aim": ("jax", "mbi", "networkx"),
@@ -179,7 +175,7 @@ HEAVY = {
     "rap++": ("jax", "optax"),
     "privgsd": ("jax",),
 }
-# What the experiment and the data decide.
+# Set by the experiment and the data.
 NOT_SETTINGS = (
     "epsilon",
     "delta",
@@ -197,13 +193,13 @@ NOT_SETTINGS = (
 
 @dataclass(frozen=True, eq=False)
 class MethodOutput:
-    """What a method made.
+    """Result of a method.
 
     Args:
         table: The synthetic rows.
-        seconds: What fitting and sampling took.
-        certified_epsilon: What the certificate says; None for `real`.
-        rounds: The rows of single rounds, if they were asked for.
+        seconds: Time of fitting and sampling.
+        certified_epsilon: The epsilon of the certificate; None for `real`.
+        rounds: The rows of single rounds, if they are kept.
     """
 
     table: pa.Table
@@ -216,10 +212,10 @@ RowMaker = Callable[[Task], MethodOutput]
 
 
 def build_maker(run: ExperimentRun) -> RowMaker:
-    """Return what makes the synthetic rows of a run; its settings are checked now.
+    """Return a function that makes the synthetic rows of a run; settings are checked now.
 
     Raises:
-        ParameterError: If the method or a setting is not known.
+        ParameterError: If the method or a setting is unknown.
     """
     if run.method == REAL:
         check_settings(run.method, run.settings, ())
@@ -244,7 +240,7 @@ def list_method_names() -> tuple[str, ...]:
 
 
 def check_settings(method: str, settings: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a setting that a method does not have, with the closest that it has."""
+    """Refuse a setting that a method does not have, and name the closest one."""
     allowed = list(known)
     for name in settings:
         if name not in allowed:
@@ -253,18 +249,18 @@ def check_settings(method: str, settings: Iterable[str], known: Iterable[str]) -
 
 
 def resolve_row_count(given: Any, rows: int, most: int | None = None) -> int | None:
-    """Return how many rows are to be made: a number, or a share of the training rows.
+    """Return the number of synthetic rows: a number, or a share of the training rows.
 
     Args:
-        given: What the settings say.
+        given: The setting.
         rows: The number of training rows.
-        most: What a share may come to at most; None for any number.
+        most: The largest number for a share; None for any.
 
     Example:
-        >>> resolve_row_count(1000, 7152), resolve_row_count(0.1, 7152), resolve_row_count(None, 7152)
-        (1000, 715, None)
-        >>> resolve_row_count(0.5, 7152, most=2000), resolve_row_count(1.0, 7152)
-        (2000, 7152)
+        >>> [resolve_row_count(given, 7152) for given in (1000, 0.1, 1.0, None)]
+        [1000, 715, 7152, None]
+        >>> resolve_row_count(0.5, 7152, most=2000)
+        2000
     """
     if isinstance(given, float) and 0 < given <= 1:
         share = max(1, round(given * rows))
@@ -328,7 +324,7 @@ def _build_baseline_maker(run: ExperimentRun) -> RowMaker:
 
 
 def warm_up(run: ExperimentRun) -> None:
-    """Load the packages that a run uses, so that their time is not counted as its own."""
+    """Import the packages of a run, so that this time is not measured."""
     if run.method == REAL:
         return
     for package in HEAVY.get(run.method, ()):
@@ -336,8 +332,8 @@ def warm_up(run: ExperimentRun) -> None:
             importlib.import_module(package)
     from tabpe.io.example import hospital_schema, hospital_table
 
-    few = shorten_strategy(parse_strategy(run.settings if run.method == TABPE else {}))
-    model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=few, verbose=0)
+    short = shorten_strategy(parse_strategy(run.settings if run.method == TABPE else {}))
+    model = TabPE(epsilon=9.0, delta=1e-3, n_samples=2, preset=short, verbose=0)
     model.fit(hospital_table(100), hospital_schema()).sample()
 
 
@@ -365,8 +361,8 @@ def _fit_and_sample(model: TabPE, task: Task, copies: int, *, smooth: bool = Fal
 
 
 def _fit_by_round(model: TabPE, task: Task, wanted: Iterable[int], copies: int) -> MethodOutput:
-    """Fit in a folder that remembers the noisy votes, which tell what each round had."""
+    """Fit in a folder that keeps the noisy votes, from which rounds are replayed."""
     with tempfile.TemporaryDirectory() as folder:
         run_dir = Path(folder) / "run"
-        made = _fit_and_sample(model.set_params(run_dir=run_dir), task, copies)
-        return dataclasses.replace(made, rounds=replay_rounds(run_dir, model, wanted))
+        output = _fit_and_sample(model.set_params(run_dir=run_dir), task, copies)
+        return dataclasses.replace(output, rounds=replay_rounds(run_dir, model, wanted))

@@ -1,14 +1,12 @@
-"""A page of results: what is made from records stands between marks, what people write around it.
-
-Where an experiment stands: a record for every run that its file names, made or not.
+"""Pages of results: blocks between marks are generated from records, the rest is by people.
 
     <!-- made: table high-order full utility -->
     (a table, as Markdown)
     <!-- end -->
 
 A block is one of `runs EXPERIMENT VARIANT`, `table EXPERIMENT VARIANT NAME` and `figure EXPERIMENT
-VARIANT NAME`. Remaking the page changes what is between the marks alone, and adds a section for
-each experiment that has results and is not on the page yet.
+VARIANT NAME`. An update replaces only the text between the marks, and adds a section for each
+experiment that has results and is not on the page yet.
 """
 
 from __future__ import annotations
@@ -33,12 +31,12 @@ from tabpe_lab.tables import build_table, markdown
 
 @dataclass(frozen=True)
 class ExperimentStatus:
-    """Where an experiment stands.
+    """The records of an experiment.
 
     Args:
-        records: A record for every run that the file names, in the order of data and methods
-            there; those that were not made have the status `not run`.
-        orphan_count: How many records are of runs that the file does not name any more.
+        records: A record for every run of the file, in the order of data and methods there; missing
+            ones have the status `not run`.
+        orphan_count: Number of records of runs that the file does not name any more.
     """
 
     records: tuple[RunRecord, ...]
@@ -46,28 +44,28 @@ class ExperimentStatus:
 
 
 def load_status(experiment: Experiment, folder: Path = FOLDER) -> ExperimentStatus:
-    """Return where an experiment stands.
+    """Return the records of an experiment.
 
     Args:
         experiment: The experiment, in one variant.
-        folder: Where its results are.
+        folder: The folder of the results.
     """
-    made = {
+    known = {
         record.key: record
         for record in read_records(get_results_path(experiment.name, experiment.variant, folder))
     }
     runs = sorted(list_runs(experiment), key=_make_sort_key(experiment))
-    records = tuple(made.get(run.key) or make_record(run, cast(Status, NOT_RUN)) for run in runs)
+    records = tuple(known.get(run.key) or make_record(run, cast(Status, NOT_RUN)) for run in runs)
     named = {run.key for run in runs}
-    return ExperimentStatus(records, sum(key not in named for key in made))
+    return ExperimentStatus(records, sum(key not in named for key in known))
 
 
 def ensure_depths(
     experiment: Experiment, entry: FigureEntry, folder: Path = FOLDER
 ) -> Mapping[str, Mapping[int, float]] | None:
-    """Return what a figure of kind `order` shows: accuracy by depth of trees for each data set.
+    """Return accuracy by depth of trees for each data set, for a figure of kind `order`.
 
-    It is measured when it is asked for first, and kept beside the records.
+    It is measured once, and kept beside the records.
     """
     if entry.kind != DEPTHS:
         return None
@@ -94,11 +92,11 @@ def _measure_accuracy_by_depth(run: ExperimentRun) -> dict[int, float]:
 
 
 def _make_sort_key(experiment: Experiment) -> Any:
-    """Return the place of a run in the order of the file: data, then methods, then seeds."""
-    data = {entry.name: place for place, entry in reversed(list(enumerate(experiment.data)))}
+    """Return a sort key by the order of the file: data, then methods, then seeds."""
+    data = {entry.name: index for index, entry in reversed(list(enumerate(experiment.data)))}
     methods = {
-        entry.called or entry.name: place
-        for place, entry in reversed(list(enumerate(experiment.methods)))
+        entry.called or entry.name: index
+        for index, entry in reversed(list(enumerate(experiment.methods)))
     }
     return lambda run: (data[run.data], methods[run.called], run.seed)
 
@@ -111,15 +109,15 @@ _BLOCK = re.compile(r"<!-- made: ([^>]*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 @dataclass(frozen=True)
 class PageSources:
-    """Where a page takes its results from.
+    """Sources of a page.
 
     Args:
         experiments: The folder of experiment files, named as the experiments; those of a
             `folder/name` in that folder.
-        names: The experiments, in the order that new sections take.
+        names: The experiments, in the order of new sections.
         results: The folder of the records.
         pictures: The folder that figures are written to.
-        link: How the page names that folder.
+        link: The path of that folder from the page.
     """
 
     experiments: Path
@@ -130,10 +128,10 @@ class PageSources:
 
 
 def remake_page(text: str, sources: PageSources) -> str:
-    """Return a page with all blocks made anew, and sections for results that it lacks.
+    """Return a page with all blocks updated, and sections for results that it lacks.
 
     Raises:
-        ParameterError: If a block asks for what there is not; names the block.
+        ParameterError: If a block names something unknown; names the block.
     """
     known = [match.split()[1:3] for match in _BLOCK.findall(text)]
     missing = [pair for pair in find_experiments_with_results(sources) if list(pair) not in known]
@@ -144,7 +142,7 @@ def remake_page(text: str, sources: PageSources) -> str:
 
 
 def fill_blocks(text: str, make: Callable[[str], str]) -> str:
-    r"""Return a text with what is between marks made anew.
+    r"""Return a text with the blocks between marks replaced.
 
     Example:
         >>> page = "Ours:\n<!-- made: table a full b -->\nold\n<!-- end -->\nRemark.\n"
@@ -158,14 +156,14 @@ def fill_blocks(text: str, make: Callable[[str], str]) -> str:
         Remark.
     """
 
-    def anew(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         return f"<!-- made: {match[1]} -->\n\n{make(match[1]).strip()}\n\n<!-- end -->"
 
-    return _BLOCK.sub(anew, text)
+    return _BLOCK.sub(replace, text)
 
 
 def find_experiments_with_results(sources: PageSources) -> list[tuple[str, str]]:
-    """Return the experiments that have results, each in the variant that says most."""
+    """Return the experiments that have results, each in its largest variant."""
     found = []
     for name in sources.names:
         for variant in ("full", "small", "quick"):
@@ -175,20 +173,20 @@ def find_experiments_with_results(sources: PageSources) -> list[tuple[str, str]]
     return found
 
 
-def describe_runs(experiment: Experiment, stands: ExperimentStatus) -> str:
-    """Say which command made the runs, how they ended, and on what."""
-    counts: Counter[str] = Counter(record.status for record in stands.records)
+def describe_runs(experiment: Experiment, status: ExperimentStatus) -> str:
+    """Return the command of the runs, how they ended, and the machine."""
+    counts: Counter[str] = Counter(record.status for record in status.records)
     ended = [
-        f"{counts[status]} {status}"
-        for status in (DONE, DID_NOT_FIT, FAILED, NOT_RUN)
-        if counts[status]
+        f"{counts[outcome]} {outcome}"
+        for outcome in (DONE, DID_NOT_FIT, FAILED, NOT_RUN)
+        if counts[outcome]
     ]
-    done = [record for record in stands.records if record.status == DONE]
+    done = [record for record in status.records if record.status == DONE]
     command = f"tabpe-lab run lab/experiments/{experiment.name}.yaml --variant {experiment.variant}"
     took = format_duration(sum(record.seconds or 0.0 for record in done))
     lines = [
         f"Remakes: {experiment.paper}." if experiment.paper else "",
-        f"`{command}`: {len(stands.records)} runs, {', '.join(ended)}; "
+        f"`{command}`: {len(status.records)} runs, {', '.join(ended)}; "
         f"{took} of fitting and sampling.",
         _describe_machines(done),
     ]
@@ -196,12 +194,12 @@ def describe_runs(experiment: Experiment, stands: ExperimentStatus) -> str:
 
 
 def _describe_machines(records: Iterable[RunRecord]) -> str:
-    told = dict.fromkeys(
+    machines = dict.fromkeys(
         f"{run.machine['threads']} threads of {run.machine.get('processor', 'a processor')}"
         for run in records
         if "threads" in run.machine
     )
-    return f"On {'; '.join(told)}." if told else ""
+    return f"On {'; '.join(machines)}." if machines else ""
 
 
 def _build_section(name: str, variant: str, sources: PageSources) -> str:
@@ -216,20 +214,20 @@ def _build_section(name: str, variant: str, sources: PageSources) -> str:
 def _make_block(block: str, sources: PageSources) -> str:
     kind, name, variant, *entry = _parse_block(block)
     experiment = _read_experiment(name, variant, sources)
-    stands = load_status(experiment, sources.results)
+    status = load_status(experiment, sources.results)
     if kind == "runs":
-        return describe_runs(experiment, stands)
+        return describe_runs(experiment, status)
     if kind == "table":
         wanted = _find_entry(parse_tables(experiment.tables, where=name), entry[0], block)
-        if not any(record.status == DONE for record in stands.records):
+        if not any(record.status == DONE for record in status.records):
             return f"{wanted.title}: no run is done yet."
-        return markdown(build_table(wanted, stands.records, beside_paper=True))
+        return markdown(build_table(wanted, status.records, beside_paper=True))
     figure = _find_entry(parse_figures(experiment.figures, where=name), entry[0], block)
     file = f"{name.replace('/', '-')}-{figure.name}.svg"
     sources.pictures.mkdir(parents=True, exist_ok=True)
     save_figure(
         figure,
-        stands.records,
+        status.records,
         sources.pictures / file,
         folder=sources.results,
         depths=ensure_depths(experiment, figure, sources.results),

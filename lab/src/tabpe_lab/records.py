@@ -1,7 +1,7 @@
-"""What is kept of a run: one line of JSON each, appended as runs end.
+"""Records of runs: one line of JSON each, appended as runs end.
 
-Results of an experiment are in `<folder>/<name>.<variant>.jsonl`. A run that was made again has two
-lines with the same key; the last one counts. What is too large for a line is beside it, in
+Results of an experiment are in `<folder>/<name>.<variant>.jsonl`. A run that was repeated has two
+lines with the same key; the last one counts. Anything too large for a line is beside it, in
 `<folder>/<name>.<variant>/<key>.json`.
 """
 
@@ -32,27 +32,27 @@ class RunRecord:
         variant: Its variant.
         key: Digest of all that defines the run.
         data: The name of the data set.
-        data_options: What its loader was given.
+        data_options: Options of its loader.
         method: The name of the method.
-        called: What tables call it.
-        settings: The settings of the method that the experiment names, this run's values.
+        called: Its display name.
+        settings: The settings of the method that the experiment names, with this run's values.
         epsilon: The budget; None for `real`.
-        delta: The delta that was asked for; None if the run ended before it was known.
+        delta: The requested delta; None if the run ended before it was known.
         seed: The seed of the run.
         split: `authors` or `seed`.
         status: How it ended.
         reason: Why it did not fit or failed; empty if it is done.
-        limits: What it might take: `seconds`, `gigabytes`.
-        seconds: Fitting and sampling, by a clock in its process; None if it did not end.
-        peak_megabytes: The most memory that the process and its children held.
+        limits: Its limits: `seconds`, `gigabytes`.
+        seconds: Time of fitting and sampling in its process; None if it did not end.
+        peak_megabytes: The peak memory of the process and its children.
         rows: Training rows.
         synthetic_rows: Synthetic rows.
-        certified_epsilon: What the certificate says; None for `real`.
-        metrics: By name. One that this data does not define is left out. `validation_accuracy` and
-            the like are of the validation rows; the others of the test rows.
-        evaluation: How it was measured: sizes, learner that was chosen, rows compared, seconds.
-        versions: Of the packages that matter.
-        machine: Processor, cores, memory, threads that the run was given.
+        certified_epsilon: The epsilon of the certificate; None for `real`.
+        metrics: By name. One that is undefined for this data is left out. `validation_accuracy`
+            and the like are of the validation rows; the others of the test rows.
+        evaluation: Settings of the metrics, chosen learner, compared rows, seconds.
+        versions: Versions of the relevant packages.
+        machine: Processor, cores, memory, threads of the run.
         made: When it ended, UTC.
         extra: The name of the file beside, if there is one.
     """
@@ -85,10 +85,10 @@ class RunRecord:
     extra: str | None = None
 
     def to_line(self) -> str:
-        """Return the record as one line of JSON, without its end.
+        """Return the record as one line of JSON, without the line end.
 
         Example:
-            >>> record = RunRecord("a", "quick", "0f", "hospital", "real", "real", 0, "seed", "done")
+            >>> record = RunRecord("a", "quick", "0f", "xor", "real", "real", 0, "seed", "done")
             >>> parse_record(record.to_line(), where="a line") == record
             True
         """
@@ -98,7 +98,7 @@ class RunRecord:
 
 
 def make_record(run: ExperimentRun, status: Status) -> RunRecord:
-    """Return what is known of a run before it was made."""
+    """Return a record with the fields that are known before the run."""
     return RunRecord(
         experiment=run.experiment,
         variant=run.variant,
@@ -116,10 +116,10 @@ def make_record(run: ExperimentRun, status: Status) -> RunRecord:
 
 
 def parse_record(line: str, *, where: str) -> RunRecord:
-    """Return the record that a line stands for.
+    """Return the record of a line.
 
     Raises:
-        ArchiveError: If it is none; names the place.
+        ArchiveError: If it is none; names the file and line.
     """
     try:
         plain = serialization.parse_strict_json(line)
@@ -147,8 +147,8 @@ def get_extra_path(record: RunRecord, folder: Path = FOLDER) -> Path | None:
 def read_records(path: Path) -> list[RunRecord]:
     """Return the records of a file, the last of each key, in the order of their first lines.
 
-    A file that is not there has none. A last line without an end is of a run that was cut off while
-    it was written, and is left out.
+    A missing file has none. A last line without a line end was interrupted while it was written,
+    and is left out.
 
     Raises:
         ArchiveError: If a line can not be read; names the file and the line.
@@ -157,14 +157,14 @@ def read_records(path: Path) -> list[RunRecord]:
         return []
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     found: dict[str, RunRecord] = {}
-    for place, line in enumerate(lines, start=1):
-        record = parse_record(line, where=f"{path}: line {place}")
+    for number, line in enumerate(lines, start=1):
+        record = parse_record(line, where=f"{path}: line {number}")
         found[record.key] = record
     return list(found.values())
 
 
 def append_record(path: Path, record: RunRecord) -> None:
-    """Add a record to a file in one write that reaches the disk.
+    """Append a record to a file in one durable write.
 
     Raises:
         OutputError: If it can not be written.
@@ -186,7 +186,7 @@ def write_extra(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_parquet(records: Iterable[RunRecord], path: Path) -> None:
-    """Write records as a table: one row each, metrics as columns, what is nested as JSON."""
+    """Write records as a table: one row each, metrics as columns, nested values as JSON."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -211,7 +211,7 @@ def _flatten_record(record: RunRecord) -> dict[str, Any]:
 
 
 def _cut_partial_line(path: Path) -> None:
-    """Cut off a last line that has no end: the run that it is of will be made again."""
+    """Remove a last line without a line end; its run will be repeated."""
     if not path.exists():
         return
     content = path.read_bytes()

@@ -1,13 +1,9 @@
-"""Many runs: which are still to be made, one after the other or side by side, each recorded.
+"""Many runs: which are missing, sequential or parallel, each in its own process, recorded.
 
-A run in a process of its own, watched from outside: time, memory, and an end that is certain.
-
-The process speaks the lines of `tabpe_lab.worker`. The time limit counts from `load_mbi` to `made`;
-loading and measuring have a limit of their own. Memory is what the process and all that it started
-hold in the machine, looked at several times a second. What is over its limit is killed with all its
-children, and told apart from what failed.
-
-How long what is left will take, by what was seen so far.
+A process is watched from outside. It speaks the lines of `tabpe_lab.worker`. The time limit counts
+from `loaded` to `made`; loading and measuring have a limit of their own. Memory is the resident
+memory of the process and its children, polled several times a second. A process over its limit is
+killed with all its children, and recorded as one that did not fit, not as one that failed.
 """
 
 from __future__ import annotations
@@ -62,7 +58,7 @@ _PROC = Path("/proc")
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Whoever asked for runs does not want them any more."""
+    """The caller has stopped the runs."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +68,8 @@ class ProcessOutcome:
     Args:
         status: `done`, `did not fit` or `failed`.
         reason: Why it did not fit or failed.
-        reported: What it told on its way, all events together.
-        peak_megabytes: The most memory up to `made` that was seen, or that the process told.
+        reported: The content of all its events.
+        peak_megabytes: The peak memory up to `made`, as polled or as reported.
     """
 
     status: Status
@@ -93,11 +89,11 @@ def run_process(
     """Run a process within limits and return how it ended.
 
     Args:
-        payload: What it is told, as plain values.
-        limits: What it may take.
+        payload: Its input, as plain values.
+        limits: Time and memory.
         cores: The cores that it may use; none for all.
         stop: When this is set, the process is ended and `Interrupted` raised.
-        command: The process.
+        command: The command of the process.
     """
     with tempfile.TemporaryFile() as errors, _start_process(command, cores, errors) as process:
         watch = _ProcessWatch(process, limits, stop or threading.Event())
@@ -110,7 +106,7 @@ def run_process(
 def _start_process(
     command: Sequence[str], cores: Sequence[int], errors: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process in a group of its own, and end all of the group whatever happens."""
+    """Start a process in a group of its own, and always end the whole group."""
     process = subprocess.Popen(  # noqa: S603
         _pin_to_cores(command, cores),
         stdin=subprocess.PIPE,
@@ -132,7 +128,7 @@ def _start_process(
 
 
 def _pin_to_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
-    """Return a command that may use some cores alone: every library looks at that."""
+    """Return a command that may use only some cores, which every library respects."""
     if not cores or not hasattr(os, "sched_setaffinity"):
         return list(command)
     pin = f"os.sched_setaffinity(0, {list(cores)}); os.execv(sys.argv[1], sys.argv[1:])"
@@ -141,7 +137,7 @@ def _pin_to_cores(command: Sequence[str], cores: Sequence[int]) -> list[str]:
 
 def _send_payload(process: subprocess.Popen[bytes], payload: Mapping[str, Any]) -> None:
     assert process.stdin is not None  # noqa: S101
-    with suppress(BrokenPipeError):  # it has ended already, and will be asked why
+    with suppress(BrokenPipeError):  # it has ended already; its exit code says why
         process.stdin.write(json.dumps(payload).encode() + b"\n")
         process.stdin.flush()
 
@@ -153,7 +149,7 @@ def _read_last_line(errors: IO[bytes]) -> str:
 
 
 class _ProcessWatch:
-    """What a process says and takes, until it ends or must be ended."""
+    """Events and resources of a process, until it ends or must be ended."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], limits: RunLimits, stop: threading.Event
@@ -167,7 +163,7 @@ class _ProcessWatch:
         self._enter_stage(STARTED)
 
     def wait_for_end(self) -> None:
-        """Wait for the last word of the process, or for a limit."""
+        """Wait for the last event of the process, or for a limit."""
         while self._exceeded is None and self._stage not in (DONE, ENDED):
             if self._stop.is_set():
                 raise Interrupted
@@ -204,7 +200,7 @@ class _ProcessWatch:
 
     def _read_output(self) -> None:
         assert self._process.stdout is not None  # noqa: S101
-        with suppress(ValueError, OSError):  # it was closed while we listened
+        with suppress(ValueError, OSError):  # it was closed meanwhile
             for line in self._process.stdout:
                 self._events.put(line)
         self._events.put(None)
@@ -213,21 +209,21 @@ class _ProcessWatch:
         self._stage, self._since = stage, time.monotonic()
 
     def _handle_event(self, line: bytes) -> None:
-        told = json.loads(line)
-        self._enter_stage(told.pop("event"))
-        self._peak = max(self._peak, told.pop("peak_megabytes", 0.0))
-        self._reported |= told
+        content = json.loads(line)
+        self._enter_stage(content.pop("event"))
+        self._peak = max(self._peak, content.pop("peak_megabytes", 0.0))
+        self._reported |= content
 
     def _check_memory(self) -> None:
-        held = _measure_megabytes(self._process.pid)
+        used = _measure_megabytes(self._process.pid)
         if self._stage != MADE:
-            self._peak = max(self._peak, held)
-        if held > self._limits.gigabytes * 1024:
+            self._peak = max(self._peak, used)
+        if used > self._limits.gigabytes * 1024:
             reason = f"memory: over {self._limits.gigabytes:g} GB{_DOING[self._stage]}"
             self._exceeded = ("failed" if self._stage == MADE else "did not fit"), reason
 
     def _check_time(self) -> None:
-        """Compare how long a stage takes with its limit, while there is no word of its end."""
+        """Compare the duration of the current stage with its limit."""
         most = self._limits.seconds if self._stage == LOADED else STAGE_SECONDS
         if time.monotonic() - self._since > most:
             reason = f"time: over {most:g} s{_DOING[self._stage]}"
@@ -235,17 +231,17 @@ class _ProcessWatch:
 
 
 def _measure_megabytes(leader: int) -> float:
-    """Return what the processes of a session hold in memory; 0 where the system does not tell."""
+    """Return the resident memory of the processes of a session; 0 if it is unknown."""
     if not _PROC.is_dir():
         return 0.0
-    held = 0
+    pages = 0
     for folder in _PROC.iterdir():
         if folder.name.isdigit():
             with suppress(OSError, IndexError, ValueError):
                 after = (folder / "stat").read_text().rpartition(")")[2].split()
                 if int(after[3]) == leader:  # its session
-                    held += int(after[21])  # its resident pages
-    return held * _PAGE / 2**20
+                    pages += int(after[21])  # its resident pages
+    return pages * _PAGE / 2**20
 
 
 ProcessRunner = Callable[..., ProcessOutcome]
@@ -253,13 +249,13 @@ ProcessRunner = Callable[..., ProcessOutcome]
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """What there is to do.
+    """The runs of a suite.
 
     Args:
         suite: The experiments.
-        folder: Where results go.
-        todo: The runs that are still to be made, in their order.
-        known: The records of those that are made.
+        folder: The folder of the results.
+        todo: The runs that are missing, in their order.
+        known: The records of the others.
     """
 
     suite: ExperimentSuite
@@ -271,19 +267,19 @@ class SuitePlan:
 def make_plan(
     suite: ExperimentSuite, folder: Path = FOLDER, *, again: bool = False, only: Sequence[str] = ()
 ) -> SuitePlan:
-    """Return which runs of some experiments are still to be made.
+    """Return which runs of some experiments are missing.
 
-    A run that is done is not made again. One that failed is. One that did not fit is, if it may
-    take more now than it might then.
+    A run that is done is not repeated. One that failed is. One that did not fit is, if its limits
+    were raised.
 
     Args:
         suite: The experiments.
-        folder: Where results are.
-        again: Whether to make all of them, whatever there is.
+        folder: The folder of the results.
+        again: Whether to repeat all of them.
         only: Only runs whose description holds one of these texts; none for all.
 
     Raises:
-        ParameterError: If data, a method or a setting is not known: before anything is run.
+        ParameterError: If data, a method or a setting is unknown, before anything is run.
     """
     todo: list[ExperimentRun] = []
     known: list[RunRecord] = []
@@ -301,7 +297,7 @@ def make_plan(
 
 
 def _check_runs(experiment: str, runs: Sequence[ExperimentRun]) -> None:
-    """Refuse runs that could not begin."""
+    """Refuse runs with unknown data, methods or settings."""
     try:
         for run in runs:
             check_data(run.data)
@@ -311,7 +307,7 @@ def _check_runs(experiment: str, runs: Sequence[ExperimentRun]) -> None:
 
 
 def is_settled(run: ExperimentRun, records: Mapping[str, RunRecord]) -> bool:
-    """Whether there is no use in making a run again."""
+    """Return whether a run need not be repeated."""
     record = records[run.key]
     if record.status != "did not fit":
         return record.status == "done"
@@ -319,7 +315,7 @@ def is_settled(run: ExperimentRun, records: Mapping[str, RunRecord]) -> bool:
 
 
 def are_limits_raised(limits: RunLimits, before: Mapping[str, float]) -> bool:
-    """Whether a run may take more now than before.
+    """Return whether a limit is higher than before.
 
     Example:
         >>> are_limits_raised(RunLimits(60, 8), {"seconds": 60, "gigabytes": 4})
@@ -338,30 +334,30 @@ def run_plan(
     on_end: Callable[[ExperimentRun, RunRecord], None] = lambda _, __: None,
     attempt: ProcessRunner = run_process,
 ) -> list[RunRecord]:
-    """Make the runs of a plan, and return their records; each is on the disk when it is told.
+    """Make the runs of a plan, and return their records.
 
     Args:
         plan: The runs.
-        jobs: How many at once. Cores are divided among them, so that figures of time are of fewer.
+        jobs: Runs at once. Cores are divided among them, so measured times are of fewer cores.
         on_begin: Called when a run begins, by the thread that watches it.
-        on_end: Called when it has ended, by the thread that called us.
-        attempt: What runs a process; another one in tests.
+        on_end: Called when a run has ended and its record is on the disk, by the calling thread.
+        attempt: The function that runs a process; another one in tests.
 
     Raises:
-        KeyboardInterrupt: All processes are ended before it is passed on. What was done is kept.
+        KeyboardInterrupt: All processes are ended before it is passed on. Records are kept.
     """
     validation.check_integer("jobs", jobs, least=1)
-    stop, places, writing = threading.Event(), _CorePool(jobs), threading.Lock()
+    stop, pool_of_cores, writing = threading.Event(), _CorePool(jobs), threading.Lock()
 
     def make(run: ExperimentRun) -> tuple[ExperimentRun, RunRecord]:
         if stop.is_set():
             raise Interrupted
-        with places.take_cores() as cores:
+        with pool_of_cores.take_cores() as cores:
             on_begin(run)
             payload = {"run": asdict(run), "gigabytes": run.limits.gigabytes}
-            ending = attempt(payload, run.limits, cores=cores, stop=stop)
+            outcome = attempt(payload, run.limits, cores=cores, stop=stop)
         with writing:
-            return run, _save_record(run, ending, plan.folder)
+            return run, _save_record(run, outcome, plan.folder)
 
     records = []
     with ThreadPoolExecutor(jobs) as pool, _stop_on_exit(stop):
@@ -374,7 +370,7 @@ def run_plan(
 
 @contextmanager
 def _stop_on_exit(stop: threading.Event) -> Iterator[None]:
-    """End all processes when something is raised here."""
+    """End all processes if an exception is raised."""
     try:
         yield
     finally:
@@ -382,7 +378,7 @@ def _stop_on_exit(stop: threading.Event) -> Iterator[None]:
 
 
 class _CorePool:
-    """Who may use which cores: all of them for one job, an equal part for each of several."""
+    """The cores of each job: all for one job, an equal part for each of several."""
 
     def __init__(self, jobs: int) -> None:
         self._free: queue.Queue[tuple[int, ...]] = queue.Queue()
@@ -391,11 +387,11 @@ class _CorePool:
 
     @contextmanager
     def take_cores(self) -> Iterator[tuple[int, ...]]:
-        place = self._free.get()
+        cores = self._free.get()
         try:
-            yield place
+            yield cores
         finally:
-            self._free.put(place)
+            self._free.put(cores)
 
 
 def divide_cores(cores: Sequence[int], jobs: int) -> list[tuple[int, ...]]:
@@ -422,15 +418,15 @@ def _load_records(name: str, variant: str, folder: Path) -> dict[str, RunRecord]
 
 
 def _make_seed_order(suite: ExperimentSuite) -> Callable[[ExperimentRun], int]:
-    """Return the order of runs: the first seed of every experiment comes before any second one."""
-    places = {e.name: {seed: n for n, seed in enumerate(e.seeds)} for e in suite.experiments}
-    return lambda run: places[run.experiment][run.seed]
+    """Return a sort key: the first seed of every experiment comes before any second one."""
+    ranks = {e.name: {seed: n for n, seed in enumerate(e.seeds)} for e in suite.experiments}
+    return lambda run: ranks[run.experiment][run.seed]
 
 
 def _save_record(run: ExperimentRun, outcome: ProcessOutcome, folder: Path) -> RunRecord:
-    """Write down how a run ended."""
-    told = dict(outcome.reported)
-    extra: Any = told.pop("extra", None)
+    """Write the record of a run."""
+    reported = dict(outcome.reported)
+    extra: Any = reported.pop("extra", None)
     record = replace(
         make_record(run, outcome.status),
         reason=outcome.reason,
@@ -438,7 +434,7 @@ def _save_record(run: ExperimentRun, outcome: ProcessOutcome, folder: Path) -> R
         peak_megabytes=outcome.peak_megabytes,
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         extra=None if extra is None else f"{run.key}.json",
-        **{name: told[name] for name in _REPORTED_FIELDS if name in told},
+        **{name: reported[name] for name in _REPORTED_FIELDS if name in reported},
     )
     beside = get_extra_path(record, folder)
     if beside is not None:
@@ -460,16 +456,16 @@ _REPORTED_FIELDS = (
 )
 
 
-SHORT_SECONDS = 10.0  # seconds of which a tenth is told
+SHORT_SECONDS = 10.0  # below this, tenths of a second are shown
 
 
 class RunTimeEstimator:
-    """Learns how long runs take: those of a method on a data set, of a method, or of any.
+    """Estimates how long runs take: of a method on a data set, of a method, or of any.
 
     Args:
         todo: The runs to come.
-        known: Records of runs that were made before.
-        jobs: How many run at once.
+        known: Records of earlier runs.
+        jobs: Runs at once.
 
     Example:
         >>> RunTimeEstimator([], []).seconds_left is None
@@ -489,11 +485,11 @@ class RunTimeEstimator:
                 self._add_duration(record.method, record.data, record.seconds + measuring)
 
     def begin_run(self, run: ExperimentRun) -> None:
-        """Take note that a run begins."""
+        """Record that a run begins."""
         self._began[run.key] = time.monotonic()
 
     def end_run(self, run: ExperimentRun) -> None:
-        """Take note that a run has ended."""
+        """Record that a run has ended."""
         self._todo.pop(run.key, None)
         began = self._began.pop(run.key, None)
         if began is not None:
@@ -501,7 +497,7 @@ class RunTimeEstimator:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until all is done; None if nothing is known of it yet."""
+        """Seconds until all runs are done; None while there is no estimate."""
         if not self._seen[()]:
             return None
         now = time.monotonic()
@@ -514,13 +510,13 @@ class RunTimeEstimator:
             self._seen[known].append(seconds)
 
     def _estimate_seconds(self, run: ExperimentRun) -> float:
-        ways = ((run.method, run.data), (run.method,), ())
-        seen = next(found for way in ways if (found := self._seen.get(way)))
+        keys = ((run.method, run.data), (run.method,), ())
+        seen = next(found for key in keys if (found := self._seen.get(key)))
         return sum(seen) / len(seen)
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time for people.
+    """Return a duration as text.
 
     Example:
         >>> format_duration(0.25), format_duration(42), format_duration(200), format_duration(9000)

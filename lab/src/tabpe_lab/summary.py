@@ -1,17 +1,15 @@
-"""From runs to what is shown of them: seeds are averaged, the best setting of a method is taken.
+"""Summaries of runs: means over seeds, the best setting of a method, paired differences.
 
 Runs that differ in their seed alone are one candidate. Runs that differ in settings which no row
-names are candidates for the same place, and the best of them stands there: by the accuracy on the
-validation rows, or, where that was not measured for all of them, by the first measure of the table.
+names are candidates for the same row, and the best of them is shown: by the accuracy on the
+validation rows, or, where that was not measured for all of them, by the first metric of the table.
 
-Differences between two methods, seed by seed: how large they are, and how sure that is.
+Differences between two methods are paired by seed: runs with the same data and seed have the same
+split and the same real rows to be compared with, so the difference is taken for each seed, and then
+averaged. The interval is Student's, for the mean of those differences. Shares differ by points;
+distances and times by a factor, which is the exponential of a difference of logarithms.
 
-Runs with the same data and seed have the same split and the same real rows to be compared with, so
-what they differ by is taken for each seed, and only then averaged. The interval is Student's, for
-the mean of those differences. Shares differ by points; distances and times by a factor, which is
-the exponential of a difference of logarithms.
-
-The numbers that the paper prints, to stand beside ours.
+The numbers of the paper are in `paper.yaml`.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class SeedStatistics:
     Args:
         mean: The mean.
         std: The standard deviation of a sample, n - 1 in its denominator; None for one seed.
-        count: How many seeds.
+        count: Number of seeds.
 
     Example:
         >>> SeedStatistics.from_values([1.0, 3.0])
@@ -56,23 +54,23 @@ class SeedStatistics:
 
     @classmethod
     def from_values(cls, values: Sequence[float]) -> SeedStatistics:
-        """Return the spread of values, at least one."""
+        """Return the mean and deviation of at least one value."""
         std = statistics.stdev(values) if len(values) > 1 else None
         return cls(statistics.fmean(values), std, len(values))
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What is shown of the runs in one place.
+    """Summary of the runs of one row.
 
     Args:
         outcome: How they ended: `done` if any did.
-        values: By the name of the measure.
-        seeds: How many runs the values are of.
-        settings: The settings that were chosen among several, of those in which they differ.
-        chosen_by: The measure that they were chosen by; empty if there was no choice.
+        values: By the name of the metric.
+        seeds: Number of runs that the values are of.
+        settings: The chosen values of the settings in which candidates differ.
+        chosen_by: The metric that chose them; empty if there was no choice.
         reasons: Why runs did not fit or failed.
-        limit: What they did not fit into, in a word or two.
+        limit: The limit that they exceeded.
     """
 
     outcome: str
@@ -99,16 +97,16 @@ def summarize_groups(
     *,
     where: str = "runs",
 ) -> dict[GroupKey, RunSummary]:
-    """Return what is shown of runs, by their values of some fields, in the order they came.
+    """Return the summary of runs by their values of some fields, in order of appearance.
 
     Args:
         records: The runs.
-        fields: What places are told apart by.
-        measures: Names of measures; the first decides where no validation was measured.
-        where: What to call the table or figure in errors.
+        fields: The fields that distinguish rows.
+        measures: Names of metrics; the first decides where no validation was measured.
+        where: The name of the table or figure in errors.
 
     Raises:
-        ParameterError: If runs on different data or budgets would share a place.
+        ParameterError: If runs on different data or budgets would share a row.
     """
     groups = group_records(
         records, lambda record: tuple(get_field_value(record, name) for name in fields)
@@ -119,14 +117,14 @@ def summarize_groups(
 
 
 def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> RunSummary:
-    """Return what is shown of runs in one place."""
+    """Return the summary of runs of one row."""
     candidates = list(group_records(records, _make_settings_key).values())
     varying = _find_varying([group[0].settings for group in candidates])
     done = [group for group in candidates if any(run.status == DONE for run in group)]
     if not done:
         return _summarize_undone(records)
-    judge = _choose_judge(done, measures)
-    best = done[0] if len(done) == 1 else _select_best(done, judge)
+    criterion = _choose_criterion(done, measures)
+    best = done[0] if len(done) == 1 else _select_best(done, criterion)
     values = {
         name: spread for name in measures if (spread := _compute_spread(best, find_metric(name)))
     }
@@ -135,7 +133,7 @@ def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> Run
         values,
         seeds=sum(run.status == DONE for run in best),
         settings={name: best[0].settings.get(name) for name in varying},
-        chosen_by=judge.name if len(candidates) > 1 else "",
+        chosen_by=criterion.name if len(candidates) > 1 else "",
         reasons=_collect_reasons(records),
     )
 
@@ -152,7 +150,7 @@ def _summarize_undone(records: Sequence[RunRecord]) -> RunSummary:
 
 
 def find_limit(record: RunRecord) -> str:
-    """Return the limit that a run did not fit into, as far as its reason names one.
+    """Return the limit that a run exceeded, if its reason names one.
 
     Example:
         >>> limits = {"seconds": 3600.0, "gigabytes": 8.0}
@@ -174,7 +172,7 @@ def find_limit(record: RunRecord) -> str:
 def group_records(
     records: Iterable[RunRecord], key: Callable[[RunRecord], Any]
 ) -> dict[Any, list[RunRecord]]:
-    """Return records by a key, in the order they came."""
+    """Return records by a key, in order of appearance."""
     groups: dict[Any, list[RunRecord]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
@@ -194,7 +192,7 @@ def _find_varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _choose_judge(
+def _choose_criterion(
     candidates: Sequence[Sequence[RunRecord]], measures: Sequence[str]
 ) -> DisplayMetric:
     validation = find_metric(VALIDATION)
@@ -203,14 +201,16 @@ def _choose_judge(
     return find_metric(measures[0])
 
 
-def _select_best(candidates: Sequence[list[RunRecord]], judge: DisplayMetric) -> list[RunRecord]:
-    def worth(group: Sequence[RunRecord]) -> float:
-        spread = _compute_spread(group, judge)
+def _select_best(
+    candidates: Sequence[list[RunRecord]], criterion: DisplayMetric
+) -> list[RunRecord]:
+    def score(group: Sequence[RunRecord]) -> float:
+        spread = _compute_spread(group, criterion)
         if spread is None:
             return float("-inf")
-        return -spread.mean if judge.better == "lower" else spread.mean
+        return -spread.mean if criterion.better == "lower" else spread.mean
 
-    return max(candidates, key=worth)
+    return max(candidates, key=score)
 
 
 def _compute_spread(group: Sequence[RunRecord], metric: DisplayMetric) -> SeedStatistics | None:
@@ -232,7 +232,7 @@ def _check_alike(group: Sequence[RunRecord], fields: Sequence[str], where: str) 
         if name not in fields and len(values) > 1:
             shown = ", ".join(format_label(name, value) for value in list(values)[:3])
             raise ParameterError(
-                f"{where}: runs with {name} {shown} share a place: name {name} among the rows or "
+                f"{where}: runs with {name} {shown} share a row: name {name} among the rows or "
                 f"series, or fix it in where."
             )
 
@@ -246,9 +246,9 @@ class MeanDifference:
 
     Args:
         mean: The mean.
-        low: Where the interval begins; None for one value, which tells nothing of its spread.
-        high: Where it ends.
-        count: How many values it is of.
+        low: Lower end of the interval; None for one value.
+        high: Upper end.
+        count: Number of values.
 
     Example:
         >>> found = MeanDifference.from_values([1.0, 2.0, 3.0])
@@ -275,26 +275,26 @@ class MeanDifference:
 
     @property
     def sign(self) -> int:
-        """1 if it is above zero for sure, -1 if below, 0 if that can not be told."""
+        """1 if the interval is above zero, -1 if below, 0 if it contains zero."""
         if self.low is None or self.high is None:
             return 0
         return int(self.low > 0) - int(self.high < 0)
 
 
 def is_compared_by_factor(metric: DisplayMetric) -> bool:
-    """Whether a measure is compared by a factor: all but shares are."""
+    """Return whether a metric is compared by a factor: all but shares are."""
     return not metric.percent
 
 
 def compare_pairs(
     runs: Iterable[RunRecord], others: Iterable[RunRecord], metric: DisplayMetric
 ) -> MeanDifference | None:
-    """Return by how much runs differ from others on the same data; None without a common seed.
+    """Return the paired difference of runs on the same data; None without a common seed.
 
     Args:
         runs: Runs of one method, one for each seed.
         others: Runs of the method that they are compared with.
-        metric: The measure. Of one that is compared by a factor this is the difference of the
+        metric: The metric. For one that is compared by a factor it is the difference of the
             logarithms; None if one of them is zero.
 
     Raises:
@@ -307,7 +307,7 @@ def compare_pairs(
         ...                   metrics={"accuracy": accuracy})
         >>> runs, others = [run(0, 0.75), run(1, 0.5)], [run(0, 0.5), run(1, 0.25), run(2, 0.1)]
         >>> compare_pairs(runs, others, find_metric("accuracy"))
-        Difference(mean=0.25, low=0.25, high=0.25, count=2)
+        MeanDifference(mean=0.25, low=0.25, high=0.25, count=2)
     """
     ours, theirs = _collect_by_seed(runs, metric), _collect_by_seed(others, metric)
     seeds = [seed for seed in ours if seed in theirs]
@@ -344,14 +344,15 @@ class PaperTable:
     """A table of the paper.
 
     Args:
-        title: What it is about.
+        title: Its title.
         epsilon: The budget.
         metrics: Its columns.
         percent: Whether shares are printed in per cent.
-        values: By data set and method, or by a setting: texts as they are printed.
+        values: By data set and method, or by a setting: texts as printed.
 
     Example:
-        >>> find_paper_table("high-order-real").find_value(("artificial-characters", "tabpe"), "accuracy")
+        >>> row = ("artificial-characters", "tabpe")
+        >>> find_paper_table("high-order-real").find_value(row, "accuracy")
         SeedStatistics(mean=0.4938, std=0.0046, count=3)
     """
 
@@ -362,7 +363,7 @@ class PaperTable:
     percent: bool = True
 
     def find_value(self, row: tuple[Any, ...], metric: str) -> SeedStatistics | None:
-        """Return what is printed in a row for a metric, in our units; None if nothing is."""
+        """Return the printed value of a row for a metric, in our units; None if there is none."""
         found: Any = self.values
         for part in row:
             found = found.get(_format_key(part)) if isinstance(found, Mapping) else None

@@ -1,19 +1,12 @@
-"""From runs to a table: means over seeds, ranked, with notes on what they are of.
-
-Parts of a table, before it is written in any format.
-
-Methods against one of them: beside each mean of a table, by how much it differs.
+"""Tables of runs: means over seeds, ranked, with notes; for a terminal, Markdown and LaTeX.
 
     tables:
       - {name: gain, title: Gain, rows: [case, method], metrics: [accuracy, 1-wd], against: Paper}
       - {name: overall, title: Over all data, rows: [method], metrics: [accuracy], against: Paper}
 
-Where rows name no data, means are over data sets: each counts once, whatever its seeds, and the
-interval tells how the difference varies from data set to data set.
-
-What stands below a table: what its numbers are of, and what was chosen or left out.
-
-Tables as text: for a terminal, as Markdown and as LaTeX. What they say is escaped.
+With `against`, each mean has its difference from one method beside it. Where rows name no data,
+means are over data sets: each counts once, whatever its seeds, and the interval shows how the
+difference varies from data set to data set. Text is escaped in every format.
 """
 
 from __future__ import annotations
@@ -70,10 +63,10 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class ResultCell:
-    """One cell: what it says, and how it stands among the others of its column.
+    """One cell.
 
     Args:
-        text: What it says.
+        text: Its text.
         mark: `best`, `second`, `bound` for what is not ranked, `words` for what is no number.
     """
 
@@ -86,8 +79,8 @@ class ResultColumn:
     """The head of a column.
 
     Args:
-        title: The name of a measure.
-        arrow: Which way is better.
+        title: The name of a metric.
+        arrow: The better direction.
         beside: Whether it belongs to the column before it.
     """
 
@@ -101,7 +94,7 @@ class ResultColumn:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """A row: what it is about, and its cells."""
+    """A row: its heads, and its cells."""
 
     heads: tuple[str, ...]
     cells: tuple[ResultCell, ...]
@@ -112,11 +105,11 @@ class ResultTable:
     """A table, before it is written in any format.
 
     Args:
-        title: What it shows.
-        heads: Titles of the columns that say what a row is about.
+        title: Its title.
+        heads: Titles of the columns of row heads.
         columns: Heads of the other columns.
         rows: The rows; those that differ in their last head alone are ranked together.
-        notes: What the numbers are of.
+        notes: Notes below the table.
     """
 
     title: str
@@ -132,10 +125,10 @@ EACH_BY_ITSELF = f"each of {CONFIDENCE:.0%} by itself, whatever their number"
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Runs, by what a table tells apart and by their data.
+    """Runs grouped by the rows of a table and by their data.
 
     Args:
-        entry: What the table holds.
+        entry: The table.
         groups: The runs; the first part of a key is the data, where the rows name none.
 
     Example:
@@ -149,7 +142,7 @@ class MethodComparison:
 
     @classmethod
     def from_records(cls, entry: TableEntry, records: Sequence[RunRecord]) -> MethodComparison:
-        """Return the comparison that a table asks for.
+        """Return the comparison of a table.
 
         Raises:
             ParameterError: If no run is of the method that the others are compared with.
@@ -166,7 +159,7 @@ class MethodComparison:
 
     @property
     def found(self) -> dict[GroupKey, RunSummary]:
-        """What is shown of the runs in each place."""
+        """The summary of the runs of each row."""
         runs = [run for group in self.groups.values() for run in group]
         found = summarize_groups(
             runs, _get_fields(self.entry), self.entry.metrics, where=self.entry.name
@@ -179,7 +172,7 @@ class MethodComparison:
         }
 
     def build_columns(self, metric: DisplayMetric) -> list[tuple[ResultColumn, CellsByKey]]:
-        """Return what stands beside the means of a measure."""
+        """Return the columns beside the means of a metric."""
         apart = f"against {format_label('method', self.entry.against)}"
         if not self.entry.over_data:
             cells = {
@@ -203,29 +196,29 @@ class MethodComparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the numbers beside are of."""
+        """Notes on these columns."""
         against = format_label("method", self.entry.against)
         kinds = dict.fromkeys(
             is_compared_by_factor(find_metric(name)) for name in self.entry.metrics
         )
         how = " or ".join("as a factor" if factor else "in points" for factor in kinds)
         if not self.entry.over_data:
-            told = f"Against {against}: seed by seed, {how}, with Student's interval for the mean"
-            return (f"{told}, {EACH_BY_ITSELF}.",)
-        told = f"Against {against}: the mean over data sets of their mean differences, {how}"
+            note = f"Against {against}: seed by seed, {how}, with Student's interval for the mean"
+            return (f"{note}, {EACH_BY_ITSELF}.",)
+        note = f"Against {against}: the mean over data sets of their mean differences, {how}"
         better = (
             "Better and worse: data sets whose own interval over seeds leaves out no difference"
         )
-        return (f"{told}, with Student's interval over data sets.", f"{better}, {EACH_BY_ITSELF}.")
+        return (f"{note}, with Student's interval over data sets.", f"{better}, {EACH_BY_ITSELF}.")
 
     def _group_over_data(self) -> list[tuple[GroupKey, list[GroupKey]]]:
-        places: dict[GroupKey, list[GroupKey]] = {}
+        rows: dict[GroupKey, list[GroupKey]] = {}
         for key in self.groups:
-            places.setdefault(key[1:], []).append(key)
-        return list(places.items())
+            rows.setdefault(key[1:], []).append(key)
+        return list(rows.items())
 
     def _compute_difference(self, key: GroupKey, metric: DisplayMetric) -> MeanDifference | None:
-        """Return by how much the runs in one place differ; None for those compared with."""
+        """Return the difference of the runs of one row; None for the method compared with."""
         other = (*key[:-1], self.entry.against)
         if key == other or other not in self.groups:
             return None
@@ -236,11 +229,11 @@ def _get_fields(entry: TableEntry) -> tuple[str, ...]:
     return ("case", *entry.rows) if entry.over_data else entry.rows
 
 
-def _average_over_data(summaries_: Sequence[RunSummary]) -> RunSummary:
+def _average_over_data(summaries: Sequence[RunSummary]) -> RunSummary:
     """Return the mean over data sets, each of which counts once."""
-    done = [each for each in summaries_ if each.outcome == DONE]
+    done = [each for each in summaries if each.outcome == DONE]
     if not done:
-        return summaries_[0]
+        return summaries[0]
     names = dict.fromkeys(name for each in done for name in each.values)
     values = {
         name: SeedStatistics(
@@ -308,10 +301,10 @@ def build_notes(
     """Return the notes of a table.
 
     Args:
-        entry: What the table holds.
-        found: What is shown, by the values of its rows.
-        records: The runs that it is of.
-        beside_paper: Whether the numbers of the paper stand beside ours.
+        entry: The table.
+        found: The summaries, by the values of its rows.
+        records: Its runs.
+        beside_paper: Whether the numbers of the paper are shown beside ours.
     """
     return (
         _describe_seeds(entry, found, records),
@@ -343,25 +336,27 @@ def _describe_seeds(
 
 
 def _describe_choices(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> list[str]:
-    """Say which settings were taken, by what."""
+    """Return which settings were chosen, by which metric."""
     chosen: dict[str, list[str]] = {}
     for key, summary in found.items():
         if summary.chosen_by and summary.chosen:
-            place = f"{_format_group(key, entry)}: {summary.chosen}"
-            chosen.setdefault(summary.chosen_by, []).append(place)
+            setting = f"{_format_group(key, entry)}: {summary.chosen}"
+            chosen.setdefault(_lowercase_first(find_metric(summary.chosen_by).title), []).append(
+                setting
+            )
     return [
-        f"Best setting of each method by {_lowercase_first(find_metric(rule).title)}: {'; '.join(places)}."
-        for rule, places in chosen.items()
+        f"Best setting of each method by {metric}: {'; '.join(settings)}."
+        for metric, settings in chosen.items()
     ]
 
 
 def _describe_endings(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> list[str]:
-    """Say why runs did not fit or failed, where no other run stands in their place."""
+    """Return why runs did not fit or failed, where no other run of the row is done."""
     ended: dict[str, list[str]] = {}
     for key, summary in found.items():
         for reason in summary.reasons if summary.outcome in {DID_NOT_FIT, FAILED} else ():
             ended.setdefault(f"{summary.outcome}: {reason}", []).append(_format_group(key, entry))
-    return [f"{'; '.join(places)}: {how.rstrip('.')}." for how, places in ended.items()]
+    return [f"{'; '.join(rows)}: {how.rstrip('.')}." for how, rows in ended.items()]
 
 
 def _format_group(key: GroupKey, entry: TableEntry) -> str:
@@ -378,9 +373,9 @@ def build_table(
     """Return a table of runs.
 
     Args:
-        entry: What it shall hold.
-        records: The runs, those that are planned and were not made among them.
-        beside_paper: Whether the numbers of the paper stand beside ours.
+        entry: The table.
+        records: The runs, with those that are missing.
+        beside_paper: Whether the numbers of the paper are shown beside ours.
     """
     wanted = keep_records(records, entry.where)
     compared = MethodComparison.from_records(entry, wanted) if entry.against else None
@@ -442,7 +437,7 @@ def format_spread(spread: SeedStatistics, metric: DisplayMetric) -> str:
 
 
 def _order_groups(found: Mapping[GroupKey, RunSummary]) -> dict[GroupKey, RunSummary]:
-    """Return what was found as it came, what belongs together after each other, sizes rising."""
+    """Return summaries in order of appearance, those of a group together, numbers rising."""
     order: dict[GroupKey, list[GroupKey]] = {}
     for key in found:
         order.setdefault(key[:-1], []).append(key)
@@ -454,7 +449,7 @@ def _order_groups(found: Mapping[GroupKey, RunSummary]) -> dict[GroupKey, RunSum
 
 
 def _select_metrics(entry: TableEntry, found: Mapping[GroupKey, RunSummary]) -> Sequence[str]:
-    """Return the measures that any run has; all of them while none is done."""
+    """Return the metrics that any run has; all of them while none is done."""
     known = {name for summary in found.values() for name in summary.values}
     return [name for name in entry.metrics if name in known] or entry.metrics
 
@@ -466,7 +461,7 @@ def _build_own_column(
     *,
     is_first: bool,
 ) -> tuple[ResultColumn, dict[GroupKey, ResultCell]]:
-    """Return the column of a measure. How runs ended is said in the first one alone."""
+    """Return the column of a metric. Only the first one shows how runs ended."""
     title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
     cells: dict[GroupKey, ResultCell] = {}
     for key, summary in found.items():
@@ -487,7 +482,7 @@ def _mark_best(
     peers: dict[GroupKey, dict[GroupKey, float]] = {}
     for key, cell in cells.items():
         if cell.mark == "plain":
-            # As shown: what the table can not tell apart shares a rank.
+            # As shown: values that look equal share a rank.
             peers.setdefault(key[:-1], {})[key] = float(cell.text.partition(" ")[0])
     return {
         key: replace(cells[key], mark=mark)
@@ -542,9 +537,10 @@ def markdown(table: ResultTable, *, title: bool = True) -> str:
     r"""Return a table as Markdown.
 
     Example:
-        >>> from tabpe_lab.tables import ResultColumn
-        >>> rows = (ResultRow(("a|b",), (ResultCell("1.00", "best"),)), ResultRow(("c",), (ResultCell("0.50", "second"),)))
-        >>> print(markdown(ResultTable("T", ("Method",), (ResultColumn("AUC", "↑"),), rows, ())), end="")
+        >>> rows = (ResultRow(("a|b",), (ResultCell("1.00", "best"),)),
+        ...         ResultRow(("c",), (ResultCell("0.50", "second"),)))
+        >>> table = ResultTable("T", ("Method",), (ResultColumn("AUC", "↑"),), rows, ())
+        >>> print(markdown(table), end="")
         **T**
         <BLANKLINE>
         | Method | AUC ↑ |
@@ -567,7 +563,6 @@ def latex(table: ResultTable) -> str:
     r"""Return a table as LaTeX, for the package booktabs.
 
     Example:
-        >>> from tabpe_lab.tables import ResultColumn
         >>> rows = (ResultRow(("a_b",), (ResultCell("1.00 ± 0.10", "best"),)),)
         >>> text = latex(ResultTable("50%", ("Method",), (ResultColumn("AUC", "↑"),), rows, ()))
         >>> "a\\_b & \\textbf{1.00 $\\pm$ 0.10}" in text
@@ -577,8 +572,8 @@ def latex(table: ResultTable) -> str:
     heads = [*table.heads, *(str(column) for column in table.columns)]
     lines = [r"\begin{table}", r"  \centering", rf"  \begin{{tabular}}{{{letters}}}"]
     lines += [r"    \toprule", f"    {' & '.join(map(_escape_latex, heads))} \\\\", r"    \midrule"]
-    for place, (heads_shown, row) in enumerate(_blank_repeated_heads(table.rows)):
-        if place and len(heads_shown) > 1 and heads_shown[0]:
+    for index, (heads_shown, row) in enumerate(_blank_repeated_heads(table.rows)):
+        if index and len(heads_shown) > 1 and heads_shown[0]:
             lines.append(r"    \midrule")
         cells = [_format_cell(cell, _LATEX, _escape_latex) for cell in row.cells]
         lines.append(f"    {' & '.join([*map(_escape_latex, heads_shown), *cells])} \\\\")
@@ -588,11 +583,11 @@ def latex(table: ResultTable) -> str:
 
 
 def print_table(table: ResultTable, console: Console) -> None:
-    """Print a table in a terminal; columns that are too many for its width go below the first.
+    """Print a table in a terminal; columns that do not fit its width go below the first.
 
     Args:
         table: The table.
-        console: Where to; its width decides.
+        console: The terminal.
     """
     from rich.text import Text
 
@@ -605,7 +600,7 @@ def print_table(table: ResultTable, console: Console) -> None:
 
 
 def _split_columns(table: ResultTable, console: Console) -> Iterator[list[int]]:
-    """Yield places of columns, as many at a time as the terminal is wide."""
+    """Yield indices of columns, as many at a time as the terminal is wide."""
     from rich.measure import Measurement
 
     options = console.options.update(max_width=10_000)
@@ -620,17 +615,17 @@ def _split_columns(table: ResultTable, console: Console) -> Iterator[list[int]]:
 
 
 def _group_columns(table: ResultTable) -> list[list[int]]:
-    """Return places of columns that are not to be parted."""
-    found: list[list[int]] = []
-    for place, column in enumerate(table.columns):
+    """Return indices of columns that must stay together."""
+    groups: list[list[int]] = []
+    for index, column in enumerate(table.columns):
         if column.beside:
-            found[-1].append(place)
+            groups[-1].append(index)
         else:
-            found.append([place])
-    return found
+            groups.append([index])
+    return groups
 
 
-def _build_rich_table(table: ResultTable, places: Sequence[int]) -> RichTable:
+def _build_rich_table(table: ResultTable, indices: Sequence[int]) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -638,25 +633,25 @@ def _build_rich_table(table: ResultTable, places: Sequence[int]) -> RichTable:
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for head in table.heads:
         drawn.add_column(Text(head))
-    for place in places:
-        drawn.add_column(Text(str(table.columns[place])), justify="right", no_wrap=True)
+    for index in indices:
+        drawn.add_column(Text(str(table.columns[index])), justify="right", no_wrap=True)
     sparse = list(_blank_repeated_heads(table.rows))
-    starts = [place for place, (heads, _) in enumerate(sparse) if heads[0]]
+    starts = [index for index, (heads, _) in enumerate(sparse) if heads[0]]
     stacked = _stack_heads([heads for heads, _ in sparse])
-    for place, (_, row) in enumerate(sparse):
-        cells = (_style_cell(row.cells[column]) for column in places)
-        is_last = len(table.heads) > 1 and place + 1 in starts
-        drawn.add_row(*map(Text, stacked[place]), *cells, end_section=is_last)
+    for index, (_, row) in enumerate(sparse):
+        cells = (_style_cell(row.cells[column]) for column in indices)
+        is_last = len(table.heads) > 1 and index + 1 in starts
+        drawn.add_row(*map(Text, stacked[index]), *cells, end_section=is_last)
     return drawn
 
 
 def _stack_heads(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return heads whose first one goes on in the empty places below it, to be narrow."""
+    """Return heads whose first one continues in the empty cells below it, to be narrow."""
     found: list[tuple[str, ...]] = []
     words: list[str] = []
-    for place, heads in enumerate(rows):
+    for index, heads in enumerate(rows):
         if heads[0]:
-            below = itertools.takewhile(lambda later: not later[0], rows[place + 1 :])
+            below = itertools.takewhile(lambda later: not later[0], rows[index + 1 :])
             words = heads[0].split()
             if len(words) > 1 + sum(1 for _ in below):
                 words = [heads[0]]
@@ -671,7 +666,7 @@ def _style_cell(cell: ResultCell) -> Text:
 
 
 def _blank_repeated_heads(rows: Sequence[ResultRow]) -> Iterator[tuple[tuple[str, ...], ResultRow]]:
-    """Yield rows with their heads, where a head that stands above already is left out."""
+    """Yield rows with their heads, without a head that repeats the one above."""
     before: tuple[str, ...] = ()
     for row in rows:
         same = 0

@@ -1,4 +1,4 @@
-"""The data of a run: what a method is given, and what its rows are measured by."""
+"""The data of a run: the rows for a method, and those for its metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tabpe._utils import validation as _validate
+from tabpe._utils import validation
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema import Schema
@@ -27,12 +27,12 @@ class Task:
     """A data set, split.
 
     Args:
-        schema: What is public about it.
-        train: The rows that are taken to be private.
-        validation: Rows to choose by.
-        test: Rows to measure by.
+        schema: The public schema.
+        train: The rows that count as private.
+        validation: Rows to choose learners and settings by.
+        test: Rows to test on.
         shares: The share of each class in the training rows.
-        delta: The delta of the promise.
+        delta: The delta of the guarantee.
     """
 
     schema: Schema
@@ -47,24 +47,26 @@ def load_task(run: ExperimentRun) -> Task:
     """Load the data of a run.
 
     Raises:
-        ParameterError: If an option is not known.
-        DataError: If the data is not there.
+        ParameterError: If an option is unknown.
+        DataError: If the data is missing.
     """
     options = dict(run.data_options)
     wanted = options.pop(TRAIN_ROWS, None)
-    found = _load_dataset(run.data, split_seed=run.seed if run.split == "seed" else None, **options)
+    dataset = _load_dataset(
+        run.data, split_seed=run.seed if run.split == "seed" else None, **options
+    )
     if wanted is not None:
-        few = _subsample_rows(
-            found.train, _validate.check_integer(TRAIN_ROWS, wanted, least=2), run.seed
+        validation.check_integer(TRAIN_ROWS, wanted, least=2)
+        dataset = dataclasses.replace(
+            dataset, train=_subsample_rows(dataset.train, wanted, run.seed)
         )
-        found = dataclasses.replace(found, train=few)
     return Task(
-        schema=found.schema,
-        train=found.train,
-        validation=found.validation,
-        test=found.test,
-        shares=found.shares,
-        delta=compute_default_delta(found.train.num_rows) if run.delta is None else run.delta,
+        schema=dataset.schema,
+        train=dataset.train,
+        validation=dataset.validation,
+        test=dataset.test,
+        shares=dataset.shares,
+        delta=compute_default_delta(dataset.train.num_rows) if run.delta is None else run.delta,
     )
 
 
@@ -79,7 +81,7 @@ def compute_default_delta(rows: int) -> float:
 
 
 def check_data(name: str) -> None:
-    """Refuse a data set that there is not.
+    """Refuse an unknown data set.
 
     Raises:
         ParameterError: If there is none of that name.
@@ -103,7 +105,7 @@ def _subsample_rows(table: pa.Table, rows: int, seed: int) -> pa.Table:
 
 
 def _load_hospital(seed: int, rows: int = 5000) -> Dataset:
-    """Return the table of the demo, split: an experiment on it needs no files."""
+    """Return the split table of the demo: an experiment on it needs no files."""
     schema = hospital_schema()
     parts = split(hospital_table(rows), str(schema.label), seed)
     return Dataset(

@@ -1,10 +1,8 @@
 """One run, in a process of its own: `python -m tabpe_lab.worker`.
 
-What a run ran on.
-
-It reads one line of JSON, the run and the memory it may take, and tells in lines of JSON what it
-has come to: `load_mbi`, `made`, then `done`, or `ended` with the reason. When the other end of its
-input closes, whoever started it is gone, and it ends with all that it started.
+It reads one line of JSON, the run and its memory limit, and writes its progress in lines of JSON:
+`loaded`, `made`, then `done`, or `ended` with the reason. When its input closes, its parent is
+gone, and it ends with all its children.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def collect_versions() -> dict[str, Any]:
-    """Return the versions of what decides the figures; of the further ones those installed.
+    """Return the versions of the packages that determine results, as far as installed.
 
     Example:
         >>> collect_versions()["tabpe"] == __version__
@@ -71,13 +69,13 @@ def describe_machine() -> dict[str, Any]:
 
 
 def read_peak_megabytes() -> float:
-    """Return the most memory that this process ever held; 0 where the system does not tell."""
+    """Return the peak memory of this process; 0 if it is unknown."""
     words = read_system_field(_STATUS, "VmHWM").split()
     return int(words[0]) / 1024 if words else 0.0
 
 
 def read_system_field(file: Path, name: str) -> str:
-    """Return a field of a file of the system; nothing where there is none."""
+    """Return a field of a file of the system; empty if there is none."""
     if not file.exists():
         return ""
     lines = file.read_text().splitlines()
@@ -102,21 +100,21 @@ EventSender = Callable[[str, Mapping[str, Any]], None]
 
 
 def execute_run(run: ExperimentRun, send_event: EventSender) -> None:
-    """Load the data, make synthetic rows, measure them, and tell what came of each."""
+    """Load the data, make synthetic rows, measure them, and report each step."""
     make, task = build_maker(run), load_task(run)
     warm_up(run)
     send_event(LOADED, {"rows": task.train.num_rows, "delta": task.delta})
-    made = make(task)
+    output = make(task)
     send_event(
         MADE,
         {
-            "seconds": round(made.seconds, 4),
-            "synthetic_rows": made.table.num_rows,
-            "certified_epsilon": made.certified_epsilon,
+            "seconds": round(output.seconds, 4),
+            "synthetic_rows": output.table.num_rows,
+            "certified_epsilon": output.certified_epsilon,
             "peak_megabytes": read_peak_megabytes(),
         },
     )
-    found = evaluate_rows(task, made.table, run.metrics, run.evaluate)
+    found = evaluate_rows(task, output.table, run.metrics, run.evaluate)
     send_event(
         DONE,
         {
@@ -124,16 +122,16 @@ def execute_run(run: ExperimentRun, send_event: EventSender) -> None:
             "evaluation": {**asdict(run.evaluate), **found.notes},
             "versions": collect_versions(),
             "machine": describe_machine(),
-            "extra": _collect_extra(run, task, made),
+            "extra": _collect_extra(run, task, output),
         },
     )
 
 
-def _collect_extra(run: ExperimentRun, task: Task, made: MethodOutput) -> dict[str, Any] | None:
-    """Return what is kept beside the record."""
+def _collect_extra(run: ExperimentRun, task: Task, output: MethodOutput) -> dict[str, Any] | None:
+    """Return the rows that are kept beside the record."""
     most, kept = run.evaluate.kept_rows, dict[str, Any]()
     if "rows" in run.keep:
-        kept["rows"] = _take_columns(made.table, most)
+        kept["rows"] = _take_columns(output.table, most)
         kept["real_rows"] = _take_columns(task.train, most)
     if "rounds" in run.keep:
         kept["rounds"] = {
@@ -143,7 +141,7 @@ def _collect_extra(run: ExperimentRun, task: Task, made: MethodOutput) -> dict[s
                     evaluate_rows(task, table, run.metrics, run.evaluate).metrics
                 ),
             }
-            for number, table in made.rounds.items()
+            for number, table in output.rounds.items()
         }
     return kept or None
 
@@ -162,7 +160,7 @@ def _round_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return how a run ended that an error stopped, and why.
+    """Return whether a run that failed with an error fitted, and the reason.
 
     Example:
         >>> describe_error(MemoryError())["fits"], describe_error(ValueError("no"))
@@ -171,31 +169,31 @@ def describe_error(error: BaseException) -> dict[str, Any]:
     named = type(error).__name__
     if isinstance(error, MemoryError) or any(mark in str(error) for mark in OUT_OF_MEMORY):
         return {"fits": False, "reason": "out of memory: asked for more than the limit"}
-    told = str(error) if isinstance(error, TabpeError) else f"{named}: {error}"
-    return {"fits": not isinstance(error, CapacityError), "reason": " ".join(told.split())}
+    reason = str(error) if isinstance(error, TabpeError) else f"{named}: {error}"
+    return {"fits": not isinstance(error, CapacityError), "reason": " ".join(reason.split())}
 
 
 def main() -> None:
-    """Run what the input says."""
+    """Run the run of the input."""
     out = _claim_output()
-    told = serialization.parse_strict_json(sys.stdin.readline())
-    run = serialization.read_dataclass(ExperimentRun, told["run"], where="run")
+    payload = serialization.parse_strict_json(sys.stdin.readline())
+    run = serialization.read_dataclass(ExperimentRun, payload["run"], where="run")
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    _limit_memory(float(told["gigabytes"]))
+    _limit_memory(float(payload["gigabytes"]))
     warnings.simplefilter("ignore")
 
-    def tell(event: str, content: Mapping[str, Any]) -> None:
+    def send_event(event: str, content: Mapping[str, Any]) -> None:
         out.write(json.dumps({"event": event, **content}, allow_nan=False, default=str) + "\n")
         out.flush()
 
     try:
-        execute_run(run, tell)
+        execute_run(run, send_event)
     except Exception as error:
-        tell(ENDED, describe_error(error))
+        send_event(ENDED, describe_error(error))
 
 
 def _claim_output() -> TextIO:
-    """Return the standard output for ourselves alone: what libraries print goes to the errors."""
+    """Return the standard output for events alone; prints of libraries go to the errors."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return out
@@ -210,7 +208,7 @@ def _exit_with_parent() -> None:
 def _limit_memory(gigabytes: float) -> None:
     try:
         import resource
-    except ImportError:  # not on this system: the watch from outside is all there is
+    except ImportError:  # not on this system: only the parent limits memory
         return
     most = int((gigabytes + RESERVED_BEYOND) * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))

@@ -1,18 +1,12 @@
 """The report: all measures of a synthetic table in one place, for people and for programs.
 
-- `custodian`: `evaluate`, which measures all of it, for the custodian
-- `public`: `evaluate_public`, which shows what may be released
-- `inputs`: tables, schema and certificate, from whatever form they come in
-- `contents`: `Contents`, everything a report holds, as values
+- `evaluate`: `evaluate`, all measures for the custodian; inputs in whatever form they come
+- `evaluate_public`: `evaluate_public`, a report that may be released
+- `contents`: `ReportContents`, everything a report holds, as values
 - `report`: `Report`, the same as a page, as JSON, as data frames and as plots
-- `verdict`: what the numbers mean, in words
-- `promise`: what a certificate promises, for a reader in a hurry
-- `load_status`: whether a report may say that it may be released
-- `text`: values as text, the same everywhere
-- `tables`: what the page shows in rows
-- `charts`: pictures as SVG
-- `html`: the page, from `templates`
-- `frames`, `plots`, `plain`: data frames, pictures and plain values
+- `verdict`: grades of the findings, in words
+- `guarantee`: the privacy guarantee in words, and whether a report may be released
+- `text`, `tables`, `charts`, `html`: values as text, in rows, as SVG, and the page from `templates`
 """
 
 from tabpe.evaluation.report.evaluate import evaluate

@@ -1,16 +1,7 @@
 """Charts as SVG: functions from values to `Chart`.
 
-SVG as text: elements that escape what is put into them, scales, axes, and the picture.
-
-Parts of a whole and values on a line: the bill, odds, utility, times.
-
-A column, real and synthetic on top of each other.
-
-What changes with something else: distances by the number of columns, rounds of a run.
-
-Associations of pairs of columns as a map of cells.
-
-Rows as points of a plane.
+First the SVG elements, which escape their content, scales and axes; then the charts: bars and
+bounds, columns, lines, heat maps, scatter plots.
 """
 
 from __future__ import annotations
@@ -32,7 +23,7 @@ from tabpe.evaluation.metrics.embedding import PlaneProjection
 from tabpe.evaluation.report.guarantee import AttackerBound, format_certainty
 from tabpe.evaluation.report.text import format_number, format_percent, format_value, shorten_text
 
-# On the page the colours follow its theme; a picture by itself has those after the comma.
+# On the page the colours follow its theme; a chart by itself has those after the comma.
 REAL = "var(--real, #6b7280)"
 SYNTHETIC = "var(--synthetic, #0f6cbd)"
 LESS = "var(--less, #c2570c)"
@@ -46,7 +37,7 @@ _SIZES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture. It shows by itself in a notebook, and as it is on the page.
+    """A chart, which notebooks and the page display as it is.
 
     Args:
         svg: The SVG.
@@ -95,7 +86,7 @@ def _format_attribute(value: Any) -> str:
 
 
 def make_picture(width: float, height: float, title: str, parts: Iterable[Markup]) -> Chart:
-    """Return a picture of that size with a name for those who do not see it.
+    """Return a chart of a size, with a title for screen readers.
 
     Example:
         >>> "<title>Bins</title>" in str(make_picture(10, 10, "Bins", []))
@@ -130,7 +121,7 @@ def draw_text(x: float, y: float, content: Any, anchor: str = "start", **attribu
 def draw_box(
     x: float, y: float, width: float, height: float, *content: Markup, **attributes: Any
 ) -> Markup:
-    """Return a rectangle; a width or height that is no number, or negative, counts as 0.
+    """Return a rectangle; a width or height that is negative or not finite counts as 0.
 
     Example:
         >>> print(draw_box(0, 0, float("nan"), 5))
@@ -155,7 +146,7 @@ def draw_path(commands: Iterable[str], **attributes: Any) -> Markup:
 
 
 def format_point(x: float, y: float) -> str:
-    """Return a place as a path has it, in tenths.
+    """Return a point in the notation of a path, in tenths.
 
     Example:
         >>> format_point(1.04, 2.0)
@@ -176,13 +167,13 @@ def draw_line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> 
 
 @dataclass(frozen=True)
 class ChartScale:
-    """From values to places on a picture.
+    """A linear scale from values to coordinates.
 
     Args:
         low: The smallest value.
         high: The largest value.
-        start: Where the smallest value is.
-        end: Where the largest value is.
+        start: Coordinate of the smallest value.
+        end: Coordinate of the largest value.
 
     Example:
         >>> scale = ChartScale(0, 10, 100, 200)
@@ -196,13 +187,13 @@ class ChartScale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return where a value is."""
+        """Return the coordinate of a value."""
         half = self.high / 2 - self.low / 2  # so that the range of floats does not overflow
         share = 0.5 if half <= 0 else (value / 2 - self.low / 2) / half
         return self.start + share * (self.end - self.start)
 
     def compute_ticks(self, most: int = 5) -> tuple[float, ...]:
-        """Return at most about so many round values."""
+        """Return about `most` round values at most."""
         width = self.high - self.low
         if not (width > 0 and math.isfinite(width)):
             return (self.low,)
@@ -210,13 +201,13 @@ class ChartScale:
         power = 10.0 ** math.floor(math.log10(least))
         step = next(power * size for size in _STEPS if power * size >= least * 0.999)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return tuple(place * step for place in range(first, last + 1))
+        return tuple(index * step for index in range(first, last + 1))
 
 
 def make_scale(
     values: Sequence[float], start: float, end: float, floor: float | None = 0
 ) -> ChartScale:
-    """Return a scale that holds all values that are numbers, and `floor`.
+    """Return a scale that holds all finite values, and `floor`.
 
     Example:
         >>> make_scale([1.0, float("nan"), 4.0], 0, 100)
@@ -231,7 +222,7 @@ def make_scale(
 def draw_left_axis(
     scale: ChartScale, x: float, x_end: float, ticks: int = 4, unit: str = ""
 ) -> Markup:
-    """Return lines across the picture at round values, and the values at their left.
+    """Return grid lines at round values, with the values at their left.
 
     Example:
         >>> draw_left_axis(ChartScale(0, 1, 10, 0), 5, 9, ticks=1).count("<line")
@@ -245,7 +236,7 @@ def draw_left_axis(
 
 
 def draw_bottom_axis(scale: ChartScale, y: float, ticks: int = 5, unit: str = "") -> Markup:
-    """Return round values under the picture.
+    """Return round values below the chart.
 
     Example:
         >>> draw_bottom_axis(ChartScale(0, 1, 0, 10), 5, ticks=1).count("<text")
@@ -269,47 +260,47 @@ _BARS_WIDTH = 640
 _OPACITIES = ("1", "0.7", "0.48", "0.32", "0.2")
 
 
-def choose_opacity(place: int) -> str:
-    """Return how full the colour of a part is.
+def choose_opacity(index: int) -> str:
+    """Return the opacity of a part.
 
     Example:
         >>> choose_opacity(0), choose_opacity(5)
         ('1', '1')
     """
-    return _OPACITIES[place % len(_OPACITIES)]
+    return _OPACITIES[index % len(_OPACITIES)]
 
 
 def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
     """Return parts of a whole in one bar.
 
     Example:
-        >>> stacked([("row count", 0.1), ("votes", 0.9)], "Bill").svg.count("<rect")
+        >>> stacked([("row count", 0.1), ("votes", 0.9)], "Spend").svg.count("<rect")
         2
     """
     x = ChartScale(0, 1, 0, _BARS_WIDTH)
     drawn, start = [], 0.0
-    for place, (name, share) in enumerate(parts):
+    for index, (name, share) in enumerate(parts):
         width = x(share) - 2
         label = make_tag("title", f"{name}: {format_percent(share)}")
-        shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(place)}
+        shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
         drawn.append(draw_box(x(start), 0, max(1.5, width), 30, label, rx=2, **shade))
         start += share
     return make_picture(_BARS_WIDTH, 30, title, drawn)
 
 
-def swatch(place: int) -> Chart:
+def swatch(index: int) -> Chart:
     """Return the colour of a part, for a table beside the bar.
 
     Example:
         >>> swatch(0).svg.count("<rect")
         1
     """
-    shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(place)}
-    return make_picture(12, 12, f"colour {place + 1}", [draw_box(0, 0, 12, 12, rx=2, **shade)])
+    shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
+    return make_picture(12, 12, f"colour {index + 1}", [draw_box(0, 0, 12, 12, rx=2, **shade)])
 
 
-def odds(promise: AttackerBound) -> Chart:
-    """Return how far beliefs can grow.
+def odds(bound: AttackerBound) -> Chart:
+    """Return the bounds on the beliefs of an attacker.
 
     Example:
         >>> odds(AttackerBound(1.0, 1e-6)).svg.count("<circle")
@@ -317,8 +308,8 @@ def odds(promise: AttackerBound) -> Chart:
     """
     x = ChartScale(0, 1, 44, 384)
     parts: list[Markup] = []
-    for place, belief in enumerate(promise.beliefs):
-        y = 24 + 40 * place
+    for index, belief in enumerate(bound.beliefs):
+        y = 24 + 40 * index
         before, after = x(belief.prior), x(belief.most)
         parts += [
             draw_line(x(0), y, x(1), y),
@@ -330,17 +321,17 @@ def odds(promise: AttackerBound) -> Chart:
                 after, y - 11, format_certainty(belief.most), "middle", fill=INK, font_size=12
             ),
         ]
-    bottom = 40 * len(promise.beliefs) + 2
+    bottom = 40 * len(bound.beliefs) + 2
     parts.append(draw_bottom_axis(x, bottom, 4, "%"))
     return make_picture(420, bottom + 24, "How sure an attacker is, before and after", parts)
 
 
 def between(rows: Sequence[Bounds], title: str) -> Chart:
-    """Return values between a lower and an upper bound, a row each.
+    """Return values between a lower and an upper bound, one per row.
 
     Args:
         rows: The name, the lower bound, the value, the upper bound.
-        title: What it shows.
+        title: Title of the chart.
 
     Example:
         >>> between([("boosting", 0.5, 0.7, 0.8)], "AUC").svg.count("<circle")
@@ -352,8 +343,8 @@ def between(rows: Sequence[Bounds], title: str) -> Chart:
     x = ChartScale(x.low, max(1.0, x.high), x.start, x.end)
     ticks = [draw_line(x(v), 8, x(v), bottom) for v in x.compute_ticks(2)]
     parts = [*ticks, draw_bottom_axis(x, bottom, 2)]
-    for place, row in enumerate(rows):
-        parts += _draw_between(28 + 34 * place, row, x, left)
+    for index, row in enumerate(rows):
+        parts += _draw_between(28 + 34 * index, row, x, left)
     return make_picture(width, bottom + 24, title, parts)
 
 
@@ -387,8 +378,8 @@ def lengths(values: Mapping[str, float], title: str, unit: str = "") -> Chart:
     """
     x = make_scale(list(values.values()), 150, _BARS_WIDTH - 70)
     parts = []
-    for place, (name, value) in enumerate(values.items()):
-        y = 24 * place + 6
+    for index, (name, value) in enumerate(values.items()):
+        y = 24 * index + 6
         parts += [
             draw_text(140, y + 11, shorten_text(name, 22), "end", fill=INK),
             draw_box(150, y, x(value) - 150, 14, rx=2, fill=REAL, fill_opacity="0.45"),
@@ -414,13 +405,13 @@ def gauge(value: float, title: str) -> Chart:
 
 _COLUMNS_WIDTH, _COLUMNS_HEIGHT = 290, 160
 _COLUMNS_LEFT, _RIGHT, _TOP, _COLUMNS_BOTTOM = 42, 284, 10, 138
-_NULLS = 34  # the place for nulls, at the right
+_NULLS = 34  # width of the part for nulls, at the right
 _NAME, _ROW = 102, 20
 _ALL_BUT_ZERO = 0.005  # of half the width: less than a pixel
 
 
 def column(view: ColumnComparison) -> Chart:
-    """Return the histogram of a number, or the bars of a category; nulls apart.
+    """Return the histogram of a number, or the bars of a category, with nulls apart.
 
     Example:
         >>> from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
@@ -433,7 +424,7 @@ def column(view: ColumnComparison) -> Chart:
 
 
 def distances(closeness: Closeness) -> Chart:
-    """Return how far rows are from the nearest real row.
+    """Return histograms of the distance to the nearest real row.
 
     Example:
         >>> near = Closeness((0.0, 1.0), (1.0,), (1.0,), 0.0, 0.0, (9, 9, 9))
@@ -510,7 +501,7 @@ def _format_step(x: ChartScale, y: ChartScale, start: float, end: float, share: 
 
 
 def _draw_ends(view: ColumnComparison, right: float) -> list[Markup]:
-    """Return the ends and the middle of the bins; an end that also holds what is beyond says so."""
+    """Return the labels of the ends and the middle of the bins; open ends are marked."""
     low, high = view.edges[0], view.edges[-1]
     middle = low / 2 + high / 2
     if abs(middle) < _ALL_BUT_ZERO * (high / 2 - low / 2):
@@ -535,8 +526,8 @@ def _draw_null_bars(view: ColumnComparison, y: ChartScale) -> list[Markup]:
     if view.real is not None:
         bars.append((view.real.nulls, REAL, left))
     parts = [
-        draw_box(place, y(share), 11, _COLUMNS_BOTTOM - y(share), fill=colour, fill_opacity="0.75")
-        for share, colour, place in bars
+        draw_box(start, y(share), 11, _COLUMNS_BOTTOM - y(share), fill=colour, fill_opacity="0.75")
+        for share, colour, start in bars
     ]
     return [*parts, draw_text(_RIGHT + 6, _COLUMNS_BOTTOM + 16, "null", "end")]
 
@@ -553,13 +544,13 @@ def _draw_bars(view: ColumnComparison) -> Chart:
         make_tag(
             "g",
             draw_text(_NAME - 8, 11, name, "end"),
-            *(() if real is None else _draw_real_bar(real[place], view.band, x)),
+            *(() if real is None else _draw_real_bar(real[index], view.band, x)),
             *_draw_synthetic_bar(
-                synthetic[place], 0.0 if real is None else real[place] + view.band, x
+                synthetic[index], 0.0 if real is None else real[index] + view.band, x
             ),
-            transform=f"translate(0 {place * _ROW + 6})",
+            transform=f"translate(0 {index * _ROW + 6})",
         )
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     ]
     return make_picture(_COLUMNS_WIDTH, max(1, len(names)) * _ROW + 8, _make_title(view), parts)
 
@@ -573,7 +564,7 @@ def _draw_real_bar(share: float, band: float, x: ChartScale) -> list[Markup]:
 
 
 def _draw_synthetic_bar(share: float, beside: float, x: ChartScale) -> list[Markup]:
-    """Return a bar, thinner on top of a real one, and its share right of what is longer."""
+    """Return a bar, thinner on top of a real one, with its share right of the longer one."""
     thickness = 6 if beside else 14
     return [
         draw_box(_NAME, 7 - thickness / 2, x(share) - _NAME, thickness, fill=SYNTHETIC),
@@ -583,8 +574,10 @@ def _draw_synthetic_bar(share: float, beside: float, x: ChartScale) -> list[Mark
 
 def _make_title(view: ColumnComparison) -> str:
     against = "synthetic" if view.real is None else "real and synthetic"
-    told = "" if view.difference is None else f", total variation {format_percent(view.difference)}"
-    return f"{shorten_text(view.name, 60)}: {against}{told}"
+    distance = (
+        "" if view.difference is None else f", total variation {format_percent(view.difference)}"
+    )
+    return f"{shorten_text(view.name, 60)}: {against}{distance}"
 
 
 _LINES_WIDTH, _LINES_HEIGHT = 300, 210
@@ -593,7 +586,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], title: str) -> Chart:
-    """Return distances by the number of columns, above what sampling alone gives.
+    """Return k-way distances by k, with the floor that sampling alone gives.
 
     Example:
         >>> way = KWayDistance(1, 0.1, 0.0, 3, 3, (9, 9), (("age",), 0.1))
@@ -642,17 +635,17 @@ def depths(order: CorrelationOrder) -> Chart:
 
 
 def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
-    """Return one quantity of a run, round by round; rounds that rank are shaded.
+    """Return one quantity of a run by round; rounds with ranking selection are shaded.
 
     Example:
         >>> rounds([{"round": 1, "sigma": 2.0}], "sigma").svg.count("<circle")
         1
     """
     width, height, bottom = 300, 150, 118
-    points = [(place + 1, _read_number(step.get(name))) for place, step in enumerate(history)]
+    points = [(index, _read_number(step.get(name))) for index, step in enumerate(history, start=1)]
     x = ChartScale(0.5, max(1, len(history)) + 0.5, 52, width - 8)
     y = make_scale([value for _, value in points], bottom, 10)
-    ranking = [place for place, step in enumerate(history) if step.get("selection") == "ranking"]
+    ranking = [index for index, step in enumerate(history) if step.get("selection") == "ranking"]
     shade = Markup().join(
         draw_box(
             x(k + 0.5), 10, x(k + 1.5) - x(k + 0.5), bottom - 10, fill=REAL, fill_opacity="0.1"
@@ -673,7 +666,7 @@ def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
 
 
 def quantities(history: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the names of what is a number in every round that has it.
+    """Return the names of quantities that are numbers in every round that has them.
 
     Example:
         >>> quantities([{"round": 1, "selection": "ranking", "sigma": 2.0}])
@@ -704,11 +697,11 @@ def _draw_whole_ticks(x: ChartScale, values: Sequence[int]) -> Markup:
 def _draw_curve(
     points: Points, x: ChartScale, y: ChartScale, colour: str, *, dashed: bool = False
 ) -> Markup:
-    places = [(x(a), y(b)) for a, b in points if math.isfinite(b)]
-    if not places:
+    known = [(x(a), y(b)) for a, b in points if math.isfinite(b)]
+    if not known:
         return Markup()
-    dots = [make_tag("circle", cx=a, cy=b, r=3.5, fill=colour) for a, b in places]
-    commands = "L".join(format_point(a, b) for a, b in places)
+    dots = [make_tag("circle", cx=a, cy=b, r=3.5, fill=colour) for a, b in known]
+    commands = "L".join(format_point(a, b) for a, b in known)
     dashes = "5 4" if dashed else None
     drawn = {"fill": "none", "stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes}
     return Markup().join([draw_path([f"M{commands}"], **drawn), *dots])
@@ -722,13 +715,13 @@ _READABLE_CELL = 9.0
 def heat(
     columns: Sequence[str], matrix: NDArray[np.float64], title: str, most: float = 1.0
 ) -> Chart:
-    """Return a map: blue above 0, orange below, the fuller the further from it.
+    """Return a heat map: blue above 0, orange below, fuller colours further from it.
 
     Args:
         columns: Names of rows and columns.
         matrix: A value for each pair; NaN stays empty.
-        title: What it shows.
-        most: The value that gets the full colour.
+        title: Title of the chart.
+        most: The value of the full colour.
 
     Example:
         >>> picture = heat(["age", "bmi"], np.eye(2), "real")
@@ -764,18 +757,18 @@ def _draw_cell(pair: str, value: float, most: float, *, x: float, y: float, size
 
 def _draw_names(columns: Sequence[str], size: float) -> list[Markup]:
     parts = []
-    for place, name in enumerate(columns):
-        middle = (place + 0.5) * size + 4
+    for index, name in enumerate(columns):
+        middle = (index + 0.5) * size + 4
         parts.append(
             draw_text(_NAMES - 6, middle + 3.5, shorten_text(name, 13), "end", font_size=10)
         )
-        x, y = _NAMES + (place + 0.5) * size + 3, size * len(columns) + 14
+        x, y = _NAMES + (index + 0.5) * size + 3, size * len(columns) + 14
         turned = f"rotate(-60 {format_point(x, y)})"
         parts.append(draw_text(x, y, shorten_text(name, 13), "end", font_size=10, transform=turned))
     return parts
 
 
-# Okabe and Ito's colours, which people tell apart who see no red or no green.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 CLASS_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c7a00")
 _REST = "#8a8f98"
 _SCATTER_SIDE = 400
@@ -784,7 +777,7 @@ PlanePoints = NDArray[np.float64]
 
 
 def cloud(projection: PlaneProjection) -> Chart:
-    """Return real and synthetic rows on top of each other.
+    """Return real and synthetic rows on the same plane.
 
     Example:
         >>> points = np.zeros((2, 2))
@@ -816,8 +809,8 @@ def classes(projection: PlaneProjection) -> Chart:
     if projection.real is not None and projection.real_classes is not None:
         panels.insert(0, ("real", projection.real, projection.real_classes))
     parts: list[Markup] = []
-    for place, (name, points, codes) in enumerate(panels):
-        left = place * (_SCATTER_SIDE + 20)
+    for index, (name, points, codes) in enumerate(panels):
+        left = index * (_SCATTER_SIDE + 20)
         x, y = _make_scales(projection, left + 8, left + _SCATTER_SIDE - 8, 30, 320)
         parts.append(draw_box(left + 1, 22, _SCATTER_SIDE - 2, 306, fill="none", stroke=LINE, rx=4))
         parts.append(draw_text(left + 2, 14, name, font_size=12, font_weight="600"))
@@ -841,7 +834,7 @@ def class_colour(code: int) -> str:
 
 
 def class_key(names: Sequence[str]) -> list[tuple[str, Chart]]:
-    """Return each class with its colour; the rest has one together.
+    """Return each class with its colour; the rest share one.
 
     Example:
         >>> [name for name, _ in class_key(["no", "yes"])]
@@ -869,7 +862,7 @@ def _make_scales(
 def _draw_points(
     points: PlanePoints, x: ChartScale, y: ChartScale, colour: str, name: str
 ) -> Markup:
-    """Return all points as one path of dots: a tenth of the size of circles."""
+    """Return all points as one path of dots, a tenth of the size of circles."""
     finite = points[np.isfinite(points).all(axis=1)]
     commands = [f"M{format_point(x(a), y(b))}h0" for a, b in finite.tolist()]
     dots = {"stroke": colour, "stroke_width": 3.6, "stroke_linecap": "round", "fill": "none"}

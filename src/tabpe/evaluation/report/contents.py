@@ -1,4 +1,4 @@
-"""Everything a report holds, as values: what is measured is apart from how it is shown."""
+"""Everything a report holds, as values, apart from how it is shown."""
 
 from __future__ import annotations
 
@@ -38,39 +38,39 @@ CUSTODIAN_ONLY = (
 class ReportContents:
     """Everything a report holds. A part that was not measured is None or empty.
 
-    Privacy: a public one that holds what was read off real rows without noise can not be made.
+    Privacy: a public one that holds anything read from real rows without noise can not be made.
 
     Args:
-        mode: `custodian`: holds statistics that are not private. `public`: holds nothing but what
-            follows from outputs of differential privacy.
+        mode: `custodian`: holds statistics that are not private. `public`: holds only
+            post-processing of differentially private outputs.
         title: What is evaluated.
         rows: Number of rows by table: `real`, `synthetic`, `test`. Only `synthetic` if public.
         label: The label, if there is one.
         columns: Each column by itself.
         quality: SDMetrics' scores.
-        association: How strongly columns go together.
+        association: Association of each pair of columns.
         wasserstein: k-way Wasserstein distances, synthetic against real.
-        wasserstein_floor: The same, real against other real rows: what sampling alone gives.
+        wasserstein_floor: The same, real against other real rows: the effect of sampling.
         variation: k-way total variation, synthetic against real.
         variation_floor: The same, real against other real rows.
-        utility: Trained on synthetic, tested on real.
+        utility: Scores of predictors trained on synthetic and tested on real rows.
         order: Order of correlation.
         representation: Precision and recall, synthetic against real.
         closeness: Distances to the nearest real row.
         projection: Rows as points of a plane.
         sample: Some synthetic rows, as text by column; no real ones.
-        certificate: What was promised.
-        verification: Whether the certificate holds, and is of these very rows; None if that could
-            not be looked at.
-        history: What each round of the run did.
+        certificate: The privacy certificate of the synthetic rows.
+        verification: Whether the certificate holds and belongs to these rows; None if that could
+            not be checked.
+        history: The log of each round of the run.
         audit: Result of an audit, as `tabpe audit --json` prints it.
-        bought: Measures that were bought under differential privacy.
-        notes: What a reader should know: columns left out, sections left out and why.
-        seconds: How long each section took.
+        bought: Measures of the real rows that were estimated privately.
+        notes: Columns and sections that were left out, and why.
+        seconds: Duration of each section.
         versions: Versions of the software.
         created: When, in UTC.
-        fields_from_data: If public: fields of the schema by which rows are shown that were read off
-            the data.
+        fields_from_data: If public: fields of the schema of the shown rows that were read from the
+            data.
     """
 
     mode: Literal["custodian", "public"]
@@ -102,18 +102,17 @@ class ReportContents:
     fields_from_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # A mode that nobody knows would have no stamp of the custodian.
+        # An unknown mode would lack the custodian's warning.
         validation.check_one_of("mode", self.mode, MODES)
-        held = () if self.mode != "public" else self.not_private
-        if held:
+        if self.mode == "public" and self.not_private:
             raise ParameterError(
-                f"mode='public': the report holds {', '.join(held)}, read off real rows without "
-                f"noise: leave them out, or make a report for the custodian."
+                f"mode='public': the report holds {', '.join(self.not_private)}, read from real "
+                f"rows without noise: leave them out, or make a report for the custodian."
             )
 
     @property
     def not_private(self) -> tuple[str, ...]:
-        """What the stamp of a public page would deny. Real columns may have been bought."""
+        """Everything read from real rows without noise. Real columns may be estimated privately."""
         return tuple(self._find_not_private())
 
     def _find_not_private(self) -> Iterator[str]:
@@ -124,12 +123,12 @@ class ReportContents:
         if self.projection is not None and self.projection.real is not None:
             yield "real points"
         if not all(map(self._is_noisy, self.columns)):
-            yield "real columns that were not bought"
+            yield "real columns that were not estimated privately"
         if self.seconds:
-            yield "seconds, which follow from the number of rows"
+            yield "seconds, which depend on the number of rows"
 
     def _is_noisy(self, view: ColumnComparison) -> bool:
-        """Whether a column tells nothing of real rows but noisy shares, which have a band."""
+        """Whether all that a column shows of real rows are noisy shares, which have a band."""
         if view.real is None:
             return view.difference is None
         moments = (view.real.mean, view.real.deviation, view.real.least, view.real.most)

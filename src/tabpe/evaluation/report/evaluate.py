@@ -1,11 +1,8 @@
 """`evaluate`: every measure of a synthetic table, one section after the other.
 
-A schema for tables that come without one: read off the real rows, or corrected for a label.
-
-A person who evaluates has no use for an error where a note would do. So a column that can not be
-measured is left out and named; unless it is the label, without which the report is another one.
-
-What a report is made of: tables, a schema, a certificate, from whatever form they come in.
+Tables, schema, certificate and audit are read from whatever form they come in. Without a schema one
+is drafted from the real rows. Where a note suffices, there is no error: a column that can not be
+measured is left out and named, unless it is the label; a section that can not be measured is noted.
 """
 
 from __future__ import annotations
@@ -61,10 +58,10 @@ DRAFTED = (
 
 
 def draft_from_table(table: pa.Table, label: str | None) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema read off a table, and what was left out of it.
+    """Return a schema drafted from a table, and notes on what was left out.
 
-    Unlike `draft_schema` it goes on: nulls are no part of a domain, and a column that can not be
-    declared is left out.
+    Unlike `draft_schema` it does not stop: nulls are no part of a domain, and a column that can not
+    be declared is left out.
     """
     if label is not None and label not in table.schema.names:
         raise ParameterError(
@@ -95,7 +92,7 @@ def _draft_column(name: str, column: pa.ChunkedArray, *, is_label: bool) -> Sche
 
 
 def set_label(schema: Schema, label: str | None, table: pa.Table) -> Schema:
-    """Return the schema with another label; the classes of a number are read off the table."""
+    """Return the schema with another label; the classes of a number are read from the table."""
     if label is None or label == schema.label:
         return schema
     if not isinstance(schema[label], (Integer, Float)) or label not in table.schema.names:
@@ -106,7 +103,7 @@ def set_label(schema: Schema, label: str | None, table: pa.Table) -> Schema:
 
 
 def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema with the first of several labels alone, and a note that says so.
+    """Return the schema with only the first of several labels, and a note that says so.
 
     Example:
         >>> from tabpe.schema import Boolean
@@ -121,7 +118,7 @@ def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[s
 
 
 def keep_shared_columns(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
-    """Return a drafted schema without what a synthetic table lacks, and what that was.
+    """Return a drafted schema without columns that a synthetic table lacks, and notes on them.
 
     Example:
         >>> schema, _ = draft_from_table(pa.table({"id": [1, 2], "age": [31, 58]}), None)
@@ -146,13 +143,13 @@ def keep_shared_columns(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tu
 def find_fault(
     role: str, table: pa.Table, schema: Schema, declared: Sequence[str] = ()
 ) -> str | None:
-    """Return why a table can not be measured by a schema, if it can not.
+    """Return why a table can not be measured by a schema; None if it can.
 
     Args:
         role: Which table it is.
         table: The table.
         schema: The schema.
-        declared: All columns that are declared, if the schema has some of them alone.
+        declared: All declared columns, if the schema has only some of them.
     """
     for name in schema.names:
         if name not in table.schema.names:
@@ -208,12 +205,12 @@ class _AuditRecord:
 
 @dataclass(frozen=True, eq=False)
 class RunProvenance:
-    """What is known of the run that made a table; all of it is public.
+    """Certificate and history of the run that made a table; all of it is public.
 
     Args:
-        certificate: What was promised.
-        history: What each round did.
-        verification: Whether the certificate holds, and is of the very table that is evaluated.
+        certificate: The privacy certificate.
+        history: The log of each round.
+        verification: Whether the certificate holds and belongs to the evaluated table.
     """
 
     certificate: Certificate | None = None
@@ -224,16 +221,16 @@ class RunProvenance:
     def from_sources(
         cls, run: Any, certificate: Any, history: Sequence[Mapping[str, Any]], synthetic: Any
     ) -> RunProvenance:
-        """Gather it from a saved run, from a certificate, or from both."""
+        """Read it from a saved run, from a certificate, or from both."""
         if isinstance(history, str) or not all(isinstance(entry, Mapping) for entry in history):
             raise ParameterError("history: expected a list of mappings, such as TabPE.history_.")
-        found = load_certificate(certificate)
+        loaded = load_certificate(certificate)
         if run is not None:
             release, _ = Release.load(Path(run))
-            if found is not None and found.digest != release.certificate.digest:
+            if loaded is not None and loaded.digest != release.certificate.digest:
                 raise ParameterError(f"run={str(run)!r}: is not the run of the certificate.")
-            found, history = found or release.certificate, history or release.history
-        return cls(found, history, _verify_certificate(found, synthetic))
+            loaded, history = loaded or release.certificate, history or release.history
+        return cls(loaded, history, _verify_certificate(loaded, synthetic))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +243,7 @@ class ReportTables:
         synthetic: The synthetic rows.
         test: Real rows that the synthesizer has not seen, if there are any.
         sample: The first synthetic rows, as text.
-        notes: What was left out.
+        notes: Columns that were left out.
     """
 
     schema: Schema
@@ -266,8 +263,8 @@ def open_tables(
         real: The real table, as `fit` takes it.
         synthetic: The synthetic table.
         test: Other real rows, or None.
-        schema: The schema; None to read one off the real table.
-        label: The label, if it is another one than that of the schema.
+        schema: The schema; None to draft one from the real table.
+        label: The label, if it is not that of the schema.
     """
     tables = {
         "real": read_all_rows("real", real),
@@ -278,50 +275,50 @@ def open_tables(
     notes: tuple[str, ...] = ()
     if schema is None:
         schema, notes = draft_from_table(tables["real"], label)
-        schema, missed = keep_shared_columns(schema, tables["synthetic"])
-        notes += missed
+        schema, left_out = keep_shared_columns(schema, tables["synthetic"])
+        notes += left_out
     else:
         schema, notes = keep_first_label(schema, label)
         schema = set_label(schema, label, tables["real"])
-    seen = _build_arrays(tables, schema)
+    arrays = _build_arrays(tables, schema)
     return ReportTables(
         schema,
-        seen["real"],
-        seen["synthetic"],
-        seen.get("test"),
+        arrays["real"],
+        arrays["synthetic"],
+        arrays.get("test"),
         format_first_rows(tables["synthetic"].select(list(schema.names))),
         (
             *notes,
             *_note_left_out(tables, schema),
-            *_note_unmatched(seen["real"], seen["synthetic"]),
+            *_note_unmatched(arrays["real"], arrays["synthetic"]),
             *_note_same_tables(tables),
         ),
     )
 
 
 def _note_same_tables(tables: Mapping[str, pa.Table]) -> list[str]:
-    """Return a note if one table was given for another."""
+    """Return a note for each table that equals the real one."""
     real = tables["real"]
     same = [name for name in ("test", "synthetic") if name in tables and real.equals(tables[name])]
     return [f"the {name} table is the real table itself" for name in same]
 
 
-def check_title(given: str | None, otherwise: str) -> str:
-    """Return the title that was given, or else another one."""
+def check_title(given: str | None, default: str) -> str:
+    """Return the given title, or else the default."""
     if given is not None and not isinstance(given, str):
         raise ParameterError(f"title={given!r}: expected text.")
-    return given or otherwise
+    return given or default
 
 
 def load_certificate(given: Any) -> Certificate | None:
-    """Return a certificate from itself, its plain values or its file."""
+    """Return a certificate from an instance, its plain values or its file."""
     if given is None or isinstance(given, Certificate):
         return given
     if isinstance(given, Mapping):
         return Certificate.from_dict(given)
     if not isinstance(given, (str, Path)):
         raise ParameterError(
-            f"certificate: {type(given).__name__} is none: expected a Certificate, its plain "
+            f"certificate: got {type(given).__name__}: expected a Certificate, its plain "
             f"values, or the path of its file."
         )
     try:
@@ -344,12 +341,12 @@ def load_audit(given: Any) -> Mapping[str, Any] | None:
 
 
 def load_schema(given: Any, certificate: Certificate | None) -> Schema | None:
-    """Return the schema that was given, or else the one of the certificate."""
+    """Return the given schema, or else that of the certificate."""
     if isinstance(given, (str, Path)):
         return Schema.load(given)
     if given is not None and not isinstance(given, Schema):
         raise ParameterError(
-            f"schema: {type(given).__name__} is none: expected a Schema or the path of its file."
+            f"schema: got {type(given).__name__}: expected a Schema or the path of its file."
         )
     if given is None and certificate is not None:
         return Schema.from_dict(dict(certificate.schema))
@@ -366,7 +363,7 @@ def format_first_rows(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
 
 
 def _verify_certificate(certificate: Certificate | None, synthetic: Any) -> Verification | None:
-    """Check a certificate, against the file that it names if that is what is evaluated."""
+    """Verify a certificate, together with the evaluated file if it names one."""
     if certificate is None:
         return None
     is_named = isinstance(synthetic, (str, Path)) and certificate.release is not None
@@ -393,7 +390,7 @@ def _read_json(path: Path) -> Any:
 
 
 def read_all_rows(role: str, data: Any) -> pa.Table:
-    """Return all rows of a table."""
+    """Return all rows of a table in any form that `fit` takes."""
     try:
         return open_table(data)[0]
     except DataError as error:
@@ -421,7 +418,7 @@ def _note_left_out(tables: Mapping[str, pa.Table], schema: Schema) -> list[str]:
 
 
 def _note_unmatched(real: TableArrays, synthetic: TableArrays) -> list[str]:
-    """Name columns of which no synthetic value is a real one: often they are written otherwise."""
+    """Name columns without a common value: often the two are written differently."""
     return [
         f"column {one.name!r}: no synthetic value is one of the real ones: are they written alike?"
         for one, two in zip(real, synthetic, strict=True)
@@ -465,20 +462,20 @@ def evaluate(
         synthetic: The synthetic table.
         test: Real rows that the synthesizer has not seen. Without them a part of the real table is
             held out, which the synthesizer has seen.
-        schema: The schema or its file; None for that of the certificate, or else one that is read
-            off the real table.
+        schema: The schema or its file; None for that of the certificate, or else one that is
+            drafted from the real table.
         label: The column to predict; None for the label of the schema.
-        certificate: What was promised for the synthetic table, or its file.
+        certificate: The certificate of the synthetic table, or its file.
         run: A saved run (`TabPE.save`), which holds certificate and history.
-        history: What each round did (`TabPE.history_`).
-        audit: What `tabpe audit --json` found, or its file.
+        history: The log of each round (`TabPE.history_`).
+        audit: The result of `tabpe audit --json`, or its file.
         learners: Predictors by name: `gradient boosting`, `extra trees`, `nearest neighbours`,
-            `make_tabicl`, `make_tabpfn`.
-        categories: How far two categories are apart in k-way Wasserstein distances: `codes`, as in
-            the paper's code, or `mismatch`, 1 for every two that differ.
-        title: What the page is called.
+            `tabicl`, `tabpfn`.
+        categories: Distance of two categories in k-way Wasserstein distances: `codes`, as in the
+            paper's code, or `mismatch`, 1 for every two that differ.
+        title: Title of the page.
         random_state: Seed of all subsamples. The same seed gives the same report.
-        jobs: Threads; None for one on each core.
+        jobs: Threads; None for one per core.
         verbose: 0 for silence, 1 for a progress bar in a terminal.
 
     Example:
@@ -492,49 +489,49 @@ def evaluate(
     validation.check_one_of("categories", categories, CATEGORIES)
     _check_learners(learners)
     validation.check_optional(validation.check_integer, "jobs", jobs, least=1)
-    called = check_title(title, _make_title(real, synthetic))
-    choices = EvaluationOptions(tuple(learners), categories, seed, jobs)
-    made_by = RunProvenance.from_sources(run, certificate, history, synthetic)
+    title = check_title(title, _make_title(real, synthetic))
+    options = EvaluationOptions(tuple(learners), categories, seed, jobs)
+    provenance = RunProvenance.from_sources(run, certificate, history, synthetic)
     audited = load_audit(audit)
     with show_section_bar(SECTIONS, visible=verbose > 0) as on_section:
         clock = SectionClock(on_section)
-        declared = load_schema(schema, made_by.certificate)
+        declared = load_schema(schema, provenance.certificate)
         tables = clock.run_timed(
             "reading", lambda: open_tables(real, synthetic, test, declared, label)
         )
         measured = {
-            name: clock.try_section(title, measure)
-            for name, (title, measure) in _list_sections(tables, choices).items()
+            name: clock.try_section(section, measure)
+            for name, (section, measure) in _list_sections(tables, options).items()
         }
     return Report(
         ReportContents(
             mode="custodian",
-            title=called,
+            title=title,
             rows=_count_rows(tables),
             label=tables.schema.target,
             sample=tables.sample,
-            certificate=made_by.certificate,
-            verification=made_by.verification,
-            history=made_by.history,
+            certificate=provenance.certificate,
+            verification=provenance.verification,
+            history=provenance.history,
             audit=audited,
             notes=(*tables.notes, *_note_missing_label(tables.schema), *clock.notes),
             seconds=clock.seconds,
             versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            **{name: found for name, found in measured.items() if found is not None},
+            **{name: part for name, part in measured.items() if part is not None},
         )
     )
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """How to measure.
+    """Options of an evaluation.
 
     Args:
         learners: Predictors by name.
-        categories: How far two categories are apart.
+        categories: Distance of two categories.
         seed: Seed of all subsamples.
-        jobs: Threads; None for one on each core.
+        jobs: Threads; None for one per core.
     """
 
     learners: tuple[str, ...]
@@ -544,7 +541,7 @@ class EvaluationOptions:
 
 
 class SectionClock:
-    """Times sections, and notes which of them could not be measured.
+    """Times sections, and notes which could not be measured.
 
     Args:
         on_section: Called with the name of each section as it begins.
@@ -556,7 +553,7 @@ class SectionClock:
         self.notes: list[str] = []
 
     def run_timed(self, name: str, measure: Callable[[], T]) -> T:
-        """Measure."""
+        """Measure, and record the duration."""
         self._on_section(name)
         begun = time.perf_counter()
         try:
@@ -565,7 +562,7 @@ class SectionClock:
             self.seconds[name] = time.perf_counter() - begun
 
     def try_section(self, name: str, measure: Callable[[], T]) -> T | None:
-        """Measure, or note why not: one section should not take the others with it."""
+        """Measure, or note why not: a failed section must not stop the others."""
         try:
             return self.run_timed(name, measure)
         except TabpeError as error:
@@ -574,30 +571,30 @@ class SectionClock:
 
 
 def _list_sections(
-    tables: ReportTables, choices: EvaluationOptions
+    tables: ReportTables, options: EvaluationOptions
 ) -> dict[str, tuple[str, Callable[[], Any]]]:
-    """Return how each part of the contents is measured, and what that is called."""
-    real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, choices.seed
-    once, again, alike = _match_sample_sizes(real, synthetic, test, seed)
-    costs = partial(
-        wasserstein, categories=choices.categories, random_state=seed, jobs=choices.jobs
+    """Return the title and the measurement of each part of the contents."""
+    real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, options.seed
+    reference, floor, sample = _match_sample_sizes(real, synthetic, test, seed)
+    transport = partial(
+        wasserstein, categories=options.categories, random_state=seed, jobs=options.jobs
     )
-    scored = partial(
-        measure_utility, learners=choices.learners, random_state=seed, jobs=choices.jobs
+    utility = partial(
+        measure_utility, learners=options.learners, random_state=seed, jobs=options.jobs
     )
     return {
         "columns": ("columns", lambda: compare_columns(real, synthetic)),
         "quality": ("scores", lambda: score_quality(real, synthetic)),
         "association": ("pairs", lambda: measure_association(real, synthetic)),
-        "variation": ("total variation", lambda: total_variation(once, alike)),
-        "variation_floor": ("total variation, real", lambda: total_variation(once, again)),
-        "wasserstein": ("Wasserstein", lambda: costs(once, alike)),
-        "wasserstein_floor": ("Wasserstein, real", lambda: costs(once, again)),
-        "utility": ("utility", lambda: scored(real, synthetic, test)),
+        "variation": ("total variation", lambda: total_variation(reference, sample)),
+        "variation_floor": ("total variation, real", lambda: total_variation(reference, floor)),
+        "wasserstein": ("Wasserstein", lambda: transport(reference, sample)),
+        "wasserstein_floor": ("Wasserstein, real", lambda: transport(reference, floor)),
+        "utility": ("utility", lambda: utility(real, synthetic, test)),
         "order": ("order", lambda: measure_correlation_order(real, test, random_state=seed)),
         "representation": (
             "representation",
-            lambda: measure_representation(once, alike, again, random_state=seed),
+            lambda: measure_representation(reference, sample, floor, random_state=seed),
         ),
         "closeness": (
             "nearest rows",
@@ -617,32 +614,33 @@ def _check_learners(learners: Sequence[str]) -> None:
 def _match_sample_sizes(
     real: TableArrays, synthetic: TableArrays, test: TableArrays | None, seed: int
 ) -> tuple[TableArrays, TableArrays, TableArrays]:
-    """Return real rows, other real rows, and as many synthetic ones as there are of these.
+    """Return real rows, other real rows, and as many synthetic rows as other real ones.
 
-    How far the second are from the first is what sampling alone gives: no synthetic table can be
-    expected below it. Fewer rows are further apart, so both are held against the same rows, in the
-    same number. Test rows serve if they are as many as half of the real ones, or as are needed.
+    The distance of the second from the first is the effect of sampling: no synthetic table can be
+    expected below this floor. Fewer rows are further apart, so both are compared with the same
+    rows, in the same number. Test rows serve if they are as many as half of the real ones, or as
+    needed.
     """
     rng = np.random.default_rng(seed)
     half = (len(real) + 1) // 2
     if test is not None and len(test) >= min(len(synthetic), half):
-        once, others = real, test
+        reference, others = real, test
     else:
         shuffled = rng.permutation(len(real))
-        once, others = real.take(shuffled[:half]), real.take(shuffled[half:])
-    again = others.sample_rows(len(synthetic), rng)
-    return once, again, synthetic.sample_rows(len(again) or len(synthetic), rng)
+        reference, others = real.take(shuffled[:half]), real.take(shuffled[half:])
+    floor = others.sample_rows(len(synthetic), rng)
+    return reference, floor, synthetic.sample_rows(len(floor) or len(synthetic), rng)
 
 
 def _note_missing_label(schema: Schema) -> Sequence[str]:
     if schema.label is not None:
         return ()
-    return ("no label was given: what a model learns from the synthetic rows was not measured",)
+    return ("no label was given: utility was not measured",)
 
 
 def _count_rows(tables: ReportTables) -> dict[str, int]:
-    counted = {"real": tables.real, "synthetic": tables.synthetic, "test": tables.test}
-    return {name: len(view) for name, view in counted.items() if view is not None}
+    arrays = {"real": tables.real, "synthetic": tables.synthetic, "test": tables.test}
+    return {name: len(table) for name, table in arrays.items() if table is not None}
 
 
 def _make_title(real: Any, synthetic: Any) -> str:

@@ -1,8 +1,8 @@
 """`evaluate_public`: a report that may be released.
 
-Privacy: what it shows follows from the synthetic rows, their certificate and the history of their
-run, which are outputs of differential privacy, and from measures that are bought. The real rows are
-read by `tabpe.evaluation.private_metrics` alone, which charges for them; nothing here opens them.
+Privacy: the report is post-processing of the synthetic rows, their certificate and the history of
+their run, which are differentially private, and of measures that are estimated privately. Only
+`tabpe.evaluation.private_metrics` reads the real rows, and charges for it; nothing here opens them.
 """
 
 from __future__ import annotations
@@ -65,49 +65,51 @@ def evaluate_public(
     """Show a synthetic table in a report that may be released.
 
     Privacy: without `epsilon` the real rows are not read, and the report costs nothing. With it,
-    histograms of the real rows are bought, and the report is (epsilon, delta)-differentially
-    private beside what the synthetic table promises; its certificate says so, and states the total
-    of the two.
+    histograms of the real rows are estimated privately, and the report is (epsilon,
+    delta)-differentially private in addition to the synthetic table; its certificate says so, and
+    states the total of the two.
 
     Args:
         synthetic: The synthetic table: a frame, or a path.
-        real: The real table, if measures of it are bought.
+        real: The real table, if measures of it are estimated privately.
         epsilon: The budget of these measures.
         delta: Their delta; None for that of the certificate, or of the budget of `dataset`.
-        schema: The schema or its file; None for that of the certificate, or else one that is read
-            off the synthetic rows.
+        schema: The schema or its file; None for that of the certificate, or else one that is
+            drafted from the synthetic rows.
         label: The column to predict; None for the label of the schema.
-        certificate: What was promised for the synthetic table, or its file.
+        certificate: The certificate of the synthetic table, or its file.
         run: A saved run (`TabPE.save`), which holds certificate and history.
-        history: What each round did (`TabPE.history_`).
-        audit: What `tabpe audit --json` found, or its file.
+        history: The log of each round (`TabPE.history_`).
+        audit: The result of `tabpe audit --json`, or its file.
         dataset: The name of the table in a ledger, which is charged before a row is read.
         ledger: The file of the ledger; None for the one in the data folder of the user.
         noise: `opendp` or `table`, as for `TabPE`.
-        title: What the page is called.
+        title: Title of the page.
         random_state: Seed of subsamples and of the predictor. It never seeds the noise.
-        verbose: 0 for silence, 1 for a line in a terminal that says what is going on.
+        verbose: 0 for silence, 1 for a status line in a terminal.
 
     Example:
         >>> table = pa.table({"age": [20, 70, 40] * 20, "ill": [False, True, False] * 20})
         >>> evaluate_public(table, verbose=0).contents.rows
         {'synthetic': 60}
     """
-    # How long it takes to read the real rows tells their number: only the beginning is told.
+    # The time to read the real rows reveals their number: only the beginning is recorded.
     created = datetime.now(UTC).isoformat(timespec="seconds")
     seed = validation.check_integer("random_state", random_state, least=0)
     if (real is None) != (epsilon is None):
-        raise ParameterError("real, epsilon: measures are bought with both of them, or not at all.")
+        raise ParameterError(
+            "real, epsilon: private measures need both of them; give both or none."
+        )
     if epsilon is None:
-        _refuse_terms(delta=delta, dataset=dataset, ledger=ledger)
-    called = check_title(title, _make_title(synthetic))
-    made_by = RunProvenance.from_sources(run, certificate, history, synthetic)
+        _refuse_budget_options(delta=delta, dataset=dataset, ledger=ledger)
+    title = check_title(title, _make_title(synthetic))
+    provenance = RunProvenance.from_sources(run, certificate, history, synthetic)
     table, audited = read_all_rows("synthetic", synthetic), load_audit(audit)
-    declared, notes = _resolve_schema(load_schema(schema, made_by.certificate), table, label)
+    declared, notes = _resolve_schema(load_schema(schema, provenance.certificate), table, label)
     (view,) = build_table_arrays(declared, [table])
     appraisal = None
     if real is not None:
-        unit = None if made_by.certificate is None else made_by.certificate.unit
+        unit = None if provenance.certificate is None else provenance.certificate.unit
         with show_step_line(visible=verbose > 0) as on_step:
             on_step("measuring the real rows under noise")
             appraisal = appraise(
@@ -116,7 +118,7 @@ def evaluate_public(
                 declared,
                 epsilon=epsilon,
                 delta=delta,
-                certificate=made_by.certificate,
+                certificate=provenance.certificate,
                 charge=open_charge(ledger, dataset, unit),
                 noise=resolve_noise(noise),
                 random_state=seed,
@@ -124,16 +126,16 @@ def evaluate_public(
     return Report(
         ReportContents(
             mode="public",
-            title=called,
+            title=title,
             rows={"synthetic": len(view)},
             label=declared.target,
             columns=compare_columns(None, view) if appraisal is None else appraisal.columns,
             sample=format_first_rows(table.select(list(declared.names))),
             association=measure_association(None, view),
             projection=project_rows(None, view, random_state=seed),
-            certificate=made_by.certificate,
-            verification=made_by.verification,
-            history=made_by.history,
+            certificate=provenance.certificate,
+            verification=provenance.verification,
+            history=provenance.history,
             audit=audited,
             bought=None if appraisal is None else appraisal.bought,
             notes=notes,
@@ -144,24 +146,22 @@ def evaluate_public(
     )
 
 
-def _refuse_terms(**terms: Any) -> None:
-    for name, given in terms.items():
+def _refuse_budget_options(**options: Any) -> None:
+    for name, given in options.items():
         if given is not None:
-            raise ParameterError(
-                f"{name}={given!r}: is for measures that are bought: give epsilon."
-            )
+            raise ParameterError(f"{name}={given!r}: is for private measures: give epsilon.")
 
 
 def _resolve_schema(
     schema: Schema | None, table: pa.Table, label: str | None
 ) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema to show rows by; one that is read off synthetic rows is public."""
+    """Return the schema and notes; one that is drafted from synthetic rows is public."""
     if schema is not None:
-        declared, told = keep_first_label(schema, label)
-        return declared.with_label(label), told
-    read, notes = draft_from_table(table, label)
-    columns = tuple(dataclasses.replace(c, source=Source.PUBLIC) for c in read.columns)
-    return dataclasses.replace(read, columns=columns), (DRAFTED, *notes[1:])
+        declared, notes = keep_first_label(schema, label)
+        return declared.with_label(label), notes
+    drafted, notes = draft_from_table(table, label)
+    columns = tuple(dataclasses.replace(c, source=Source.PUBLIC) for c in drafted.columns)
+    return dataclasses.replace(drafted, columns=columns), (DRAFTED, *notes[1:])
 
 
 def _make_title(synthetic: Any) -> str:

@@ -1,9 +1,8 @@
-"""The page: one file, no network, every value escaped.
+"""The page: one HTML file, no network, every value escaped.
 
-The templates hold the words. What they put in comes through `text.shown`, so that no number looks
-different from another and no character is hidden, and is escaped. Style and script are constants:
-the policy of the page lets in nothing but these two, by their hashes, so that even a value that
-was not escaped could not run.
+Every value passes through `text.format_value`, so that numbers look alike and no character is
+hidden, and is escaped. Style and script are constants. The content security policy allows only
+these two, by their hashes, so that even a value that was not escaped could not run.
 """
 
 from __future__ import annotations
@@ -127,8 +126,8 @@ def _build_environment() -> Environment:
     environment.globals |= {
         "charts": charts,
         "tables": tables,
-        "bill_parts": tables.list_spend_shares,
-        "total_promise": verdict.compute_total_guarantee,
+        "spend_shares": tables.list_spend_shares,
+        "total_guarantee": verdict.compute_total_guarantee,
         "common": guarantee.COMMON,
         "worst_first": worst_first,
     }

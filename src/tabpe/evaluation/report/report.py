@@ -1,12 +1,7 @@
-"""`Report`: one evaluation as a page, JSON, data frames and plots.
+"""`Report`: one evaluation as a page, as JSON, as data frames and as plots.
 
-A report as data frames: one for each kind of thing that it holds, and one of all figures.
-
-A report as plain values, for programs.
-
-Plots of a report by name, for notebooks: the pictures of the page by themselves.
-
-`Report`: one evaluation as a page, as JSON, as data frames and as plots.
+A data frame for each part of the contents, and one of all figures; plain values for programs; and
+the charts of the page by name, for notebooks.
 """
 
 from __future__ import annotations
@@ -41,7 +36,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def build_frame(contents: ReportContents, part: str, library: str | None) -> Any:
-    """Return one part as a frame of a library."""
+    """Return one part as a data frame of a library."""
     validation.check_one_of("part", part, list(PARTS))
     if library is None:
         library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
@@ -56,7 +51,7 @@ def _build_table(rows: list[Row]) -> pa.Table:
 
 
 def _list_measures(contents: ReportContents) -> Iterator[Row]:
-    """Yield every single figure, with the part that it is of."""
+    """Yield every single figure with its part."""
     for part, rows in (
         ("columns", _list_columns(contents)),
         ("pairs", _list_pairs(contents)),
@@ -156,9 +151,10 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
-    for item in () if contents.certificate is None else contents.certificate.bill:
-        share = None if contents.certificate is None else contents.certificate.share(item)
-        yield {"item": item.name, "sigma": item.sigma, "times": item.times, "share": share}
+    certificate = contents.certificate
+    for spend in () if certificate is None else certificate.bill:
+        share = None if certificate is None else certificate.share(spend)
+        yield {"item": spend.name, "sigma": spend.sigma, "times": spend.times, "share": share}
 
 
 def _list_history(contents: ReportContents) -> Iterator[Row]:
@@ -194,7 +190,7 @@ PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
 
 FORMAT = "tabpe report 1"
 WARNING = "holds statistics of the real table that are not private: do not release"
-# What follows from the fields of a part, and belongs into a file all the same.
+# Properties of parts that are written to files too.
 _DERIVED = {
     "quality": ("column_shapes", "column_pair_trends", "overall"),
     "order": ("gap", "words"),
@@ -205,7 +201,7 @@ _DERIVED = {
 def build_plain(
     contents: ReportContents, cards: Sequence[ReportCard], verdict: str
 ) -> dict[str, Any]:
-    """Return plain values: text, truths, numbers, None, and lists and mappings of them."""
+    """Return plain values: text, booleans, numbers, None, and lists and mappings of them."""
     head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
     if contents.mode == "custodian":
         head["warning"] = WARNING
@@ -248,10 +244,10 @@ Charts = Iterator[tuple[str, Chart]]
 
 @dataclass(frozen=True, repr=False)
 class Plot:
-    """Pictures side by side, each under what it is called. In a notebook it shows itself.
+    """Charts side by side, each under its name. A notebook displays it.
 
     Args:
-        pictures: What each is called, and the picture.
+        pictures: The name and the chart of each.
     """
 
     pictures: tuple[tuple[str, Chart], ...]
@@ -267,7 +263,7 @@ class Plot:
         return f"Plot({', '.join(name for name, _ in self.pictures)})"
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture, if it is a single one, as SVG."""
+        """Write a single chart as SVG."""
         path = Path(path)
         if path.suffix != ".svg" or len(self.pictures) != 1:
             raise OutputError(f"{path}: one picture is written, to a file that ends in .svg.")
@@ -276,12 +272,12 @@ class Plot:
 
 
 def build_plot(contents: ReportContents, part: str, column: str | None) -> Plot:
-    """Return the pictures of a part.
+    """Return the charts of a part.
 
     Args:
         contents: The report.
-        part: Its name, of `PARTS`.
-        column: Of `columns`: one column alone.
+        part: Its name, of `PLOTS`.
+        column: For `columns`: one column alone.
     """
     validation.check_one_of("part", part, list(PLOTS))
     pictures = tuple(PLOTS[part](contents))
@@ -339,7 +335,7 @@ def _plot_map(contents: ReportContents) -> Charts:
 def _plot_guarantee(contents: ReportContents) -> Charts:
     found = contents.certificate
     if found is not None:
-        yield "the bill", charts.stacked(tables.list_spend_shares(found), "the bill")
+        yield "privacy spend", charts.stacked(tables.list_spend_shares(found), "privacy spend")
         if found.private:
             yield "how sure an attacker is", charts.odds(AttackerBound.from_certificate(found))
 
@@ -368,9 +364,7 @@ _NOTEBOOK_HEIGHT = 720
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One evaluation of a synthetic table.
-
-    In a notebook it shows itself.
+    """One evaluation of a synthetic table. A notebook displays it.
 
     Args:
         contents: Everything that was measured.
@@ -395,15 +389,15 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """All of it in one or two sentences."""
+        """All findings in one or two sentences."""
         return write_verdict(self.contents)
 
     def to_html(self) -> str:
-        """Return one self-contained page."""
+        """Return one self-contained HTML page."""
         return html.render_page(self.contents)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; a number that is none is None."""
+        """Return plain values; NaN and infinity become None."""
         return build_plain(self.contents, self.cards, self.verdict)
 
     def to_json(self) -> str:
@@ -415,18 +409,19 @@ class Report:
 
         Args:
             part: `measures` for all single figures; or `columns`, `pairs`, `associations`,
-                `k-way`, `utility`, `order`, `bill`, `history`, `sample`, `seconds`.
-            library: `pandas`, `polars` or `pyarrow`; None for the first of them that is installed.
+                `k-way`, `utility`, `order`, `representation`, `nearest rows`, `bill` (the privacy
+                spends), `history`, `sample`, `seconds`.
+            library: `pandas`, `polars` or `pyarrow`; None for the first that is installed.
         """
         return build_frame(self.contents, part, library)
 
     def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
-        """Return pictures of a part of the report, which show in a notebook.
+        """Return charts of a part of the report, which a notebook displays.
 
         Args:
             part: `columns`, `pairs`, `k-way`, `order`, `utility`, `nearest rows`, `map`, `promise`
-                or `history`.
-            column: Of `columns`: one column alone.
+                (the privacy guarantee) or `history`.
+            column: For `columns`: one column alone.
         """
         return build_plot(self.contents, part, column)
 

@@ -1,4 +1,4 @@
-"""What the page shows in rows: columns, pairs and predictors, in the order of interest."""
+"""Rows of the tables on the page: columns, pairs, predictors, privacy spends."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def scores_by_column(quality: QualityScores | None) -> dict[str, ColumnScore]:
 
 
 def scored_pairs(quality: QualityScores) -> int:
-    """Return how many pairs have a score; SDMetrics gives none to those that hardly go together."""
+    """Return the number of pairs with a score; SDMetrics gives none to weakly associated ones."""
     return sum(not math.isnan(pair.score) for pair in quality.pairs)
 
 
 @dataclass(frozen=True)
 class PairAssociation:
-    """How two columns go together.
+    """The association of two columns.
 
     Args:
         columns: Their names.
         real: Their association in the real table; None if public.
         synthetic: The same in the synthetic one.
-        difference: Synthetic less real; None if public.
+        difference: Synthetic minus real; None if public.
     """
 
     columns: tuple[str, str]
@@ -53,7 +53,7 @@ class PairAssociation:
 
 
 def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> list[PairAssociation]:
-    """Return the pairs that changed most; in a public report those that go together most.
+    """Return the pairs that changed most; in a public report the most strongly associated.
 
     Example:
         >>> both = np.array([[1.0, 0.5], [0.5, 1.0]])
@@ -63,8 +63,8 @@ def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> lis
     strength = _compute_strength(association)
     rows, columns = np.triu_indices(len(association.columns), k=1)
     first = np.argsort(-strength[rows, columns], kind="stable")[:most]
-    places = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
-    return [_build_pair(association, i, j) for i, j in places]
+    pairs = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
+    return [_build_pair(association, i, j) for i, j in pairs]
 
 
 def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociation:
@@ -78,7 +78,7 @@ def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociati
 
 
 def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
-    """Return the places of the columns whose pairs changed most, in their order.
+    """Return the indices of the columns whose pairs changed most, in their order.
 
     Example:
         >>> find_most_changed(AssociationMatrix(("a", "b"), None, np.eye(2)))
@@ -86,8 +86,7 @@ def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) ->
     """
     strength = _compute_strength(association)
     np.fill_diagonal(strength, 0.0)
-    places = np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most]
-    return sorted(int(place) for place in places)
+    return sorted(np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most].tolist())
 
 
 def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
@@ -97,26 +96,26 @@ def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
 
 
 def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
-    """Return what heat maps show: title, columns, matrix, and the value of the full colour.
+    """Return the heat maps: title, columns, matrix, and the value of the full colour.
 
     Example:
         >>> [title for title, *_ in maps(AssociationMatrix(("a", "b"), None, np.eye(2)))]
         ['synthetic']
     """
-    places = find_most_changed(association)
-    names = [association.columns[place] for place in places]
-    grid = np.ix_(places, places)
+    indices = find_most_changed(association)
+    names = [association.columns[index] for index in indices]
+    grid = np.ix_(indices, indices)
     shown = [("synthetic", names, association.synthetic[grid], 1.0)]
     if association.real is not None and association.difference is not None:
         difference = association.difference[grid]
         most = max(0.1, float(np.abs(difference).max(initial=0.0)))
         shown.insert(0, ("real", names, association.real[grid], 1.0))
-        shown.append(("difference, synthetic less real", names, difference, most))
+        shown.append(("difference, synthetic minus real", names, difference, most))
     return shown
 
 
 def utility_bounds(utility: UtilityScores) -> dict[str, list[Bounds]]:
-    """Return for each score a row a learner: its name, lower bound, value, upper bound.
+    """Return for each score one row per learner: name, lower bound, value, upper bound.
 
     Example:
         >>> from tabpe.evaluation.metrics.utility import LearnerScore
@@ -154,5 +153,5 @@ def _find_score(
 
 
 def list_spend_shares(certificate: Certificate) -> list[tuple[str, float]]:
-    """Return the items of a bill with their shares."""
-    return [(item.name, certificate.share(item)) for item in certificate.bill]
+    """Return the name of each privacy spend and its share of the privacy loss."""
+    return [(spend.name, certificate.share(spend)) for spend in certificate.bill]

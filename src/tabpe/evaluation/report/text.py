@@ -1,4 +1,4 @@
-"""Values as text: the same number looks the same everywhere, and no text can hide or break out."""
+"""Values as text: numbers look the same everywhere, and no character is hidden."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _THOUSAND, _SMALL = 1000, 1e-4
 def clean_text(text: str) -> str:
     r"""Return the text with invisible characters made visible.
 
-    A reader can tell two names apart that differ in a zero-width space, and no character turns the
-    direction of the text around it. Half a surrogate pair, which no file can hold, is replaced.
+    A reader can distinguish two names that differ in a zero-width space, and no character changes
+    the direction of the text around it. Half a surrogate pair, which no file can hold, is replaced.
 
     Example:
         >>> clean_text("a\x00b\u202ec\u200bd")
@@ -55,7 +55,7 @@ def shorten_text(text: str, width: int) -> str:
 
 
 def format_number(value: float | None) -> str:
-    """Return a number with three digits that matter, or a dash if there is none.
+    """Return a number with three significant digits, or a dash if there is none.
 
     Example:
         >>> format_number(1234567), format_number(0.12345), format_number(12.0), format_number(4e-7)
@@ -88,8 +88,10 @@ def format_two_decimals(value: float | None, *, sign: bool = False) -> str:
     """Return a number with two digits after the point, or a dash if there is none.
 
     Example:
-        >>> format_two_decimals(0.126), format_two_decimals(0.126, sign=True), format_two_decimals(-0.001, sign=True)
-        ('0.13', '+0.13', '0.00')
+        >>> format_two_decimals(0.126), format_two_decimals(0.126, sign=True)
+        ('0.13', '+0.13')
+        >>> format_two_decimals(-0.001, sign=True)
+        '0.00'
     """
     if value is None or math.isnan(value):
         return ABSENT
@@ -119,7 +121,7 @@ def format_plain(value: float | None) -> str:
 
 
 def format_rounded_up(value: float, digits: int = 4) -> str:
-    """Return epsilon or delta, rounded toward a weaker promise.
+    """Return epsilon or delta, rounded toward a weaker guarantee.
 
     Example:
         >>> format_rounded_up(0.99991), format_rounded_up(1.2341e-6, 3)
@@ -129,7 +131,7 @@ def format_rounded_up(value: float, digits: int = 4) -> str:
 
 
 def format_value(value: Any) -> Any:
-    r"""Return any value as a page shows it; what is markup already stays as it is.
+    r"""Return any value as a page shows it; markup stays as it is.
 
     Example:
         >>> format_value(0.5), format_value("a\tb"), format_value(None) == ABSENT

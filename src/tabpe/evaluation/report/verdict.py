@@ -1,7 +1,7 @@
-"""What the numbers mean, in words: the cards at the head of a report.
+"""Grades of the findings, in words: the cards at the head of a report.
 
-Every card says the rule that gave its grade. The rules are judgements and no theorems: they
-are there so that a reader knows where to look first.
+Every card states the rule of its grade. The rules are judgements, not theorems: they show a reader
+where to look first.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class ReportCard:
     """One finding at a glance.
 
     Args:
-        title: What it is about, in two or three words.
+        title: The subject, in two or three words.
         figure: The number, as text.
-        grade: How good it is.
-        words: What it means, in one sentence, with the rule that gave the grade.
+        grade: The grade.
+        words: The meaning in one sentence, with the rule of the grade.
         section: The id of the section of the page that shows more.
     """
 
@@ -49,13 +49,13 @@ class ReportCard:
 
 
 def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
-    """Return the findings, the promise first; none for what was not measured.
+    """Return the findings that were measured, the privacy guarantee first.
 
     Example:
         >>> from tabpe.evaluation.report.contents import ReportContents
         >>> only, = build_cards(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
         >>> only.title, only.figure, only.grade
-        ('Promise', 'no certificate', 'unknown')
+        ('Guarantee', 'no certificate', 'unknown')
     """
     found = (
         _grade_guarantee(contents),
@@ -70,12 +70,12 @@ def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
 
 
 def write_verdict(contents: ReportContents) -> str:
-    """Return all of it in one or two sentences.
+    """Return all findings in one or two sentences.
 
     Example:
         >>> from tabpe.evaluation.report.contents import ReportContents
         >>> write_verdict(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        'What is promised is unknown: no certificate was given. No measure was taken.'
+        'The privacy guarantee is unknown: no certificate was given. No measure was taken.'
     """
     return f"{_describe_guarantee(contents)} {_describe_measures(build_cards(contents)[1:])}"
 
@@ -83,35 +83,35 @@ def write_verdict(contents: ReportContents) -> str:
 def _describe_guarantee(contents: ReportContents) -> str:
     certificate = contents.certificate
     if certificate is None:
-        return "What is promised is unknown: no certificate was given."
+        return "The privacy guarantee is unknown: no certificate was given."
     if not certificate.private:
-        return "NOT PRIVATE: the noise was fake, and nothing is promised. Do not release."
+        return "NOT PRIVATE: the noise was fake, and nothing is guaranteed. Do not release."
     if list_failures(contents):
-        return "The certificate does not hold: do not rely on what it promises."
+        return "The certificate does not hold: do not rely on its guarantee."
     words = compute_total_guarantee(certificate, contents.bought).words + _note_extra_cost(
         contents.bought
     )
-    if list_fields_from_data(contents):
-        read_off = len(list_fields_from_data(contents))
-        what = f"{read_off} fields of the schema" if read_off > 1 else "one field of the schema"
-        words += f" This does not cover {what} read off the data."
+    count = len(list_fields_from_data(contents))
+    if count:
+        what = f"{count} fields of the schema" if count > 1 else "one field of the schema"
+        words += f" This does not cover {what} read from the data."
     return words
 
 
 def _note_extra_cost(bought: PrivateMeasures | None) -> str:
     if bought is None or bought.total_epsilon is not None:
         return ""
-    return " Measures that were bought for this report come on top, and nobody knows by how much."
+    return " The private measures of this report come on top; their total with it is unknown."
 
 
 def _describe_measures(found: Iterable[ReportCard]) -> str:
     by_grade: dict[str, list[str]] = {"good": [], "fair": [], "poor": []}
     for card in found:
         by_grade.get(card.grade, []).append(card.title.lower())
-    told = [f"{grade} in {_join_titles(titles)}" for grade, titles in by_grade.items() if titles]
-    if not told:
+    graded = [f"{grade} in {_join_titles(titles)}" for grade, titles in by_grade.items() if titles]
+    if not graded:
         return "No measure was taken."
-    return f"Against real rows the synthetic table is {'; '.join(told)}."
+    return f"Against real rows the synthetic table is {'; '.join(graded)}."
 
 
 def _join_titles(titles: list[str]) -> str:
@@ -121,37 +121,35 @@ def _join_titles(titles: list[str]) -> str:
 def compute_total_guarantee(
     certificate: Certificate, bought: PrivateMeasures | None
 ) -> AttackerBound:
-    """Return the promise of a table and of what was bought for its report, together.
+    """Return the guarantee of a table together with the private measures of its report.
 
-    If what they promise together is unknown, it is the promise of the table alone.
+    If their total is unknown, it is the guarantee of the table alone.
     """
-    promise = AttackerBound.from_certificate(certificate)
+    bound = AttackerBound.from_certificate(certificate)
     if bought is None or bought.total_epsilon is None or bought.total_delta is None:
-        return promise
-    return AttackerBound(bought.total_epsilon, bought.total_delta, promise.neighbours, promise.unit)
+        return bound
+    return AttackerBound(bought.total_epsilon, bought.total_delta, bound.neighbours, bound.unit)
 
 
 def _grade_guarantee(contents: ReportContents) -> ReportCard:
     certificate = contents.certificate
     if certificate is None:
-        words = "Without a certificate nobody can say what is promised to the people in the table."
-        return ReportCard("Promise", "no certificate", "unknown", words, "privacy")
+        words = "Without a certificate the guarantee for the people in the table is unknown."
+        return ReportCard("Guarantee", "no certificate", "unknown", words, "privacy")
     if not certificate.private:
-        words = "The noise was fake, for tests. Nothing is promised. Do not release."
-        return ReportCard("Promise", "NOT PRIVATE", "poor", words, "privacy")
+        words = "The noise was fake, for tests. Nothing is guaranteed. Do not release."
+        return ReportCard("Guarantee", "NOT PRIVATE", "poor", words, "privacy")
     if list_failures(contents):
         words = f"It does not hold: {'; '.join(list_failures(contents))}. Do not rely on it."
-        return ReportCard("Promise", "DOES NOT HOLD", "poor", words, "privacy")
-    promise = compute_total_guarantee(certificate, contents.bought)
-    grade = _grade_at_most(promise.epsilon, 1.0, 5.0)
-    words = (
-        f"{promise.words} Good up to epsilon 1, fair up to 5.{_note_extra_cost(contents.bought)}"
-    )
+        return ReportCard("Guarantee", "DOES NOT HOLD", "poor", words, "privacy")
+    bound = compute_total_guarantee(certificate, contents.bought)
+    grade = _grade_at_most(bound.epsilon, 1.0, 5.0)
+    words = f"{bound.words} Good up to epsilon 1, fair up to 5.{_note_extra_cost(contents.bought)}"
     if list_fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
-        words += " Fields of the schema were read off the data and are not covered: fair at best."
+        words += " Fields of the schema were read from the data and are not covered: fair at best."
     return ReportCard(
-        "Promise", f"epsilon {round_up(promise.epsilon, 3):g}", grade, words, "privacy"
+        "Guarantee", f"epsilon {round_up(bound.epsilon, 3):g}", grade, words, "privacy"
     )
 
 
@@ -160,14 +158,14 @@ def _grade_columns(contents: ReportContents) -> ReportCard | None:
         view.name: 1 - view.difference for view in contents.columns if view.difference is not None
     }
     what = (
-        "1 less total variation, noisy" if contents.mode == "public" else "1 less total variation"
+        "1 minus total variation, noisy" if contents.mode == "public" else "1 minus total variation"
     )
     if contents.quality is not None:
         views = {view.name: view for view in contents.columns}
         scores = {one.column: one.score for one in contents.quality.columns}
         known = {name: _include_nulls(score, views.get(name)) for name, score in scores.items()}
         what = "SDMetrics' Column Shapes"
-        what += "" if known == scores else ", or how far nulls agree where that is less"
+        what += "" if known == scores else ", or the agreement of nulls where that is less"
     known = {name: score for name, score in known.items() if not math.isnan(score)}
     if not known:
         return None
@@ -186,7 +184,7 @@ def _grade_columns(contents: ReportContents) -> ReportCard | None:
 
 
 def _include_nulls(score: float, view: ColumnComparison | None) -> float:
-    """Return a score that does not pass over nulls, as those of SDMetrics do."""
+    """Return a score that counts nulls, which those of SDMetrics ignore."""
     if view is None or view.real is None or view.real.nulls == view.synthetic.nulls:
         return score
     agree = 1 - abs(view.real.nulls - view.synthetic.nulls)
@@ -194,16 +192,16 @@ def _include_nulls(score: float, view: ColumnComparison | None) -> float:
 
 
 def _format_name(name: str) -> str:
-    """Return a name that leaves the direction of the words after it alone."""
+    """Return a name that does not change the direction of the text after it."""
     shown = shorten_text(name, _NAME)
     return shown if shown.isascii() else shown + _LEFT_TO_RIGHT
 
 
 def _grade_pairs(contents: ReportContents) -> ReportCard | None:
-    """Return how far associations are off, over all pairs.
+    """Grade the error of associations over all pairs.
 
-    SDMetrics' Column Pair Trends is told and not graded: it scores strong pairs alone, of which
-    there may be one.
+    SDMetrics' Column Pair Trends is shown and not graded: it scores strong pairs alone, of which
+    there may be only one.
     """
     found = contents.association
     worst = () if found is None else found.find_most_changed(1)
@@ -213,8 +211,8 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     mean = float(off.mean())
     names = " with ".join(_format_name(name) for name in worst[0].columns)
     words = (
-        f"The association of two columns is off by {mean:.3f} on average, where 1 is all; the "
-        f"worst is {names}, {format_number(worst[0].real)} real and {format_number(worst[0].synthetic)} "
+        f"The association of two columns is off by {mean:.3f} on average (at most 1); the worst is "
+        f"{names}, {format_number(worst[0].real)} real and {format_number(worst[0].synthetic)} "
         f"synthetic. Good up to 0.05, fair up to 0.1."
     )
     return ReportCard(
@@ -240,8 +238,8 @@ def _grade_high_order(contents: ReportContents) -> ReportCard | None:
     times = f"{ratio:.2g}" if ratio < 100 else format_number(ratio)  # noqa: PLR2004
     words = (
         f"Over {what} synthetic rows are {times} times as far from the real ones as other real "
-        f"rows are (Wasserstein {format_number(furthest.distance)} against {format_number(floor.distance)}). "
-        f"Good up to 1.5 times, fair up to 3."
+        f"rows are (Wasserstein {format_number(furthest.distance)} against "
+        f"{format_number(floor.distance)}). Good up to 1.5 times, fair up to 3."
     )
     grade = _grade_at_most(float(f"{ratio:.2g}"), 1.5, 3.0)
     return ReportCard("High order", f"{times}\u00d7 floor", grade, words, "high-order")
@@ -251,11 +249,11 @@ def _explain_no_grade(found: KWayDistance, floor: KWayDistance | None) -> str | 
     if math.isnan(found.distance):
         return "there are no rows without a null in one of them to compare"
     if floor is None or not floor.distance > 0:
-        return "no floor is known to hold it against"
+        return "there is no floor to compare it with"
     fewest = min(*found.rows, *floor.rows)
     if fewest < FEWEST_ROWS:
         compared = "1 row" if fewest == 1 else f"{fewest} rows"
-        return f"chance decides with {compared} to compare, so it is not graded"
+        return f"with {compared} to compare it is mostly sampling error, so it is not graded"
     return None
 
 
@@ -268,24 +266,24 @@ def _grade_utility(utility: UtilityScores) -> ReportCard | None:
     if found is None:
         return None
     learner, score, (lower, value, upper) = found
-    told = (
+    scores = (
         f"{learner[:1].upper()}{learner[1:]} trained on synthetic rows reaches {score} "
-        f"{value:.3f}; trained on real rows {upper:.3f}, knowing nothing {lower:.3f}. "
+        f"{value:.3f}; trained on real rows {upper:.3f}, by the label alone {lower:.3f}. "
     )
     if upper - lower < 0.01:  # noqa: PLR2004
-        words = told + "Real rows teach all but nothing, so there is nothing to lose."
+        words = scores + "Real rows teach almost nothing, so there is nothing to lose."
         return ReportCard("Utility", f"{value:.3f}", "unknown", words, "utility")
     way = (value - lower) / (upper - lower)
-    words = told + f"That is {format_percent(way, 0)} of the way. Good from 90%, fair from 70%."
+    words = scores + f"That is {format_percent(way, 0)} of the way. Good from 90%, fair from 70%."
     if utility.held_out:
-        words += " No test rows were given: the synthetic rows may have been made from those that "
-        words += "were tested on, and do less well on others."
+        words += " No test rows were given: the synthetic rows may have been made from the tested "
+        words += "ones, and do less well on others."
     figure = f"{format_percent(max(0.0, way), 0)} of real"
     return ReportCard("Utility", figure, _grade_at_least(round(way, 2), 0.9, 0.7), words, "utility")
 
 
 def find_main_scores(utility: UtilityScores) -> tuple[str, str, tuple[float, float, float]] | None:
-    """Return the learner that is best on real rows, the score that counts, and its three values.
+    """Return the learner that is best on real rows, the graded score, and its three values.
 
     The values are the lower bound, that of the synthetic rows, and the upper bound.
     """
@@ -310,8 +308,8 @@ def _grade_private_utility(bought: PrivateMeasures) -> ReportCard | None:
     if bought.accuracy is None:
         return None
     accuracy, half = bought.accuracy
-    words = f"A predictor trained on the synthetic rows is right for {format_percent(accuracy)} of the real "
-    words += f"rows, give or take {format_percent(half)} (bought under noise)."
+    words = f"A predictor trained on the synthetic rows is right for {format_percent(accuracy)} of "
+    words += f"the real rows, give or take {format_percent(half)} (estimated privately)."
     grade: Grade = "unknown"
     if bought.majority is not None:
         words += f" Saying the most common class is right for {format_percent(bought.majority)}."
@@ -319,7 +317,7 @@ def _grade_private_utility(bought: PrivateMeasures) -> ReportCard | None:
             grade = "poor"
             words += " Poor, because it is not surely better than that."
         else:
-            words += " Better than that, and no upper bound is known to hold it against."
+            words += " Better than that; there is no upper bound to compare it with."
     return ReportCard("Utility", format_percent(accuracy), grade, words, "utility")
 
 
@@ -329,9 +327,9 @@ def _grade_closeness(contents: ReportContents) -> ReportCard | None:
         return None
     excess = closeness.copies - closeness.other_copies
     words = (
-        f"{format_percent(closeness.copies)} of the synthetic rows equal a real row; of other real rows "
-        f"{format_percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. A sanity "
-        f"picture, no proof of privacy."
+        f"{format_percent(closeness.copies)} of the synthetic rows equal a real row; of other real "
+        f"rows {format_percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. "
+        f"A sanity check, no proof of privacy."
     )
     grade = _grade_at_most(excess, 0.01, 0.05)
     return ReportCard(

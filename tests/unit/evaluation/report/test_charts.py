@@ -113,8 +113,8 @@ def test_a_map_tells_signs_and_strengths_apart():
     assert cells[1].find(f"{SVG}title").text == "a, b: -0.5"
 
 
-def test_parts_of_a_bill_fill_the_bar():
-    widths = bars(charts.stacked([("a", 0.25), ("b", 0.75)], "bill"), "--synthetic")
+def test_shares_of_the_privacy_spend_fill_the_bar():
+    widths = bars(charts.stacked([("a", 0.25), ("b", 0.75)], "spend"), "--synthetic")
     assert widths[1] == pytest.approx(3 * widths[0], rel=0.02)
 
 

@@ -63,7 +63,7 @@ def test_a_run_that_was_saved_brings_its_certificate_and_history(model, tmp_path
     assert report.contents.certificate == model.certificate
     assert len(report.contents.history) == 3
     other = fitted(REAL, epsilon=40.0)
-    with pytest.raises(ParameterError, match="not the run of the certificate"):
+    with pytest.raises(ParameterError, match="run="):
         evaluate(REAL, REAL, run=tmp_path / "run.tabpe", certificate=other.certificate, verbose=0)
 
 
@@ -162,17 +162,17 @@ def test_hundreds_of_columns():
 def test_mistakes_are_named():
     with pytest.raises(ParameterError, match="random_state"):
         evaluate(REAL, OTHER, random_state=-1, verbose=0)
-    with pytest.raises(ParameterError, match="categories='code': did you mean 'codes'"):
+    with pytest.raises(ParameterError, match=r"categories='code'.*'codes'"):
         evaluate(REAL, OTHER, categories="code", verbose=0)
     with pytest.raises(ParameterError, match="did you mean 'gradient boosting'"):
         evaluate(REAL, OTHER, label="ill", learners=["gradient bosting"], verbose=0)
-    with pytest.raises(ParameterError, match=r"learners='extra trees': expected a list"):
+    with pytest.raises(ParameterError, match="learners='extra trees'"):
         evaluate(REAL, OTHER, label="ill", learners="extra trees", verbose=0)
     with pytest.raises(ParameterError, match="jobs=0"):
         evaluate(REAL, OTHER, jobs=0, verbose=0)
-    with pytest.raises(ParameterError, match="title=5: expected text"):
+    with pytest.raises(ParameterError, match="title=5"):
         evaluate(REAL, OTHER, title=5, verbose=0)
-    with pytest.raises(ParameterError, match="history: expected a list of mappings"):
+    with pytest.raises(ParameterError, match="history"):
         evaluate(REAL, OTHER, history="abc", verbose=0)
     with pytest.raises(DataError, match="no column 'ward'"):
         evaluate(REAL, OTHER.drop(["ward"]), schema=SCHEMA, verbose=0)

@@ -90,7 +90,7 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
     ],
     ids=", ".join,
 )
-def test_a_public_page_refuses_what_was_not_bought(changes):
+def test_a_public_page_refuses_figures_without_noise(changes):
     with pytest.raises(ParameterError, match="mode='public'"):
         made.public(**changes)
 
@@ -136,7 +136,7 @@ def test_a_page_of_an_unknown_mode_is_refused(mode):
         "a wrong certificate",
     ],
 )
-def test_a_public_page_does_not_claim_what_no_certificate_promises(changes):
+def test_a_public_page_does_not_claim_what_no_certificate_guarantees(changes):
     body = render_page(made.public(**changes)).split("</style>")[1]
     assert "May be released" not in body
     assert "Whether this may be released is not shown" in body
@@ -174,7 +174,7 @@ def test_fake_noise_is_loud_in_every_mode():
         assert "May be released: holds" not in html
 
 
-def test_fake_bought_measures_are_loud():
+def test_fake_private_measures_are_loud():
     bought = dataclasses.replace(made.public().bought, certificate=honest(private=False))
     html = render_page(made.public(bought=bought))
     assert '<div class="stamp alarm"' in html
@@ -190,7 +190,7 @@ def test_fields_read_off_the_data_are_named_at_the_head():
 @pytest.mark.parametrize("kind", KINDS)
 def test_certificates_of_every_kind_are_shown(kind):
     html = render_page(made.custodian(certificate=honest(**KINDS[kind])))
-    assert "The bill" in html
+    assert "Privacy spend" in html
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_gains_are_shown_where_they_were_measured():
     assert "age and &lt;ill&gt; tell 0.1" in render_page(made.custodian(order=order))
 
 
-def test_bought_differences_are_shown_with_what_noise_alone_gives():
+def test_private_differences_are_shown_with_what_noise_alone_gives():
     found = NoisyDifference(("a<b",), estimate=0.2, floor=0.05, margin=0.01)
     bought = dataclasses.replace(made.public().bought, macro_f1=0.71, differences=(found,))
     html = render_page(made.public(bought=bought))
@@ -325,8 +325,8 @@ def test_words_about_odds_name_what_they_cover():
 
 def test_what_a_picture_of_near_rows_says_is_true_of_all_rows():
     contents = made.custodian()
-    told = " ".join(render_page(contents).split())
-    assert f"equal one of the {contents.rows['real']:,} real rows" in told
+    text = " ".join(render_page(contents).split())
+    assert f"equal one of the {contents.rows['real']:,} real rows" in text
     without = render_page(made.custodian(certificate=None, verification=None))
-    assert "the promise above" not in without
+    assert "the guarantee above" not in without
     assert "nobody\u2019s" not in without

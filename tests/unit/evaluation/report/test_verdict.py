@@ -19,62 +19,62 @@ def card(title, contents):
 
 def test_there_is_a_card_for_each_part_and_none_for_what_is_not_there():
     titles = [one.title for one in build_cards(made.custodian())]
-    assert titles == ["Promise", "Columns", "Pairs", "High order", "Utility", "Closeness"]
-    assert [one.title for one in build_cards(made.public())] == ["Promise", "Columns", "Utility"]
-    assert [one.title for one in build_cards(made.minimal())] == ["Promise"]
+    assert titles == ["Guarantee", "Columns", "Pairs", "High order", "Utility", "Closeness"]
+    assert [one.title for one in build_cards(made.public())] == ["Guarantee", "Columns", "Utility"]
+    assert [one.title for one in build_cards(made.minimal())] == ["Guarantee"]
 
 
 @pytest.mark.parametrize(("epsilon", "grade"), [(0.5, "good"), (3.0, "fair"), (9.0, "poor")])
-def test_a_promise_is_graded_by_its_epsilon(epsilon, grade):
-    assert card("Promise", made.minimal(certificate=honest(epsilon))).grade == grade
+def test_a_guarantee_is_graded_by_its_epsilon(epsilon, grade):
+    assert card("Guarantee", made.minimal(certificate=honest(epsilon))).grade == grade
 
 
-def test_what_was_bought_counts_in_the_promise():
+def test_private_measures_count_in_the_guarantee():
     bought = dataclasses.replace(made.public().bought, total_epsilon=6.0)
-    found = card("Promise", made.public(bought=bought))
+    found = card("Guarantee", made.public(bought=bought))
     assert (found.figure, found.grade) == ("epsilon 6", "poor")
 
 
-def test_what_was_bought_and_can_not_be_added_up_is_told():
+def test_private_measures_with_an_unknown_total_are_named():
     bought = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
     contents = made.public(bought=bought)
-    assert card("Promise", contents).figure == "epsilon 1"
-    assert "come on top" in card("Promise", contents).words
+    assert card("Guarantee", contents).figure == "epsilon 1"
+    assert "come on top" in card("Guarantee", contents).words
     assert "come on top" in write_verdict(contents)
     assert "come on top" not in write_verdict(made.public())
 
 
 def test_fake_noise_is_never_good():
     contents = made.custodian(certificate=honest(private=False))
-    found = card("Promise", contents)
+    found = card("Guarantee", contents)
     assert (found.figure, found.grade) == ("NOT PRIVATE", "poor")
     assert write_verdict(contents).startswith("NOT PRIVATE")
 
 
 def test_a_schema_read_off_the_data_is_fair_at_best():
     contents = made.custodian(certificate=honest(schema=DRAFTED))
-    assert card("Promise", contents).grade == "fair"
+    assert card("Guarantee", contents).grade == "fair"
     assert "not cover" in write_verdict(contents)
 
 
 def test_a_schema_of_the_page_that_was_read_off_the_data_counts_too():
     contents = made.public(fields_from_data=("age.min",), bought=None, columns=())
-    assert card("Promise", contents).grade == "fair"
+    assert card("Guarantee", contents).grade == "fair"
     assert "not cover one field" in write_verdict(contents)
 
 
 @pytest.mark.parametrize("make", [made.public, made.custodian])
-def test_a_certificate_that_does_not_hold_promises_nothing(make):
+def test_a_certificate_that_does_not_hold_guarantees_nothing(make):
     contents = make(verification=made.verified(Check("epsilon", FAILED, "it is more")))
-    found = card("Promise", contents)
+    found = card("Guarantee", contents)
     assert (found.figure, found.grade) == ("DOES NOT HOLD", "poor")
     assert "it is more" in found.words
     assert "does not hold" in write_verdict(contents)
     assert "sure" not in write_verdict(contents)
 
 
-def test_without_a_certificate_the_promise_is_unknown():
-    assert card("Promise", made.minimal()).grade == "unknown"
+def test_without_a_certificate_the_guarantee_is_unknown():
+    assert card("Guarantee", made.minimal()).grade == "unknown"
 
 
 @pytest.mark.parametrize(("score", "grade"), [(0.97, "good"), (0.9, "fair"), (0.5, "poor")])
@@ -112,7 +112,7 @@ def test_high_order_without_a_floor_is_unknown():
     assert card("High order", made.custodian(wasserstein_floor=())).grade == "unknown"
 
 
-def test_high_order_of_very_far_rows_is_told_in_digits():
+def test_high_order_of_very_far_rows_is_shown_in_digits():
     ways, floor = made.ways(("age",), 9876.0, 0.0), made.ways(("age",), 0.012, 0.0)
     found = card("High order", made.custodian(wasserstein=ways, wasserstein_floor=floor))
     assert (found.figure, found.grade) == ("823,000\u00d7 floor", "poor")
@@ -176,7 +176,7 @@ def test_the_learner_that_is_best_on_real_rows_counts():
     assert find_main_scores(UtilityScores("ill", "classification", 9, False, ())) is None
 
 
-def test_bought_accuracy_that_is_not_surely_above_the_majority_is_poor():
+def test_private_accuracy_that_is_not_surely_above_the_majority_is_poor():
     bought = dataclasses.replace(made.public().bought, accuracy=(0.62, 0.02), majority=0.61)
     assert card("Utility", made.public(bought=bought)).grade == "poor"
 
@@ -191,6 +191,6 @@ def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
 
 def test_the_verdict_names_what_is_poor():
     close = dataclasses.replace(made.closeness(), copies=0.3)
-    told = write_verdict(made.custodian(closeness=close))
-    assert told.endswith("high order and utility; poor in closeness.")
+    verdict = write_verdict(made.custodian(closeness=close))
+    assert verdict.endswith("high order and utility; poor in closeness.")
     assert "No measure was taken" in write_verdict(made.minimal())

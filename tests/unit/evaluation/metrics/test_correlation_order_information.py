@@ -75,7 +75,7 @@ def test_the_correction_keeps_many_values_from_seeming_to_tell_something():
 
 def test_numbers_are_put_into_bins():
     view = ruled(parity, ROWS, columns=2)
-    with pytest.raises(ParameterError, match="column 'x0' is a number: give bins"):
+    with pytest.raises(ParameterError, match="'x0'"):
         total_correlation(view, view.schema.names)
     assert correlation_gain(view, view.schema.names, bins=2) > 0.8
 
@@ -104,7 +104,7 @@ def test_wrong_names_are_named(names, message):
 
 def test_too_few_rows_are_refused():
     schema, table = bits(39, 3)
-    with pytest.raises(ParameterError, match="8 combinations, too many for 39 rows"):
+    with pytest.raises(ParameterError, match=r"8 .* 39 rows"):
         total_correlation(view_of(schema, table), schema.names)
 
 

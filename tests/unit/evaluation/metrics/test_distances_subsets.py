@@ -65,7 +65,7 @@ def test_streams_of_purposes_are_their_own():
 
 def test_orders_must_be_whole_numbers_from_one():
     assert check_orders((3, 1, 9), 4) == [3, 1]
-    with pytest.raises(ParameterError, match="orders=0: expected a whole number >= 1"):
+    with pytest.raises(ParameterError, match="orders=0"):
         check_orders([2, 0], 4)
 
 

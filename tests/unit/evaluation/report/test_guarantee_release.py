@@ -37,18 +37,18 @@ def test_one_of_the_custodian_may_never_be_released():
     ],
     ids=["none", "fake", "not checked", "wrong", "fake measures", "read off"],
 )
-def test_each_doubt_is_told_by_itself(changes, words):
+def test_each_doubt_is_listed_by_itself(changes, words):
     (only,) = list_doubts(made.public(**changes))
     assert words in only
 
 
-def test_what_failed_is_told_and_nothing_else():
+def test_only_failed_checks_are_listed():
     checks = made.verified(Check("table", OK, "fine"), Check("epsilon", FAILED, "it is more"))
     assert list_failures(made.public(verification=checks)) == ("it is more",)
     assert list_failures(made.public()) == ()
 
 
-def test_fields_of_all_schemas_are_told_once():
+def test_fields_of_all_schemas_are_listed_once():
     drafted = honest(schema=DRAFTED)
     bought = dataclasses.replace(made.public().bought, certificate=drafted)
     contents = made.public(certificate=drafted, bought=bought, fields_from_data=("bmi.min",))

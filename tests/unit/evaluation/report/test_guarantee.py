@@ -23,9 +23,9 @@ def test_odds_grow_by_e_to_the_epsilon_without_delta(epsilon, prior):
 def test_randomized_response_reaches_the_bounds_and_no_further():
     epsilon = 1.3
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-    promise = AttackerBound(epsilon, 0.0)
-    assert promise.bound_belief(0.5).most == pytest.approx(truth)
-    assert promise.detection(1 - truth) == pytest.approx(truth)
+    bound = AttackerBound(epsilon, 0.0)
+    assert bound.bound_belief(0.5).most == pytest.approx(truth)
+    assert bound.detection(1 - truth) == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS[:5])
@@ -39,10 +39,10 @@ def test_no_event_that_is_common_moves_a_belief_further(epsilon):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.1])
-def test_detection_keeps_to_both_sides_of_the_promise(epsilon, delta):
-    promise = AttackerBound(epsilon, delta)
+def test_detection_keeps_to_both_sides_of_the_guarantee(epsilon, delta):
+    bound = AttackerBound(epsilon, delta)
     for alarms in (0.0, 0.01, 0.05, 0.5, 1.0):
-        found = promise.detection(alarms)
+        found = bound.detection(alarms)
         assert alarms <= found + 1e-12
         assert found <= 1
         assert found <= math.exp(min(epsilon, 600)) * alarms + delta + 1e-12
@@ -50,16 +50,16 @@ def test_detection_keeps_to_both_sides_of_the_promise(epsilon, delta):
             assert 1 - alarms <= math.exp(epsilon) * (1 - found) + delta + 1e-9
 
 
-def test_a_larger_epsilon_is_a_weaker_promise():
+def test_a_larger_epsilon_is_a_weaker_guarantee():
     found = [AttackerBound(epsilon, 1e-6) for epsilon in EPSILONS]
     for one, two in itertools.pairwise(found):
         assert one.bound_belief(0.1).most <= two.bound_belief(0.1).most
         assert one.detection() <= two.detection()
 
 
-def test_words_say_how_often_a_release_may_tell_more():
-    assert AttackerBound(1.0, 1e-6).words.endswith("release, but for a chance of 0.01%.")
-    assert AttackerBound(1.0, 2.506e-5).words.endswith("but for a chance of 0.251%.")
+def test_words_say_how_often_a_release_may_reveal_more():
+    assert AttackerBound(1.0, 1e-6).words.endswith("release (except with probability 0.01%).")
+    assert AttackerBound(1.0, 2.506e-5).words.endswith("probability 0.251%).")
     assert AttackerBound(1.0, 0.0).words.endswith("release.")
     assert AttackerBound(1.0, 0.01).exception == 1.0
 
@@ -76,16 +76,16 @@ def test_words_name_who_is_protected():
         )
     }
     assert len(set(words.values())) == 4
-    for neighbours, told in words.items():
-        assert ("user" in told) == neighbours.is_user_level
-        assert ("in the table" in told) == (neighbours.adjacency is Adjacency.ADD_REMOVE)
+    for neighbours, text in words.items():
+        assert ("user" in text) == neighbours.is_user_level
+        assert ("in the table" in text) == (neighbours.adjacency is Adjacency.ADD_REMOVE)
 
 
 @pytest.mark.parametrize(
-    ("chance", "told"), [(0.0, "0%"), (0.7311, "73.2%"), (0.99999, "> 99.9%"), (1.0, "100%")]
+    ("probability", "text"), [(0.0, "0%"), (0.7311, "73.2%"), (0.99999, "> 99.9%"), (1.0, "100%")]
 )
-def test_a_chance_is_rounded_up(chance, told):
-    assert format_certainty(chance) == told
+def test_a_probability_is_rounded_up(probability, text):
+    assert format_certainty(probability) == text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_no_test_of_the_noise_itself_gets_further(neighbours, sigma, times):
     """The best tests accuse where the loss is large: all of them, of the exact noise."""
     delta = 1e-5
     epsilon = compose_epsilon([Spend("votes", sigma, times)], delta, neighbours)
-    promise = AttackerBound(epsilon, delta, neighbours)
+    bound = AttackerBound(epsilon, delta, neighbours)
     values, found = losses(sigma, times * neighbours.cells)
     order = np.argsort(-values)
     found, loss = found[order], values[order]
@@ -104,8 +104,8 @@ def test_no_test_of_the_noise_itself_gets_further(neighbours, sigma, times):
     for prior in PRIORS:
         common = right >= COMMON * delta
         sure_of, mistaken = prior * right[common], (1 - prior) * alarms[common]
-        assert (sure_of / (sure_of + mistaken)).max() <= promise.bound_belief(prior).most
+        assert (sure_of / (sure_of + mistaken)).max() <= bound.bound_belief(prior).most
     moved = loss > epsilon - math.log1p(-1 / COMMON)
-    assert found[moved].sum() <= promise.exception
+    assert found[moved].sum() <= bound.exception
     for caught, accused in zip(right, alarms, strict=True):
-        assert caught <= promise.detection(min(accused, 1.0)) + 1e-12
+        assert caught <= bound.detection(min(accused, 1.0)) + 1e-12

@@ -264,7 +264,7 @@ def test_hundreds_of_columns_are_sampled():
     pair = [pa.table(dict(zip(names, each, strict=True))) for each in cells]
     found = distances(pair, schema, orders=[7], subsets=3)[0]
     assert (found.measured, found.possible) == (3, math.comb(400, 7))
-    with pytest.raises(ParameterError, match=r"subsets=None: there are .* give a number"):
+    with pytest.raises(ParameterError, match="subsets=None"):
         distances(pair, schema, orders=[7])
 
 

@@ -121,10 +121,10 @@ def test_a_mode_that_is_left_out_costs_recall_and_not_precision():
 
 
 def test_the_wrong_shape_is_refused_by_name():
-    with pytest.raises(ParameterError, match="real with 1 columns, synthetic with 2"):
+    with pytest.raises(ParameterError, match=r"real.* 1 .*synthetic.* 2"):
         measure_overlap([[1.0]], [[1.0, 2.0]])
     for wrong in ([], [1.0], [[np.nan]], [[np.inf]], [["a"]], np.empty((3, 0))):
-        with pytest.raises(ParameterError, match="synthetic: expected one row of finite numbers"):
+        with pytest.raises(ParameterError, match="synthetic"):
             measure_overlap([[1.0]], wrong)
     for k in (0, 2.5, True, "5"):
         with pytest.raises(ParameterError, match="k="):

@@ -64,14 +64,14 @@ def test_paths_are_read_too(tmp_path):
 
 
 def test_a_table_that_lacks_a_column_is_named():
-    with pytest.raises(DataError, match="the synthetic table has no column 'ill'"):
+    with pytest.raises(DataError, match=r"synthetic.*'ill'"):
         open_tables(TABLE, TABLE.select(["age"]), None, SCHEMA, None)
 
 
 def test_a_table_that_is_not_as_declared_is_named():
     text = TABLE.set_column(0, "age", pa.array(["a", "b", "c"]))
     for tables, role in (((text, TABLE, TABLE), "real"), ((TABLE, TABLE, text), "test")):
-        with pytest.raises(DataError, match=f"the {role} table: column 'age' is declared a number"):
+        with pytest.raises(DataError, match=f"{role}.*'age'"):
             open_tables(*tables, SCHEMA, None)
 
 
@@ -82,22 +82,29 @@ def test_without_a_schema_a_column_that_the_synthetic_table_lacks_is_left_out():
     assert any(
         note.startswith("left out: the synthetic table has no column 'id'") for note in tables.notes
     )
-    with pytest.raises(DataError, match="label='ill': the synthetic table has no column 'ill'"):
+    with pytest.raises(DataError, match=r"label='ill'.*synthetic"):
         open_tables(TABLE, TABLE.select(["age"]), None, None, "ill")
-    with pytest.raises(DataError, match="the test table has no column 'age'"):
+    with pytest.raises(DataError, match=r"test.*'age'"):
         open_tables(TABLE, TABLE, TABLE.select(["ill"]), None, "ill")
 
 
-def test_values_that_are_written_otherwise_are_told_of():
+def test_values_that_are_written_differently_are_noted():
     real = pa.table({"smoker": ["yes", "no", "no"], "age": [1, 2, 3]})
-    for cells, told in ((["True", "False", "True"], 1), (["yes", "True", "x"], 0), ([None] * 3, 0)):
+    for cells, expected in (
+        (["True", "False", "True"], 1),
+        (["yes", "True", "x"], 0),
+        ([None] * 3, 0),
+    ):
         made = real.set_column(0, "smoker", pa.array(cells, pa.string()))
         notes = open_tables(real, made, None, None, None).notes
-        assert len([note for note in notes if note.startswith("column 'smoker': no synth")]) == told
+        assert (
+            len([note for note in notes if note.startswith("column 'smoker': no synth")])
+            == expected
+        )
 
 
 def test_what_is_no_table_is_named():
-    with pytest.raises(DataError, match=r"^synthetic: int is not a table"):
+    with pytest.raises(DataError, match=r"^synthetic: int"):
         open_tables(TABLE, 3, None, SCHEMA, None)
 
 
@@ -115,7 +122,7 @@ def test_a_schema_is_given_or_comes_from_the_certificate(tmp_path):
     assert load_schema(tmp_path / "s.yaml", certificate) == SCHEMA
     assert load_schema(None, certificate).names == ("age", "bmi", "ward")
     assert load_schema(None, None) is None
-    with pytest.raises(ParameterError, match="schema: dict is none"):
+    with pytest.raises(ParameterError, match=r"schema: .*dict"):
         load_schema({}, None)
 
 
@@ -126,7 +133,7 @@ def test_a_certificate_in_any_form(tmp_path):
     for given in (certificate, certificate.to_dict(), path, str(path)):
         assert load_certificate(given) == certificate
     assert load_certificate(None) is None
-    with pytest.raises(ParameterError, match="certificate: int"):
+    with pytest.raises(ParameterError, match=r"certificate: .*int"):
         load_certificate(3)
 
 

@@ -17,7 +17,7 @@ from tabpe.evaluation.private_metrics import measure
 from tabpe.evaluation.report import evaluate_public as public
 from tabpe.schema import Source
 
-BUYING = {"real": REAL, "epsilon": 1, "delta": 1e-6, "verbose": 0}
+BUDGET = {"real": REAL, "epsilon": 1, "delta": 1e-6, "verbose": 0}
 READ_OFF = Schema(
     tuple(dataclasses.replace(column, source=Source.DATA) for column in SCHEMA.columns), "ill"
 )
@@ -51,9 +51,9 @@ def of(released, **changes):
     return evaluate_public(released / "out.csv", **(given | changes))
 
 
-@pytest.mark.parametrize("buying", [{}, BUYING], ids=["nothing", "measures"])
-def test_the_very_table_of_a_certificate_may_be_released(released, buying):
-    report = of(released, **buying)
+@pytest.mark.parametrize("budget", [{}, BUDGET], ids=["nothing", "measures"])
+def test_the_very_table_of_a_certificate_may_be_released(released, budget):
+    report = of(released, **budget)
     assert claims(report)
     assert doubts(report) == []
 
@@ -76,10 +76,10 @@ def test_rows_that_nobody_can_compare_are_not_claimed_to_be_those_of_the_certifi
     assert "not compared" in doubts(report)[0]
 
 
-@pytest.mark.parametrize("buying", [{}, BUYING], ids=["nothing", "measures"])
-def test_a_schema_read_off_the_real_rows_is_not_shown_as_public(released, buying):
+@pytest.mark.parametrize("budget", [{}, BUDGET], ids=["nothing", "measures"])
+def test_a_schema_read_off_the_real_rows_is_not_shown_as_public(released, budget):
     """The certificate knows nothing of it: it is the page that tells its bounds."""
-    report = of(released, schema=READ_OFF, **buying)
+    report = of(released, schema=READ_OFF, **budget)
     assert "age.max" in report.contents.fields_from_data
     assert "age.max" in report.to_html().split("<main>")[0]
     assert not claims(report)
@@ -91,13 +91,13 @@ def test_a_schema_read_off_synthetic_rows_is_public():
 
 def test_fake_noise_is_never_claimed_to_be_private(released):
     with pytest.warns(NotPrivateWarning):
-        report = of(released, noise=no_noise(), **BUYING)
+        report = of(released, noise=no_noise(), **BUDGET)
     assert not claims(report)
     assert "fake noise" in doubts(report)[0]
     assert "<title>NOT PRIVATE" in report.to_html()
 
 
-def test_it_tells_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
+def test_it_reveals_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
     """Reading them takes longer the more there are."""
     now = datetime.datetime.now(datetime.UTC)
     later = [now + datetime.timedelta(hours=hour) for hour in range(9)]
@@ -107,39 +107,39 @@ def test_it_tells_nothing_of_how_long_the_real_rows_took(released, monkeypatch):
 
     def slow(*given):
         del later[0]
-        return bought(*given)
+        return measure_rows(*given)
 
-    bought = measure.measure_with_budget
+    measure_rows = measure.measure_with_budget
     monkeypatch.setattr(public, "datetime", Clock)
     monkeypatch.setattr(measure, "measure_with_budget", slow)
-    contents = of(released, **BUYING).contents
+    contents = of(released, **BUDGET).contents
     assert contents.created == now.isoformat(timespec="seconds")
     assert contents.seconds == {}
 
 
 def test_the_rounds_of_another_run_are_refused(released):
     assert of(released, run=released / "run.tabpe").contents.history
-    with pytest.raises(ParameterError, match="not the run of the certificate"):
+    with pytest.raises(ParameterError, match="run="):
         of(released, run=released / "run.tabpe", certificate=honest())
 
 
 @pytest.mark.parametrize("changes", [{"real": REAL}, {"epsilon": 1}])
-def test_measures_are_bought_with_both_the_rows_and_a_budget(changes):
+def test_private_measures_need_both_the_rows_and_a_budget(changes):
     with pytest.raises(ParameterError, match="real, epsilon"):
         evaluate_public(SYNTHETIC, **changes)
 
 
 @pytest.mark.parametrize("name", ["delta", "dataset", "ledger"])
-def test_the_terms_of_a_purchase_are_refused_without_one(name):
+def test_budget_options_are_refused_without_epsilon(name):
     with pytest.raises(ParameterError, match=f"{name}.*epsilon"):
         evaluate_public(SYNTHETIC, **{name: 1e-6 if name == "delta" else "x"})
 
 
-def test_what_is_bought_are_all_the_real_figures(released):
-    contents = of(released, **BUYING).contents
+def test_all_real_figures_are_estimated_privately(released):
+    contents = of(released, **BUDGET).contents
     assert set(contents.rows) == {"synthetic"}
     assert contents.association.real is None
     assert contents.projection.real is None
     assert all(view.band > 0 for view in contents.columns)
-    with pytest.raises(ParameterError, match="not bought"):
+    with pytest.raises(ParameterError, match="real columns"):
         dataclasses.replace(contents, bought=None)

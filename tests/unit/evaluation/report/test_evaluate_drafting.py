@@ -32,7 +32,7 @@ def test_a_label_that_can_not_be_measured_is_an_error():
     table = pa.table({"id": [f"id {i}" for i in range(1200)], "age": list(range(1200))})
     with pytest.raises(DataError, match="'id'"):
         draft_from_table(table, "id")
-    with pytest.raises(ParameterError, match="label='aeg' is not a column"):
+    with pytest.raises(ParameterError, match="label='aeg'"):
         draft_from_table(table, "aeg")
 
 
@@ -59,7 +59,7 @@ def test_a_column_of_nulls_is_named_as_that():
         "left out: column 'no' holds no value at all.",
         "left out: column 'blank' holds no value at all.",
     )
-    with pytest.raises(DataError, match="column 'no' holds no value at all"):
+    with pytest.raises(DataError, match="'no'"):
         draft_from_table(table, "no")
 
 

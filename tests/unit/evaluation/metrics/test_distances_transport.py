@@ -73,7 +73,7 @@ def test_a_solver_that_gives_up_is_no_answer(monkeypatch):
     supply, demand = masses(rng, 40, 10**6), masses(rng, 40, 10**6)
     with (
         pytest.warns(UserWarning, match="numItermax"),
-        pytest.raises(TabpeError, match="no solution within 3 steps: give fewer rows"),
+        pytest.raises(TabpeError, match="3 steps"),
     ):
         solve_transport(rng.random((40, 40)), supply, demand)
 

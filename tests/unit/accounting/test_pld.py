@@ -241,7 +241,9 @@ def test_an_epsilon_too_large_to_mean_anything_is_refused_in_words(epsilon):
         calibrate_sigma(epsilon, 1e-6, 15)
 
 
-@pytest.mark.parametrize("call", ["calibrate(0.001, 0.9, 15)", "epsilon_of(100, 0.02, 15)"])
+@pytest.mark.parametrize(
+    "call", ["calibrate_sigma(0.001, 0.9, 15)", "compute_epsilon(100, 0.02, 15)"]
+)
 def test_a_large_delta_fits_into_modest_memory(call):
     resource = pytest.importorskip("resource")
     most = 2 * 2**30

@@ -36,20 +36,20 @@ def test_a_refused_charge_is_not_on_the_list_of_spends(account):
         account.charge("votes")
     with pytest.raises(BudgetError):
         account.charge("votes")
-    assert account.spent == account.agreed
+    assert account.spent == account.authorized
 
 
 def test_a_name_is_agreed_on_once(account):
     with pytest.raises(BudgetError, match="already authorized"):
-        account.agree(Spend("votes", sigma=100.0, times=1))
-    assert account.agreed == (Spend("votes", 14.0, 2),)
+        account.authorize(Spend("votes", sigma=100.0, times=1))
+    assert account.authorized == (Spend("votes", 14.0, 2),)
 
 
 def test_what_is_not_charged_yet_is_counted_down_to_nothing(account):
-    found = [account.uncharged("votes")]
+    found = [account.count_uncharged("votes")]
     for _ in range(2):
         account.charge("votes")
-        found.append(account.uncharged("votes"))
+        found.append(account.count_uncharged("votes"))
     assert found == [2, 1, 0]
 
 
@@ -60,11 +60,11 @@ def test_nothing_is_spent_before_a_charge(account):
 def test_spent_counts_the_charges_so_far(account):
     account.charge("votes")
     assert account.spent == (Spend("votes", 14.0, times=1),)
-    assert account.spent != account.agreed
+    assert account.spent != account.authorized
 
 
 def test_spends_are_charged_apart(account):
-    account.agree(Spend("class counts", sigma=50.0, times=1))
+    account.authorize(Spend("class counts", sigma=50.0, times=1))
     assert account.charge("class counts") == 50.0
     assert account.spent == (Spend("class counts", 50.0, 1),)
 

@@ -82,9 +82,7 @@ def test_cuts_are_only_for_a_numeric_label(label):
 
 
 def test_cuts_without_a_label_are_refused():
-    with pytest.raises(
-        SchemaError, match=r"label_cuts is given without a label.*name the label"
-    ):
+    with pytest.raises(SchemaError, match=r"label_cuts is given without a label.*name the label"):
         Schema((AGE,), label_cuts=(30,))
 
 

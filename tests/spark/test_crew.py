@@ -127,12 +127,12 @@ def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
 
 def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
     keeper = crewed(TABLE)
-    summed = type(keeper._pool)._summed
+    summed = type(keeper._pool)._reduce_answers
 
     def without_one(crew, answers):
         return summed(crew, answers.filter(lambda answer: 0 not in answer.marks))
 
-    monkeypatch.setattr(type(keeper._pool), "_summed", without_one)
+    monkeypatch.setattr(type(keeper._pool), "_reduce_answers", without_one)
     with pytest.raises(TabpeError, match="not each of them was counted once"):
         keeper.build_raw_counter().row_count()
 
@@ -146,7 +146,7 @@ def test_a_user_in_two_partitions_is_refused(crewed, monkeypatch):
 def test_rows_are_read_and_encoded_once_for_all_votes(crewed, tmp_path, spark):
     """Afterwards the file may be gone: Spark has the rows."""
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=50)
-    held = crewed(tmp_path / "t.parquet").hold(ENCODER, 1 / 3)
+    held = crewed(tmp_path / "t.parquet").encode_table(ENCODER, 1 / 3)
     held.tables().row_count()
     held.prepare(SIGHT)
     (tmp_path / "t.parquet").unlink()
@@ -166,7 +166,7 @@ def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(crewed, 
 
     frame = spark.createDataFrame(TABLE).coalesce(1)
     keeper = crewed(frame.mapInArrow(made, frame.schema))
-    held = keeper.hold(ENCODER, 1 / 3)
+    held = keeper.encode_table(ENCODER, 1 / 3)
     held.prepare(SIGHT)
     (tmp_path / "rows").write_text("41")
     assert sum(votes.sum() for votes in held.votes(population(1))) == 40
@@ -190,7 +190,7 @@ def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(cre
     keeper = crewed(tmp_path / "t.parquet")
     for count in (
         lambda: keeper.tables(STRICT_AGES).row_count(),
-        lambda: keeper.hold(STRICT_AGES, 1 / 3).prepare(VotingSpace(np.array([False]))),
+        lambda: keeper.encode_table(STRICT_AGES, 1 / 3).prepare(VotingSpace(np.array([False]))),
     ):
         with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
             count()
@@ -223,7 +223,7 @@ def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark
 def test_a_table_without_rows_has_none_of_every_class(crewed, spark, query):
     rows = spark.createDataFrame(TABLE)
     none = rows.where(query) if query else spark.createDataFrame([], rows.schema)
-    held = crewed(none).hold(ENCODER, 1 / 3)
+    held = crewed(none).encode_table(ENCODER, 1 / 3)
     held.prepare(SIGHT)
     assert not held.class_counts().any()
 

@@ -165,15 +165,15 @@ def test_every_iteration_reads_afresh(tmp_path):
     assert np.array_equal(after[:, 1], before[:, 1])
 
 
-@pytest.mark.parametrize("warped", [False, True])
-def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, warped):
+@pytest.mark.parametrize("transformed", [False, True])
+def test_a_table_of_another_size_is_refused_without_that_size(tmp_path, transformed):
     path = write(tmp_path / "t.csv", table())
     rows = EncodedRows(open_source(path), ENCODER)
     assert [len(part) for part, _ in rows] == [4, 4, 2]
     write(path, table(6))
     line = np.array([0.0, 1.0])
     space = VotingSpace(np.zeros(2, bool), RankTransform((line,) * 2, (line,) * 2))
-    again = dataclasses.replace(rows, voting_space=space) if warped else rows
+    again = dataclasses.replace(rows, voting_space=space) if transformed else rows
     with pytest.raises(DataError, match="the table changed") as caught:
         list(again)
     assert not {"6", "10"} & set(str(caught.value))
@@ -272,7 +272,7 @@ def test_user_rows_come_as_they_are(ids):
 
 
 def test_rows_may_be_moved_onto_another_scale_each_by_itself():
-    warp = RankTransform(
+    transform = RankTransform(
         (np.array([0, 0.5, 1.0]), np.array([0, 1.0])), (np.array([0, 0.8, 1.0]), np.array([0, 1.0]))
     )
     ages = pa.table(
@@ -280,7 +280,7 @@ def test_rows_may_be_moved_onto_another_scale_each_by_itself():
     )
     kept = np.array([True, True, False, True, True])
     source = open_source(ages)
-    space = VotingSpace(np.zeros(2, bool), warp)
+    space = VotingSpace(np.zeros(2, bool), transform)
     plain, moved = EncodedRows(source, ENCODER, kept), EncodedRows(source, ENCODER, kept, space)
     for (before, classes), (after, same) in zip(plain, moved, strict=True):
         assert after.numbers.dtype == before.numbers.dtype == np.float32

@@ -1,4 +1,4 @@
-"""Cells that are null: how they are read, encoded, seen and written."""
+"""Null cells: how they are read, encoded, compared and written."""
 
 import datetime as dt
 
@@ -207,9 +207,9 @@ def test_all_missing_numbers_are_seen_as_the_same_bits():
 
 
 def test_a_missing_number_has_no_place_on_another_scale_either():
-    warp = RankTransform((np.array([0.0, 0.1, 1.0]),), (np.array([0.0, 0.5, 1.0]),))
+    transform = RankTransform((np.array([0.0, 0.1, 1.0]),), (np.array([0.0, 0.5, 1.0]),))
     rows = Records(np.array([[np.nan], [0.1]]), np.zeros((2, 0), np.uint8))
-    seen = VotingSpace(np.array([True]), warp).transform_rows(rows)
+    seen = VotingSpace(np.array([True]), transform).transform_rows(rows)
     assert np.isnan(seen.numbers[0, 0])
     assert seen.numbers[1, 0] == 0.5
-    assert np.isnan(warp.inverse_transform(np.array([[np.nan]]))).all()
+    assert np.isnan(transform.inverse_transform(np.array([[np.nan]]))).all()

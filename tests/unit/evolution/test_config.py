@@ -80,7 +80,7 @@ def test_settings_can_not_be_changed():
 
 
 def test_ranks_need_tables():
-    with pytest.raises(ParameterError, match=r"by_rank=0\.5: .* tables"):
+    with pytest.raises(ParameterError, match=r"by_rank=0\.5: .*tables"):
         Evolution(by_rank=0.5)
 
 

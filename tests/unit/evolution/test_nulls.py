@@ -1,4 +1,4 @@
-"""Nulls among made-up rows: they come and go, by chance or as tables say."""
+"""Nulls among candidates: they come and go, at random or by the marginals."""
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +89,7 @@ def private(size=MANY):
     )
 
 
-def guide(schema=SCHEMA, data=None, sigma=1.0):
+def prior(schema=SCHEMA, data=None, sigma=1.0):
     encoder = Encoder(schema)
     rows, classes = encoder.encode(private() if data is None else data)
     bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
@@ -104,7 +104,7 @@ def guide(schema=SCHEMA, data=None, sigma=1.0):
 
 
 def test_rows_are_drawn_null_as_often_as_tables_of_their_class_say():
-    drawn = guide().draw_rows(np.repeat([0, 1], MANY), rng())
+    drawn = prior().draw_rows(np.repeat([0, 1], MANY), rng())
     pay, children = np.isnan(drawn.numbers).reshape(2, MANY, 2).mean(axis=1).T
     assert pay == pytest.approx([0.02, 0.47], abs=0.03)
     assert children == pytest.approx([0.1, 0.1], abs=0.02)
@@ -112,23 +112,23 @@ def test_rows_are_drawn_null_as_often_as_tables_of_their_class_say():
 
 
 def test_ranks_are_those_of_numbers_that_there_are():
-    warp = guide().build_rank_transform(1.0)
+    transform = prior().build_rank_transform(1.0)
     half = np.nanmedian(private()["pay"].to_numpy()) / 1000
     rows = Records(np.array([[half, 0.0]]), np.zeros((1, 1), np.uint8))
-    assert warp.transform_rows(rows).numbers[0, 0] == pytest.approx(0.5, abs=0.05)
+    assert transform.transform_rows(rows).numbers[0, 0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_column_that_is_all_null_is_drawn_as_one():
     schema = Schema((Float("x", 0, 1, nullable=True),))
-    found = guide(schema, pa.table({"x": pa.nulls(500, pa.float64())}))
+    found = prior(schema, pa.table({"x": pa.nulls(500, pa.float64())}))
     assert np.isnan(found.draw_rows(np.zeros(1000, int), rng()).numbers).mean() > 0.95
     found.build_rank_transform(0.5)
 
 
 def test_a_marginal_step_enters_and_leaves_null():
-    terrain = MarginalProposal(found := guide(), found.build_rank_transform(0.5))
+    proposal = MarginalProposal(found := prior(), found.build_rank_transform(0.5))
     start = found.draw_rows(np.ones(MANY, int), rng(3))
-    moved = terrain.mutate_rows(start, np.ones(MANY, int), 0.2, rng(4))
+    moved = proposal.mutate_rows(start, np.ones(MANY, int), 0.2, rng(4))
     was, now = np.isnan(start.numbers[:, 0]), np.isnan(moved.numbers[:, 0])
     assert now[~was].mean() == pytest.approx(0.2 * 0.47, abs=0.02)
     assert (~now[was]).mean() == pytest.approx(0.2 * 0.53, abs=0.02)
@@ -140,14 +140,14 @@ def test_the_label_stays_null_in_its_class_and_nowhere_else():
     draws = rng(1)
     x = np.where(draws.random(2000) < 0.3, np.nan, draws.integers(0, 10, 2000))
     data = pa.table({"x": x, "y": draws.random(2000)})
-    found, spaces = guide(schema, data), Encoder(schema).spaces
-    for terrain in (
+    found, spaces = prior(schema, data), Encoder(schema).spaces
+    for proposal in (
         UniformProposal(spaces),
         MarginalProposal(found, found.build_rank_transform(0.5)),
     ):
         for label in range(3):
-            rows = terrain.draw_initial(label, 300, rng())
-            rows = terrain.vary_rows(rows, label, 0.5, Evolution(), rng())
+            rows = proposal.draw_initial(label, 300, rng())
+            rows = proposal.vary_rows(rows, label, 0.5, Evolution(), rng())
             assert (np.isnan(rows.numbers[:, 0]) == (label == 2)).all()
             assert not np.isnan(rows.numbers[:, 1]).any()
 

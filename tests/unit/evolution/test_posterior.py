@@ -1,4 +1,4 @@
-"""The posterior strategy: it finds what tables of columns can not say, and forgets nothing."""
+"""The posterior strategy: it finds what 1-way marginals can not say, and uses all votes."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ def table(size=4000):
 
 
 class Scene:
-    """Private rows, the terrain that exact tables of them give, and votes under a little noise."""
+    """Private rows, the proposal that exact tables of them give, and votes under a little noise."""
 
     def __init__(self, config=CONFIG, data=None, sigma=3.0):
         self.config, self.sigma, self.asked = config, sigma, []
@@ -48,12 +48,12 @@ class Scene:
                 asked, MarginalCounter([(rows, classes)]).counts(asked), strict=True
             )
         ]
-        guide = build_marginal_prior(
+        prior = build_marginal_prior(
             encoder, bins, tables, np.bincount(classes, minlength=2) * 1.0, 0.0
         )
-        self.terrain = MarginalProposal(guide, guide.build_rank_transform(config.by_rank))
+        self.proposal = MarginalProposal(prior, prior.build_rank_transform(config.by_rank))
         self.engine = LocalEngine(classes=2, category_weight=config.category_weight)
-        self.engine.prepare([(self.terrain.rank_transform.transform_rows(rows), classes)])
+        self.engine.prepare([(self.proposal.rank_transform.transform_rows(rows), classes)])
 
     def vote(self, population, index):
         """Return the votes of a round; the noise is the same in every run."""
@@ -67,7 +67,7 @@ class Scene:
     def run(self, **options):
         """Fit a pool and draw rows from it."""
         given = {"extent": EXTENT, "normalised": False, "seed": 0} | options
-        return fit_posterior(self.terrain, self.config, self.vote, **given)
+        return fit_posterior(self.proposal, self.config, self.vote, **given)
 
 
 def right(evolved):
@@ -268,6 +268,6 @@ def test_a_trial_goes_on_where_votes_help():
 
 def test_declared_sizes_of_classes_are_kept():
     scene = Scene()
-    guide = dataclasses.replace(scene.terrain.prior, sizes=np.array([1000.0, 3000.0]))
-    scene.terrain = MarginalProposal(guide, scene.terrain.rank_transform)
+    prior = dataclasses.replace(scene.proposal.prior, sizes=np.array([1000.0, 3000.0]))
+    scene.proposal = MarginalProposal(prior, scene.proposal.rank_transform)
     assert [len(part) for part in scene.run().classes] == pytest.approx([500, 1500], abs=1)

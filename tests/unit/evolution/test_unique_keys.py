@@ -1,4 +1,4 @@
-"""Keys: rows that repeat one get a free one, and rules hold at the same time."""
+"""Unique keys: rows that repeat one get a free one, and satisfy the rules at the same time."""
 
 import numpy as np
 import pytest
@@ -15,18 +15,18 @@ A, B = Integer("a", 0, 9), Categorical("b", ("x", "y", "z"))
 def repeated(schema, size, seed=0):
     """The same row again and again."""
     encoder = Encoder(schema)
-    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(seed)
+    constraints, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(seed)
     numbers = np.full((size, len(encoder.numeric)), 1 / 3)
     codes = np.zeros((size, len(encoder.categorical)), np.uint8)
     classes = rng.permutation(np.arange(size) % encoder.class_count)
-    rows = law.repair_rows(Records(encoder.space.project(numbers), codes), classes, rng)
-    return encoder, law, rows, classes
+    rows = constraints.repair_rows(Records(encoder.space.project(numbers), codes), classes, rng)
+    return encoder, constraints, rows, classes
 
 
 def found(schema, size):
-    encoder, law, rows, classes = repeated(schema, size)
-    made = enforce_unique_keys(law, rows, classes, np.random.default_rng(0))
-    assert not law.find_broken(made, classes).any()
+    encoder, constraints, rows, classes = repeated(schema, size)
+    made = enforce_unique_keys(constraints, rows, classes, np.random.default_rng(0))
+    assert not constraints.find_broken(made, classes).any()
     return encoder.decode(made, classes).to_pylist()
 
 
@@ -79,9 +79,11 @@ def test_a_label_in_a_key_does_not_move():
 
 def test_a_numeric_label_stays_in_its_class():
     schema = Schema((Integer("cost", 0, 19), B), "cost", (10.0,), rules=("unique(cost)",))
-    encoder, law, rows, classes = repeated(schema, 20)
+    encoder, constraints, rows, classes = repeated(schema, 20)
     numbers = np.where(classes[:, None] == 0, 0.0, 1.0)
-    made = enforce_unique_keys(law, Records(numbers, rows.codes), classes, np.random.default_rng(0))
+    made = enforce_unique_keys(
+        constraints, Records(numbers, rows.codes), classes, np.random.default_rng(0)
+    )
     costs = encoder.decode(made, classes)["cost"].to_numpy()
     assert sorted(costs) == list(range(20))
     assert ((costs >= 10) == (classes == 1)).all()
@@ -89,8 +91,10 @@ def test_a_numeric_label_stays_in_its_class():
 
 def test_what_is_fixed_stays():
     schema = Schema((A, B), rules=("unique(a, b)",))
-    _, law, rows, classes = repeated(schema, 5)
-    made, late = reassign_keys(law, rows, classes, np.random.default_rng(0), fixed=frozenset(["a"]))
+    _, constraints, rows, classes = repeated(schema, 5)
+    made, late = reassign_keys(
+        constraints, rows, classes, np.random.default_rng(0), fixed=frozenset(["a"])
+    )
     assert (made.numbers == rows.numbers).all()
     assert late.sum() == 2
 
@@ -103,7 +107,7 @@ def test_rows_stay_near_where_they_were():
 
 def test_empty_cells_repeat_nothing():
     schema = Schema((A,), rules=("unique(a)",))
-    law = ConstraintSet.from_encoder(Encoder(schema))
+    constraints = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.full((30, 1), np.nan), np.empty((30, 0), np.uint8))
-    made = enforce_unique_keys(law, rows, np.zeros(30, int), np.random.default_rng(0))
+    made = enforce_unique_keys(constraints, rows, np.zeros(30, int), np.random.default_rng(0))
     assert np.isnan(made.numbers).all()

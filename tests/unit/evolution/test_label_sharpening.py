@@ -1,4 +1,4 @@
-"""How clear labels are among the rows around."""
+"""The share of a row's class among its nearest rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A floor for small classes: who gets how many rows."""
+"""A floor for small classes: which class gets how many rows."""
 
 import numpy as np
 import pytest
@@ -39,11 +39,11 @@ def test_too_high_a_floor_is_shared():
 
 
 def test_lifting_lets_nothing_be_lost():
-    guide = MarginalPrior(np.array([990.0, 9.0, 1.0, 0.0]), (), (), ())
-    changed = lift_small_classes(guide, pool=2000, floor=10)
+    prior = MarginalPrior(np.array([990.0, 9.0, 1.0, 0.0]), (), (), ())
+    changed = lift_small_classes(prior, pool=2000, floor=10)
     rows = 2000 * changed.sizes * changed.lift / (changed.sizes * changed.lift).sum()
     assert rows[1:3] == pytest.approx([80, 80])
     assert np.isfinite(changed.lift).all()
     even = changed.rows / 2000 * changed.mean_lift / changed.lift
     assert (rows * even)[:3] == pytest.approx(changed.sizes[:3])
-    assert lift_small_classes(guide, pool=2000, floor=0) is guide
+    assert lift_small_classes(prior, pool=2000, floor=0) is prior

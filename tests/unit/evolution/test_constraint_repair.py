@@ -1,4 +1,4 @@
-"""Rules over rows: where they hold, rows that are mended, and what can not be met."""
+"""Constraints on rows: where they hold, repair, and what can not be satisfied."""
 
 import dataclasses
 
@@ -61,35 +61,37 @@ def test_a_rule_holds_where_it_does_for_plain_python(rule):
 def test_a_rule_is_repaired_in_nearly_every_row(rule):
     schema = dataclasses.replace(SCHEMA, rules=(rule,))
     encoder, rows, classes = rows_of(schema)
-    law = ConstraintSet.from_encoder(encoder)
-    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
-    assert law.find_broken(mended, classes).mean() <= 0.02
-    valid = ~law.find_broken(mended, classes)
-    assert broken(encoder.decode(mended.take(valid), classes[valid]), schema) == set()
+    constraints = ConstraintSet.from_encoder(encoder)
+    repaired = constraints.repair_rows(rows, classes, np.random.default_rng(0))
+    assert constraints.find_broken(repaired, classes).mean() <= 0.02
+    valid = ~constraints.find_broken(repaired, classes)
+    assert broken(encoder.decode(repaired.take(valid), classes[valid]), schema) == set()
 
 
 def test_what_obeys_the_rules_is_not_moved():
     encoder, rows, classes = rows_of(SCHEMA)
-    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
-    mended = law.repair_rows(rows, classes, rng)
-    good = ~law.find_broken(mended, classes)
-    again = law.repair_rows(mended.take(good), classes[good], rng)
-    assert (again.numbers == mended.numbers[good]).all()
-    assert (again.codes == mended.codes[good]).all()
+    constraints, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
+    repaired = constraints.repair_rows(rows, classes, rng)
+    good = ~constraints.find_broken(repaired, classes)
+    again = constraints.repair_rows(repaired.take(good), classes[good], rng)
+    assert (again.numbers == repaired.numbers[good]).all()
+    assert (again.codes == repaired.codes[good]).all()
 
 
 def test_all_rules_are_repaired_together():
     encoder, rows, classes = rows_of(SCHEMA)
-    law = ConstraintSet.from_encoder(encoder)
-    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
-    assert law.find_broken(mended, classes).mean() < 0.02
+    constraints = ConstraintSet.from_encoder(encoder)
+    repaired = constraints.repair_rows(rows, classes, np.random.default_rng(0))
+    assert constraints.find_broken(repaired, classes).mean() < 0.02
 
 
 def test_mending_moves_as_little_as_may_be():
     schema = Schema((Integer("low", 0, 9), Integer("high", 0, 9)), rules=("low <= high",))
-    law = ConstraintSet.from_encoder(Encoder(schema))
+    constraints = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[8 / 9, 3 / 9]] * 200), np.empty((200, 0), np.uint8))
-    moved = np.rint(law.repair_rows(rows, np.zeros(200, int), np.random.default_rng(0)).numbers * 9)
+    moved = np.rint(
+        constraints.repair_rows(rows, np.zeros(200, int), np.random.default_rng(0)).numbers * 9
+    )
     assert set(map(tuple, moved.astype(int).tolist())) == {(3, 3), (8, 8)}
 
 
@@ -109,12 +111,12 @@ def test_repaired_rows_lie_on_their_grid_and_in_their_class():
     columns = (Integer("age", 0, 100), Float("charges", 0, 1000, decimals=1))
     schema = Schema(columns, "charges", (100.0, 500.0), rules=("charges == age * 10",))
     encoder, rows, classes = rows_of(schema)
-    law = ConstraintSet.from_encoder(encoder)
-    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
-    good = ~law.find_broken(mended, classes)
+    constraints = ConstraintSet.from_encoder(encoder)
+    repaired = constraints.repair_rows(rows, classes, np.random.default_rng(0))
+    good = ~constraints.find_broken(repaired, classes)
     assert good.all()
     for label, space in enumerate(encoder.spaces):
-        mine = mended.numbers[classes == label]
+        mine = repaired.numbers[classes == label]
         assert (space.project(mine) == mine).all()
 
 
@@ -122,10 +124,10 @@ def test_a_sum_of_decimals_is_exact():
     columns = tuple(Float(name, 0, 9, decimals=2) for name in "abc")
     schema = Schema(columns, rules=("a == b + c",))
     encoder, rows, classes = rows_of(schema, size=2000)
-    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+    repaired = ConstraintSet.from_encoder(encoder).repair_rows(
         rows, classes, np.random.default_rng(0)
     )
-    found = encoder.decode(mended, classes).to_pydict()
+    found = encoder.decode(repaired, classes).to_pydict()
     sums = np.round(np.array(found["b"]) + np.array(found["c"]), 2)
     assert (sums == np.array(found["a"])).all()
 
@@ -138,10 +140,10 @@ def test_a_quotient_is_equal_as_far_as_it_is_shown():
     )
     schema = Schema(columns, rules=("bmi == weight / (height * height)",))
     encoder, rows, classes = rows_of(schema, size=500)
-    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+    repaired = ConstraintSet.from_encoder(encoder).repair_rows(
         rows, classes, np.random.default_rng(0)
     )
-    found = encoder.decode(mended, classes).to_pandas()
+    found = encoder.decode(repaired, classes).to_pandas()
     assert np.abs(found.bmi - found.weight / found.height**2).max() <= 0.0501
 
 
@@ -149,11 +151,11 @@ def test_without_decimals_equal_is_equal_to_a_list_of_spendsionth():
     columns = tuple(Float(name, 0, 1) for name in "abc")
     schema = Schema(columns, rules=("a == b + c", "b < c"))
     encoder, rows, classes = rows_of(schema, size=500)
-    law = ConstraintSet.from_encoder(encoder)
-    mended = law.repair_rows(rows, classes, np.random.default_rng(0))
-    valid = ~law.find_broken(mended, classes)
+    constraints = ConstraintSet.from_encoder(encoder)
+    repaired = constraints.repair_rows(rows, classes, np.random.default_rng(0))
+    valid = ~constraints.find_broken(repaired, classes)
     assert valid.mean() > 0.9
-    found = encoder.decode(mended.take(valid), classes[valid]).to_pandas()
+    found = encoder.decode(repaired.take(valid), classes[valid]).to_pandas()
     assert np.abs(found.a - found.b - found.c).max() < 1e-8
     assert (found.b < found.c).all()
 
@@ -163,9 +165,9 @@ def test_an_empty_cell_makes_no_rule_break():
         (Integer("age", 0, 9), Categorical("ward", ("a", "b"))),
         rules=("age > 3", "ward == 'a'", "not age > 8", "age is not null or ward is null"),
     )
-    law = ConstraintSet.from_encoder(Encoder(schema))
+    constraints = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[np.nan], [np.nan], [5 / 9]]), np.array([[2], [0], [2]], np.uint8))
-    assert law.find_broken(rows, np.zeros(3, int)).tolist() == [False, True, False]
+    assert constraints.find_broken(rows, np.zeros(3, int)).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -191,29 +193,33 @@ def test_rules_that_few_rows_obey_are_met_all_the_same():
     columns = tuple(Integer(name, 0, 1000) for name in "abcd")
     schema = Schema(columns, rules=("a * a == 3600", "b == a + 1", "c == b + 1", "c < d"))
     encoder, _, classes = rows_of(schema)
-    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
-    rows = law.draw_rows(classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng)
-    assert not law.find_broken(rows, classes).any()
+    constraints, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
+    rows = constraints.draw_rows(
+        classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng
+    )
+    assert not constraints.find_broken(rows, classes).any()
 
 
 def test_a_row_that_can_not_be_repaired_is_what_it_was_before():
     schema = Schema((Integer("a", 0, 100), Integer("b", 0, 100)), rules=("a * a == 3600",))
-    law, rng = ConstraintSet.from_encoder(Encoder(schema)), np.random.default_rng(0)
+    constraints, rng = ConstraintSet.from_encoder(Encoder(schema)), np.random.default_rng(0)
     before = Records(np.full((3, 2), 0.6), np.empty((3, 0), np.uint8))
     moved = Records(np.array([[0.5, 0.1], [0.6, 0.1], [0.7, 0.1]]), before.codes)
-    kept = law.repair_or_revert(moved, before, np.zeros(3, int), rng)
+    kept = constraints.repair_or_revert(moved, before, np.zeros(3, int), rng)
     assert kept.numbers.tolist() == [[0.6, 0.6], [0.6, 0.1], [0.6, 0.6]]
 
 
 def test_rows_drawn_anew_are_spread_over_what_is_allowed():
     schema = Schema((Float("x", 0, 1), Float("y", 0, 1)), rules=("x <= y",))
-    encoder, law, rng = (
+    encoder, constraints, rng = (
         Encoder(schema),
         ConstraintSet.from_encoder(Encoder(schema)),
         np.random.default_rng(0),
     )
     classes = np.zeros(2000, int)
-    rows = law.draw_rows(classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng)
+    rows = constraints.draw_rows(
+        classes, lambda of: draw_uniform_records(encoder.space, len(of), rng), rng
+    )
     on_border = np.abs(rows.numbers[:, 0] - rows.numbers[:, 1]) < 1e-6
     assert on_border.mean() < 0.06
     assert abs(rows.numbers[:, 0].mean() - 1 / 3) < 0.03
@@ -227,10 +233,10 @@ def test_what_breaks_a_rule_does_not_leave():
 
 def test_a_column_that_can_not_move_is_left_to_the_others():
     schema = Schema((Integer("low", 0, 9), Integer("high", 0, 9)), rules=("low <= high",))
-    law = ConstraintSet.from_encoder(Encoder(schema))
+    constraints = ConstraintSet.from_encoder(Encoder(schema))
     rows = Records(np.array([[8 / 9, 3 / 9]] * 50), np.empty((50, 0), np.uint8))
     fixed = frozenset(["low"])
-    moved = law.repair_rows(rows, np.zeros(50, int), np.random.default_rng(0), fixed=fixed)
+    moved = constraints.repair_rows(rows, np.zeros(50, int), np.random.default_rng(0), fixed=fixed)
     assert np.rint(moved.numbers * 9).tolist() == [[8, 8]] * 50
 
 
@@ -239,10 +245,10 @@ def test_points_in_time_of_zones_compare_as_instants():
     columns = (Datetime("a", *day, "Europe/Berlin"), Datetime("b", *day, "Europe/London"))
     schema = Schema(columns, rules=("a < b", "a >= '2024-03-31T03:30'", "b - a <= 0.25"))
     encoder, rows, classes = rows_of(schema)
-    mended = ConstraintSet.from_encoder(encoder).repair_rows(
+    repaired = ConstraintSet.from_encoder(encoder).repair_rows(
         rows, classes, np.random.default_rng(0)
     )
-    found = encoder.decode(mended, classes).to_pandas()
+    found = encoder.decode(repaired, classes).to_pandas()
     assert (found.a < found.b).all()
     assert (found.b - found.a <= pd.Timedelta(hours=6)).all()
     assert (found.a >= pd.Timestamp("2024-03-31T03:30", tz="Europe/Berlin")).all()
@@ -250,30 +256,30 @@ def test_points_in_time_of_zones_compare_as_instants():
 
 def test_without_rules_a_constraint_set_does_nothing():
     encoder, rows, classes = rows_of(Schema(COLUMNS, label="ill"))
-    law = ConstraintSet.from_encoder(encoder)
-    assert law.repair_rows(rows, classes, np.random.default_rng(0)) is rows
-    assert not law.find_broken(rows, classes).any()
+    constraints = ConstraintSet.from_encoder(encoder)
+    assert constraints.repair_rows(rows, classes, np.random.default_rng(0)) is rows
+    assert not constraints.find_broken(rows, classes).any()
 
 
 def test_a_label_that_is_null_stays_so_and_no_other_becomes_it():
     columns = Integer("score", 0, 99, nullable=True), Integer("age", 0, 99)
     rules = ("if age < 50 then score is null", "if age >= 50 then score is not null")
     encoder = Encoder(Schema(columns, label="score", label_cuts=(50,), rules=rules))
-    law, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
+    constraints, rng = ConstraintSet.from_encoder(encoder), np.random.default_rng(0)
     for label, space in enumerate(encoder.spaces):
         classes = np.full(500, label)
-        mended = law.repair_rows(draw_uniform_records(space, 500, rng), classes, rng)
-        assert not law.find_broken(mended, classes).any()
-        assert (np.isnan(mended.numbers[:, 0]) == (label == 2)).all()
+        repaired = constraints.repair_rows(draw_uniform_records(space, 500, rng), classes, rng)
+        assert not constraints.find_broken(repaired, classes).any()
+        assert (np.isnan(repaired.numbers[:, 0]) == (label == 2)).all()
 
 
 def test_of_several_labels_what_rules_exclude_gets_no_rows():
     columns = Boolean("ill"), Boolean("old"), Integer("age", 0, 99)
-    law = ConstraintSet.from_encoder(
+    constraints = ConstraintSet.from_encoder(
         Encoder(Schema(columns, label=("ill", "old"), rules=("if ill then not old",)))
     )
-    assert law.exclude_classes((1.0, 2.0, 3.0, 4.0)).tolist() == [1.0, 2.0, 3.0, 0.0]
-    assert law.exclude_classes((0.0, -1.0, 0.0, 4.0)).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert constraints.exclude_classes((1.0, 2.0, 3.0, 4.0)).tolist() == [1.0, 2.0, 3.0, 0.0]
+    assert constraints.exclude_classes((0.0, -1.0, 0.0, 4.0)).tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
 def test_several_labels_that_rules_exclude_altogether_are_refused():
@@ -344,9 +350,9 @@ def test_combinations_of_labels_that_rules_exclude_are_not_searched(monkeypatch)
     monkeypatch.setattr(
         ConstraintRepairer, "_solve", lambda *given: (moves.append(1), solve(*given))
     )
-    law = ConstraintSet.from_encoder(
+    constraints = ConstraintSet.from_encoder(
         Encoder(Schema(columns, label=("one", "other"), rules=("one == other", "a < b")))
     )
-    possible = law.exclude_classes(np.ones(625)).reshape(25, 25)
+    possible = constraints.exclude_classes(np.ones(625)).reshape(25, 25)
     assert (possible == np.eye(25)).all()
     assert len(moves) < 25 * 100

@@ -1,4 +1,4 @@
-"""What columns of every type are made of: numbers, listed values and truths."""
+"""Columns of every type as numbers, listed values and booleans."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""How many rows there are of each kind, and how far weights may differ."""
+"""The numbers of candidates and rows of the pool, and the spread of weights."""
 
 import itertools
 import math

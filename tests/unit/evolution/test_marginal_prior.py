@@ -1,4 +1,4 @@
-"""What tables of single columns say, and rows that are drawn from them."""
+"""What noisy 1-way marginals say, and rows that are drawn from them."""
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,7 @@ def table(size=20_000, seed=0):
     )
 
 
-def guide(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
+def prior(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
     encoder = Encoder(schema)
     rows, classes = encoder.encode(table() if data is None else data)
     bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
@@ -63,7 +63,7 @@ def drawn(found, label, size=20_000):
 
 
 def test_rows_are_drawn_by_class():
-    found = guide()
+    found = prior()
     encoder = Encoder(SCHEMA)
     real, classes = encoder.encode(table())
     for label in (0, 1):
@@ -74,14 +74,14 @@ def test_rows_are_drawn_by_class():
 
 
 def test_numbers_are_drawn_on_their_grid_each_as_often_as_it_is_there():
-    steps = np.rint(drawn(guide(), 0).numbers[:, 1] * 4).astype(int)
+    steps = np.rint(drawn(prior(), 0).numbers[:, 1] * 4).astype(int)
     found = np.bincount(steps, minlength=5) / len(steps)
     expected = np.bincount(table()["children"].to_numpy(), minlength=5) / 20_000
     assert found == pytest.approx(expected, abs=0.02)
 
 
 def test_listed_values_are_drawn_as_often_as_they_are_there_and_none_is_ruled_out():
-    found = guide().columns[2]
+    found = prior().columns[2]
     assert found.overall == pytest.approx([0.1, 0.9, 0.0], abs=0.01)
     assert (found.probabilities > 0).all()
 
@@ -90,7 +90,7 @@ def test_a_numeric_label_stays_in_its_class():
     schema = Schema((Integer("age", 0, 99), Float("pay", 0, 1)), label="age", label_cuts=(30, 60))
     rng = np.random.default_rng(0)
     data = pa.table({"age": rng.integers(0, 100, 5000), "pay": rng.random(5000)})
-    found = guide(schema, data)
+    found = prior(schema, data)
     for label, (low, high) in enumerate([(0, 29), (30, 59), (60, 99)]):
         ages = np.rint(drawn(found, label).numbers[:, 0] * 99)
         assert (ages.min(), ages.max()) == (low, high)
@@ -99,10 +99,10 @@ def test_a_numeric_label_stays_in_its_class():
 
 
 def test_the_rank_transform_gives_room_to_where_rows_are():
-    found = guide()
-    warp = found.build_rank_transform(1.0)
+    found = prior()
+    transform = found.build_rank_transform(1.0)
     real, _ = Encoder(SCHEMA).encode(table())
-    ranks = warp.transform_rows(real).numbers[:, 0]
+    ranks = transform.transform_rows(real).numbers[:, 0]
     assert np.quantile(ranks, [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.08)
     assert found.build_rank_transform(0.0).transform_rows(real).numbers == pytest.approx(
         real.numbers, abs=1e-6
@@ -112,12 +112,12 @@ def test_the_rank_transform_gives_room_to_where_rows_are():
 def test_noisy_sizes_of_classes_become_better_by_the_tables():
     exact = np.bincount(table()["ill"].to_numpy()).astype(float)
     off = exact + np.array([500.0, -500.0])
-    assert guide(sizes=off, size_sigma=500.0).sizes == pytest.approx(exact, abs=5)
-    assert guide(sizes=off).sizes.tolist() == off.tolist()
+    assert prior(sizes=off, size_sigma=500.0).sizes == pytest.approx(exact, abs=5)
+    assert prior(sizes=off).sizes.tolist() == off.tolist()
 
 
 def test_a_table_full_of_noise_still_gives_probabilities():
-    found = guide(sigma=1e6, sizes=np.array([10.0, 10.0]), size_sigma=1e6)
+    found = prior(sigma=1e6, sizes=np.array([10.0, 10.0]), size_sigma=1e6)
     for column in found.columns:
         assert column.probabilities.sum(axis=1) == pytest.approx(1.0)
         assert (column.probabilities >= 0).all()
@@ -126,7 +126,7 @@ def test_a_table_full_of_noise_still_gives_probabilities():
 
 def test_one_class_needs_no_tables_by_class():
     schema = Schema(SCHEMA.columns[:3])
-    found = guide(schema, table().drop_columns("ill"))
+    found = prior(schema, table().drop_columns("ill"))
     assert len(found.tables) == 3
     assert found.columns[0].probabilities.shape[0] == 1
     assert found.rows == 20_000
@@ -134,7 +134,7 @@ def test_one_class_needs_no_tables_by_class():
 
 def test_a_class_without_rows_takes_what_all_have():
     data = table()
-    found = guide(data=data.filter(pa.array(~data["ill"].to_numpy())))
+    found = prior(data=data.filter(pa.array(~data["ill"].to_numpy())))
     assert len(drawn(found, 1)) == 20_000
 
 

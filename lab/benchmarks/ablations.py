@@ -1,6 +1,6 @@
 """Reproduce the paper's ablations on Artificial Characters at epsilon 1.
 
-    python benchmarks/ablations.py [--seeds 3] [--out benchmarks/results/ablations.json]
+    python -m benchmarks.ablations [--seeds 3] [--out benchmarks/results/ablations.json]
 
 Selection (two-stage against sampling and ranking alone), schedule (polynomial against linear), and
 operator (random walk against the genetic one of PrivGSD), each with all else as in the paper; and
@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from reproduce import ROOT, artificial_characters, fit
+from benchmarks.reproduce import ROOT, artificial_characters, fit
 
 from tabpe.evolution import PRESETS, Evolution
 
@@ -43,7 +43,7 @@ def main() -> None:
         ]
         record[name] = {"scores": [round(score, 4) for score in scores]}
         print(f"{name:<18} {np.mean(scores):.4f} +- {np.std(scores):.4f}", flush=True)
-    text = json.dumps({"command": "python benchmarks/ablations.py", "accuracy": record}, indent=2)
+    text = json.dumps({"command": "python -m benchmarks.ablations", "accuracy": record}, indent=2)
     arguments.out.write_text(text + "\n")
 
 

@@ -1,6 +1,6 @@
 """Reproduce the paper's core figures: Artificial Characters and XOR at epsilon 1, paper preset.
 
-    python benchmarks/reproduce.py [--seeds 3] [--out benchmarks/results/reproduce.json]
+    python -m benchmarks.reproduce [--seeds 3] [--out benchmarks/results/reproduce.json]
 
 As in the paper, class shares and the number of rows are taken as public. Accuracy and AUC are of a
 classifier trained on the synthetic rows and tested on real ones; the best of gradient boosting,
@@ -166,7 +166,7 @@ def main() -> None:
             flush=True,
         )
     record = {
-        "command": "python benchmarks/reproduce.py",
+        "command": "python -m benchmarks.reproduce",
         "tabpe": tabpe.__version__,
         "python": platform.python_version(),
         "preset": "paper",

@@ -202,12 +202,12 @@ def test_a_network_is_asked_for_what_the_weights_are_for(tmp_path, monkeypatch):
     assert (tabpfn["base_path"], tabpfn["seed"], tabpfn["rows"]) == (tmp_path, 4, 1000)
 
 
-def test_limits_are_told():
+def test_limits_are_explained():
     classes = tuple(map(str, range(11)))
     many = rows_of(lambda x: np.arange(len(x)) % 11, 44, classes=classes)
-    assert "at most 10 classes apart, and there are 11" in explain_unusable("tabpfn", many)
+    assert "at most 10 classes, and there are 11" in explain_unusable("tabpfn", many)
     assert "at most 100 features" in explain_unusable("tabpfn", rows_of(rows=10, columns=101))
-    assert "no numbers" in explain_unusable("tabpfn", build_examples(ruled(total, 10), "x0"))
+    assert "not numbers" in explain_unusable("tabpfn", build_examples(ruled(total, 10), "x0"))
 
 
 def test_names_are_those_that_can_be_asked_for():

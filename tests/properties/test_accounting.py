@@ -38,7 +38,9 @@ def test_calibrated_noise_keeps_the_promise_and_wastes_little(
     epsilon, delta, rounds, neighbours, spent
 ):
     """`spent` is the part of the budget that another item has taken before."""
-    assume(not neighbours.is_user_level or math.sqrt(rounds) > 0.6 * solve_gaussian_mu(epsilon, delta))
+    assume(
+        not neighbours.is_user_level or math.sqrt(rounds) > 0.6 * solve_gaussian_mu(epsilon, delta)
+    )
     besides = []
     if spent:
         sigma = math.sqrt(neighbours.squared_distance / spent) / solve_gaussian_mu(epsilon, delta)

@@ -1,6 +1,7 @@
 """The search of `test_scan` finds leaks: each of these variants leaks on purpose, and is caught."""
 
 import hashlib
+import importlib
 import logging
 import os
 import tempfile
@@ -128,7 +129,9 @@ def page_with_a_cell(scene, patch):
 
 
 def public_page(scene, patch, told):
-    patch.setattr("tabpe.evaluation.report.evaluate_public.versions", told)
+    # The package exports a function by the name of the module.
+    module = importlib.import_module("tabpe.evaluation.report.evaluate_public")
+    patch.setattr(module, "versions", told)
     assert scene.synth() == 0
     words = ("evaluate", scene.private / "table.csv", "out.csv", "--public", "--epsilon", 1)
     assert scene.tabpe(*words, "-o", "page.html", "--json", "page.json") == 0

@@ -419,7 +419,9 @@ def _voted(held, encoder, sight, terms):
     counts = histograms.measure_class_counts(held, encoder.class_count, account, noise)
     yield "classes", _counter(counts.values[0])
     rng = np.random.default_rng(0)
-    candidates = [sight.of(draw_uniform_records(space, 5, rng)) for space in encoder.spaces]
+    candidates = [
+        sight.transform_rows(draw_uniform_records(space, 5, rng)) for space in encoder.spaces
+    ]
     _agree(terms, histograms.VOTES, 4)
     for each in (1, 3):
         votes = histograms.measure_votes(held, candidates, account, noise, votes_per_row=each)

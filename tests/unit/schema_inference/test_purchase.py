@@ -359,7 +359,9 @@ def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch):
         remembered[name] = json.loads(json.dumps(ask()))
         return remembered[name]
 
-    made = bought(TABLE, {"label": "grade"}, account=first, noise=FakeNoise(seed=0), once=record)
+    made = bought(
+        TABLE, {"label": "grade"}, account=first, noise=FakeNoise(seed=0), ask_once=record
+    )
     assert set(remembered) == {item.name for item in first.spent}
     again = Account()
 
@@ -370,7 +372,7 @@ def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch):
         return remembered[name]
 
     monkeypatch.setattr(FrameSource, "batches", lambda *_: pytest.fail("a row was read"))
-    assert bought(TABLE, {"label": "grade"}, account=again, once=recall) == made
+    assert bought(TABLE, {"label": "grade"}, account=again, ask_once=recall) == made
     assert again.spent == first.spent
 
 

@@ -15,8 +15,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from benchmarks.reproduce import ROOT, artificial_characters, fit
 
+from benchmarks.reproduce import ROOT, artificial_characters, fit
 from tabpe.evolution import PRESETS, Evolution
 
 VARIANTS = {

@@ -182,13 +182,13 @@ class Killing:
     mark: str
 
     @property
-    def reads(self) -> str:
+    def reading_key(self) -> str:
         """As the question."""
-        return str(self.question.reads)
+        return str(self.question.reading_key)
 
-    def asked_of(self, desk: Any) -> Any:
+    def run_on_shard(self, desk: Any) -> Any:
         """Answer, and die before anyone hears of it."""
-        answer = self.question.asked_of(desk)
+        answer = self.question.run_on_shard(desk)
         kill_once(self.mark, os.getpid())
         return answer
 
@@ -199,7 +199,7 @@ class KillingPolled(VoteQuery):
 
     mark: str = ""
 
-    def asked_of(self, desk: Any) -> Any:
+    def run_on_shard(self, desk: Any) -> Any:
         """Answer, and die before anyone hears of it."""
         answer = super().run_on_shard(desk)
         # Workers are forked by a process that is a child of the executor.

@@ -188,7 +188,7 @@ def test_answers_come_with_the_number_of_shards_that_are_ready(shared, monkeypat
 
 def test_errors_of_workers_arrive_without_private_words(shared, ray):
     secret = "31 years and two months"
-    with pytest.raises(TabpeError, match=r"a worker failed: ValueError in engines/") as caught:
+    with pytest.raises(TabpeError, match=r"a worker failed: ValueError in backends/") as caught:
         shared.ask(Broken(secret))
     error = caught.value
     assert error.__cause__ is error.__context__ is None

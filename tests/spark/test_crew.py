@@ -177,7 +177,7 @@ def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(crewed, 
 
 def test_errors_of_workers_arrive_without_private_words(crewed, capfd):
     secret = "31 years and two months"
-    with pytest.raises(TabpeError, match=r"a worker failed: ValueError in engines/") as caught:
+    with pytest.raises(TabpeError, match=r"a worker failed: ValueError in backends/") as caught:
         crewed(TABLE).ask(Broken(secret))
     error = caught.value
     assert error.__cause__ is error.__context__ is None

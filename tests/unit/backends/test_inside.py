@@ -33,7 +33,7 @@ def test_counts_are_those_of_one_row_after_the_other(axis, cells):
     for rows, classes in batches():
         grid = np.rint(rows.numbers.astype(np.float64) * asked.steps).astype(np.int64)
         inside = asked.weights.astype(np.int64) @ grid.T <= asked.limits[:, None]
-        on = np.zeros(len(rows), dtype=int) if axis is None else axis.cells(rows, classes)
+        on = np.zeros(len(rows), dtype=int) if axis is None else axis.find_cells(rows, classes)
         expected += inside @ np.eye(cells)[on]
     assert np.array_equal(CachedMarginalCounter(batches()).count_inside(asked), expected)
 

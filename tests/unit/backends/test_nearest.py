@@ -325,11 +325,11 @@ def points(size, value):
 def took(rows):
     began = time.process_time()
     try:
-        index.nearest(rows)
+        index.find_nearest(rows)
     except KeyboardInterrupt:
         print("heard")
     return time.process_time() - began
-index = nearest.index(points(6_000, 0.25), 1 / 3, jobs={jobs})
+index = nearest.build_index(points(6_000, 0.25), 1 / 3, jobs={jobs})
 whole = 100 * took(points(10_000, 0.5))
 rows = points(1_000_000, 0.5)
 signal.signal(signal.SIGPROF, signal.default_int_handler)
@@ -372,7 +372,7 @@ def steps_during(index, size):
     """How often another thread gets a turn while so many rows are searched for."""
     rows, over = drawn(size), threading.Event()
     rows = Records(0 * rows.numbers, rows.codes)
-    thread = threading.Thread(target=lambda: (index.nearest(rows), over.set()))
+    thread = threading.Thread(target=lambda: (index.find_nearest(rows), over.set()))
     thread.start()
     steps = 0
     while not over.wait(0.001):

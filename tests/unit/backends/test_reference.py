@@ -13,7 +13,9 @@ WEIGHT = 1 / 3
 @pytest.fixture(params=[NumpyIndex, build_index])
 def nearest(request):
     """The reference, and what is used in its place."""
-    return lambda rows, candidates, weight: request.param(candidates, weight).nearest(rows)[:, 0]
+    return lambda rows, candidates, weight: request.param(candidates, weight).find_nearest(rows)[
+        :, 0
+    ]
 
 
 def records(numbers, codes, code_type=np.uint8):

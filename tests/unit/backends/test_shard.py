@@ -42,9 +42,9 @@ class Failing:
     """A question that fails as it is told to."""
 
     error: Exception
-    reads: str = ""
+    reading_key: str = ""
 
-    def asked_of(self, desk):
+    def run_on_shard(self, session):
         """Fail."""
         raise self.error
 
@@ -53,7 +53,7 @@ class Failing:
 def test_a_failure_tells_its_kind_and_nothing_of_its_words(error):
     failed = shard(pa.table({"age": [1]})).answer(Failing(error))
     assert isinstance(failed, ShardFailure)
-    assert str(failed.error).startswith(f"a worker failed: {type(error).__name__} in engines/")
+    assert str(failed.error).startswith(f"a worker failed: {type(error).__name__} in backends/")
     assert failed.error.__cause__ is failed.error.__context__ is failed.error.__traceback__ is None
     assert SECRET.encode() not in pickle.dumps(failed)
 
@@ -61,7 +61,7 @@ def test_a_failure_tells_its_kind_and_nothing_of_its_words(error):
 def test_a_failure_tells_where_it_was():
     failed = shard(pa.table({"age": [1]})).answer(RawColumnQuery("values", 31))
     assert str(failed.error).startswith("a worker failed: ")
-    assert " in engines/survey.py:" in str(failed.error)
+    assert " in backends/raw_columns.py:" in str(failed.error)
 
 
 def test_memory_that_does_not_suffice_is_said_without_sizes():

@@ -68,17 +68,17 @@ def test_the_spill_is_a_file_without_a_name_for_this_process_alone(tmp_path, pop
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 def test_one_segment_at_a_time_is_mapped(tmp_path, population, monkeypatch):
     monkeypatch.setattr(counting, "ROWS_A_SEGMENT", 100)
-    mapped, plain = [], counting.index
+    mapped, plain = [], counting.build_index
 
     class Watched:
         def __init__(self, *given, **options):
             self.index = plain(*given, **options)
 
-        def nearest(self, rows, k=1):
+        def find_nearest(self, rows, k=1):
             mapped.append(Path("/proc/self/maps").read_text().count(str(tmp_path)))
-            return self.index.nearest(rows, k)
+            return self.index.find_nearest(rows, k)
 
-    monkeypatch.setattr(counting, "index", Watched)
+    monkeypatch.setattr(counting, "build_index", Watched)
     streaming = engine(spill=tmp_path)
     streaming.prepare([(rows, labels) for rows, labels in [drawn(100)] * 12])
     streaming.votes(population)

@@ -156,10 +156,10 @@ def chi_square(seen, weights):
     return float(((seen - expected) ** 2 / expected).sum())
 
 
-@pytest.mark.parametrize("ask", ["choose", "distances"])
+@pytest.mark.parametrize("ask", ["choose_marginal", "measure_distances"])
 def test_nothing_is_read_before_it_is_charged(ask):
     terms = measurement.MeasurementTerms(Account(), FakeNoise(), ROW_LEVEL)
-    with pytest.raises(BudgetError, match="not agreed on"):
+    with pytest.raises(BudgetError, match="asked"):
         getattr(measurement, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
 
 
@@ -170,7 +170,8 @@ def test_every_distance_is_charged_once():
 
 
 @pytest.mark.parametrize(
-    ("ask", "mechanism"), [("choose", "discrete Gaussian"), ("distances", EXPONENTIAL)]
+    ("ask", "mechanism"),
+    [("choose_marginal", "discrete Gaussian"), ("measure_distances", EXPONENTIAL)],
 )
 def test_an_item_must_be_on_the_bill_as_what_it_is(ask, mechanism):
     terms = terms_of(FakeNoise(), mechanism=mechanism)
@@ -183,7 +184,7 @@ def test_an_item_must_be_on_the_bill_as_what_it_is(ask, mechanism):
     [NeighboringRelation(Adjacency.REPLACE_ONE), NeighboringRelation(max_rows=2)],
     ids=str,
 )
-@pytest.mark.parametrize("ask", ["choose", "distances"])
+@pytest.mark.parametrize("ask", ["choose_marginal", "measure_distances"])
 def test_other_relations_are_refused(ask, neighbours):
     terms = terms_of(FakeNoise(), neighbours=neighbours)
     with pytest.raises(ParameterError, match="adding or removing a row"):

@@ -25,7 +25,7 @@ class KnownTables:
     def __init__(self, account=None):
         self.calls, self.account = 0, account
 
-    def inside(self, asked):
+    def count_inside(self, asked):
         """Return the known counts."""
         self.calls += 1
         if self.account is not None:

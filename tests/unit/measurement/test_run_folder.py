@@ -98,17 +98,17 @@ def test_measurements_without_a_fingerprint_are_refused(folder):
 def test_a_measurement_comes_back_as_it_was(folder):
     given = measured([1, -2, 3], [], [4], times=7, scale=16)
     folder.save_measurement("class counts", 3, archive_measurement(given))
-    found = restore_measurement(folder.recall("class counts", 3))
+    found = restore_measurement(folder.load_measurement("class counts", 3))
     assert [part.tolist() for part in found.values] == [[1, -2, 3], [], [4]]
     assert (found.item, found.scale) == (given.item, 16)
-    assert folder.recall("class counts", 2) is None
+    assert folder.load_measurement("class counts", 2) is None
 
 
 def test_a_measurement_is_never_overwritten(folder):
     folder.save_measurement("votes", 1, archive_measurement(measured([1])))
     with pytest.raises(OutputError, match="exists"):
         folder.save_measurement("votes", 1, archive_measurement(measured([2])))
-    assert restore_measurement(folder.recall("votes", 1)).values[0].tolist() == [1]
+    assert restore_measurement(folder.load_measurement("votes", 1)).values[0].tolist() == [1]
 
 
 TEXT = {"name": "votes", "sigma": 1.0, "times": 1, "scale": 1}
@@ -148,7 +148,7 @@ def test_every_name_and_place_has_a_file_of_its_own(folder, tmp_path):
             folder.save_measurement(name, place, archive_measurement(measured([place], name=name)))
     for name in NAMES:
         for place in (1, 2, 3):
-            found = restore_measurement(folder.recall(name, place))
+            found = restore_measurement(folder.load_measurement(name, place))
             assert (found.item.name, found.values[0].tolist()) == (name, [place])
     assert len(list((tmp_path / "run").glob("*.measured"))) == 3 * len(NAMES)
 
@@ -298,7 +298,7 @@ def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembe
         MeasurementJournal(account(times=4), folder).measure_once(
             "votes", lambda: measured([5]), times=4
         )
-    assert folder.recall("votes", 1) is None
+    assert folder.load_measurement("votes", 1) is None
 
 
 def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(folder):

@@ -157,7 +157,7 @@ def test_pairs_take_their_part_beside_that_of_single_columns():
     ("config", "listed"), [(PRESETS["best"], 1), (Posterior(pairs=0), 4), (Posterior(pairs=0), 0)]
 )
 def test_without_pairs_a_strategy_asks_what_it_asks_of_numbers(config, listed):
-    assert config.asked(4, 2, listed) == PRESETS["best"].plan_queries(4, 2)
+    assert config.plan_queries(4, 2, listed) == PRESETS["best"].plan_queries(4, 2)
 
 
 @pytest.mark.parametrize("listed", [0, 3, 6])

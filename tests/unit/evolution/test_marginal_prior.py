@@ -59,7 +59,7 @@ def prior(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
 
 
 def drawn(found, label, size=20_000):
-    return found.drawn(np.full(size, label), np.random.default_rng(2))
+    return found.draw_rows(np.full(size, label), np.random.default_rng(2))
 
 
 def test_rows_are_drawn_by_class():

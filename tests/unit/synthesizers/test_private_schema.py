@@ -258,7 +258,7 @@ def test_a_few_cells_of_another_kind_do_not_stop_a_release(rows):
 @pytest.mark.parametrize("cells", [[[1]] * 3000, [{"a": 1}] * 3000])
 def test_lists_can_not_be_estimated(rows, cells):
     table = rows.append_column("more", pa.array(cells))
-    with pytest.raises(DataError, match="'more' holds lists"):
+    with pytest.raises(DataError, match="'more'"):
         buying_fit(table)
     assert "more" not in buying_fit(table, drop=["more"]).schema_.names
 

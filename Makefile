@@ -111,7 +111,8 @@ $(VENV)/.core: $(VENV)/bin/python $(BUILD)
 
 # CI tests the part that uses torch as well; elsewhere torch is yours to install, see TORCH.
 $(VENV)/.dev: $(VENV)/bin/python $(BUILD) lab/pyproject.toml
-	$(INSTALL) -e '.[dev]' -e lab
+	$(INSTALL) -e '.[dev]'
+	$(INSTALL) --no-deps -e lab
 	$(if $(CI),$(INSTALL) $(TORCH))
 	@touch $@ $(VENV)/.core
 

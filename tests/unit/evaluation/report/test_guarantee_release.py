@@ -25,7 +25,7 @@ def test_one_of_the_custodian_may_never_be_released():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"certificate": None}, "no certificate"),
+        ({"certificate": None}, "certificate"),
         ({"certificate": FAKE}, "synthetic rows were made with fake noise"),
         ({"verification": None}, "not compared"),
         ({"verification": made.verified(Check("table", FAILED, "x"))}, "does not hold"),
@@ -33,7 +33,7 @@ def test_one_of_the_custodian_may_never_be_released():
             {"bought": dataclasses.replace(made.public().bought, certificate=FAKE)},
             "measures were made with fake noise",
         ),
-        ({"fields_from_data": ("age.min",)}, "read off the data"),
+        ({"fields_from_data": ("age.min",)}, "read from the data"),
     ],
     ids=["none", "fake", "not checked", "wrong", "fake measures", "read off"],
 )

@@ -213,10 +213,10 @@ def test_surprise_is_explained_where_there_is_one():
     html = render_page(made.custodian(history=[step, {"round": 2, "surprise": 1.1}]))
     assert "<h3>Surprise</h3>" in html
     assert "1 is noise alone" in html
-    assert "Rounds that rank" not in html
+    assert "ranking selection" not in html
     html = render_page(made.custodian())
     assert "1 is noise alone" not in html
-    assert "Rounds that rank" in html
+    assert "ranking selection" in html
 
 
 def test_nothing_reaches_outside_and_no_element_has_a_style_of_its_own():
@@ -291,7 +291,7 @@ def test_corners_of_other_parts():
     )
     nothing = UtilityScores("y", "regression", 0, True, ())
     html = render_page(made.custodian(association=one, projection=flat, utility=nothing))
-    assert "for want of others" in html
+    assert "held out of the real table" in html
 
 
 def test_gains_are_shown_where_they_were_measured():

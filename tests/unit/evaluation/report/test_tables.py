@@ -24,7 +24,7 @@ def test_maps_of_many_columns_show_those_that_changed_most():
     assert [title for title, *_ in found] == [
         "real",
         "synthetic",
-        "difference, synthetic less real",
+        "difference, synthetic minus real",
     ]
     for _, columns, matrix, _ in found:
         assert len(columns) == matrix.shape[0] == tables.MOST_CELLS

@@ -97,7 +97,7 @@ def test_columns_that_are_null_where_they_should_not_be_do_not_agree(score, null
     quality = QualityScores((ColumnScore("age", "KSComplement", score),), ())
     found = card("Columns", made.custodian(columns=(view,), quality=quality))
     assert found.figure == ("98.0%" if nulls == 0 else f"{1 - nulls:.1%}")
-    assert ("nulls agree" in found.words) == (nulls > 0)
+    assert ("agreement of nulls" in found.words) == (nulls > 0)
 
 
 @pytest.mark.parametrize(("start", "grade"), [(0.012, "good"), (0.024, "fair"), (0.1, "poor")])

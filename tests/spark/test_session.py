@@ -39,10 +39,10 @@ def test_without_java_it_is_asked_for(installed, monkeypatch):
 STARTED = """
 import json, os
 from sockets import is_loopback, listening
-from tabpe.backends.spark import joined_context
+from tabpe.backends.spark import join_context
 from tabpe._utils.resources import Resources
 
-context, leave = joined_context(Resources.of(n_jobs=1))
+context, leave = join_context(Resources.of(n_jobs=1))
 assert context.parallelize(range(5), 2).map(lambda one: one + 1).sum() == 15
 found = listening(os.getpid())
 settings = dict(context.getConf().getAll())

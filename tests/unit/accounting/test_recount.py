@@ -188,9 +188,9 @@ def test_numbers_beyond_any_run_take_no_time(item):
 def test_it_needs_no_library_of_accounting():
     code = (
         "import sys; sys.modules['dp_accounting'] = None\n"
-        "from tabpe.accounting import BillItem\n"
-        "from tabpe.accounting.recount import recounted_epsilon\n"
-        "print(recounted_epsilon([BillItem('votes', 14.05, 15)], 1.5754e-5))"
+        "from tabpe.accounting import Spend\n"
+        "from tabpe.accounting.recount import recount_epsilon\n"
+        "print(recount_epsilon([Spend('votes', 14.05, 15)], 1.5754e-5))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(run.stdout) == pytest.approx(1.0, abs=1e-3)

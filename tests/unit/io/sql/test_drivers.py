@@ -110,7 +110,7 @@ def test_rows_keep_their_order_whichever_columns_are_asked_for(visits, table):
 
 def test_a_file_is_opened_to_be_read_only(stored):
     with use_source(stored["sqlite"]) as source, pytest.raises(sqlite3.OperationalError):
-        source._reader.ask("DROP TABLE visits")
+        source._reader.execute("DROP TABLE visits")
     path = stored["duckdb"].database.removeprefix("duckdb:///")
     with use_source(stored["duckdb"]), pytest.raises(duckdb.Error):
         duckdb.connect(path, read_only=False)
@@ -260,4 +260,4 @@ def test_a_source_that_nobody_closes_lets_go_by_itself(stored):
     reader = source._reader
     del source
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        reader.ask("SELECT 1")
+        reader.execute("SELECT 1")

@@ -42,7 +42,7 @@ from sockets import is_loopback, listening
 from tabpe.backends.spark import join_context
 from tabpe._utils.resources import Resources
 
-context, leave = join_context(Resources.of(n_jobs=1))
+context, leave = join_context(Resources.from_options(n_jobs=1))
 assert context.parallelize(range(5), 2).map(lambda one: one + 1).sum() == 15
 found = listening(os.getpid())
 settings = dict(context.getConf().getAll())

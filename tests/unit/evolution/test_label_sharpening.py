@@ -20,8 +20,12 @@ def by_hand(pool, drawn, around, weight):
     found = []
     others, times = np.unique(drawn, return_counts=True)
     for place in range(len(pool)):
-        far = ((pool.in_voting_space.numbers[others] - pool.in_voting_space.numbers[place]) ** 2).sum(axis=1)
-        far = far + weight * (pool.in_voting_space.codes[others] != pool.in_voting_space.codes[place]).sum(axis=1)
+        far = (
+            (pool.in_voting_space.numbers[others] - pool.in_voting_space.numbers[place]) ** 2
+        ).sum(axis=1)
+        far = far + weight * (
+            pool.in_voting_space.codes[others] != pool.in_voting_space.codes[place]
+        ).sum(axis=1)
         near = [n for n in np.argsort(far, kind="stable")[: around + 1] if others[n] != place]
         alike = [n for n in near if pool.classes[others[n]] == pool.classes[place]]
         found.append((times[alike].sum() + 0.5) / (times[near].sum() + 1))

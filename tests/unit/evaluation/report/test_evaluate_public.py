@@ -110,9 +110,7 @@ def test_it_reveals_nothing_of_how_long_the_real_rows_took(released, monkeypatch
         return measure_rows(*given)
 
     measure_rows = measure.measure_with_budget
-    monkeypatch.setattr(
-        sys.modules["tabpe.evaluation.report.evaluate_public"], "datetime", Clock
-    )
+    monkeypatch.setattr(sys.modules["tabpe.evaluation.report.evaluate_public"], "datetime", Clock)
     monkeypatch.setattr(measure, "measure_with_budget", slow)
     contents = of(released, **BUDGET).contents
     assert contents.created == now.isoformat(timespec="seconds")

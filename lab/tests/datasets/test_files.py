@@ -87,7 +87,7 @@ def test_without_a_network_the_error_says_where_it_looked_and_what_to_do(folder)
 def test_a_cache_that_can_not_be_written_is_named(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "opened", lambda url: io.BytesIO(CONTENT))
     (tmp_path / "home").write_text("a file, where a folder should be")
-    with pytest.raises(DataError, match="can not make the folder"):
+    with pytest.raises(DataError, match="folder"):
         FILE.find_or_download()
 
 

@@ -57,7 +57,7 @@ sanitize: $(SANITIZED)/.dev
 	LD_PRELOAD="$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))" \
 	$(SANITIZED)/bin/python -m pytest -p no:cacheprovider --capture=sys \
 		tests/architecture/test_native.py tests/properties/test_native.py tests/unit/backends \
-		tests/properties/test_native_sums.py tests/unit/evolution/test_fit.py
+		tests/properties/test_native_sums.py tests/unit/evolution/test_weight_fit.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

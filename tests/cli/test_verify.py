@@ -48,7 +48,7 @@ def test_it_says_what_is_promised_and_what_is_not(released, tabpe):
 def test_without_the_table_it_says_that_the_table_was_not_checked(released, tabpe):
     result = tabpe("verify", released[0])
     assert result.exit_code == 0
-    assert "out.csv: give its path" in result.stdout
+    assert "The table out.csv" in result.stdout
 
 
 def test_a_changed_table_fails_with_1(released, tabpe):

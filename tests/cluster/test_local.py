@@ -21,8 +21,8 @@ from tabpe._utils.resources import Resources
 before = dict(os.environ)
 if "imported" in sys.argv:
     import ray
-ray = ray_cluster._imported()
-end = ray_cluster._connected(ray, Resources.from_options(n_jobs=1))
+ray = ray_cluster._import_ray()
+end = ray_cluster._connect_cluster(ray, Resources.from_options(n_jobs=1))
 assert ray.get(ray.remote(lambda: 5).remote()) == 5
 found = listening(os.getpid())
 mode = os.environ.get("RAY_AUTH_MODE")

@@ -107,7 +107,7 @@ def test_rows_of_a_dataset_of_ray_are_counted_through(ray):
     import ray.data
 
     blocks = [pa.table({"age": ["1"] * 5}), pa.table({"age": ["1", "x", "1"]})]
-    parts = open_source(ray.data.from_arrow(blocks)).parts(2)
+    parts = open_source(ray.data.from_arrow(blocks)).divide_into(2)
     assert [batch.first_row for part in parts for batch in part.batches()] == [0, 5]
 
 
@@ -118,11 +118,11 @@ class KillsOnVotes:
         self._pool, self._deadly = crew, (folder, shard, times)
         self.shards, self.close = crew.shards, crew.close
 
-    def ask(self, question):
+    def run_query(self, question):
         """Ask, and have one killed."""
         if getattr(question, "name", "") == "votes":
             question = Deadly(question, *self._deadly)
-        return self._pool.ask(question)
+        return self._pool.run_query(question)
 
 
 def disturbed(crewed, data, folder, unit=None, times=1):
@@ -189,7 +189,7 @@ def test_answers_come_with_the_number_of_shards_that_are_ready(shared, monkeypat
 def test_errors_of_workers_arrive_without_private_words(shared, ray):
     secret = "31 years and two months"
     with pytest.raises(TabpeError, match=r"a worker failed: ValueError in backends/") as caught:
-        shared.ask(Broken(secret))
+        shared.run_query(Broken(secret))
     error = caught.value
     assert error.__cause__ is error.__context__ is None
     files = (ray.session_folder / "logs").rglob("*")
@@ -204,8 +204,8 @@ def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(cre
     schema = Schema((Integer("age", 0, 9),))
     keeper = crewed(tmp_path / "t.parquet")
     with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
-        keeper.tables(Encoder(schema, strict=True)).row_count()
-    assert keeper.tables(Encoder(schema)).row_count().tolist() == [100]
+        keeper.build_marginal_counter(Encoder(schema, strict=True)).row_count()
+    assert keeper.build_marginal_counter(Encoder(schema)).row_count().tolist() == [100]
 
 
 def test_what_workers_print_is_nothing(shared, ray):

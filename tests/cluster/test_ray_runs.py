@@ -160,7 +160,7 @@ def test_a_process_that_is_connected_is_not_connected_elsewhere(ray):
 
 @pytest.mark.parametrize("engine", ["auto", "local", "stream"])
 def test_an_address_is_for_clusters(engine):
-    with pytest.raises(ParameterError, match=r"address='auto': engine=.* this machine alone"):
+    with pytest.raises(ParameterError, match=r"address='auto': engine="):
         TabPE(**(FAST | {"engine": engine, "address": "auto"})).fit(of_people(50), SCHEMA)
 
 

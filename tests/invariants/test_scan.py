@@ -148,7 +148,7 @@ def test_a_check_shows_counts_and_no_cell(scene, kind):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
     assert scene.tabpe("schema", "check", scene.private / schema, scene.private / "table.csv") == 0
-    assert words or b"do not pass them on" in scene.evidence()["stdout"]
+    assert words or b"do not share them" in scene.evidence()["stdout"]
     assert all(found.startswith("the exact count") for found in scene.leaks())
 
 

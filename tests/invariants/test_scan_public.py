@@ -106,7 +106,7 @@ def test_what_is_read_off_the_data_is_not_said_to_be_releasable(scene):
     assert RARE.encode() in page
     assert b"May be released" not in page
     assert b"age.max" in page.partition(b"<main>")[0]
-    assert b"read off the data" in scene.evidence()["stderr"]
+    assert b"read from the data" in scene.evidence()["stderr"]
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")

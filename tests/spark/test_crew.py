@@ -120,7 +120,7 @@ def test_a_shard_that_is_counted_twice_is_noticed(crewed, monkeypatch):
             sent, common, number % common.shards, part
         )
 
-    monkeypatch.setattr(type(keeper._pool), "_rows_for", doubled)
+    monkeypatch.setattr(type(keeper._pool), "_select_rows", doubled)
     with pytest.raises(TabpeError, match="counted twice"):
         keeper.build_raw_counter().row_count()
 
@@ -130,7 +130,7 @@ def test_a_shard_that_is_left_out_is_noticed(crewed, monkeypatch):
     summed = type(keeper._pool)._reduce_answers
 
     def without_one(crew, answers):
-        return summed(crew, answers.filter(lambda answer: 0 not in answer.marks))
+        return summed(crew, answers.filter(lambda answer: 0 not in answer.digests))
 
     monkeypatch.setattr(type(keeper._pool), "_reduce_answers", without_one)
     with pytest.raises(TabpeError, match="not each of them was counted once"):
@@ -147,7 +147,7 @@ def test_rows_are_read_and_encoded_once_for_all_votes(crewed, tmp_path, spark):
     """Afterwards the file may be gone: Spark has the rows."""
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=50)
     held = crewed(tmp_path / "t.parquet").encode_table(ENCODER, 1 / 3)
-    held.tables().row_count()
+    held.build_marginal_counter().row_count()
     held.prepare(SIGHT)
     (tmp_path / "t.parquet").unlink()
     alone = LocalBackend(open_source(TABLE), None, ALONE).encode_table(ENCODER, 1 / 3)
@@ -178,7 +178,7 @@ def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(crewed, 
 def test_errors_of_workers_arrive_without_private_words(crewed, capfd):
     secret = "31 years and two months"
     with pytest.raises(TabpeError, match=r"a worker failed: ValueError in backends/") as caught:
-        crewed(TABLE).ask(Broken(secret))
+        crewed(TABLE).run_query(Broken(secret))
     error = caught.value
     assert error.__cause__ is error.__context__ is None
     assert secret not in "".join(capfd.readouterr())
@@ -189,25 +189,25 @@ def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(cre
     pq.write_table(ages, tmp_path / "t.parquet", row_group_size=10)
     keeper = crewed(tmp_path / "t.parquet")
     for count in (
-        lambda: keeper.tables(STRICT_AGES).row_count(),
+        lambda: keeper.build_marginal_counter(STRICT_AGES).row_count(),
         lambda: keeper.encode_table(STRICT_AGES, 1 / 3).prepare(VotingSpace(np.array([False]))),
     ):
         with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
             count()
-    assert keeper.tables(AGES).row_count().tolist() == [100]
+    assert keeper.build_marginal_counter(AGES).row_count().tolist() == [100]
 
 
 def test_in_strict_mode_a_cell_of_a_user_is_named_by_the_row_that_it_had(crewed):
     ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9, "person": list(range(100))})
     unit = dataclasses.replace(UNIT, names=("age",))
     with pytest.raises(CellError, match="in row 91"):
-        crewed(ages, unit).tables(STRICT_AGES).class_counts()
+        crewed(ages, unit).build_marginal_counter(STRICT_AGES).class_counts()
 
 
 def test_in_strict_mode_a_cell_of_a_frame_is_named_by_partition_and_row(crewed, spark):
     frame = spark.createDataFrame(pa.table({"age": ["1", "x", "1"]})).coalesce(1)
     with pytest.raises(CellError, match=r"partition 0: column 'age'.* in row 2"):
-        crewed(frame).tables(STRICT_AGES).row_count()
+        crewed(frame).build_marginal_counter(STRICT_AGES).row_count()
 
 
 def test_a_job_that_spark_itself_fails_in_loses_the_words_of_spark(crewed, spark, capfd):

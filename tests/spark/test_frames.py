@@ -44,7 +44,7 @@ def vienna(spark):
 def test_plain_types_have_types_of_arrow(vienna):
     columns = ", ".join(f"cast(null as {kind}) as c{n}" for n, kind in enumerate(PLAIN))
     source = open_source(vienna.sql(f"select {columns}"))
-    assert [str(kind) for kind in source.schema().types] == list(PLAIN.values())
+    assert [str(kind) for kind in source.build_schema().types] == list(PLAIN.values())
     assert source.library == "pyspark"
     assert source.nested == frozenset()
     assert source.most_rows is None
@@ -55,7 +55,7 @@ def test_plain_types_have_types_of_arrow(vienna):
 
 def test_words_of_a_fixed_length_are_text(spark):
     spark.sql("create table fixed (a varchar(9), b char(3)) using parquet")
-    assert set(open_source(spark.table("fixed")).schema().types) == {pa.string()}
+    assert set(open_source(spark.table("fixed")).build_schema().types) == {pa.string()}
 
 
 @pytest.mark.parametrize("kind", NESTED)

@@ -9,7 +9,7 @@ from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, Tab
 from tabpe.backends import RawColumnCounter
 from tabpe.backends.users import limit_contributions
 from tabpe.io import open_source
-from tabpe.measurement import MeasurementTerms, raw_columns
+from tabpe.measurement import MeasurementTerms
 from tabpe.measurement import raw_columns as measure
 
 CHANCE = 0.02
@@ -18,7 +18,7 @@ VALUES = 20_000
 ALARM = 1e-8
 
 
-def told(neighbours, chance=CHANCE):
+def count_told(neighbours, chance=CHANCE):
     """How many of many values are told, each of which has one row, or one user with three rows."""
     times = neighbours.max_rows or 1
     cells = np.repeat(np.arange(VALUES), times)
@@ -57,27 +57,27 @@ each_relation = pytest.mark.parametrize("neighbours", [ROW_LEVEL, NeighboringRel
 
 @each_relation
 def test_values_of_one_are_told_with_at_most_the_chance(neighbours):
-    assert not alarms(raw_columns(neighbours))
+    assert not alarms(count_told(neighbours))
 
 
 @each_relation
 def test_a_threshold_too_low_would_be_noticed(neighbours, monkeypatch):
     """The bound that it comes from is a few times too safe: so a little less is still right."""
-    exact = raw_columns.compute_release_threshold
+    exact = measure.compute_release_threshold
     monkeypatch.setattr(
         measure,
         "compute_release_threshold",
         lambda sigma, chance, length=1: int(0.65 * exact(sigma, chance, length)),
     )
-    assert alarms(raw_columns(neighbours))
+    assert alarms(count_told(neighbours))
 
 
 @each_relation
 def test_a_threshold_for_another_chance_would_be_noticed(neighbours, monkeypatch):
-    exact = raw_columns.compute_release_threshold
+    exact = measure.compute_release_threshold
     monkeypatch.setattr(
         measure,
         "compute_release_threshold",
         lambda sigma, chance, length=1: exact(sigma, 20 * chance, length),
     )
-    assert alarms(raw_columns(neighbours))
+    assert alarms(count_told(neighbours))

@@ -315,7 +315,7 @@ def measured(data, schema, unit=None, engine="local"):
         keeper = _keeper(source, unit, engine)
         stack.callback(keeper.close)
         neighbours = (
-            NeighboringRelation() if unit is None else NeighboringRelation(max_rows=unit.most)
+            NeighboringRelation() if unit is None else NeighboringRelation(max_rows=unit.max_rows)
         )
         terms = MeasurementTerms(Account(), FakeNoise(strength=0), neighbours)
         found = dict(_histograms(keeper, schema, terms))

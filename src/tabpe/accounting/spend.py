@@ -64,7 +64,7 @@ class Account:
 
     Example:
         >>> account = Account()
-        >>> account.authorize(Spend("votes", sigma=14.1, times=1))
+        >>> votes = account.authorize(Spend("votes", sigma=14.1, times=1))
         >>> account.charge("votes")
         14.1
         >>> account.charge("votes")
@@ -76,11 +76,12 @@ class Account:
         self._authorized: dict[str, Spend] = {}
         self._charged: dict[str, int] = {}
 
-    def authorize(self, spend: Spend) -> None:
-        """Allow the measurements of `spend`."""
+    def authorize(self, spend: Spend) -> Spend:
+        """Allow the measurements of `spend`, and return it: who measures is given that value."""
         if spend.name in self._authorized:
             raise BudgetError(f"{spend.name}: already authorized; spends need different names.")
         self._authorized[spend.name] = spend
+        return spend
 
     def charge(self, name: str) -> float:
         """Charge one measurement and return the sigma that it must use."""
@@ -94,9 +95,18 @@ class Account:
         self._charged[name] = self._charged.get(name, 0) + 1
         return spend.sigma
 
-    def count_uncharged(self, name: str) -> int:
-        """Return how many measurements of that name were authorized and not charged so far."""
-        return self._authorized[name].times - self._charged.get(name, 0)
+    def charge_spend(self, spend: Spend, times: int) -> Spend:
+        """Charge `times` measurements of an authorized spend, and return what they add up to."""
+        known = self._authorized.get(spend.name, spend)
+        if dataclasses.replace(known, times=spend.times) != spend:
+            raise BudgetError(f"{spend.name}: was authorized with other noise than it is used.")
+        for _ in range(times):
+            self.charge(spend.name)
+        return dataclasses.replace(spend, times=times)
+
+    def count_uncharged(self, spend: Spend) -> int:
+        """Return how many measurements of a spend were authorized and not charged so far."""
+        return self._authorized[spend.name].times - self._charged.get(spend.name, 0)
 
     @property
     def authorized(self) -> tuple[Spend, ...]:

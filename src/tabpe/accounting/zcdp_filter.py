@@ -57,10 +57,10 @@ class PrivacyFilter(Account):
         """What is left of the limit."""
         return max(self.limit - math.fsum(spend.loss for spend in self.authorized), 0.0)
 
-    def authorize(self, spend: Spend) -> None:
+    def authorize(self, spend: Spend) -> Spend:
         """Allow the measurements of `spend`, if they stay within the limit."""
         self._check_limit(spend)
-        super().authorize(spend)
+        return super().authorize(spend)
 
     def _check_limit(self, more: Spend) -> None:
         losses = [spend.loss for spend in self.authorized]

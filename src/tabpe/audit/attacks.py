@@ -56,8 +56,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe import measurement
-from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, calibrate_sigma
+from tabpe.accounting import Account, NeighboringRelation, Spend, calibrate_sigma
 from tabpe.accounting.pld import SMALLEST_DELTA
 from tabpe.audit.bounds import (
     ALARM,
@@ -72,12 +71,12 @@ from tabpe.audit.bounds import (
 )
 from tabpe.audit.report import EpsilonLowerBound, Finding, NoiseRepetition, PrivacyClaim
 from tabpe.audit.systems import AuditedSystem
-from tabpe.backends import BoundedUsers, LocalEngine, MarginalCounter
+from tabpe.backends import BoundedUsers, RecordsBackend, StoredTable
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.evolution import Evolution, Posterior, Strategy
 from tabpe.evolution.config import COLUMNS
-from tabpe.measurement import MeasurementTerms
+from tabpe.measurement import PrivateSession
 from tabpe.measurement.histograms import VOTES
 from tabpe.schema import Float, Integer, Schema
 
@@ -352,20 +351,19 @@ class VoteChannel:
         copies = self.rows_a_user or 1
         taken = np.tile(occupied, copies)
         population = [self._line] * (self.cells // len(self._line))
-        account, noise = Account(), system.noise()
-        account.authorize(Spend(VOTES, sigma=sigma, times=self.histograms))
-        engine = system.engine(
-            LocalEngine(
-                classes=len(population),
-                category_weight=1.0,
-                users=self._assign_users(system, taken),
-            )
+        account = Account()
+        spend = account.authorize(Spend(VOTES, sigma=sigma, times=self.histograms))
+        rows = StoredTable(
+            [_place_rows(population, taken, self.votes_per_row)],
+            self._assign_users(system, taken),
+            classes=len(population),
+            category_weight=1.0,
         )
-        engine.prepare([_place_rows(population, taken, self.votes_per_row)])
-        each, repeats = self.votes_per_row, self.repeats
+        backend = system.backend(RecordsBackend(rows))
+        session = PrivateSession(backend, account, system.noise(), self._neighbours)
         measured = (
-            measurement.measure_votes(
-                engine, population, account, noise, votes_per_row=each, repeats=repeats
+            session.count_votes(
+                spend, population, votes_per_row=self.votes_per_row, repeats=self.repeats
             )
             for _ in range(calls)
         )
@@ -475,12 +473,11 @@ class MarginalChannel:
         rows = Records(np.empty((len(codes), 0), dtype=np.float32), codes)
         batch = rows, np.zeros(len(codes), dtype=np.int64)
         account = Account()
-        account.authorize(Spend(COLUMNS, sigma=sigma, times=self.tables))
-        terms = MeasurementTerms(account, system.noise(), ROW_LEVEL)
+        spend = account.authorize(Spend(COLUMNS, sigma=sigma, times=self.tables))
+        backend = system.backend(RecordsBackend(StoredTable([batch])))
+        session = PrivateSession(backend, account, system.noise())
         asked = [Marginal((ListAxis("cell", 0, tuple(range(self.cells))),))] * self.tables
-        measured = measurement.measure_marginal_counts(
-            system.tables(MarginalCounter([batch])), asked, terms, name=COLUMNS
-        )
+        measured = session.count_marginals(spend, asked)
         return np.stack(measured.values)
 
 

@@ -15,7 +15,7 @@ import datetime as dt
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from importlib.util import find_spec
@@ -26,20 +26,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe import measurement
 from tabpe._utils.arrays import try_call
 from tabpe._utils.resources import Resources
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.audit.report import NeighborDistance
 from tabpe.audit.systems import AuditedSystem
-from tabpe.backends import LocalBackend, PrivacyUnit
+from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
+from tabpe.backends.queries import KindQuery
 from tabpe.encoding import Encoder, VotingSpace
 from tabpe.encoding.marginals import Marginal, build_axis
 from tabpe.evolution.variation import draw_uniform_records
 from tabpe.io import use_source
 from tabpe.io.canonical import format_cell
-from tabpe.measurement import MeasurementTerms, histograms, raw_columns
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement import PrivateSession
 from tabpe.schema import Boolean, Categorical, Datetime, Float, Integer, Schema
 
 TableCells = Mapping[str, Sequence[Any]]
@@ -167,23 +166,22 @@ def _compute_distance(one: Counts, other: Counts) -> float:
 def _count_histograms(backend: LocalBackend) -> Counts:
     """Return all histograms of a table, without noise."""
     neighbours = ROW_LEVEL if backend.users is None else NeighboringRelation(max_rows=UNIT.max_rows)
-    terms = MeasurementTerms(Account(), FakeNoise(strength=0), neighbours)
     asked = [Marginal((build_axis(ENCODER, name),)) for name in SCHEMA.names]
-    for name, times in {
-        raw_columns.KINDS: len(SCHEMA.names),
-        MARGINALS: len(asked),
-        histograms.CLASS_COUNTS: 1,
-        histograms.VOTES: 1,
-    }.items():
-        terms.account.authorize(Spend(name, sigma=1.0, times=times))
-    kinds = raw_columns.measure_kinds(backend.build_raw_counter(), SCHEMA.names, terms)
-    with closing(backend.encode_table(ENCODER, 1.0)) as held:
-        counted = measurement.measure_marginal_counts(held.build_marginal_counter(), asked, terms)
-        held.prepare(VOTING_SPACE)
-        classes = measurement.measure_class_counts(
-            held, ENCODER.class_count, terms.account, terms.noise
+    account, times = Account(), len(asked)
+    kind_spend, marginal_spend, class_spend, vote_spend = (
+        account.authorize(Spend(name, sigma=1.0, times=times))
+        for name, times in (("kinds", times), ("marginals", times), ("classes", 1), ("votes", 1))
+    )
+    reading = EncodedReading(ENCODER, 1.0, "votes")
+    with closing(backend):
+        session = PrivateSession(
+            backend, account, FakeNoise(strength=0), neighbours, reading=reading
         )
-        votes = measurement.measure_votes(held, CANDIDATES, terms.account, terms.noise)
+        kinds = session.count_raw_columns(kind_spend, KindQuery(SCHEMA.names))
+        counted = session.count_marginals(marginal_spend, asked)
+        session = replace(session, voting_space=VOTING_SPACE)
+        classes = session.count_classes(class_spend, ENCODER.class_count)
+        votes = session.count_votes(vote_spend, CANDIDATES)
     by_class = np.concatenate(votes.values)
     in_parts = [(neighbours.scale * counts).astype(np.int64) for counts in kinds.values()]
     return [*in_parts, *counted.values, *classes.values, by_class]

@@ -1,18 +1,14 @@
-"""Systems that are audited: tabpe, and tabpe broken in one way.
+"""Systems that are audited: tabpe as shipped, and tabpe broken in one way, to see it noticed.
 
-What is audited: the parts of tabpe that a test goes through, each of which can be replaced.
-
-Systems that break the promise, each in one way, to see whether the audit notices.
-
-They are here for `tabpe.audit` alone. Broken sources of noise say that they are not private, so
-what they touch is stamped NOT PRIVATE, as with `FakeNoise`.
+Broken systems are here for `tabpe.audit` alone. Broken sources of noise say that they are not
+private, so what they touch is stamped NOT PRIVATE, as with `FakeNoise`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,8 +18,7 @@ from numpy.typing import NDArray
 
 from tabpe.accounting import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.audit.report import PrivacyClaim
-from tabpe.backends import BoundedUsers, InProcessEngine, MarginalCounter
-from tabpe.encoding import Marginal, Records
+from tabpe.backends import Answer, Backend, BoundedUsers, Query
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolution import Strategy
 from tabpe.io import Batch, TableSource, draft_schema
@@ -40,10 +35,9 @@ class AuditedSystem:
     Args:
         name: What the report calls it.
         noise: Makes the source of noise of one run.
-        engine: Takes the shipped engine, and returns the one that is asked.
-        tables: Takes what counts tables, and returns what is asked.
+        backend: Takes the shipped backend, and returns the one that is asked.
         charged: Takes how often a row counts, and returns how often that is paid for.
-        users: Takes whose the rows are, and returns whose the engine takes them for.
+        users: Takes whose the rows are, and returns whose the backend takes them for.
         table: Takes a private table, and returns the one that is fitted.
         schema: Takes the declared schema and the table, and returns the one that is used.
         source: Takes what reads a stored table, and returns what is read.
@@ -51,8 +45,7 @@ class AuditedSystem:
 
     name: str = "as shipped"
     noise: Callable[[], NoiseSource] = OpenDPNoise
-    engine: Callable[[InProcessEngine], InProcessEngine] = lambda engine: engine
-    tables: Callable[[MarginalCounter], MarginalCounter] = lambda tables: tables
+    backend: Callable[[Backend], Backend] = lambda backend: backend
     charged: Callable[[int], int] = lambda times: times
     users: Callable[[BoundedUsers], BoundedUsers] = lambda users: users
     table: Callable[[pa.Table], pa.Table] = lambda table: table
@@ -86,54 +79,24 @@ class AuditedSystem:
 SHIPPED = AuditedSystem()
 
 
-class DoubleVoteEngine:
+class DoubleBackend:
     """Counts every private row twice. NOT PRIVATE.
 
     Args:
-        engine: Counts once.
+        backend: Counts once.
     """
 
-    def __init__(self, engine: InProcessEngine) -> None:
-        self._engine = engine
-        self.scale = engine.scale
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self.scale = backend, backend.scale
 
-    def prepare(self, batches: Iterable[tuple[Records, NDArray[np.int64]]]) -> None:
-        """Take in the private rows."""
-        self._engine.prepare(batches)
-
-    def row_count(self) -> NDArray[np.int64]:
-        """Return twice the number of rows."""
-        return 2 * self._engine.row_count()
-
-    def class_counts(self) -> NDArray[np.int64]:
-        """Return twice the number of rows of each class."""
-        return 2 * self._engine.class_counts()
-
-    def votes(
-        self, population: Sequence[Records], votes_per_row: int = 1
-    ) -> list[NDArray[np.int64]]:
-        """Return twice the votes."""
-        return [2 * votes for votes in self._engine.votes(population, votes_per_row)]
+    def answer(self, query: Query) -> Answer:
+        """Return twice the counts."""
+        counted = self._backend.answer(query)
+        return counted + replace(counted, digests={})
 
     def close(self) -> None:
         """Let go of the private rows."""
-        self._engine.close()
-
-
-class DoubleMarginalCounter(MarginalCounter):
-    """Counts every private row twice in tables. NOT PRIVATE.
-
-    Args:
-        tables: Counts once.
-    """
-
-    def __init__(self, tables: MarginalCounter) -> None:
-        self._tables = tables
-        self.scale = tables.scale
-
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
-        """Return twice the counts."""
-        return [2 * counts for counts in self._tables.counts(marginals)]
+        self._backend.close()
 
 
 class NarrowNoise:
@@ -215,8 +178,7 @@ BROKEN = (
     AuditedSystem(
         "votes twice",
         noise=TableNoise,
-        engine=DoubleVoteEngine,
-        tables=DoubleMarginalCounter,
+        backend=DoubleBackend,
         table=_double_rows,
     ),
     AuditedSystem("sigma / sqrt 2", noise=NarrowNoise),

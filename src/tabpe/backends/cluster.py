@@ -1,67 +1,41 @@
-"""A table in shards that are asked together.
+"""A table in shards, each with some of its rows, that answer together as one table.
 
-`Shard`: a part of a private table, which answers by itself. It knows of no cluster.
+Systems for clusters differ in who brings a query to shards, and how answers are added up on the
+way: that is a `ShardPool` (`tabpe.backends.ray`, `tabpe.backends.spark`). All else is here.
 
-Privacy: what a shard says is exact, and goes to those who add it up and to `tabpe.measurement`
-alone. A failure is an answer too, without anything private in it: see `ShardFailure`.
-
-`ShardPool`: the shards of a table, asked together.
-
-Who brings a question to shards, and how their answers are added up on the way, is what systems for
-clusters differ in. All else is here and in `tabpe.backends.cluster`.
-
-A table that lies in shards, as one that one process counts in: what asks a crew.
-
-Privacy: what is here holds no row. It hands on questions of `tabpe.measurement` and returns the
-exact sums of the answers, to which noise is added once, in this process.
-
-Encoded rows that something else than a shard keeps between questions, and hands to it.
-
-A `Shard` keeps what it encoded in its own memory. Where workers come and go, as in Spark, a system
-keeps the segments of a part of a table, and brings them to whichever worker is to answer.
+Privacy: every answer is a sum over rows, or over users, of whole numbers. So the sum of the answers
+of all shards is what one process would count, as long as each row lies in one shard, all rows of a
+user lie in the same, and each shard is counted once; `Answer` and `ShardDigests` see to the last.
+What a shard answers is exact, and goes to those who add it up and to `tabpe.measurement` alone. A
+failure is an answer too, without anything private in it: see `ShardFailure`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils.resources import Resources
-from tabpe.backends.counting import MarginalCounter, Segment, VoteCounter, build_segments
-from tabpe.backends.local import LocalBackend
-from tabpe.backends.queries import (
-    EncodedReading,
-    EncodedShard,
-    MarginalQuery,
-    RawColumnQuery,
-    RowHashQuery,
-    ShardAnswer,
-    ShardDigests,
-    ShardQuery,
-    ShardSession,
-    VoteQuery,
-    sum_answers,
-)
+from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query, sum_answers
+from tabpe.backends.counting import Batches, Counts, EncodedTable, Segment, build_segments
+from tabpe.backends.local import LocalBackend, RecordsBackend, digest_sizes
 from tabpe.backends.users import BoundedUsers, PrivacyUnit
-from tabpe.encoding import Encoder, Records, VotingSpace
-from tabpe.encoding.marginals import ListAxis, Marginal
-from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
-from tabpe.errors import TabpeError
+from tabpe.encoding import VotingSpace
+from tabpe.errors import DataError, TabpeError
 from tabpe.io import Batch, TableSource
 from tabpe.io.canonical import hash_rows
 from tabpe.io.source import divide_source
-from tabpe.schema import Categorical, Temporal
 
 _ROOT = Path(__file__).parents[1]
+_NONE: Counts = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,48 +64,43 @@ class ShardIndex:
     shards: int
 
 
-class Shard:
-    """Some rows of a table, and who counts them.
+class Shard(LocalBackend):
+    """Some rows of a table, which answer by themselves. It knows of no cluster.
 
     Args:
         index: Which one it is.
-        source: The rows.
-        unit: Who is a user, if the promise is to users: all rows of one must be here.
+        source: The rows; there may be none.
+        unit: Who is a user, for user-level neighbours: all rows of one must be here.
         resources: What it may use of its machine.
 
     Example:
-        >>> from tabpe.backends.queries import RawColumnQuery
+        >>> from tabpe.backends.queries import RawRowCountQuery
         >>> from tabpe.io import open_source
         >>> ages = open_source(pa.table({"age": [31, 42]}))
         >>> shard = Shard(ShardIndex(0, 1), ages, None, Resources.from_options())
-        >>> shard.answer(RawColumnQuery("row_count")).value
+        >>> shard.try_answer(RawRowCountQuery()).value
         array([2])
     """
 
     def __init__(
         self, index: ShardIndex, source: TableSource, unit: PrivacyUnit | None, resources: Resources
     ) -> None:
-        self.number = index.number
-        self._session = ShardSession(ShardBackend(source, unit, resources, index))
+        super().__init__(source, unit, resources)
+        self.number, self._shards = index.number, index.shards
 
-    def answer(self, query: ShardQuery) -> ShardAnswer | ShardFailure:
-        """Return what the rows say, or why they do not."""
-        return answer_query(self._session, query, self.number)
+    def try_answer(self, query: Query) -> Answer | ShardFailure:
+        """Return the exact answer, or why there is none. It never raises."""
+        try:
+            return self.answer(query)
+        except Exception as error:  # Whatever it is, nobody may see its words.
+            return ShardFailure(self.number, redact_error(error))
 
-    def close(self) -> None:
-        """Let go of the rows."""
-        self._session.close()
-
-
-def answer_query(
-    session: ShardSession, query: ShardQuery, number: int
-) -> ShardAnswer | ShardFailure:
-    """Return what the rows of a shard say, or why they do not. It never raises."""
-    try:
-        value, mark = query.run_on_shard(session)
-        return ShardAnswer(value, {number: mark})
-    except Exception as error:  # Whatever it is, nobody may see its words.
-        return ShardFailure(number, redact_error(error))
+    def _read_user_rows(self, unit: PrivacyUnit) -> Iterator[pa.Table]:
+        """Refuse a user who belongs to another shard: it would add a vector in each of them."""
+        for table in super()._read_user_rows(unit):
+            if (assign_shards(table, unit, self._shards) != self.number).any():
+                raise TabpeError("shards: the rows of a user are not all in the same one.")
+            yield table
 
 
 def redact_error(error: Exception) -> TabpeError:
@@ -154,23 +123,6 @@ def redact_error(error: Exception) -> TabpeError:
     ]
     place = f" in {ours[-1]}" if ours else ""
     return TabpeError(f"a worker failed: {type(error).__name__}{place}.")
-
-
-class ShardBackend(LocalBackend):
-    """Counts in a part of a table, which may have no row."""
-
-    def __init__(
-        self, source: TableSource, unit: PrivacyUnit | None, resources: Resources, index: ShardIndex
-    ) -> None:
-        super().__init__(source, unit, resources)
-        self._index = index
-
-    def _read_user_rows(self, unit: PrivacyUnit) -> Iterator[pa.Table]:
-        """Refuse a user who belongs to another shard: it would add a vector in each of them."""
-        for table in super()._read_user_rows(unit):
-            if (assign_shards(table, unit, self._index.shards) != self._index.number).any():
-                raise TabpeError("shards: the rows of a user are not all in the same one.")
-            yield table
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +223,7 @@ class ShardPool(Protocol):
         """How many there are; their numbers begin at 0."""
         ...
 
-    def run_query(self, query: ShardQuery) -> ShardAnswer:
+    def answer(self, query: Query) -> Answer:
         """Return the sum of the answers of all shards.
 
         Raises:
@@ -285,21 +237,18 @@ class ShardPool(Protocol):
 
 
 class LocalShardPool:
-    """Shards in this process, one after the other: a crew to learn from, and to test with.
+    """Shards in this process, one after the other: a pool to learn from, and to test with.
 
     Args:
         shards: The shards, by their numbers.
 
     Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.backends.queries import RawColumnQuery
-        >>> from tabpe.backends.cluster import build_shards, partition_source
+        >>> from tabpe.backends.queries import ValueQuery
         >>> from tabpe.io import open_source
-        >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
         >>> parts = partition_source(table, None, 2)
         >>> pool = LocalShardPool(build_shards(parts, None, Resources.from_options()))
-        >>> pool.run_query(RawColumnQuery("values", {"ward": str})).value
+        >>> pool.answer(ValueQuery({"ward": str})).value
         {'ward': {'eye': 1, 'heart': 2}}
     """
 
@@ -311,9 +260,9 @@ class LocalShardPool:
         """How many there are."""
         return len(self._shards)
 
-    def run_query(self, query: ShardQuery) -> ShardAnswer:
+    def answer(self, query: Query) -> Answer:
         """Return the sum of the answers of all shards."""
-        return sum_or_raise(shard.answer(query) for shard in self._shards)
+        return sum_or_raise(shard.try_answer(query) for shard in self._shards)
 
     def close(self) -> None:
         """Let go of the rows."""
@@ -321,324 +270,160 @@ class LocalShardPool:
             shard.close()
 
 
-def sum_or_raise(answers: Iterable[ShardAnswer | ShardFailure]) -> ShardAnswer:
+def sum_or_raise(answers: Iterable[Answer | ShardFailure]) -> Answer:
     """Return the sum of answers, or raise the error of the first shard that failed."""
     found = list(answers)
     failures = [answer for answer in found if isinstance(answer, ShardFailure)]
     if failures:
         raise min(failures, key=lambda failed: failed.shard).error
-    return sum_answers(answer for answer in found if isinstance(answer, ShardAnswer))
+    return sum_answers(answer for answer in found if isinstance(answer, Answer))
 
 
-Whole = NDArray[np.int64]
+class ShardDigests:
+    """Checks that each shard is counted once, and that its class sizes stay the same in a run.
+
+    Args:
+        shards: How many there are.
+    """
+
+    def __init__(self, shards: int) -> None:
+        self._shards = frozenset(range(shards))
+        self._known: dict[tuple[int, int], bytes] = {}
+
+    def check_answer(self, query: Query, answer: Answer) -> Answer:
+        """Return an answer in which each shard is counted once, with the rows that it had.
+
+        Raises:
+            DataError: If a shard has other rows than it had, as after one was made anew.
+        """
+        if answer.digests.keys() != self._shards:
+            raise TabpeError("shards: not each of them was counted once.")
+        reading = query.reading if isinstance(query, EncodedQuery) else None
+        for shard, digest in answer.digests.items():
+            key = (-1 if reading is None else reading.number, shard)
+            if digest and self._known.setdefault(key, digest) != digest:
+                raise DataError(
+                    "the table changed while it was read: keep it as it is during a run."
+                )
+        return answer
 
 
 class ShardedBackend:
-    """Counts in a table by asking a crew.
+    """Answers by a pool of shards.
+
+    Privacy: it holds no row. It returns the exact sum of the answers of all shards, to which noise
+    is added once, in this process.
 
     Args:
         pool: The shards of the table.
-        scale: What one row or user counts at most.
+        scale: The most that one row, or the vector of one user, counts.
 
     Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.backends.cluster import LocalShardPool
-        >>> from tabpe.backends.cluster import build_shards, partition_source
+        >>> from tabpe.backends.queries import RawRowCountQuery
         >>> from tabpe.io import open_source
-        >>> from tabpe._utils.resources import Resources
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
         >>> parts = partition_source(table, None, 3)
         >>> pool = LocalShardPool(build_shards(parts, None, Resources.from_options()))
-        >>> ShardedBackend(pool).build_raw_counter().row_count()
+        >>> ShardedBackend(pool).answer(RawRowCountQuery()).value
         array([3])
     """
 
     def __init__(self, pool: ShardPool, scale: int = 1) -> None:
         self._pool, self.scale = pool, scale
-        self._digests, self._numbers = ShardDigests(pool.shards), itertools.count()
+        self._digests = ShardDigests(pool.shards)
 
-    def run_query(self, query: ShardQuery) -> Any:
+    def answer(self, query: Query) -> Answer:
         """Return the sum of the answers of all shards, each as it was and counted once."""
-        return self._digests.check_answer(query, self._pool.run_query(query))
-
-    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
-        """Return sums over all rows that tell tables apart."""
-        sums: NDArray[np.uint64] = self.run_query(RowHashQuery(tuple(names), key))
-        return sums
-
-    def build_raw_counter(
-        self, moments: Mapping[str, Temporal] | None = None
-    ) -> ShardedRawColumnCounter:
-        """Return what counts raw cells."""
-        return ShardedRawColumnCounter(self, moments or {})
-
-    def build_marginal_counter(self, encoder: Encoder) -> ShardedMarginalCounter:
-        """Return what counts encoded rows and has none of them held."""
-        return ShardedMarginalCounter(self, self._start_reading(encoder, 0.0), keeps_rows=False)
-
-    def encode_table(self, encoder: Encoder, category_weight: float) -> ShardedEncodedTable:
-        """Return what has encoded rows held where they are."""
-        return ShardedEncodedTable(self, encoder, self._start_reading(encoder, category_weight))
+        return self._digests.check_answer(query, self._pool.answer(query))
 
     def close(self) -> None:
         """Let go of the shards."""
         self._pool.close()
 
-    def _start_reading(self, encoder: Encoder, category_weight: float) -> EncodedReading:
-        return EncodedReading(next(self._numbers), encoder, category_weight)
+
+# Encoded rows that a system such as Spark keeps between queries, and brings to whichever worker is
+# to answer, because its workers come and go.
 
 
-class ShardedRawColumnCounter:
-    """What `RawColumnCounter` is, for a table in shards.
-
-    Args:
-        backend: Asks the shards.
-        moments: How dates and times are read.
-    """
-
-    def __init__(self, backend: ShardedBackend, moments: Mapping[str, Temporal]) -> None:
-        self._backend, self._moments = backend, dict(moments)
-        self.scale = backend.scale
-
-    def row_count(self) -> Whole:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._backend.run_query(RawColumnQuery("row_count"))
-        return count
-
-    def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
-        """Return how many cells of each column are of each kind."""
-        return self._run_query("kinds", list(names))
-
-    def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
-        """Return how many numbers of each column are of each sign and power of two."""
-        return self._run_query("magnitudes", list(names))
-
-    def bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
-        """Return how many numbers of each column are in each of its bins."""
-        return self._run_query("bins", dict(columns))
-
-    def listed(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
-        """Return how many cells of each column hold each of its declared values."""
-        return self._run_query("listed", dict(columns))
-
-    def values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
-        """Return how often each value of each column occurs, in the order of the values."""
-        return self._run_query("values", dict(columns))
-
-    def _run_query(self, name: str, columns: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self._backend.run_query(
-            RawColumnQuery(name, columns, self._moments)
-        )
-        return answer
-
-
-class ShardedMarginalCounter:
-    """What `Tables` is, for a table in shards.
-
-    Args:
-        backend: Asks the shards.
-        reading: How rows are encoded.
-        keeps_rows: Whether they keep encoded rows, as votes will be asked for.
-    """
-
-    def __init__(
-        self, backend: ShardedBackend, reading: EncodedReading, *, keeps_rows: bool
-    ) -> None:
-        self._backend, self._reading, self._keeps_rows = backend, reading, keeps_rows
-        self.scale = backend.scale
-
-    def row_count(self) -> Whole:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._run_query(None)
-        return count
-
-    def class_counts(self) -> Whole:
-        """Return how many rows each class has."""
-        classes = range(self._reading.encoder.class_count)
-        return self.counts([Marginal((ListAxis("class", None, tuple(classes)),))])[0]
-
-    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
-        """Return how many rows fall into each cell of each marginal, or what users add to it."""
-        found: list[Whole] = self._run_query(tuple(marginals))
-        return found
-
-    def _run_query(self, marginals: Sequence[Marginal] | None) -> Any:
-        return self._backend.run_query(MarginalQuery(self._reading, marginals, self._keeps_rows))
-
-
-class ShardedEncodedTable:
-    """What `LocalEncodedTable` is, for a table in shards.
-
-    Args:
-        backend: Asks the shards.
-        encoder: How rows are encoded.
-        reading: The same, as shards are told.
-    """
-
-    def __init__(self, backend: ShardedBackend, encoder: Encoder, reading: EncodedReading) -> None:
-        self.encoder, self.scale = encoder, backend.scale
-        self._backend, self._reading = backend, reading
-        self._voting_space: VotingSpace | None = None
-
-    def build_marginal_counter(self) -> ShardedMarginalCounter:
-        """Return what counts the rows as they are encoded."""
-        return ShardedMarginalCounter(self._backend, self._reading, keeps_rows=True)
-
-    def prepare(self, voting_space: VotingSpace) -> None:
-        """Have the rows taken in, as they are seen, for votes."""
-        self._voting_space = voting_space
-        self.class_counts()  # shards take rows in when they are first asked
-
-    def row_count(self) -> Whole:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        count: Whole = self._run_query("row_count")
-        return count
-
-    def class_counts(self) -> Whole:
-        """Return how many rows each class has."""
-        counts: Whole = self._run_query("class_counts")
-        return counts
-
-    def votes(self, population: Sequence[Records], votes_per_row: int = 1) -> list[Whole]:
-        """Return, for the candidates of each class, how many rows vote for each."""
-        found: list[Whole] = self._run_query("votes", tuple(population), votes_per_row)
-        return found
-
-    def close(self) -> None:
-        """Have nothing more to ask; the crew lets go of the rows when it is closed."""
-        self._voting_space = None
-
-    def _run_query(
-        self, name: str, population: Sequence[Records] = (), votes_per_row: int = 1
-    ) -> Any:
-        if self._voting_space is None:
-            raise TabpeError("votes: the rows were not taken in.")
-        return self._backend.run_query(
-            VoteQuery(self._reading, self._voting_space, name, population, votes_per_row)
-        )
-
-
-_NONE: Whole = np.empty(0, dtype=np.int64)
-
-
-def encode_segments(backend: LocalBackend, reading: EncodedReading) -> Iterator[Segment]:
-    """Read and encode the rows of a part of a table, those of users that count.
-
-    Args:
-        backend: Knows the part, and its users.
-        reading: How rows are encoded.
-    """
-    encoder, users = reading.encoder, backend.users
-    owners = None if users is None else users.owners
-    return build_segments(backend.stream_encoded_rows(encoder), encoder.class_count, owners)
+def encode_segments(shard: Shard, reading: EncodedReading) -> Iterator[Segment]:
+    """Read and encode the rows of a shard, those of users that count."""
+    owners = None if shard.users is None else shard.users.owners
+    rows = shard.stream_encoded_rows(reading)
+    return build_segments(rows, reading.encoder.class_count, owners)
 
 
 def prepare_segments(
     segments: Iterable[Segment], voting_space: VotingSpace, category_weight: float
 ) -> Iterator[Segment]:
-    """Return segments as votes are counted in: seen, and in the form that is quickest to count."""
+    """Return segments in a voting space, in the form in which votes are counted."""
     for segment in segments:
         rows = voting_space.transform_rows(segment.rows)
         yield dataclasses.replace(segment, rows=rows).prepare_segment(category_weight)
 
 
-class CarriedShardSession(ShardSession):
-    """Where segments that were brought answer a single question.
-
-    Args:
-        held: The segments.
-    """
-
-    def __init__(self, encoded: CarriedEncodedTable) -> None:
-        self._carried = encoded
-
-    def get_encoded_shard(self, reading: EncodedReading) -> EncodedShard:  # noqa: ARG002
-        """Return the segments; whoever brought them knows which reading they are of."""
-        return self._carried
-
-    def close(self) -> None:
-        """Have nothing to let go of."""
-
-
-class CarriedEncodedTable:
-    """Segments of encoded rows, gone through once, one at a time; those of users all at once.
+class CarriedTable(EncodedTable):
+    """Segments that were brought to a worker, gone through once; those of users all at once.
 
     Args:
         segments: The segments.
         reading: How their rows were encoded.
-        unit: Who is a user, if the promise is to users.
-        sight: How they are seen; None if they are as they were encoded.
+        unit: Who is a user, for user-level neighbours.
 
     Example:
-        >>> from tabpe.encoding import Encoder
+        >>> from tabpe.encoding import Encoder, Records
         >>> from tabpe.schema import Boolean, Schema
         >>> rows = Records(np.zeros((3, 0), np.float32), np.zeros((3, 1), np.uint8))
-        >>> reading = EncodedReading(0, Encoder(Schema((Boolean("ill"),))), 1 / 3)
-        >>> held = CarriedEncodedTable([Segment(0, rows)], reading, None)
-        >>> held.class_counts(), held.sizes
+        >>> reading = EncodedReading(Encoder(Schema((Boolean("ill"),))), 1 / 3)
+        >>> table = CarriedTable([Segment(0, rows)], reading, None)
+        >>> table.count_classes(), table.sizes
         (array([3]), array([3]))
     """
 
     def __init__(
-        self,
-        segments: Iterable[Segment],
-        reading: EncodedReading,
-        unit: PrivacyUnit | None,
-        voting_space: VotingSpace | None = None,
+        self, segments: Iterable[Segment], reading: EncodedReading, unit: PrivacyUnit | None
     ) -> None:
-        self.encoder, self.sight = reading.encoder, voting_space
-        self.scale = 1 if unit is None else unit.scale
-        self._segments, self._weight, self._unit = segments, reading.category_weight, unit
-        self._sizes = np.zeros(self.encoder.class_count, dtype=np.int64)
+        classes, users = reading.encoder.class_count, None
+        if unit is not None:
+            segments = list(segments)
+            users = _collect_users(segments, unit.scale)
+        super().__init__(users, classes=classes, category_weight=reading.category_weight)
+        self._segments, self._sizes = segments, np.zeros(classes, dtype=np.int64)
 
     @property
-    def sizes(self) -> Whole:
+    def sizes(self) -> Counts:
         """How many rows of each class went by. Private."""
         return self._sizes
 
-    def build_marginal_counter(self) -> MarginalCounter:
-        """Return what counts the rows as they are encoded."""
-        ballot, segments = self._open_counter()
-        batches = ((one.rows, np.full(len(one.rows), one.label)) for one in segments)
-        return MarginalCounter(batches, ballot.users, classes=ballot.classes)
+    def read_batches(self) -> Batches:
+        """Return the rows as they were encoded."""
+        for segment in self.read_segments(None):
+            yield segment.rows, np.full(len(segment.rows), segment.label)
 
-    def prepare(self, voting_space: VotingSpace) -> None:
-        """See the rows as they go by."""
-        self.sight, self._segments = (
-            voting_space,
-            prepare_segments(self._segments, voting_space, self._weight),
-        )
-
-    def row_count(self) -> Whole:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        ballot, segments = self._open_counter()
-        return ballot.count_rows(segments)
-
-    def class_counts(self) -> Whole:
-        """Return how many rows each class has."""
-        ballot, segments = self._open_counter()
-        return ballot.count_classes(segments)
-
-    def votes(self, population: Sequence[Records], votes_per_row: int = 1) -> list[Whole]:
-        """Return, for the candidates of each class, how many rows vote for each."""
-        ballot, segments = self._open_counter()
-        return ballot.count_votes(population, segments, votes_per_row)
+    def read_segments(self, voting_space: VotingSpace | None) -> Iterator[Segment]:  # noqa: ARG002
+        """Return the segments; for votes they were prepared before they were brought."""
+        for segment in self._segments:
+            self._sizes[segment.label] += segment.size
+            yield segment
 
     def close(self) -> None:
         """Let go of the segments."""
         self._segments = ()
 
-    def _open_counter(self) -> tuple[VoteCounter, Iterable[Segment]]:
-        classes, segments, users = self.encoder.class_count, self._tally_segments(), None
-        if self._unit is None:
-            return VoteCounter(classes, self._weight, 1, users), segments
-        whole = list(segments)
-        return VoteCounter(classes, self._weight, 1, _collect_users(whole, self.scale)), whole
 
-    def _tally_segments(self) -> Iterator[Segment]:
-        for segment in self._segments:
-            self._sizes[segment.label] += segment.size
-            yield segment
+def answer_from_segments(
+    segments: Iterable[Segment],
+    query: Query,
+    reading: EncodedReading,
+    unit: PrivacyUnit | None,
+    number: int,
+) -> Answer | ShardFailure:
+    """Return the answer of segments that were brought, or why there is none. It never raises."""
+    try:
+        table = CarriedTable(segments, reading, unit)
+        value = query.evaluate(RecordsBackend(table))
+        return Answer(value, {number: digest_sizes(table)})
+    except Exception as error:  # Whatever it is, nobody may see its words.
+        return ShardFailure(number, redact_error(error))
 
 
 def _collect_users(segments: Sequence[Segment], scale: int) -> BoundedUsers:
@@ -648,5 +433,5 @@ def _collect_users(segments: Sequence[Segment], scale: int) -> BoundedUsers:
     return BoundedUsers(np.ones(len(owners), dtype=bool), owners, count, scale)
 
 
-def _get_owners(segment: Segment) -> Whole:
+def _get_owners(segment: Segment) -> Counts:
     return _NONE if segment.owners is None else segment.owners

@@ -1,53 +1,39 @@
-"""Exact counts of encoded rows: votes and marginals.
+"""Exact counts of encoded rows: votes, classes, marginals and halfspaces.
 
-What all engines have in common: rows in segments, and the votes of a segment.
+Rows are cut into segments, each of one class. Votes and sizes of segments add up, so neither how
+rows were cut nor the order of segments matters. The rows of a user are put together over all
+segments first.
 
-A segment is some rows of one class. Votes and sizes of segments add up, so it does not matter how
-rows were cut into them, nor in which order they are counted. The votes of a user are put together
-over all segments first.
-
-`VoteCounter`: the rules by which rows, or users, are counted. What engines share.
-
-Exact counts of rows in the cells of marginals, all of them in one pass.
-
-Privacy: a row counts in exactly one cell of each marginal, which depends on that row alone
-(`tabpe.encoding.marginals`). So one row more or less moves one cell of each by one. With users, all
-rows of a user together are one vector of a given length at most in each (`sum_user_vectors`). What
-is returned is exact and private: only `tabpe.measurement` asks.
-
-Memory: the counts, and a batch of rows. With users also a byte or a few for each row and marginal.
-
-Exact counts for methods that ask for many marginals of the same rows, again and again.
-
-The rows are read once and held, with the cell of each row on every axis. Counts that were made are
-kept as well, up to a limit. All of it is exact and private, and stays here: only
-`tabpe.measurement` asks.
-
-Privacy: a row counts in exactly one cell of a marginal, and in one cell of a halfspace or in none.
-Which one depends on that row alone (`tabpe.encoding.marginals`, `tabpe.encoding.halfspaces`).
+Privacy: which cell of a histogram a row counts in depends on that row and on public values alone
+(`tabpe.encoding.marginals`, `tabpe.encoding.halfspaces`, candidates). So one row more or less moves
+one cell of each histogram by one. With users, all rows of a user together are one vector of a given
+length at most in each (`sum_user_vectors`). Counts are exact and private: only queries of
+`tabpe.measurement` ask for them.
 """
 
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.backends.nearest import build_index, find_first_equals, prepare_rows
 from tabpe.backends.users import BoundedUsers, sum_user_vectors
-from tabpe.encoding import Records
+from tabpe.encoding import Records, VotingSpace
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import ListAxis, Marginal, MarginalAxis
-from tabpe.errors import DataError
+from tabpe.errors import DataError, TabpeError
 
 ROWS_A_SEGMENT = 2**18
 Counts = NDArray[np.int64]
 _NONE: Counts = np.empty(0, dtype=np.int64)
-Batches = Iterable[tuple[Records, NDArray[np.int64]]]
+Batches = Iterable[tuple[Records, Counts]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +104,8 @@ def count_votes(
 ) -> list[Counts]:
     """Return, for the candidates of each class, how many rows vote for each.
 
-    A row votes for the `each` nearest of the different candidates. The candidates of a class are
-    indexed once and asked about every segment.
+    A row votes for the `votes_per_row` nearest of the different candidates. The candidates of a
+    class are indexed once and asked about every segment.
 
     Example:
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
@@ -149,10 +135,10 @@ def count_user_votes(
 ) -> list[Counts]:
     """Return the same for users: each adds one vector, over all classes.
 
-    Its length is at most `scale` times the square root of `each`, which so many votes pay for. A
-    row that has fewer candidates gives the rest of its votes to cells that nobody sees, one after
-    the candidates of its class for each. So a vote weighs the same however many candidates there
-    are.
+    Its length is at most `scale` times the square root of `votes_per_row`, which so many votes pay
+    for. A row that has fewer candidates gives the rest of its votes to cells that nobody sees, one
+    after the candidates of its class for each. So a vote weighs the same however many candidates
+    there are.
     """
     polls = _open_polls(population, classes, category_weight, jobs)
     firsts = np.cumsum([0, *(len(candidates) + votes_per_row for candidates in population)])
@@ -202,7 +188,7 @@ class _CandidatePoll:
                 )
 
     def find_winners(self, segment: Segment, votes_per_row: int) -> Counts:
-        """Return the `each` cells of each row; those behind the candidates are nobody's."""
+        """Return `votes_per_row` cells of each row; those behind the candidates are nobody's."""
         found = self._distinct[self._find_nearest(segment, votes_per_row)]
         nobody = len(self.counts) + np.arange(votes_per_row - found.shape[1])
         return np.hstack([found, np.tile(nobody, (len(found), 1))])
@@ -258,170 +244,178 @@ def _join_batches(
     return Records.concat(rows), np.concatenate(labels)
 
 
-@dataclass(frozen=True, eq=False)
-class VoteCounter:
-    """Counts segments of rows: each row once, or each user with a vector of one length.
+class EncodedTable(ABC):
+    """Encoded rows that count what a query asks: each row once, or each user with one vector.
+
+    How rows are kept is what its kinds differ in: `read_batches` and `read_segments`.
 
     Args:
+        users: Whose the rows are; None if every row counts for itself.
         classes: Number of classes.
-        category_weight: What one differing category adds to a distance.
+        category_weight: What one differing category adds to a squared distance.
         jobs: Threads that count votes.
-        users: Whose the rows are; None if every row is one of its own.
     """
 
-    classes: int
-    category_weight: float
-    jobs: int
-    users: BoundedUsers | None
+    def __init__(
+        self,
+        users: BoundedUsers | None = None,
+        *,
+        classes: int = 1,
+        category_weight: float = 0.0,
+        jobs: int = 1,
+    ) -> None:
+        self.users, self.classes = users, classes
+        self._category_weight, self._jobs = category_weight, jobs
 
     @property
     def scale(self) -> int:
-        """What one row or user counts at most."""
+        """The most that one row, or the vector of one user, counts."""
         return 1 if self.users is None else self.users.scale
 
-    def build_segments(self, batches: Batches) -> Iterator[Segment]:
-        """Cut batches into segments that know their users."""
-        owners = None if self.users is None else self.users.owners
-        return build_segments(batches, self.classes, owners)
+    @property
+    @abstractmethod
+    def sizes(self) -> Counts | None:
+        """How many rows of each class there were when they were last read, if known. Private."""
 
-    def count_rows(self, segments: Iterable[Segment]) -> Counts:
-        """Return the number of rows or users, times `scale`."""
+    @abstractmethod
+    def read_batches(self) -> Batches:
+        """Return the rows as they are encoded, each with its class."""
+
+    @abstractmethod
+    def read_segments(self, voting_space: VotingSpace | None) -> Iterable[Segment]:
+        """Return the rows in a voting space, in the form in which votes are counted."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the private rows."""
+
+    def count_rows(self, voting_space: VotingSpace | None = None) -> Counts:
+        """Return, in a single cell, how many rows or users there are, times `scale`."""
         if self.users is not None:
             return np.array([self.users.count * self.scale])
-        return np.array([count_class_rows(segments, self.classes).sum()])
+        if voting_space is None:
+            return self.count_marginals([Marginal(())])[0]
+        return np.array([self.count_classes(voting_space).sum()])
 
-    def count_classes(self, segments: Iterable[Segment]) -> Counts:
+    def count_classes(self, voting_space: VotingSpace | None = None) -> Counts:
         """Return how many rows each class has."""
+        if voting_space is None:
+            by_class = Marginal((ListAxis("class", None, tuple(range(self.classes))),))
+            return self.count_marginals([by_class])[0]
+        segments = self.read_segments(voting_space)
         if self.users is None:
             return count_class_rows(segments, self.classes)
         return count_class_users(segments, self.classes, self.scale)
 
-    def count_votes(
-        self, population: Sequence[Records], segments: Iterable[Segment], votes_per_row: int = 1
-    ) -> list[Counts]:
-        """Return the votes for the candidates of each class, `each` of a row."""
-        if self.users is None:
-            return count_votes(
-                population,
-                segments,
-                classes=self.classes,
-                category_weight=self.category_weight,
-                jobs=self.jobs,
-                votes_per_row=votes_per_row,
-            )
-        return count_user_votes(
-            population,
-            segments,
-            classes=self.classes,
-            category_weight=self.category_weight,
-            jobs=self.jobs,
-            scale=self.scale,
-            votes_per_row=votes_per_row,
-        )
-
-
-Whole = NDArray[np.int64]
-
-
-class MarginalCounter:
-    """Counts rows in the cells of marginals.
-
-    Args:
-        batches: The rows that count, each with its class; they are read once for each question.
-        users: Whose the rows are; None if every row counts for itself.
-        classes: Number of classes.
-
-    Example:
-        >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
-        >>> tables = MarginalCounter([(rows, np.array([0, 1, 1]))], classes=2)
-        >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
-        [array([1, 0, 2]), array([3])]
-        >>> tables.class_counts()
-        array([1, 2])
-    """
-
-    def __init__(
-        self, batches: Batches, users: BoundedUsers | None = None, classes: int = 1
-    ) -> None:
-        self._batches, self._users = batches, users
-        self._by_class = Marginal((ListAxis("class", None, tuple(range(classes))),))
-        self.scale = 1 if users is None else users.scale
-
-    def row_count(self) -> Whole:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        if self._users is not None:
-            return np.array([self._users.count * self.scale])
-        return self.counts([Marginal(())])[0]
-
-    def class_counts(self) -> Whole:
-        """Return how many rows each class has."""
-        return self.counts([self._by_class])[0]
-
-    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
+    def count_marginals(self, marginals: Sequence[Marginal]) -> list[Counts]:
         """Return how many rows fall into each cell of each marginal, or what users add to it."""
-        if self._users is not None:
-            return self._count_users(marginals, self._users)
+        if self.users is not None:
+            return _count_user_marginals(self.read_batches(), marginals, self.users)
         totals = [np.zeros(marginal.size, dtype=np.int64) for marginal in marginals]
-        for rows, classes in self._batches:
+        for rows, classes in self.read_batches():
             for place, marginal in enumerate(marginals):
                 cells = marginal.find_cells(rows, classes)
                 totals[place] += np.bincount(cells, minlength=marginal.size)
         return totals
 
-    def _count_users(self, marginals: Sequence[Marginal], users: BoundedUsers) -> list[Whole]:
-        size = len(users.owners)
-        kept = [
-            np.empty(size, dtype=np.min_scalar_type(marginal.size - 1)) for marginal in marginals
-        ]
-        done = 0
-        for rows, classes in self._batches:
-            done += len(rows)
-            if done > size:
-                break
-            for cells, marginal in zip(kept, marginals, strict=True):
-                cells[done - len(rows) : done] = marginal.find_cells(rows, classes)
-        if done != size:
-            raise DataError("the table changed while it was read: keep it as it is during a run.")
-        return [
-            sum_user_vectors(users.owners, cells.astype(np.int64), marginal.size, users.scale)
-            for cells, marginal in zip(kept, marginals, strict=True)
-        ]
+    def count_halfspaces(self, halfspaces: Halfspaces) -> NDArray[np.int32]:  # noqa: ARG002
+        """Return how many rows of each cell lie in each halfspace."""
+        raise TabpeError("halfspaces: rows are counted in them only where rows are kept for that.")
+
+    def count_votes(
+        self,
+        population: Sequence[Records],
+        voting_space: VotingSpace | None = None,
+        votes_per_row: int = 1,
+    ) -> list[Counts]:
+        """Return, for the candidates of each class, how many rows vote for each."""
+        counted = count_votes
+        if self.users is not None:
+            counted = partial(count_user_votes, scale=self.scale)
+        return counted(
+            population,
+            self.read_segments(voting_space),
+            classes=self.classes,
+            category_weight=self._category_weight,
+            jobs=self._jobs,
+            votes_per_row=votes_per_row,
+        )
+
+
+def _count_user_marginals(
+    batches: Batches, marginals: Sequence[Marginal], users: BoundedUsers
+) -> list[Counts]:
+    """Return what users add to each cell. It takes a few bytes for each row and marginal."""
+    size = len(users.owners)
+    kept = [np.empty(size, dtype=np.min_scalar_type(marginal.size - 1)) for marginal in marginals]
+    done = 0
+    for rows, classes in batches:
+        done += len(rows)
+        if done > size:
+            break
+        for cells, marginal in zip(kept, marginals, strict=True):
+            cells[done - len(rows) : done] = marginal.find_cells(rows, classes)
+    if done != size:
+        raise DataError("the table changed while it was read: keep it as it is during a run.")
+    return [
+        sum_user_vectors(users.owners, cells.astype(np.int64), marginal.size, users.scale)
+        for cells, marginal in zip(kept, marginals, strict=True)
+    ]
 
 
 _MAX_CACHED_CELLS = 20_000_000  # cells: 160 MB
 
 
-class CachedMarginalCounter(MarginalCounter):
-    """Counts rows that are held in memory in the cells of marginals.
+class CachedTable(EncodedTable):
+    """Rows in memory, with the cell of each row on every axis, and the counts that were made.
+
+    For methods that ask for many marginals of the same rows again and again. Of row-level
+    neighbours only.
 
     Args:
-        batches: The rows that count, each with its class; they are read once.
+        batches: The rows, each with its class; they are read once.
+        classes: Number of classes.
 
     Example:
-        >>> from tabpe.encoding.marginals import ListAxis
         >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
-        >>> tables = CachedMarginalCounter([(rows, np.zeros(3, dtype=np.int64))])
-        >>> tables.counts([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
+        >>> table = CachedTable([(rows, np.zeros(3, dtype=np.int64))])
+        >>> table.count_marginals([Marginal((ListAxis("ward", 0, (0, 1, 2)),)), Marginal(())])
         [array([1, 0, 2]), array([3])]
     """
 
-    def __init__(self, batches: Batches) -> None:
-        super().__init__(batches)
-        parts = [(rows, classes) for rows, classes in batches if len(rows)]
+    def __init__(self, batches: Batches, *, classes: int = 1) -> None:
+        super().__init__(classes=classes)
+        parts = [(rows, labels) for rows, labels in batches if len(rows)]
         self._size = sum(len(rows) for rows, _ in parts)
         if parts:
             self._rows = Records.concat([rows for rows, _ in parts])
-            self._classes: Whole = np.concatenate([classes for _, classes in parts])
-        self._cells: dict[int, tuple[MarginalAxis, NDArray[np.int64]]] = {}
-        self._cached_counts: dict[tuple[int, ...], Whole] = {}
+            self._labels: Counts = np.concatenate([labels for _, labels in parts])
+        self._cells: dict[int, tuple[MarginalAxis, Counts]] = {}
+        self._cached_counts: dict[tuple[int, ...], Counts] = {}
         self._cache_room = _MAX_CACHED_CELLS
         self._inside: dict[int, tuple[Halfspaces, NDArray[np.int32]]] = {}
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[Whole]:
+    @property
+    def sizes(self) -> None:
+        """Not needed: the rows are read once."""
+
+    def read_batches(self) -> Batches:
+        """Return the rows, each with its class."""
+        return [(self._rows, self._labels)] if self._size else []
+
+    def read_segments(self, voting_space: VotingSpace | None) -> Iterable[Segment]:  # noqa: ARG002
+        """Refuse votes: the rows are kept for marginals."""
+        raise TabpeError("votes: the rows are kept for marginals.")
+
+    def close(self) -> None:
+        """Let go of the private rows."""
+        self._size = 0
+
+    def count_marginals(self, marginals: Sequence[Marginal]) -> list[Counts]:
         """Return how many rows fall into each cell of each marginal."""
         return [self._count_marginal(marginal) for marginal in marginals]
 
-    def count_inside(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
+    def count_halfspaces(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
         """Return how many rows of each cell lie in each halfspace; that is counted once and kept.
 
         A row counts one in a single cell of a halfspace, or nowhere.
@@ -440,7 +434,7 @@ class CachedMarginalCounter(MarginalCounter):
         counts.flags.writeable = False
         return counts
 
-    def _count_marginal(self, marginal: Marginal) -> Whole:
+    def _count_marginal(self, marginal: Marginal) -> Counts:
         if not self._size:
             return np.zeros(marginal.size, dtype=np.int64)
         key = tuple(id(axis) for axis in marginal.axes)
@@ -457,8 +451,8 @@ class CachedMarginalCounter(MarginalCounter):
             return counts.copy()
         return counts
 
-    def _find_axis_cells(self, axis: MarginalAxis) -> NDArray[np.int64]:
+    def _find_axis_cells(self, axis: MarginalAxis) -> Counts:
         """Return the cell of every row on an axis, which is kept: so its identity stays its own."""
         if id(axis) not in self._cells:
-            self._cells[id(axis)] = axis, Marginal((axis,)).find_cells(self._rows, self._classes)
+            self._cells[id(axis)] = axis, Marginal((axis,)).find_cells(self._rows, self._labels)
         return self._cells[id(axis)][1]

@@ -1,101 +1,45 @@
-"""A table that one process holds, in memory or in a file without a name.
+"""A private table in one process, in memory or in a file without a name, and `open_backend`.
 
-`LocalEngine`: the private rows in the memory of this process.
-
-`SpillFile`: encoded rows in a file without a name.
-
-The file is opened for this process alone (mode 0600) and has no name in its folder, or loses it in
-the moment in which it is made. The system frees it when the process ends, however that happens:
+`SpillFile` is opened for this process alone (mode 0600) and has no name in its folder, or loses it
+in the moment in which it is made. The system frees it when the process ends, however that happens:
 even after `kill -9` there is nothing left to find or to delete.
-
-One segment at a time is mapped into memory, and unmapped when nobody looks at it any more.
-
-`StreamEngine`: votes in a memory that does not grow with the number of rows.
-
-`LocalBackend`: a private table that one process reads, and counts in.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import mmap
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe._utils.resources import Resources
-from tabpe.backends.base import InProcessEngine
-from tabpe.backends.counting import Batches, MarginalCounter, Segment, VoteCounter, count_class_rows
+from tabpe._utils.resources import CLUSTERS, Resources
+from tabpe.backends.base import Answer, Backend, EncodedQuery, EncodedReading, Query
+from tabpe.backends.counting import (
+    Batches,
+    CachedTable,
+    Counts,
+    EncodedTable,
+    Segment,
+    build_segments,
+    count_class_rows,
+)
 from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.backends.users import BoundedUsers, PrivacyUnit
-from tabpe.encoding import Encoder, Records, VotingSpace
+from tabpe.encoding import Records, VotingSpace
 from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows, sum_row_hashes
-from tabpe.errors import DataError, OutputError
+from tabpe.errors import DataError, OutputError, ParameterError, TabpeError
 from tabpe.io import TableSource
 from tabpe.schema import Temporal
-
-
-class LocalEngine:
-    """Holds the private rows in memory, class by class.
-
-    Args:
-        classes: Number of classes.
-        category_weight: What one differing category adds to a distance.
-        jobs: Threads that count votes.
-        users: Whose the rows are; None if every row is one of its own.
-
-    Example:
-        >>> engine = LocalEngine(classes=1, category_weight=1 / 3)
-        >>> no_codes = np.empty((3, 0), dtype=np.uint8)
-        >>> rows = Records(np.array([[0.1], [0.2], [0.9]], dtype=np.float32), no_codes)
-        >>> engine.prepare([(rows, np.zeros(3, dtype=np.int64))])
-        >>> engine.votes([Records(np.array([[0.0], [1.0]]), no_codes[:2])])
-        [array([2, 1])]
-    """
-
-    def __init__(
-        self,
-        *,
-        classes: int,
-        category_weight: float,
-        jobs: int = 1,
-        users: BoundedUsers | None = None,
-    ) -> None:
-        self._counter = VoteCounter(classes, category_weight, jobs, users)
-        self.scale = self._counter.scale
-        self._segments: list[Segment] = []
-
-    def prepare(self, batches: Batches) -> None:
-        """Take in the private rows, each with its class."""
-        for segment in self._counter.build_segments(batches):
-            self._segments.append(segment.prepare_segment(self._counter.category_weight))
-
-    def row_count(self) -> NDArray[np.int64]:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        return self._counter.count_rows(self._segments)
-
-    def class_counts(self) -> NDArray[np.int64]:
-        """Return how many rows each class has."""
-        return self._counter.count_classes(self._segments)
-
-    def votes(
-        self, population: Sequence[Records], votes_per_row: int = 1
-    ) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows vote for each."""
-        return self._counter.count_votes(population, self._segments, votes_per_row)
-
-    def close(self) -> None:
-        """Let go of the private rows."""
-        self._segments = []
-
 
 T = TypeVar("T")
 
@@ -213,249 +157,319 @@ class SpillFile:
         )
 
 
-class StreamEngine:
-    """Goes through the private rows in every round, a segment at a time.
+class _ReencodedSegments:
+    """Segments that are encoded anew each time somebody goes through them."""
 
-    Its answers are those of `LocalEngine`, bit for bit.
+    def __init__(self, build: Callable[[], Iterator[Segment]]) -> None:
+        self._build = build
+
+    def __iter__(self) -> Iterator[Segment]:
+        return self._build()
+
+
+SegmentStore = list[Segment] | SpillFile
+
+
+class StoredTable(EncodedTable):
+    """Encoded rows that are read once and kept, or read for each query.
+
+    Votes are counted in segments, which are made when votes are first asked for. What was kept of
+    the rows until then is let go of: memory holds them once.
 
     Args:
+        rows: The rows, each with its class.
+        users: Whose the rows are; None if every row counts for itself.
+        open_store: Where segments are kept: `list` for memory, or what opens a `SpillFile`. None to
+            keep nothing and go through `rows` again for every query; they must begin anew then.
         classes: Number of classes.
-        category_weight: What one differing category adds to a distance.
+        category_weight: What one differing category adds to a squared distance.
         jobs: Threads that count votes.
-        spill: The folder in which encoded rows are kept, in a file without a name; None for the
-            folder of the system for temporary files; False to keep none and iterate the batches
-            again in every round. Then they must be an iterable that begins anew each time.
-        users: Whose the rows are; None if every row is one of its own.
 
     Example:
-        >>> engine = StreamEngine(classes=1, category_weight=1 / 3)
         >>> no_codes = np.empty((3, 0), dtype=np.uint8)
         >>> rows = Records(np.array([[0.1], [0.2], [0.9]], dtype=np.float32), no_codes)
-        >>> engine.prepare([(rows, np.zeros(3, dtype=np.int64))])
-        >>> engine.votes([Records(np.array([[0.0], [1.0]]), no_codes[:2])])
+        >>> table = StoredTable([(rows, np.zeros(3, dtype=np.int64))], category_weight=1 / 3)
+        >>> table.count_votes([Records(np.array([[0.0], [1.0]]), no_codes[:2])])
         [array([2, 1])]
-        >>> engine.close()
     """
 
     def __init__(
         self,
-        *,
-        classes: int,
-        category_weight: float,
-        jobs: int = 1,
-        spill: Path | Literal[False] | None = None,
+        rows: EncodedRows | Batches,
         users: BoundedUsers | None = None,
+        *,
+        open_store: Callable[[], SegmentStore] | None = list,
+        classes: int = 1,
+        category_weight: float = 0.0,
+        jobs: int = 1,
     ) -> None:
-        self._counter = VoteCounter(classes, category_weight, jobs, users)
-        self.scale = self._counter.scale
-        self._spill = spill
-        self._stored: SpillFile | _ReencodedSegments | None = None
+        super().__init__(users, classes=classes, category_weight=category_weight, jobs=jobs)
+        self._rows, self._open_store = rows, open_store
+        self._batches: list[tuple[Records, Counts]] | None = None
+        self._segments: SegmentStore | _ReencodedSegments | None = None
         self._sizes = np.zeros(classes, dtype=np.int64)
 
-    def prepare(self, batches: Batches) -> None:
-        """Take in the private rows, each with its class."""
-        if self._spill is False:
-            self._stored = _ReencodedSegments(batches, self._counter)
-            self._sizes = count_class_rows(self._stored, len(self._sizes))
-            return
-        self._stored = stored = SpillFile(self._spill)
-        for segment in self._counter.build_segments(batches):
-            stored.append(segment.prepare_segment(self._counter.category_weight))
-            self._sizes[segment.label] += segment.size
+    @property
+    def sizes(self) -> Counts | None:
+        """How many rows of each class there were when they were last read, if known. Private."""
+        return self._rows.tally.sizes if isinstance(self._rows, EncodedRows) else None
 
-    def row_count(self) -> NDArray[np.int64]:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        if self._counter.users is None:
-            return np.array([self._sizes.sum()])
-        return self._counter.count_rows(self._stored or ())
+    def read_batches(self) -> Batches:
+        """Return the rows, each with its class: read once if they are to be kept in memory."""
+        if self._open_store is list and self._segments is None and self._batches is None:
+            self._batches = list(self._rows)
+        return self._rows if self._batches is None else self._batches
 
-    def class_counts(self) -> NDArray[np.int64]:
-        """Return how many rows each class has."""
-        if self._counter.users is None:  # counted while the rows were taken in
-            return self._sizes.copy()
-        return self._counter.count_classes(self._stored or ())
-
-    def votes(
-        self, population: Sequence[Records], votes_per_row: int = 1
-    ) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows vote for each.
+    def read_segments(self, voting_space: VotingSpace | None) -> Iterator[Segment]:
+        """Return the rows in a voting space, and check that they are as many as they were.
 
         Raises:
-            DataError: If the rows are not as many as they were: one row more or less would then
-                change more than the accounting allows for.
+            DataError: If they are not: one row more or less would then change more than the
+                accounting allows for.
         """
+        if self._segments is None:
+            self._store_segments(self._transform_rows(voting_space))
         sizes = np.zeros_like(self._sizes)
-        counts = self._counter.count_votes(
-            population, _tally_segments(self._stored or (), sizes), votes_per_row
-        )
+        for segment in self._segments or ():
+            sizes[segment.label] += segment.size
+            yield segment
         if not np.array_equal(sizes, self._sizes):
             raise DataError(
                 "the table changed while it was read: keep it as it is during a run, or pass "
                 "spill=None to read it only once."
             )
-        return counts
+
+    def count_classes(self, voting_space: VotingSpace | None = None) -> Counts:
+        """Return how many rows each class has."""
+        if voting_space is None or self.users is not None:
+            return super().count_classes(voting_space)
+        if self._segments is None:
+            self._store_segments(self._transform_rows(voting_space))
+        return self._sizes.copy()  # counted while segments were made
 
     def close(self) -> None:
         """Let go of the private rows, and free the file that held them."""
-        if self._stored is not None:
-            self._stored.close()
-        self._stored = None
+        if isinstance(self._segments, SpillFile):
+            self._segments.close()
+        self._rows, self._batches, self._segments = (), None, []
         self._sizes = np.zeros_like(self._sizes)
 
+    def _transform_rows(self, voting_space: VotingSpace | None) -> Batches:
+        batches, self._batches = self._batches, None
+        if batches is not None:
+            return _drain_batches(batches, voting_space)
+        if isinstance(self._rows, EncodedRows):
+            return dataclasses.replace(self._rows, voting_space=voting_space)
+        return (
+            self._rows if voting_space is None else _drain_batches(list(self._rows), voting_space)
+        )
 
-class _ReencodedSegments:
-    """Segments that are encoded anew each time somebody goes through them."""
-
-    def __init__(self, batches: Batches, counter: VoteCounter) -> None:
-        self._batches, self._counter = batches, counter
-
-    def __iter__(self) -> Iterator[Segment]:
-        return self._counter.build_segments(self._batches)
-
-    def close(self) -> None:
-        self._batches = ()
-
-
-def _tally_segments(segments: Iterable[Segment], sizes: NDArray[np.int64]) -> Iterator[Segment]:
-    """Yield all segments, and add up their sizes on the way."""
-    for segment in segments:
-        sizes[segment.label] += segment.size
-        yield segment
+    def _store_segments(self, batches: Batches) -> None:
+        owners = None if self.users is None else self.users.owners
+        build = partial(build_segments, batches, self.classes, owners)
+        if self._open_store is None:
+            self._segments = _ReencodedSegments(build)
+            self._sizes = count_class_rows(self._segments, self.classes)
+            return
+        self._segments = stored = self._open_store()
+        for segment in build():
+            stored.append(segment.prepare_segment(self._category_weight))
+            self._sizes[segment.label] += segment.size
 
 
-Batch = tuple[Records, NDArray[np.int64]]
+def _drain_batches(
+    batches: list[tuple[Records, Counts]], voting_space: VotingSpace | None
+) -> Iterator[tuple[Records, Counts]]:
+    """Yield rows in a voting space, and let go of what they were: memory holds them once."""
+    batches.reverse()
+    while batches:
+        rows, classes = batches.pop()
+        yield rows if voting_space is None else voting_space.transform_rows(rows), classes
 
 
 class LocalBackend:
-    """Counts in a table by itself: in memory, or in a stream if the rows do not fit.
+    """Answers by the rows of a table in this process: in memory, or in a stream if too many.
 
     Args:
         source: The table, or a part of it.
-        unit: Who is a user, if the promise is to users; None if every row is one of its own.
+        unit: Who is a user, for user-level neighbours; None for row-level ones.
         resources: What may be used of the machine.
 
     Example:
+        >>> from tabpe.backends.queries import RawRowCountQuery
         >>> from tabpe.io import open_source
         >>> table = open_source(pa.table({"ward": ["heart", "heart", "eye"]}))
-        >>> LocalBackend(table, None, Resources.from_options()).build_raw_counter().row_count()
+        >>> backend = LocalBackend(table, None, Resources.from_options())
+        >>> backend.answer(RawRowCountQuery()).value
         array([3])
     """
 
+    number = 0
+
     def __init__(self, source: TableSource, unit: PrivacyUnit | None, resources: Resources) -> None:
         self._source, self._unit, self._resources = source, unit, resources
+        self._kept: tuple[int, EncodedTable] | None = None
 
-    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
-        """Return sums over all rows that tell tables apart."""
-        return sum_row_hashes(self._source, names, key)
+    @property
+    def scale(self) -> int:
+        """The most that one row, or the vector of one user, counts."""
+        return 1 if self._unit is None else self._unit.scale
 
-    def build_raw_counter(self, moments: Mapping[str, Temporal] | None = None) -> RawColumnCounter:
+    def answer(self, query: Query) -> Answer:
+        """Return the exact answer of the rows. Private."""
+        return Answer(query.evaluate(self), {self.number: self._digest_sizes(query)})
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        if self._kept is not None:
+            self._kept[1].close()
+        self._kept = None
+
+    def open_raw_columns(self, moments: Mapping[str, Temporal] | None = None) -> RawColumnCounter:
         """Return what counts raw cells."""
         return RawColumnCounter(self._source, self.users, moments)
 
-    def build_marginal_counter(self, encoder: Encoder) -> MarginalCounter:
-        """Return what counts encoded rows and holds none of them."""
-        return MarginalCounter(
-            self.stream_encoded_rows(encoder), self.users, classes=encoder.class_count
-        )
+    def open_table(self, reading: EncodedReading | None) -> EncodedTable:
+        """Return the encoded rows of a reading; those of one reading are kept at a time."""
+        if reading is None:
+            raise TabpeError("reading: expected how the rows of a table are encoded.")
+        if reading.keep == "none":
+            return self._make_table(reading)
+        if self._kept is None or self._kept[0] != reading.number:
+            self.close()
+            self._kept = reading.number, self._make_table(reading)
+        return self._kept[1]
 
-    def encode_table(self, encoder: Encoder, category_weight: float) -> LocalEncodedTable:
-        """Return what holds encoded rows, in memory or in a stream."""
-        rows, users, resources = self.stream_encoded_rows(encoder), self.users, self._resources
-        streams = resources.should_stream(rows.most_bytes)
-        kind = partial(StreamEngine, spill=resources.spill) if streams else LocalEngine
-        engine = kind(
-            classes=encoder.class_count,
-            category_weight=category_weight,
-            jobs=resources.jobs,
-            users=users,
-        )
-        return LocalEncodedTable(rows, users, engine, streams=streams)
+    def sum_row_hashes(self, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+        """Return sums over all rows that identify a table."""
+        return sum_row_hashes(self._source, names, key)
 
-    def close(self) -> None:
-        """Let go of the table; what is held is closed by itself."""
-
-    def stream_encoded_rows(self, encoder: Encoder) -> EncodedRows:
+    def stream_encoded_rows(self, reading: EncodedReading) -> EncodedRows:
         """Return the rows that count, to be encoded each time they are read."""
-        return EncodedRows(self._source, encoder, None if self.users is None else self.users.kept)
+        kept = None if self.users is None else self.users.kept
+        return EncodedRows(self._source, reading.encoder, kept)
 
     @cached_property
     def users(self) -> BoundedUsers | None:
         """Whose the rows are and which of them count: chosen when that is first asked for."""
         if self._unit is None:
             return None
-        rows = self._read_user_rows(self._unit)
-        return self._unit.select_users(rows)
+        return self._unit.select_users(self._read_user_rows(self._unit))
 
     def _read_user_rows(self, unit: PrivacyUnit) -> Iterator[pa.Table]:
         return read_user_rows(self._source, unit.column, unit.names, strict=unit.strict)
 
+    def _make_table(self, reading: EncodedReading) -> EncodedTable:
+        rows, resources = self.stream_encoded_rows(reading), self._resources
+        if reading.keep == "marginals" and self.users is None:
+            return CachedTable(rows, classes=reading.encoder.class_count)
+        open_store: Callable[[], SegmentStore] | None = None
+        if reading.keep == "votes" and not resources.should_stream(rows.most_bytes):
+            open_store = list
+        elif reading.keep == "votes" and resources.spill is not False:
+            open_store = partial(SpillFile, resources.spill)
+        return StoredTable(
+            rows,
+            self.users,
+            open_store=open_store,
+            classes=reading.encoder.class_count,
+            category_weight=reading.category_weight,
+            jobs=resources.jobs,
+        )
 
-class LocalEncodedTable:
-    """The rows of a table, encoded in one way, and who counts them.
+    def _digest_sizes(self, query: Query) -> bytes:
+        """Return a digest of the class sizes of rows that are kept, which must not change."""
+        if not isinstance(query, EncodedQuery) or query.reading is None or self._kept is None:
+            return b""
+        return digest_sizes(self._kept[1]) if query.reading.keep == "votes" else b""
+
+
+def digest_sizes(table: EncodedTable) -> bytes:
+    """Return a digest of the class sizes of a table; empty if it did not look at them."""
+    sizes = table.sizes
+    return b"" if sizes is None else hashlib.blake2b(sizes.tobytes(), digest_size=16).digest()
+
+
+class RecordsBackend:
+    """Answers by rows that are encoded already.
 
     Args:
-        rows: The rows.
-        users: Whose they are; None if every row is one of its own.
-        engine: Counts votes.
-        streams: Whether the rows are too many to be held.
+        table: The rows.
+
+    Example:
+        >>> from tabpe.backends.queries import RowCountQuery
+        >>> rows = Records(np.zeros((3, 0)), np.array([[0], [2], [2]], dtype=np.uint8))
+        >>> backend = RecordsBackend(StoredTable([(rows, np.zeros(3, dtype=np.int64))]))
+        >>> backend.answer(RowCountQuery(None)).value
+        array([3])
     """
 
-    def __init__(
-        self,
-        rows: EncodedRows,
-        users: BoundedUsers | None,
-        engine: InProcessEngine,
-        *,
-        streams: bool,
-    ) -> None:
-        self.encoder, self.scale = rows.encoder, engine.scale
-        self._rows, self._users, self._engine, self._streams = rows, users, engine, streams
-        self._batches: list[Batch] | None = None
-        self.sight: VotingSpace | None = None
+    def __init__(self, table: EncodedTable) -> None:
+        self._table = table
 
     @property
-    def sizes(self) -> NDArray[np.int64] | None:
-        """How many rows of each class there were when they were last read. Private."""
-        return self._rows.tally.sizes
+    def scale(self) -> int:
+        """The most that one row, or the vector of one user, counts."""
+        return self._table.scale
 
-    def build_marginal_counter(self) -> MarginalCounter:
-        """Return what counts the rows as they are: read once if they fit and are to be held."""
-        if not self._streams and self.sight is None and self._batches is None:
-            self._batches = list(self._rows)
-        batches = self._rows if self._batches is None else self._batches
-        return MarginalCounter(batches, self._users, classes=self.encoder.class_count)
-
-    def prepare(self, voting_space: VotingSpace) -> None:
-        """Take in the rows, as they are seen, for votes."""
-        batches, self._batches, self.sight = self._batches, None, voting_space
-        if batches is None:
-            self._engine.prepare(dataclasses.replace(self._rows, voting_space=voting_space))
-        else:
-            self._engine.prepare(_drain_batches(batches, voting_space))
-
-    def row_count(self) -> NDArray[np.int64]:
-        """Return, in a single cell, how many rows or users there are, times `scale`."""
-        return self._engine.row_count()
-
-    def class_counts(self) -> NDArray[np.int64]:
-        """Return how many rows each class has."""
-        return self._engine.class_counts()
-
-    def votes(
-        self, population: Sequence[Records], votes_per_row: int = 1
-    ) -> list[NDArray[np.int64]]:
-        """Return, for the candidates of each class, how many rows vote for each."""
-        return self._engine.votes(population, votes_per_row)
+    def answer(self, query: Query) -> Answer:
+        """Return the exact answer of the rows. Private."""
+        return Answer(query.evaluate(self), {0: b""})
 
     def close(self) -> None:
-        """Let go of the private rows."""
-        self._batches = None
-        self._engine.close()
+        """Let go of the rows."""
+        self._table.close()
+
+    def open_table(self, reading: EncodedReading | None) -> EncodedTable:  # noqa: ARG002
+        """Return the rows, however a query would have them encoded."""
+        return self._table
+
+    def open_raw_columns(self, _moments: Mapping[str, Temporal] | None = None) -> RawColumnCounter:
+        """Refuse: there are no raw cells."""
+        raise TabpeError("raw columns: the rows are encoded already.")
+
+    def sum_row_hashes(self, _names: Sequence[str], _key: bytes) -> NDArray[np.uint64]:
+        """Refuse: there are no raw cells."""
+        raise TabpeError("row hashes: the rows are encoded already.")
 
 
-def _drain_batches(batches: list[Batch], voting_space: VotingSpace) -> Iterator[Batch]:
-    """Yield rows as they are seen, and let go of what they were: memory holds them once."""
-    batches.reverse()
-    while batches:
-        rows, classes = batches.pop()
-        yield voting_space.transform_rows(rows), classes
+def open_backend(
+    source: TableSource,
+    unit: PrivacyUnit | None,
+    resources: Resources,
+    on_ready: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Backend:
+    """Return the backend of a table. Whichever it is, the answers are the same.
+
+    Args:
+        source: The table.
+        unit: Who is a user, for user-level neighbours; None for row-level ones.
+        resources: What may be used of the machine, or of a cluster.
+        on_ready: Called with how many shards of a cluster have answered, and how many there are.
+    """
+    lives_on = getattr(source, "lives_on", None)
+    engine = lives_on if resources.engine == "auto" and lives_on in CLUSTERS else resources.engine
+    if lives_on and engine in CLUSTERS and engine != lives_on:
+        raise ParameterError(f"engine={engine!r}: {_suggest_engine(lives_on)}")
+    if engine == "ray":
+        from tabpe.backends.ray import open_ray_backend
+
+        return open_ray_backend(source, unit, resources, on_ready)
+    if engine == "spark":
+        from tabpe.backends.spark import open_spark_backend
+
+        return open_spark_backend(source, unit, resources, on_ready)
+    return LocalBackend(source, unit, resources)
+
+
+def _suggest_engine(lives_on: str) -> str:
+    """Return how a table is read that workers of a cluster can not get at."""
+    if lives_on in CLUSTERS:
+        return (
+            f"the table lives on {lives_on.title()}: pass engine={lives_on!r}, 'auto', or 'local' "
+            f"to have it read in this process."
+        )
+    return (
+        f"the table lives in {lives_on}, and workers have no connection to it: pass engine='auto', "
+        f"or write it to Parquet files first."
+    )

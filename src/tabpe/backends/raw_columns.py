@@ -1,9 +1,9 @@
-"""Exact integers about raw cells, before there is a schema to encode them by.
+"""Exact histograms of raw cells, before there is a schema to encode rows by.
 
-Privacy: for each column that is asked about, a row counts in at most one cell of one histogram, and
+Privacy: for each column of a query, a row counts in at most one cell of one histogram, and
 which one depends on that row's own cell alone. A row more or less so moves one cell by one.
 With users, all rows of a user together are one vector of a given length at most
-(`sum_user_vectors`). What a survey returns is exact and private: only `tabpe.measurement` asks it.
+(`sum_user_vectors`). Counts are exact and private: only queries of `tabpe.measurement` ask.
 
 Memory: the histograms and, of a list of values, all that occur with at most `LONGEST_VALUE` letters
 each. How many these are decides nothing. With users also one number for each row and column.
@@ -52,7 +52,7 @@ NOWHERE = NOT_LISTED
 
 
 class RawColumnCounter:
-    """Counts the cells of a table, column by column; one pass over the rows for each question.
+    """Counts the cells of a table, column by column; one pass over the rows for each query.
 
     Args:
         source: The table.
@@ -62,8 +62,8 @@ class RawColumnCounter:
 
     Example:
         >>> from tabpe.io import open_source
-        >>> survey = RawColumnCounter(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
-        >>> survey.values({"ward": str})
+        >>> counter = RawColumnCounter(open_source(pa.table({"ward": ["heart", "heart", "eye"]})))
+        >>> counter.count_values({"ward": str})
         {'ward': {'eye': 1, 'heart': 2}}
     """
 
@@ -76,18 +76,18 @@ class RawColumnCounter:
         self._source, self._users, self._moments = source, users, moments or {}
         self.scale = 1 if users is None else users.scale
 
-    def row_count(self) -> Whole:
+    def count_rows(self) -> Whole:
         """Return, in a single cell, how many rows or users there are, times `scale`."""
         if self._users is not None:
             return np.array([self._users.count * self.scale])
         first = self._source.names[:1]
         return np.array([sum(batch.table.num_rows for batch in self._source.batches(first))])
 
-    def kinds(self, names: Sequence[str]) -> dict[str, Whole]:
+    def count_kinds(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many cells of each column are of each kind."""
         return self._count_cells(dict.fromkeys(names, (KINDS, find_kind_cells)))
 
-    def magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
+    def count_magnitudes(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return how many numbers of each column are of each sign and power of two."""
         return self._count_cells(
             {
@@ -96,7 +96,7 @@ class RawColumnCounter:
             }
         )
 
-    def bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
+    def count_bins(self, columns: Mapping[str, EqualWidthBins | ClampedBins]) -> dict[str, Whole]:
         """Return how many numbers of each column are in each of its bins."""
         return self._count_cells(
             {
@@ -105,13 +105,13 @@ class RawColumnCounter:
             }
         )
 
-    def listed(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
+    def count_declared_values(self, columns: Mapping[str, Categorical]) -> dict[str, Whole]:
         """Return how many cells of each column hold each of its declared values."""
         return self._count_cells(
             {name: (column.size, _make_value_finder(column)) for name, column in columns.items()}
         )
 
-    def values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
+    def count_values(self, columns: Mapping[str, type]) -> dict[str, dict[Any, int]]:
         """Return how often each value of each column occurs, in the order of the values.
 
         Args:

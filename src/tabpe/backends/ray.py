@@ -27,6 +27,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from tabpe._utils.resources import Resources
+from tabpe.backends.base import Answer, Query, sum_answers
 from tabpe.backends.cluster import (
     Shard,
     ShardedBackend,
@@ -35,7 +36,6 @@ from tabpe.backends.cluster import (
     partition_source,
     redact_error,
 )
-from tabpe.backends.queries import ShardAnswer, ShardQuery, sum_answers
 from tabpe.backends.users import PrivacyUnit
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.io import TableSource
@@ -63,17 +63,17 @@ class ShardActor:
         self._index, self._part, self._common = index, part, common
         self._shard: Shard | None = None
 
-    def answer(self, query: ShardQuery) -> tuple[ShardFailure | None, ShardAnswer | None]:
+    def answer(self, query: Query) -> tuple[ShardFailure | None, Answer | None]:
         """Return why there is no answer, or the answer."""
         try:
             if self._shard is None:
                 self._shard = Shard(self._index, self._part, *self._common)
-            found = self._shard.answer(query)
+            found: Answer | ShardFailure = self._shard.try_answer(query)
         except Exception as error:  # Whatever it is, Ray would write its words down.
             found = ShardFailure(self._index.number, redact_error(error))
         return (found, None) if isinstance(found, ShardFailure) else (None, found)
 
-    def summed(self, *answers: ShardAnswer) -> tuple[ShardFailure | None, ShardAnswer | None]:
+    def sum_answers(self, *answers: Answer) -> tuple[ShardFailure | None, Answer | None]:
         """Return the sum of the answers of some shards."""
         try:
             return None, sum_answers(answers)
@@ -115,7 +115,7 @@ class RayShardPool:
         """How many there are."""
         return len(self._parts)
 
-    def run_query(self, query: ShardQuery) -> ShardAnswer:
+    def answer(self, query: Query) -> Answer:
         """Return the sum of the answers of all shards, each counted once."""
         sent = self._ray.put(query)
         for _ in range(MAX_LOSSES + 1):
@@ -178,7 +178,7 @@ class RayShardPool:
             f"a worker failed: {problem}. Is the same version of tabpe installed on all machines?"
         )
 
-    def _sum_answers(self, answers: list[Any]) -> ShardAnswer | None:
+    def _sum_answers(self, answers: list[Any]) -> Answer | None:
         """Return the sum of answers, added up in groups by the shards; None if one was lost."""
         while len(answers) > 1:
             groups = [
@@ -186,7 +186,7 @@ class RayShardPool:
             ]
             stride = -(-self.shards // len(groups))
             sums = [
-                self._actors[place * stride].summed.options(num_returns=2).remote(*group)
+                self._actors[place * stride].sum_answers.options(num_returns=2).remote(*group)
                 for place, group in enumerate(groups)
             ]
             for told, _ in sums:
@@ -198,9 +198,9 @@ class RayShardPool:
             answers = [answer for _, answer in sums]
         return self._fetch_answer(answers[0])
 
-    def _fetch_answer(self, answer: Any) -> ShardAnswer | None:
+    def _fetch_answer(self, answer: Any) -> Answer | None:
         try:
-            found: ShardAnswer = self._ray.get(answer)
+            found: Answer = self._ray.get(answer)
         except self._ray.exceptions.RayError:
             return None
         return found
@@ -209,7 +209,7 @@ class RayShardPool:
         """Make those anew that do not answer any more."""
         for number, actor in enumerate(self._actors):
             try:
-                self._ray.get(actor.summed.options(num_returns=2).remote(ShardAnswer([], {}))[0])
+                self._ray.get(actor.sum_answers.options(num_returns=2).remote(Answer([], {}))[0])
             except self._ray.exceptions.RayError:
                 self._restart_actor(number)
 

@@ -1,23 +1,17 @@
-"""Shards as partitions of Spark.
-
-`SparkShardPool`: shards as partitions of an RDD, whose encoded rows Spark keeps.
+"""A table on Spark: partitions of an RDD as shards, in a session that is there or is started.
 
 Rows are read and encoded on the workers once; Spark keeps them in the memory of its executors, or
 on their disks. In a round the candidates go out as a broadcast, each partition answers with whole
 numbers, and these are added up in a tree. Spark itself computes a partition anew that is lost with
 its executor, and takes one result of a task that ran twice. What it can not know is checked by
-`tabpe.backends.queries`: that each partition is in the sum once, with the rows that it had.
+`tabpe.backends.cluster`: that each partition is in the sum once, with the rows that it had.
 
 Privacy: nothing is told by the way: no accumulator, no counter, no log. No error is raised on
 a worker, because Spark writes the words of errors into its logs, and shows them to the driver.
 
-A session of Spark to count in: one that is there already, or one that is started for a run.
-
-What is started here ends with the run, and says nothing in the terminal: Spark and the JVM would
-greet the user on its standard error, and Spark would write the words of errors there. On this
-machine alone it listens on the loopback address, and answers nobody without its secret.
-
-A table on Spark: its parts as partitions, in a session that is there or is started for a run.
+A session that is started here ends with the run, and says nothing in the terminal: Spark and the
+JVM would greet the user on its standard error, and Spark would write the words of errors there. On
+this machine alone it listens on the loopback address, and answers nobody without its secret.
 """
 
 from __future__ import annotations
@@ -35,15 +29,13 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe._utils.resources import Resources
+from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query
 from tabpe.backends.cluster import (
-    CarriedEncodedTable,
-    CarriedShardSession,
     Shard,
-    ShardBackend,
     ShardedBackend,
     ShardFailure,
     ShardIndex,
-    answer_query,
+    answer_from_segments,
     assign_shards,
     encode_segments,
     prepare_segments,
@@ -51,8 +43,8 @@ from tabpe.backends.cluster import (
     sum_or_raise,
 )
 from tabpe.backends.counting import Segment
-from tabpe.backends.queries import EncodedReading, MarginalQuery, ShardAnswer, ShardQuery, VoteQuery
 from tabpe.backends.users import PrivacyUnit
+from tabpe.encoding import VotingSpace
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.io import Batch, TableSource
 from tabpe.io.batches import regroup_batches
@@ -118,7 +110,7 @@ class SparkShardPool:
         """How many there are."""
         return self._common.shards
 
-    def run_query(self, query: ShardQuery) -> ShardAnswer:
+    def answer(self, query: Query) -> Answer:
         """Return the sum of the answers of all shards."""
         rows, answering = self._select_rows(query)
         sent = self._sources.context.broadcast(_get_serializer().dumps(query))
@@ -139,23 +131,23 @@ class SparkShardPool:
         self._sources = None
         self._on_close()
 
-    def _select_rows(self, query: ShardQuery) -> tuple[Any, Callable[..., Iterator[Any]]]:
-        """Return the rows that a question is about, and how they answer."""
-        if isinstance(query, VoteQuery):
-            return self._prepare_rows(query), _answer_from_segments
-        if isinstance(query, MarginalQuery) and query.keeps_rows:
-            self._begin_reading(query.reading)
-            if self._encoded is None:
-                self._encoded = self._encode_rows(query.reading).persist(_get_storage_level())
-            return self._encoded, _answer_from_segments
-        return self._sources, _answer_from_source
+    def _select_rows(self, query: Query) -> tuple[Any, Callable[..., Iterator[Any]]]:
+        """Return the rows that a query is about, and how they answer."""
+        reading = query.reading if isinstance(query, EncodedQuery) else None
+        if not isinstance(query, EncodedQuery) or reading is None or reading.keep == "none":
+            return self._sources, _answer_from_source
+        self._begin_reading(reading)
+        if query.voting_space is not None:
+            return self._prepare_rows(reading, query.voting_space), _answer_from_segments
+        if self._encoded is None:
+            self._encoded = self._encode_rows(reading).persist(_get_storage_level())
+        return self._encoded, _answer_from_segments
 
-    def _prepare_rows(self, query: VoteQuery) -> Any:
-        self._begin_reading(query.reading)
+    def _prepare_rows(self, reading: EncodedReading, voting_space: VotingSpace) -> Any:
         if self._prepared is None:
-            rows = self._encoded or self._encode_rows(query.reading)
-            look = partial(_prepare_partition, query.voting_space, query.reading.category_weight)
-            self._prepared = rows.mapPartitionsWithIndex(look).persist(_get_storage_level())
+            rows = self._encoded or self._encode_rows(reading)
+            prepare = partial(_prepare_partition, voting_space, reading.category_weight)
+            self._prepared = rows.mapPartitionsWithIndex(prepare).persist(_get_storage_level())
         return self._prepared
 
     def _encode_rows(self, reading: EncodedReading) -> Any:
@@ -175,21 +167,21 @@ class SparkShardPool:
                 rows.unpersist()
         self._encoded = self._prepared = None
 
-    def _reduce_answers(self, answers: Any) -> ShardAnswer | ShardFailure:
+    def _reduce_answers(self, answers: Any) -> Answer | ShardFailure:
         if self.shards <= DIRECT:
-            found: ShardAnswer | ShardFailure = answers.reduce(merge_answers)
+            found: Answer | ShardFailure = answers.reduce(merge_answers)
         else:
             found = answers.treeReduce(merge_answers)
         return found
 
 
 def merge_answers(
-    one: ShardAnswer | ShardFailure, other: ShardAnswer | ShardFailure
-) -> ShardAnswer | ShardFailure:
+    one: Answer | ShardFailure, other: Answer | ShardFailure
+) -> Answer | ShardFailure:
     """Return the sum of two answers, or the failure of the first shard that failed.
 
     Example:
-        >>> merge_answers(ShardAnswer([], {0: b""}), ShardAnswer([], {1: b""})).digests
+        >>> merge_answers(Answer([], {0: b""}), Answer([], {1: b""})).digests
         {0: b'', 1: b''}
     """
     failures = [answer for answer in (one, other) if isinstance(answer, ShardFailure)]
@@ -207,17 +199,16 @@ def _answer_from_source(
     """Answer by the rows themselves."""
     (source,) = sources
     place = ShardIndex(number, common.shards)
-    yield Shard(place, source, common.unit, common.resources).answer(_load_query(sent))
+    yield Shard(place, source, common.unit, common.resources).try_answer(_load_query(sent))
 
 
 def _answer_from_segments(
     sent: Any, common: WorkerSettings, number: int, segments: Iterable[Segment | ShardFailure]
 ) -> Iterator[Any]:
     """Answer by rows that were encoded before."""
-    question = _load_query(sent)
-    sight = question.voting_space if isinstance(question, VoteQuery) else None
-    held = CarriedEncodedTable(_raise_failure(segments), question.reading, common.unit, sight)
-    yield answer_query(CarriedShardSession(held), question, number)
+    query = _load_query(sent)
+    segments = _raise_failure(segments)
+    yield answer_from_segments(segments, query, query.reading, common.unit, number)
 
 
 def _encode_partition(
@@ -225,8 +216,8 @@ def _encode_partition(
 ) -> Iterator[Segment | ShardFailure]:
     (source,) = sources
     place = ShardIndex(number, common.shards)
-    keeper = ShardBackend(source, common.unit, common.resources, place)
-    return _catch_failure(number, lambda: encode_segments(keeper, reading))
+    shard = Shard(place, source, common.unit, common.resources)
+    return _catch_failure(number, lambda: encode_segments(shard, reading))
 
 
 def _prepare_partition(

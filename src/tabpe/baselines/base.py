@@ -1,6 +1,6 @@
-"""`Baseline`: any method behind the interface of `TabPE`.
+"""`Baseline`: a published method behind the interface of `TabPE`: fit, sample, certificate.
 
-Discretisation: where the bins of columns of numbers begin, by choice of a name.
+Numbers are cut into bins, by choice of a name:
 
 - `privtree`: a range is halved where rows lie close together (`tabpe.measurement.privtree`). Bins
   are narrow where there is much to tell apart, down to single values, and wide where there is
@@ -8,22 +8,15 @@ Discretisation: where the bins of columns of numbers begin, by choice of a name.
 - `quantile`: bins of about equally many rows, by a noisy histogram of the whole range.
 - `uniform`: bins of equal width, by the schema alone. They cost nothing.
 
-Privacy: the first two are measured and charged like anything else, one item with an equal part for
+Privacy: the first two are measured and charged like anything else, one spend with an equal part for
 each column. A column with few values gets a bin for each of them, whatever the name, and is free.
-
-`Method`: what a way to make synthetic rows is, for `Baseline` to run it.
-
-What a method may spend, and the certificate of what it promised.
-
-`Baseline`: any method, with the face of `TabPE`: fit, sample, certificate.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -31,11 +24,10 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import measurement
 from tabpe._utils import validation
+from tabpe._utils.resources import Resources
 from tabpe.accounting import ROW_LEVEL, Account, Certificate, NoiseSource, Spend, compose_epsilon
 from tabpe.accounting.calibration import BudgetShare, calibrate_spends, scale_shares
-from tabpe.accounting.certificate import round_up
 from tabpe.accounting.delta import RowCount
 from tabpe.accounting.noise import SelectionSource
 from tabpe.accounting.pld import check_guarantee
@@ -46,21 +38,21 @@ from tabpe.accounting.zcdp_filter import (
     compute_epsilon_from_loss,
     find_largest_loss,
 )
-from tabpe.backends import CachedMarginalCounter, MarginalCounter
+from tabpe.backends import EncodedReading, LocalBackend
 from tabpe.baselines.domain import Domain, SyntheticRows
 from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.encoded_rows import EncodedRows, check_plain_columns
+from tabpe.encoding.encoded_rows import check_plain_columns
 from tabpe.encoding.marginals import NumberAxis, build_axis
 from tabpe.errors import BudgetError, CapacityError, ParameterError, SchemaError, TabpeError
 from tabpe.io import TableSource, use_source
-from tabpe.measurement import MeasurementTerms, measure_marginals
+from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.histograms import ROW_COUNT
-from tabpe.measurement.privtree import grow_trees
+from tabpe.measurement.reservation import run_shielded
 from tabpe.schema import Schema
 from tabpe.synthesizers.base import Fitted, Release
-from tabpe.synthesizers.certify import ACCOUNTANT, list_storage_facts, versions
+from tabpe.synthesizers.certify import ACCOUNTANT, certify, list_storage_facts
 from tabpe.synthesizers.options import check_seed, load_schema, resolve_noise, warn_of_schema
 
 BINS = "bins"
@@ -100,8 +92,8 @@ def plan_bins(kind: str, encoder: Encoder) -> tuple[BudgetShare, ...]:
 def measure_bins(
     kind: str,
     encoder: Encoder,
-    tables: MarginalCounter,
-    terms: MeasurementTerms,
+    session: PrivateSession,
+    spend: Spend | None,
     *,
     most: int,
     rows: float,
@@ -111,22 +103,23 @@ def measure_bins(
     Args:
         kind: One of `KINDS`.
         encoder: Encodes the rows.
-        tables: Counts the rows.
-        terms: On which terms rows are read; agreed on what `parts` says.
+        session: The way to the private rows.
+        spend: What `plan_bins` became; None if all bins are free.
         most: The most bins of a column with more than `FEW` values.
         rows: The number of rows, public or noisy.
     """
     validation.check_one_of(BINS, kind, KINDS)
     most = validation.check_integer("most", most, least=1)
-    wide = _list_wide_columns(encoder)
-    if kind == PRIVTREE:
-        bought = _make_tree_bins(_make_axes(encoder, wide, TREE_CELLS), tables, terms, most, rows)
-    elif kind == QUANTILE:
-        cells = _count_histogram_cells(terms, most, rows)
-        bought = _make_histogram_bins(_make_axes(encoder, wide, cells), tables, terms, most)
-    else:
-        bought = _make_axes(encoder, wide, most)
-    found = {axis.name: axis for axis in bought}
+    wide, measured = _list_wide_columns(encoder), []
+    if kind == UNIFORM:
+        measured = _make_axes(encoder, wide, most)
+    elif spend is not None and kind == PRIVTREE:
+        cells = _make_axes(encoder, wide, TREE_CELLS)
+        measured = _make_tree_bins(cells, session, spend, most, rows)
+    elif spend is not None:
+        cells = _make_axes(encoder, wide, _count_histogram_cells(spend.sigma, most, rows))
+        measured = _make_histogram_bins(cells, session, spend, most)
+    found = {axis.name: axis for axis in measured}
     names = [column.name for column in encoder.numeric]
     return {axis.name: found.get(axis.name, axis) for axis in _make_axes(encoder, names, FEW)}
 
@@ -184,28 +177,23 @@ def _make_axes(encoder: Encoder, names: Sequence[str], most: int) -> list[Number
 
 
 def _make_tree_bins(
-    cells: list[NumberAxis],
-    tables: MarginalCounter,
-    terms: MeasurementTerms,
-    most: int,
-    rows: float,
+    cells: list[NumberAxis], session: PrivateSession, spend: Spend, most: int, rows: float
 ) -> list[NumberAxis]:
     """Halve bins that hold more rows than they would if all held equally many."""
     threshold = max(round(rows / most), 0)
-    starts = grow_trees(tables, cells, terms, BINS, threshold=threshold, most=most)
+    starts = session.grow_trees(spend, cells, threshold=threshold, most=most)
     return [join_cells(axis, begun) for axis, begun in zip(cells, starts, strict=True)]
 
 
-def _count_histogram_cells(terms: MeasurementTerms, most: int, rows: float) -> int:
+def _count_histogram_cells(sigma: float, most: int, rows: float) -> int:
     """Return so many cells that all their noise is about half of what a bin should hold."""
-    sigma = next((item.sigma for item in terms.account.authorized if item.name == BINS), math.inf)
     return int(np.clip((rows / (2 * most * sigma)) ** 2, most, max(HISTOGRAM_CELLS, most)))
 
 
 def _make_histogram_bins(
-    cells: list[NumberAxis], tables: MarginalCounter, terms: MeasurementTerms, most: int
+    cells: list[NumberAxis], session: PrivateSession, spend: Spend, most: int
 ) -> list[NumberAxis]:
-    counted = measure_marginals(tables, [Marginal((axis,)) for axis in cells], terms, BINS)
+    counted = session.estimate_marginals(spend, [Marginal((axis,)) for axis in cells])
     return [
         join_cells(axis, find_even_starts(counts, most))
         for axis, counts in zip(cells, counted, strict=True)
@@ -260,24 +248,28 @@ _ROWS_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class BaselineTerms:
-    """On which terms a method reads, all of it checked and agreed on before a row is read.
+    """What a method may spend, all of it checked and authorized before a row is read.
 
     Args:
         epsilon: What was asked for.
-        delta: The delta of the promise.
+        delta: The delta of the guarantee.
         public_rows: The number of rows, if it was declared.
-        terms: The account, the noise and the neighbouring relation, for `tabpe.measurement`.
+        account: Allows what is in the plan, or what stays within the limit of a filter.
+        spends: What was authorized, by the names of the parts of the plan.
+        noise: The source of noise.
     """
 
     epsilon: float
     delta: float
     public_rows: int | None
-    terms: MeasurementTerms
+    account: Account
+    spends: Mapping[str, Spend]
+    noise: NoiseSource
 
     @property
     def adaptive(self) -> bool:
         """Whether noise may follow earlier answers."""
-        return isinstance(self.terms.account, PrivacyFilter)
+        return isinstance(self.account, PrivacyFilter)
 
 
 def agree_on_terms(
@@ -291,13 +283,13 @@ def agree_on_terms(
     bins_budget: float,
     noise: NoiseSource,
 ) -> BaselineTerms:
-    """Return the terms of a run.
+    """Return what a method may spend.
 
     Args:
         method: What is run.
         epsilon: The budget.
         delta: The delta; None for 1 / (n ln n) of the declared number of rows.
-        public_rows: The declared number of rows; None to buy it.
+        public_rows: The declared number of rows; None to measure it.
         attributes: The number of attributes, the label among them.
         bins: What bins cost, as parts of `bins_budget`.
         bins_budget: Which part of the budget bins take.
@@ -313,29 +305,15 @@ def agree_on_terms(
         () if rows is not None else (BudgetShare(ROW_COUNT, _ROWS_SHARE),)
     )
     first += scale_shares(bins, share)
-    account = _make_account(method, first, attributes, epsilon, known)
-    return BaselineTerms(epsilon, known, rows, MeasurementTerms(account, noise, ROW_LEVEL))
-
-
-def _make_account(
-    method: SynthesisMethod,
-    first: tuple[BudgetShare, ...],
-    attributes: int,
-    epsilon: float,
-    delta: float,
-) -> Account:
     if method.adaptive:
-        limited = PrivacyFilter(find_largest_loss(epsilon, delta))
-        for part in first:
-            limited.authorize(part.make_spend(limited.limit))
-        return limited
-    left = 1 - sum(part.share for part in first)
-    account = Account()
-    for item in calibrate_spends(
-        (*first, *scale_shares(method.parts(attributes), left)), epsilon, delta
-    ):
-        account.authorize(item)
-    return account
+        account: Account = PrivacyFilter(find_largest_loss(epsilon, known))
+        planned = [part.make_spend(account.limit) for part in first]  # type: ignore[attr-defined]
+    else:
+        account, left = Account(), 1 - sum(part.share for part in first)
+        parts = (*first, *scale_shares(method.parts(attributes), left))
+        planned = [*calibrate_spends(parts, epsilon, known)]
+    spends = {spend.name: account.authorize(spend) for spend in planned}
+    return BaselineTerms(epsilon, known, rows, account, spends, noise)
 
 
 def _choose_delta(given: float | None, rows: int | None) -> float:
@@ -349,40 +327,35 @@ def _choose_delta(given: float | None, rows: int | None) -> float:
     return RowCount.from_declared(rows).calibration_delta
 
 
-def make_certificate(
-    agreed: BaselineTerms, schema: Schema, configuration: Mapping[str, Any], created: str
+def certify_baseline(
+    agreed: BaselineTerms,
+    schema: Schema,
+    configuration: Mapping[str, Any],
+    *,
+    created: str,
+    measurements: str,
 ) -> Certificate:
-    """Return the certificate of a finished run."""
-    bill, epsilon = _compose_spends(agreed)
+    """Return the certificate of a finished run of a baseline."""
+    spends, epsilon = _compose_spends(agreed)
     if epsilon > agreed.epsilon:
         raise BudgetError(f"epsilon={agreed.epsilon:g}: the bill comes to {epsilon:g}.")
-    noise = agreed.terms.noise
-    return Certificate(
-        epsilon=min(agreed.epsilon, round_up(epsilon, 6)),
-        delta=agreed.delta,
-        delta_slack=0.0,
+    return certify(
+        epsilon=epsilon,
         requested_epsilon=agreed.epsilon,
+        delta=agreed.delta,
         delta_source=f"delta {agreed.delta:.4g}",
-        delta_rows=None,
         neighbours=ROW_LEVEL,
-        unit=None,
-        bill=bill,
+        spends=spends,
         accountant=ADAPTIVE_ACCOUNTANT if agreed.adaptive else PLANNED_ACCOUNTANT,
-        noise=noise.name,
-        private=noise.private,
-        schema=schema.to_dict(),
-        schema_digest=schema.digest,
-        fields_from_data=schema.fields_from_data,
-        bought=(),
+        noise=agreed.noise,
+        schema=schema,
         assumed_public=(*_list_assumptions(agreed), *list_storage_facts(schema)),
-        configuration=dict(configuration),
+        configuration=configuration,
         seed_policy=SEED_POLICY,
-        versions=versions(),
         created=created,
-        notes=_list_notes(bill),
-        measurements_sha256=agreed.terms.transcript.sha256,
-        adaptive=agreed.adaptive,
-        filter=ZCDP if agreed.adaptive else None,
+        notes=_list_notes(spends),
+        privacy_filter=ZCDP if agreed.adaptive else None,
+        measurements=measurements,
     )
 
 
@@ -391,7 +364,7 @@ def _compose_spends(agreed: BaselineTerms) -> tuple[tuple[Spend, ...], float]:
 
     The promise of a filter is that of its limit, so what is left of it is on the bill too.
     """
-    account = agreed.terms.account
+    account = agreed.account
     if not isinstance(account, PrivacyFilter):
         return account.authorized, compose_epsilon(account.authorized, agreed.delta)
     unused = account.left
@@ -512,8 +485,18 @@ class Baseline(Fitted):
             bins_budget=self.bins_budget,
             noise=noise,
         )
-        rows = self._synthesise_rows(source, encoder, agreed, run)
-        promise = make_certificate(agreed, declared, self._make_configuration(rows), run.started)
+        backend = LocalBackend(source, None, Resources.from_options(n_jobs=1))
+        reading = EncodedReading(encoder, keep="marginals")
+        session = PrivateSession(backend, agreed.account, agreed.noise, reading=reading)
+        with closing(backend):
+            rows = self._synthesise_rows(session, encoder, agreed, run)
+        promise = certify_baseline(
+            agreed,
+            declared,
+            self._make_configuration(rows),
+            created=run.started,
+            measurements=session.transcript.sha256,
+        )
         return Release(
             schema=declared,
             certificate=promise,
@@ -542,41 +525,42 @@ class Baseline(Fitted):
         return self.bins if self.method.binned else UNIFORM
 
     def _synthesise_rows(
-        self, source: TableSource, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
+        self, session: PrivateSession, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
     ) -> SyntheticRows:
-        made, lacking = None, None
-        # The message of MemoryError tells the sizes of arrays, which may be exact counts of rows.
-        with suppress(MemoryError):
+        def synthesise() -> SyntheticRows | str:
             try:
-                desk = self._open_session(source, encoder, agreed, run)
-                made = self.method.synthesise(desk, self._choose_size(desk))
+                asking = self._open_session(session, encoder, agreed, run)
+                return self.method.synthesise(asking, self._choose_size(asking))
             except ModuleNotFoundError as error:
-                lacking = error.name
-        if lacking is not None:
-            raise TabpeError(f"{self.method.name} needs {lacking}: pip install 'tabpe[baselines]'.")
-        if made is None:
-            raise CapacityError(
+                return str(error.name)
+
+        made = run_shielded(
+            synthesise,
+            CapacityError(
                 f"{self.method.name}: the machine ran out of memory. Take a smaller degree, fewer "
                 f"bins (most_bins), or a larger machine."
-            )
+            ),
+        )
+        if isinstance(made, str):
+            raise TabpeError(f"{self.method.name} needs {made}: pip install 'tabpe[baselines]'.")
         return made
 
     def _open_session(
-        self, source: TableSource, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
+        self, session: PrivateSession, encoder: Encoder, agreed: BaselineTerms, run: RunInfo
     ) -> BaselineSession:
-        rng = np.random.default_rng([run.seed])
-        tables = CachedMarginalCounter(EncodedRows(source, encoder))
-        rows = _measure_row_count(tables, agreed)
-        bought = measure_bins(
-            self._bins, encoder, tables, agreed.terms, most=self.most_bins, rows=rows
+        rng, spends = np.random.default_rng([run.seed]), agreed.spends
+        rows = _measure_row_count(session, agreed)
+        measured = measure_bins(
+            self._bins, encoder, session, spends.get(BINS), most=self.most_bins, rows=rows
         )
         names = encoder.names
         axes = tuple(
-            bought.get(name) or build_axis(encoder, name, max_bins=self.most_bins) for name in names
+            measured.get(name) or build_axis(encoder, name, max_bins=self.most_bins)
+            for name in names
         )
         label = encoder.schema.target
         domain = Domain(axes, None if label is None else names.index(label))
-        return BaselineSession(tables, encoder, domain, rows, agreed.terms, rng)
+        return BaselineSession(session, encoder, domain, rows, spends, rng)
 
     def _choose_size(self, session: BaselineSession) -> int:
         size = max(round(session.rows), 1) if self.n_samples is None else self.n_samples
@@ -612,9 +596,9 @@ def _refuse_rules(schema: Schema) -> None:
         )
 
 
-def _measure_row_count(tables: CachedMarginalCounter, agreed: BaselineTerms) -> float:
-    """Return the number of rows, declared or bought."""
+def _measure_row_count(session: PrivateSession, agreed: BaselineTerms) -> float:
+    """Return the number of rows, declared or measured."""
     if agreed.public_rows is not None:
         return float(agreed.public_rows)
-    (count,) = measurement.measure_marginals(tables, [Marginal(())], agreed.terms, ROW_COUNT)
+    (count,) = session.estimate_marginals(agreed.spends[ROW_COUNT], [Marginal(())])
     return max(float(count), _FEWEST_ROWS)

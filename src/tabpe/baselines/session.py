@@ -1,49 +1,48 @@
-"""`Desk`: what a method may ask of the private rows, and the only way to them.
+"""`BaselineSession`: what a baseline may ask of the private rows, by cliques of its domain.
 
-Privacy: everything is charged to an account and measured by `tabpe.measurement`, under noise. The
-exact counts never come here.
+Privacy: all of it goes through a `PrivateSession`: charged, under noise. The exact counts never
+come here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tabpe import measurement
-from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
+from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN, Spend
 from tabpe.accounting.zcdp_filter import PrivacyFilter
-from tabpe.backends import CachedMarginalCounter
 from tabpe.baselines.domain import Clique, Codes, Domain, Floats, SyntheticRows, decode_rows
 from tabpe.encoding import Encoder
 from tabpe.encoding.halfspaces import Halfspaces
+from tabpe.encoding.marginals import Marginal
 from tabpe.errors import BudgetError
-from tabpe.measurement import MeasurementTerms
+from tabpe.measurement import PrivateSession
 
 
 @dataclass(frozen=True, eq=False)
 class BaselineSession:
     """What a method may ask.
 
-    A method with a plan names the part that a question belongs to. An adaptive method also says
-    with which noise: `sigma`, which for a choice is 2 / range. Questions with the same name and
-    sigma are one item of the bill.
+    A method with a plan names the part of it that a query belongs to. An adaptive method also says
+    with which noise: `sigma`, which for a choice is 2 / range. Queries with the same name and sigma
+    are one spend.
 
     Args:
-        tables: Counts the private rows, for `tabpe.measurement` alone.
+        session: The way to the private rows.
         encoder: How rows are encoded.
         domain: The attributes and their cells.
         rows: The number of private rows: public, or noisy.
-        terms: On which terms rows are read.
+        spends: The spends of a plan, by the names of its parts.
         rng: Randomness for all that is not noise.
     """
 
-    tables: CachedMarginalCounter
+    session: PrivateSession
     encoder: Encoder
     domain: Domain
     rows: float
-    terms: MeasurementTerms
+    spends: Mapping[str, Spend]
     rng: np.random.Generator
 
     @property
@@ -53,7 +52,7 @@ class BaselineSession:
 
     def get_sigma(self, part: str) -> float:
         """Return the noise that the plan gives to a part."""
-        return next(item.sigma for item in self.terms.account.authorized if item.name == part)
+        return self.spends[part].sigma
 
     def marginals(
         self, part: str, cliques: Sequence[Clique], *, sigma: float | None = None
@@ -62,9 +61,10 @@ class BaselineSession:
 
         A row counts one in each of them. The noise on every cell is discrete Gaussian.
         """
-        self._allow_spend(part, sigma, len(cliques), GAUSSIAN)
-        asked = [self.domain.make_marginal(clique) for clique in cliques]
-        return measurement.measure_marginals(self.tables, asked, self.terms, part)
+        if not cliques:
+            return []
+        spend = self._authorize(part, sigma, len(cliques), GAUSSIAN)
+        return self.session.estimate_marginals(spend, self._make_marginals(cliques))
 
     def choose_marginal(
         self,
@@ -90,10 +90,9 @@ class BaselineSession:
             penalties: In rows; None for none.
             sigma: 2 / range; None if the plan says it.
         """
-        self._allow_spend(part, sigma, 1, EXPONENTIAL)
-        asked = [self.domain.make_marginal(clique) for clique in cliques]
-        return measurement.choose_marginal(
-            self.tables, asked, estimates, self.terms, part, weights=weights, penalties=penalties
+        spend, asked = self._authorize(part, sigma, 1, EXPONENTIAL), self._make_marginals(cliques)
+        return self.session.choose_marginal(
+            spend, asked, estimates, weights=weights, penalties=penalties
         )
 
     def measure_distances(
@@ -109,9 +108,10 @@ class BaselineSession:
         The distance is the sum of the sizes of all differences between exact and estimated counts,
         cut down to whole rows; one row more or less changes it by at most one.
         """
-        self._allow_spend(part, sigma, len(cliques), GAUSSIAN)
-        asked = [self.domain.make_marginal(clique) for clique in cliques]
-        return measurement.measure_distances(self.tables, asked, estimates, self.terms, part)
+        if not cliques:
+            return np.zeros(0)
+        spend = self._authorize(part, sigma, len(cliques), GAUSSIAN)
+        return self.session.measure_distances(spend, self._make_marginals(cliques), estimates)
 
     def choose_halfspaces(
         self,
@@ -130,10 +130,10 @@ class BaselineSession:
         """
         left = sum(len(halfspaces) for halfspaces in queries) - len(set(taken))
         times = min(most, left)
-        self._allow_spend(part, sigma, times, EXPONENTIAL)
-        return measurement.choose_halfspaces(
-            self.tables, queries, estimates, self.terms, part, most=times, taken=taken
-        )
+        if not times:
+            return []
+        spend = self._authorize(part, sigma, times, EXPONENTIAL)
+        return self.session.choose_halfspaces(spend, queries, estimates, most=times, taken=taken)
 
     def measure_halfspaces(
         self,
@@ -144,20 +144,29 @@ class BaselineSession:
         sigma: float | None = None,
     ) -> list[Floats]:
         """Return the noisy number of rows of each cell in some halfspaces; each is charged once."""
-        self._allow_spend(part, sigma, len(places), GAUSSIAN)
-        return measurement.measure_halfspaces(self.tables, queries, places, self.terms, part)
+        if not places:
+            return []
+        spend = self._authorize(part, sigma, len(places), GAUSSIAN)
+        return self.session.count_halfspaces(spend, queries, places)
 
     def rows_of(self, codes: Codes) -> SyntheticRows:
         """Return rows with the given codes: numbers uniform inside their bins, on their grid."""
         return decode_rows(codes, self.domain, self.encoder, self.rng)
 
-    def _allow_spend(self, part: str, sigma: float | None, times: int, mechanism: str) -> None:
-        if sigma is not None and times:
-            self._filter.authorize_more(part, sigma=sigma, times=times, mechanism=mechanism)
+    def _make_marginals(self, cliques: Sequence[Clique]) -> list[Marginal]:
+        return [self.domain.make_marginal(clique) for clique in cliques]
+
+    def _authorize(self, part: str, sigma: float | None, times: int, mechanism: str) -> Spend:
+        """Return the spend of a part of the plan, or authorize more of one for `sigma`."""
+        if sigma is not None:
+            return self._filter.authorize_more(part, sigma=sigma, times=times, mechanism=mechanism)
+        if part not in self.spends:
+            raise BudgetError(f"{part}: not authorized; nothing is read without a spend.")
+        return self.spends[part]
 
     @property
     def _filter(self) -> PrivacyFilter:
-        account = self.terms.account
+        account = self.session.account
         if not isinstance(account, PrivacyFilter):
             raise BudgetError("sigma: the noise of a method with a plan is in its plan.")
         return account

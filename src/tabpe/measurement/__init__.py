@@ -1,42 +1,16 @@
-"""The only way to private rows.
+"""The only way to private rows: `PrivateSession`.
 
-Each function charges the account, asks an engine for exact integers, adds noise and returns the
-noisy values with their place in the bill. The exact integers live inside the call and nowhere
-else.
-
-- `histograms`: `votes`, `class_counts`, `row_count`
-- `domain`: what a schema lacks: `kinds`, `magnitudes`, `bins`, `values`
-- `tables`: `marginals`, `measure_marginal_counts`, rows in the cells of tables of counts
-- `choice`: `choose`, `distances`, marginals against estimates of them
-- `halfspaces`: `choose_halfspaces`, `measure_halfspaces`, rows on one side of planes
-- `terms`: `MeasurementTerms`, on which rows are read: what is charged, and the noise
+- `session`: `PrivateSession` charges, asks a backend, adds noise, records
+- `histograms`: votes, class counts, row counts
+- `marginals`: rows in the cells of tables of counts
+- `selection`: the exponential mechanism over marginals and halfspaces; distances
+- `privtree`: bins that are halved where rows lie close together
+- `raw_columns`: what a schema lacks: kinds, ranges, values
+- `checkpoint`: noisy measurements on the disk, for runs that are resumed
+- `reservation`: what a run may cost, held in a ledger before a row is read
 """
 
-from tabpe.measurement.histograms import (
-    NoisyCounts,
-    measure_class_counts,
-    measure_row_count,
-    measure_votes,
-)
-from tabpe.measurement.marginals import measure_marginal_counts, measure_marginals
-from tabpe.measurement.selection import (
-    choose_halfspaces,
-    choose_marginal,
-    measure_distances,
-    measure_halfspaces,
-)
-from tabpe.measurement.terms import MeasurementTerms
+from tabpe.measurement.histograms import NoisyCounts
+from tabpe.measurement.session import PrivateSession
 
-__all__ = [
-    "MeasurementTerms",
-    "NoisyCounts",
-    "choose_halfspaces",
-    "choose_marginal",
-    "measure_class_counts",
-    "measure_distances",
-    "measure_halfspaces",
-    "measure_marginal_counts",
-    "measure_marginals",
-    "measure_row_count",
-    "measure_votes",
-]
+__all__ = ["NoisyCounts", "PrivateSession"]

@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabpe._utils import files as _atomic
 from tabpe._utils.files import make_private_folder, open_regular
@@ -43,7 +44,6 @@ from tabpe.accounting import Account, Spend
 from tabpe.accounting.ledger import RunStart
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
 from tabpe.measurement.histograms import NoisyCounts
-from tabpe.measurement.terms import NO_ANSWER, Transcript, charge_spend
 
 FORMAT = 2
 _HEAD, _FINGERPRINT, _LOG = "run.json", "fingerprint", "progress.log"
@@ -51,6 +51,42 @@ _STARTED, _MEASURED = "started", "measured"
 # What a file has of a measurement beside the measurement.
 _LINKS = ("format", "number", "previous")
 _THEN = "the run can not go on; begin in a new folder"
+
+
+NO_ANSWER = hashlib.sha256(b"tabpe: no measurement").hexdigest()
+
+
+class Transcript:
+    """A hash chain over noisy answers: each digest covers the one before it.
+
+    Attributes:
+        count: How many answers it covers.
+        sha256: The digest of all of them.
+
+    Example:
+        >>> one, other = Transcript(), Transcript()
+        >>> one.add_answer({"name": "votes"}, {"0": np.array([3, 1])})
+        >>> other.add_answer({"name": "votes"}, {"0": np.array([3, 2])})
+        >>> one.count, one.sha256 == other.sha256
+        (1, False)
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sha256 = NO_ANSWER
+
+    def add_answer(
+        self, text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        """Add a noisy answer: plain values, and arrays by name."""
+        digest = hashlib.sha256(self.sha256.encode())
+        digest.update(json.dumps(text, sort_keys=True, separators=(",", ":")).encode())
+        for name, array in sorted((arrays or {}).items()):
+            plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            digest.update(f"\0{name} {plain.dtype.str} {plain.shape}\0".encode())
+            digest.update(plain.tobytes())
+        self.sha256 = digest.hexdigest()
+        self.count += 1
 
 
 @dataclass(frozen=True)
@@ -359,25 +395,25 @@ class MeasurementObserver(Protocol):
 
 
 class MeasurementJournal:
-    """Measures what is not remembered, and remembers it before anyone sees it.
+    """Measures what is not recorded, and records it before anyone sees it.
 
-    Privacy: a measurement that was remembered is charged to the account like any other, as often as
-    it was, because it is on the bill of the run, and no row is read for it again.
+    Privacy: a measurement that was recorded is charged to the account like any other, as often as
+    it was, because it is among the spends of the run, and no row is read for it again.
 
     Args:
         account: What the measurements are charged to.
-        folder: Where they are remembered; None for nowhere.
+        folder: Where they are recorded; None for nowhere.
         is_closed: Whether the run is spent in a ledger: then nothing more is measured.
         observer: Is asked before each measurement, and told of it.
 
     Attributes:
-        transcript: The digest of all measurements so far, remembered or made.
+        transcript: The digest of all measurements so far, restored or made.
     """
 
     def __init__(
         self,
         account: Account,
-        folder: RunFolder | None,
+        folder: RunFolder | None = None,
         *,
         is_closed: bool = False,
         observer: MeasurementObserver | None = None,
@@ -390,23 +426,27 @@ class MeasurementJournal:
         self._counters: dict[str, int] = {}
 
     def measure_once(
-        self, name: str, measure: Callable[[], NoisyCounts], *, times: int = 1
+        self, spend: Spend, measure: Callable[[], NoisyCounts], *, times: int = 1
     ) -> NoisyCounts:
-        """Return the next measurement of that name, which `find_metric` makes if it must.
+        """Return the next measurement of a spend, restored or made.
 
         Args:
-            name: Its item on the bill.
+            spend: What it is charged to.
             measure: Charges the account, and measures.
             times: How often it is charged: once for each histogram, and for each vote of a row.
 
         Raises:
-            ArchiveError: If what is remembered has other noise, or was charged another number of
+            ArchiveError: If what is recorded has other noise, or was charged another number of
                 times.
         """
+        name = spend.name
         place = self._counters[name] = self._counters.get(name, 0) + 1
         found = self._load_recorded(name, place)
         if found is not None:
-            return self._charge_recorded(name, restore_measurement(found), times)
+            measured = restore_measurement(found)
+            if measured.item != self.account.charge_spend(spend, times):
+                raise _make_mismatch_error(name)
+            return measured
         self._check_open(name)
         measured = measure()
         if measured.item.times != times:
@@ -414,26 +454,20 @@ class MeasurementJournal:
         self._save_measurement(name, place, archive_measurement(measured))
         return measured
 
-    def charge_unused(self, name: str) -> None:
-        """Charge for what is left of an item, without reading a row for it."""
-        left = self.account.count_uncharged(name)
-        if left:
-            charge_spend(self.account, name, left)
-
-    def ask_once(self, name: str, ask: Callable[[], PlainAnswer]) -> PlainAnswer:
-        """Return the answer to a question about columns, which `ask` gets if it must."""
-        (item,) = (item for item in self.account.authorized if item.name == name)
-        found = self._load_recorded(name, 1)
+    def ask_once(self, spend: Spend, ask: Callable[[], PlainAnswer]) -> PlainAnswer:
+        """Return the noisy answer about columns that a spend is for, restored or asked for."""
+        found = self._load_recorded(spend.name, 1)
         if found is None:
-            self._check_open(name)
+            self._check_open(spend.name)
             answer = ask()
-            self._save_measurement(name, 1, Archive({"item": item.to_dict(), "answer": answer}, {}))
+            content = Archive({"item": spend.to_dict(), "answer": answer}, {})
+            self._save_measurement(spend.name, 1, content)
             return answer
-        charge_spend(self.account, name, item.times)
-        remembered = found.text.get("answer")
-        if found.text.get("item") != item.to_dict() or not isinstance(remembered, dict):
-            raise _make_mismatch_error(name)
-        return remembered
+        self.account.charge_spend(spend, spend.times)
+        recorded = found.text.get("answer")
+        if found.text.get("item") != spend.to_dict() or not isinstance(recorded, dict):
+            raise _make_mismatch_error(spend.name)
+        return recorded
 
     def _load_recorded(self, name: str, index: int) -> Archive | None:
         """Return what the folder holds, if it is the next measurement of the run."""
@@ -460,16 +494,10 @@ class MeasurementJournal:
                 f"nothing more is read for it. Begin in a new folder."
             )
         if self._folder is not None and self._folder.digests[-1] != self.transcript.sha256:
-            raise _make_mismatch_error(
-                name
-            )  # one that this run did not come to, or came to in another order
+            # One that this run did not come to, or came to in another order.
+            raise _make_mismatch_error(name)
         if self._observer is not None:
             self._observer.check_start()
-
-    def _charge_recorded(self, name: str, measured: NoisyCounts, times: int) -> NoisyCounts:
-        if measured.item != charge_spend(self.account, name, times):
-            raise _make_mismatch_error(name)
-        return measured
 
 
 def _make_mismatch_error(name: str) -> ArchiveError:

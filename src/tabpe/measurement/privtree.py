@@ -36,8 +36,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +46,13 @@ from scipy.special import expit
 from tabpe._utils import validation
 from tabpe.accounting.noise import SelectionSource
 from tabpe.accounting.pld import compute_range
-from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.backends import MarginalCounter
-from tabpe.encoding.marginals import Marginal, MarginalAxis
+from tabpe.accounting.spend import EXPONENTIAL, Spend
+from tabpe.backends.queries import MarginalQuery
 from tabpe.errors import TabpeError
-from tabpe.measurement.selection import get_selection_source
-from tabpe.measurement.terms import MeasurementTerms, charge_spend, check_mechanism
 
-TREES = "trees"
+if TYPE_CHECKING:
+    from tabpe.measurement.session import PrivateSession
+
 # A bin that holds nothing is halved with a chance of 1 / (1 + e^RATIO); with ln 2, as in PrivTree,
 # that is one in three. On Adult and Artificial Characters, 2 made up to three times fewer bins,
 # which fit as well at epsilon 1; at 0.1 they fit a little worse on Artificial Characters.
@@ -115,43 +114,30 @@ class TreeGrowth:
 
 
 def grow_trees(
-    counter: MarginalCounter,
-    axes: Sequence[MarginalAxis],
-    terms: MeasurementTerms,
-    name: str = TREES,
-    *,
-    threshold: int,
-    most: int,
+    session: PrivateSession, spend: Spend, query: MarginalQuery, *, threshold: int, most: int
 ) -> list[tuple[int, ...]]:
     """Return, for each axis, the cells in which its bins begin.
 
     Args:
-        counter: Counts the rows.
-        axes: The axes, in their finest cells; each is charged once.
-        terms: On which terms rows are read.
-        name: Their item on the bill.
+        session: The way to the private rows.
+        spend: Is charged for each axis.
+        query: Marginals of one axis each, in its finest cells.
         threshold: About so many rows are left in a bin; public.
         most: The most bins of an axis.
     """
-    if not axes:
-        return []
     threshold = validation.check_integer("threshold", threshold, least=0)
     most = validation.check_integer("most", most, least=1)
-    chooser = get_selection_source(terms)
-    if counter.scale != terms.neighbours.scale:
-        raise TabpeError(f"{name}: rows are counted for another promise than they are charged to.")
-    item = charge_spend(terms.account, name, len(axes))
-    check_mechanism(item, EXPONENTIAL)
+    chooser = session.get_selection_source()
+    item = session.account.charge_spend(spend, len(query.marginals))
+    session.check_mechanism(item, EXPONENTIAL)
     growth = TreeGrowth.from_range(compute_range(item.sigma))
     # Exact and private from here on.
-    counted = counter.counts([Marginal((axis,)) for axis in axes])
-    if [counts.shape for counts in counted] != [(axis.size,) for axis in axes]:
-        raise TabpeError(f"{name}: the counts are not those of the cells asked for.")
-    starts = [
+    counted = session.backend.answer(query).value
+    if [counts.shape for counts in counted] != [(marginal.size,) for marginal in query.marginals]:
+        raise TabpeError(f"{spend.name}: the counts are not those of the cells asked for.")
+    return [
         grow_tree(counts, chooser, growth, threshold=threshold, most=most) for counts in counted
     ]
-    terms.record_answer(item, choice=[list(begun) for begun in starts])
-    return starts
 
 
 def grow_tree(

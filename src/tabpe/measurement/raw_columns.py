@@ -1,28 +1,25 @@
-"""What a schema lacks, under noise: kinds of cells, ranges of numbers, values that occur.
-
-From which noisy count on a value is told.
+"""Histograms of raw columns under noise: kinds of cells, ranges of numbers, values that occur.
 
 Privacy: for each column, each function is a discrete Gaussian mechanism over a histogram in which a
-row, or all of a user together, counts with a length of one at most. All columns of a question are
-charged before a row is read, and read in one pass; columns compose like rounds. `values` also tells
-which values occur, where enough rows hold them: see there.
+row, or all of a user together, counts with a length of one at most. All columns of a query are
+charged before a row is read, and read in one pass; columns compose like rounds. `measure_values`
+also tells which values occur, where enough rows hold them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.accounting import Spend
-from tabpe.backends import SupportsRawColumns
-from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
+from tabpe.backends.queries import ColumnQuery, ValueQuery
 from tabpe.errors import TabpeError
-from tabpe.measurement.terms import MeasurementTerms, add_noise, charge_spend
-from tabpe.schema import Categorical
+
+if TYPE_CHECKING:
+    from tabpe.measurement.session import PrivateSession
 
 
 def compute_release_threshold(sigma: float, delta_share: float, length: int = 1) -> int:
@@ -58,84 +55,36 @@ QUANTILES = "quantiles"
 Counts = dict[str, NDArray[np.float64]]
 
 
-def measure_kinds(
-    counter: SupportsRawColumns, names: Sequence[str], terms: MeasurementTerms
-) -> Counts:
-    """Return the noisy number of cells of each kind, for each column."""
-    item = charge_spend(terms.account, KINDS, len(names))
-    return _add_noise_by_column(counter.kinds(names), item, terms)
+def measure_histograms(session: PrivateSession, spend: Spend, query: ColumnQuery) -> Counts:
+    """Return the noisy histogram of each column of a query, where a row or a user counts one.
 
-
-def measure_magnitudes(
-    counter: SupportsRawColumns, names: Sequence[str], terms: MeasurementTerms
-) -> Counts:
-    """Return the noisy number of numbers of each sign and power of two, for each column."""
-    item = charge_spend(terms.account, MAGNITUDES, len(names))
-    return _add_noise_by_column(counter.magnitudes(names), item, terms)
-
-
-def measure_bins(
-    counter: SupportsRawColumns,
-    queries: Mapping[str, EqualWidthBins | ClampedBins],
-    terms: MeasurementTerms,
-    name: str = BINS,
-) -> Counts:
-    """Return the noisy number of numbers in each of the bins of each column."""
-    item = charge_spend(terms.account, name, len(queries))
-    return _add_noise_by_column(counter.bins(queries), item, terms)
-
-
-def measure_quantile_bins(
-    counter: SupportsRawColumns, queries: Mapping[str, ClampedBins], terms: MeasurementTerms
-) -> Counts:
-    """Return the noisy number of numbers in each piece of the range of each column."""
-    item = charge_spend(terms.account, QUANTILES, len(queries))
-    return _add_noise_by_column(counter.bins(queries), item, terms)
-
-
-def measure_declared_values(
-    counter: SupportsRawColumns, queries: Mapping[str, Categorical], terms: MeasurementTerms
-) -> Counts:
-    """Return the noisy number of cells that hold each declared value of each column.
-
-    Privacy: the values are declared, so each of them has a count, and none is told by having one.
-    That takes no part of delta, as `values` does.
+    Privacy: each column is charged once. The cells of a histogram are public: kinds, powers of two,
+    bins, or values that are declared. So none is told by having a count, and no part of delta is
+    taken, as `measure_values` does.
     """
-    item = charge_spend(terms.account, COMMON, len(queries))
-    return _add_noise_by_column(counter.listed(queries), item, terms)
+    item = session.account.charge_spend(spend, query.count)
+    exact, scale = session.backend.answer(query).value, session.neighbours.scale
+    return {name: session.add_noise(counts, item) / scale for name, counts in exact.items()}
 
 
 def measure_values(
-    counter: SupportsRawColumns, queries: Mapping[str, type], terms: MeasurementTerms
+    session: PrivateSession, spend: Spend, query: ValueQuery
 ) -> dict[str, dict[Any, float]]:
     """Return the values of each column whose noisy counts are above a threshold, with these counts.
 
     Privacy: noise is added to every value that occurs. One that occurs in both of two neighbours is
     a cell like any other. One that a single row holds, or a single user, is told with the chance
-    that the account was charged for, at most
-    (`tabpe.schema_inference.categories.compute_release_threshold`). Values that are not told leave
-    no trace. The answer is sorted, so it does not tell in which order the rows stand.
-
-    Args:
-        counter: Counts the values.
-        queries: The columns, and whether their values are `str`, `int` or `float`.
-        terms: On which terms rows are read.
+    that the account was charged for, at most (`compute_release_threshold`). Values that are not
+    told leave no trace. The answer is sorted, so it does not tell in which order the rows stand.
     """
-    item = charge_spend(terms.account, VALUES, len(queries))
+    item = session.account.charge_spend(spend, query.count)
     if not item.chance:
         raise TabpeError(f"{VALUES}: without a chance that a value is told there is no threshold.")
-    length = terms.neighbours.scale
+    length = session.neighbours.scale
     above = compute_release_threshold(item.sigma * length, item.chance, length)
     found = {}
-    for name, counts in counter.values(queries).items():
-        counted = add_noise(np.array(list(counts.values()), dtype=np.int64), item, terms)
+    for name, counts in session.backend.answer(query).value.items():
+        counted = session.add_noise(np.array(list(counts.values()), dtype=np.int64), item)
         told = zip(counts, counted.tolist(), strict=True)
         found[name] = dict(sorted((v, count / length) for v, count in told if count > above))
     return found
-
-
-def _add_noise_by_column(
-    exact: Mapping[str, NDArray[np.int64]], item: Spend, terms: MeasurementTerms
-) -> Counts:
-    scale = terms.neighbours.scale
-    return {name: add_noise(counts, item, terms) / scale for name, counts in exact.items()}

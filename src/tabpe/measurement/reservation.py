@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tabpe.accounting import Certificate, NeighboringRelation, Spend
 from tabpe.accounting.certificate import LedgerEntry
 from tabpe.accounting.ledger import Ledger, RunEntry, RunStart
-from tabpe.errors import LedgerError
+from tabpe.errors import LedgerError, TabpeError
 from tabpe.io import Batch, TableSource
 from tabpe.io.source import divide_source
-from tabpe.measurement.terms import Transcript
+from tabpe.measurement.checkpoint import Transcript
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,42 @@ class LedgerCharge:
         token = None if entry.progress is None else entry.progress.token
         self.ledger.spend(entry.id, named.bill, named.digest, token)
         return named
+
+
+@contextmanager
+def reserve_budget(  # noqa: PLR0917
+    charge: LedgerCharge | None,
+    run: str,
+    spends: Sequence[Spend],
+    neighbours: NeighboringRelation,
+    sampling_error: float,
+    may_refund: Callable[[], bool],
+    *,
+    start: RunStart | None = None,
+    adaptive: bool = False,
+) -> Iterator[RunEntry | None]:
+    """Hold what a run may cost in a ledger, if it is charged to one: `LedgerCharge`."""
+    if charge is None:
+        yield None
+        return
+    with charge.hold_reservation(
+        run, spends, neighbours, sampling_error, may_refund, start=start, adaptive=adaptive
+    ) as entry:
+        yield entry
+
+
+def run_shielded(call: Callable[[], T], error: TabpeError) -> T:
+    """Return what `call` returns, or raise `error` in the place of a MemoryError.
+
+    Privacy: the message of a MemoryError tells sizes of arrays, which are exact counts of rows.
+
+    Example:
+        >>> run_shielded(lambda: 5, TabpeError("the machine ran out of memory."))
+        5
+    """
+    with suppress(MemoryError):
+        return call()
+    raise error
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,18 @@
-"""Choices by the exponential mechanism, and halfspaces under noise.
-
-Choices and distances: what the rows say about estimates of their marginals.
+"""Marginals and halfspaces that estimates get most wrong: the exponential mechanism, and distances.
 
 Privacy, for tables that differ by one row more or less. The *distance* of a marginal from an
 estimate is the sum over all cells of the sizes of their differences, in parts of 1 / `PARTS` of a
 row: whole numbers, so there is no rounding. A row changes one cell by one, so it changes a distance
 by at most one row, up or down.
 
-- `choose` is the exponential mechanism over weighted distances. A row changes a score by its weight
-  at most, up or down, so losses lie in an interval of 2 * (largest weight) / scale: its range.
-- `distances` cuts distances down to whole rows. Numbers that differ by at most one row then differ
-  by zero or one, so each is like a histogram of one cell, under discrete Gaussian noise.
+- `choose_marginal` is the exponential mechanism over weighted distances. A row changes a score by
+  its weight at most, up or down, so losses lie in an interval of 2 * (largest weight) / scale: its
+  range.
+- `measure_distances` cuts distances down to whole rows. Numbers that differ by at most one row then
+  differ by zero or one, so each is like a histogram of one cell, under discrete Gaussian noise.
 
-All of it is charged before a row is read.
-
-Halfspaces under noise: which of them estimates get most wrong, and how many rows they hold.
-
-Privacy, for tables that differ by one row more or less. A row counts one in a single cell of a
-halfspace, or nowhere, so one row more or less moves the counts of a halfspace by a length of one at
-most, and its distance from an estimate, as in `tabpe.measurement.selection`, by one row.
-
+- A row counts one in a single cell of a halfspace, or nowhere, so one row more or less moves the
+  counts of a halfspace by a length of one at most, and its distance from an estimate by one row.
 - `choose_halfspaces` is the exponential mechanism over distances, several times, where what was
   chosen is no option any more. Each choice is charged.
 - `measure_halfspaces` is a discrete Gaussian mechanism over the cells of each halfspace, each
@@ -31,18 +24,21 @@ All of it is charged before a row is read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.accounting import ROW_LEVEL
 from tabpe.accounting.noise import SelectionSource
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN, Spend
-from tabpe.backends import CachedMarginalCounter, MarginalCounter
+from tabpe.backends.queries import HalfspaceQuery, MarginalQuery
 from tabpe.encoding.halfspaces import Halfspaces, locate_halfspace
 from tabpe.encoding.marginals import Marginal
-from tabpe.errors import ParameterError, TabpeError
-from tabpe.measurement.terms import MeasurementTerms, add_noise, charge_spend, check_mechanism
+from tabpe.errors import TabpeError
+from tabpe.measurement.histograms import NoisyCounts
+
+if TYPE_CHECKING:
+    from tabpe.measurement.session import PrivateSession
 
 PARTS_PER_ROW = 1024
 WEIGHTS = 1024
@@ -53,70 +49,57 @@ Whole = NDArray[np.int64]
 
 
 def choose_marginal(
-    counter: MarginalCounter,
-    queries: Sequence[Marginal],
+    session: PrivateSession,
+    spend: Spend,
+    query: MarginalQuery,
     estimates: Sequence[Floats],
-    terms: MeasurementTerms,
-    name: str,
     *,
     weights: Sequence[float] | None = None,
     penalties: Sequence[float] | None = None,
 ) -> int:
-    """Return the place of a marginal that is far from its estimate, by the exponential mechanism.
+    """Return the index of a marginal that is far from its estimate, by the exponential mechanism.
 
     The score of a marginal is its weight times (distance - penalty). Weights and penalties are
     public; weights lie above 0 and at most at 1.
 
     Args:
-        counter: Counts the rows.
-        queries: The marginals to choose from.
+        session: The way to the private rows.
+        spend: Is charged for one choice.
+        query: The marginals to choose from.
         estimates: Estimated counts of each.
-        terms: On which terms rows are read; one choice is charged.
-        name: Its item on the bill.
         weights: How much a distance counts; None for 1 each.
         penalties: What is taken off a distance, in rows; None for nothing.
     """
-    chooser, factors = get_selection_source(terms), _scale_weights(weights, len(queries))
-    offsets = convert_to_parts(
-        np.zeros(len(queries)) if penalties is None else np.asarray(penalties)
-    )
-    if not len(queries) == len(factors) == len(offsets):
-        raise TabpeError(f"{name}: expected a weight and a penalty for each marginal.")
-    targets = _scale_estimates(queries, estimates)
-    item = charge_spend(terms.account, name, 1)
-    check_mechanism(item, EXPONENTIAL)
+    size = len(query.marginals)
+    chooser, factors = session.get_selection_source(), _scale_weights(weights, size)
+    offsets = convert_to_parts(np.zeros(size) if penalties is None else np.asarray(penalties))
+    if not size == len(factors) == len(offsets):
+        raise TabpeError(f"{spend.name}: expected a weight and a penalty for each marginal.")
+    targets = _scale_estimates(query.marginals, estimates)
+    item = session.account.charge_spend(spend, 1)
+    session.check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
-    scores = factors * (_compute_distances(counter, queries, targets) - offsets)
-    chosen = select_option(chooser, scores, int(factors.max()) * PARTS_PER_ROW, item)
-    terms.record_answer(item, choice=int(chosen))
-    return chosen
+    scores = factors * (_compute_distances(session, query, targets) - offsets)
+    return select_option(chooser, scores, int(factors.max()) * PARTS_PER_ROW, item)
 
 
 def measure_distances(
-    counter: MarginalCounter,
-    queries: Sequence[Marginal],
-    estimates: Sequence[Floats],
-    terms: MeasurementTerms,
-    name: str,
-) -> Floats:
+    session: PrivateSession, spend: Spend, query: MarginalQuery, estimates: Sequence[Floats]
+) -> NoisyCounts:
     """Return the noisy distance of each marginal from its estimate, in rows; each is charged once.
 
     Args:
-        counter: Counts the rows.
-        queries: The marginals.
+        session: The way to the private rows.
+        spend: Is charged for each marginal.
+        query: The marginals.
         estimates: Estimated counts of each.
-        terms: On which terms rows are read.
-        name: Their item on the bill.
     """
-    if not queries:
-        return np.zeros(0)
-    _check_row_level(terms)
-    targets = _scale_estimates(queries, estimates)
-    item = charge_spend(terms.account, name, len(queries))
-    check_mechanism(item, GAUSSIAN)
-    found = add_noise(_compute_distances(counter, queries, targets) // PARTS_PER_ROW, item, terms)
-    terms.record_answer(item, found)
-    return found.astype(np.float64)
+    session.check_row_level()
+    targets = _scale_estimates(query.marginals, estimates)
+    item = session.account.charge_spend(spend, len(query.marginals))
+    session.check_mechanism(item, GAUSSIAN)
+    exact = _compute_distances(session, query, targets) // PARTS_PER_ROW
+    return NoisyCounts([session.add_noise(exact, item)], item)
 
 
 def select_option(chooser: SelectionSource, scores: Whole, change: int, item: Spend) -> int:
@@ -132,9 +115,9 @@ def select_option(chooser: SelectionSource, scores: Whole, change: int, item: Sp
 
 
 def _compute_distances(
-    counter: MarginalCounter, queries: Sequence[Marginal], targets: Sequence[Whole]
+    session: PrivateSession, query: MarginalQuery, targets: Sequence[Whole]
 ) -> Whole:
-    counted = counter.counts(queries)
+    counted = session.backend.answer(query).value
     return np.array(
         [np.abs(c * PARTS_PER_ROW - t).sum() for c, t in zip(counted, targets, strict=True)],
         dtype=np.int64,
@@ -165,101 +148,77 @@ def _scale_weights(weights: Sequence[float] | None, size: int) -> Whole:
     return np.ceil(given * WEIGHTS).astype(np.int64)
 
 
-def get_selection_source(terms: MeasurementTerms) -> SelectionSource:
-    """Return the source of choices, for rows that come or go."""
-    _check_row_level(terms)
-    if not isinstance(terms.noise, SelectionSource):
-        raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
-    return terms.noise
-
-
-def _check_row_level(terms: MeasurementTerms) -> None:
-    if terms.neighbours != ROW_LEVEL:
-        raise ParameterError("adjacency: distances are measured for adding or removing a row only.")
-
-
 _AT_ONCE = 2**16  # halfspaces: keeps what is made of their counts small
 
 
 def choose_halfspaces(
-    counter: CachedMarginalCounter,
-    queries: Sequence[Halfspaces],
+    session: PrivateSession,
+    spend: Spend,
+    queries: Sequence[HalfspaceQuery],
     estimates: Sequence[Floats],
-    terms: MeasurementTerms,
-    name: str,
     *,
     most: int,
     taken: Sequence[int] = (),
 ) -> list[int]:
-    """Return the places of halfspaces that are far from their estimates.
+    """Return the indices of halfspaces that are far from their estimates.
 
     Args:
-        counter: Counts the rows.
-        queries: The halfspaces; places count through all of them.
+        session: The way to the private rows.
+        spend: Is charged for each choice.
+        queries: The halfspaces; indices count through all of them.
         estimates: Estimated counts of each: halfspaces x cells.
-        terms: On which terms rows are read; each choice is charged.
-        name: Their item on the bill.
         most: How many to choose; fewer if there are no more.
-        taken: Places that are no option; public.
+        taken: Indices that are no option; public.
     """
-    chooser, options = get_selection_source(terms), _list_options(queries, taken)
-    for halfspaces, estimate in zip(queries, estimates, strict=True):
+    asked = [query.halfspaces for query in queries]
+    chooser, options = session.get_selection_source(), _list_options(asked, taken)
+    for halfspaces, estimate in zip(asked, estimates, strict=True):
         if np.shape(estimate) != (len(halfspaces), halfspaces.cells):
             raise TabpeError("estimates: their cells are not those of the halfspaces.")
         if not np.isfinite(estimate).all():
             raise TabpeError("estimates: expected finite counts of a table of rows.")
     times = min(most, len(options))
-    if not times:
-        return []
-    item = charge_spend(terms.account, name, times)
-    check_mechanism(item, EXPONENTIAL)
+    item = session.account.charge_spend(spend, times)
+    session.check_mechanism(item, EXPONENTIAL)
     # Exact and private from here on.
-    scores = np.concatenate([*_compute_halfspace_distances(counter, queries, estimates)])[options]
+    distances = _compute_halfspace_distances(session, queries, estimates)
+    scores = np.concatenate([*distances])[options]
     chosen = []
     for _ in range(times):
         place = select_option(chooser, scores, PARTS_PER_ROW, item)
         chosen.append(int(options[place]))
         options, scores = np.delete(options, place), np.delete(scores, place)
-    terms.record_answer(item, choice=chosen)
     return chosen
 
 
 def measure_halfspaces(
-    counter: CachedMarginalCounter,
-    queries: Sequence[Halfspaces],
-    indices: Sequence[int],
-    terms: MeasurementTerms,
-    name: str,
-) -> list[Floats]:
+    session: PrivateSession, spend: Spend, queries: Sequence[HalfspaceQuery], indices: Sequence[int]
+) -> NoisyCounts:
     """Return the noisy number of rows of each cell in some halfspaces; each is charged once.
 
     Args:
-        counter: Counts the rows.
-        queries: The halfspaces; places count through all of them.
+        session: The way to the private rows.
+        spend: Is charged for each halfspace.
+        queries: The halfspaces; indices count through all of them.
         indices: Which of them to count in.
-        terms: On which terms rows are read.
-        name: Their item on the bill.
     """
-    if not indices:
-        return []
-    get_selection_source(terms)
-    wanted = [locate_halfspace(queries, place) for place in indices]
-    item = charge_spend(terms.account, name, len(indices))
-    check_mechanism(item, GAUSSIAN)
+    session.get_selection_source()
+    wanted = [locate_halfspace([query.halfspaces for query in queries], one) for one in indices]
+    item = session.account.charge_spend(spend, len(indices))
+    session.check_mechanism(item, GAUSSIAN)
     exact = [
-        counter.count_inside(queries[which])[place].astype(np.int64) for which, place in wanted
+        session.backend.answer(queries[which]).value[place].astype(np.int64)
+        for which, place in wanted
     ]
-    counted = [add_noise(counts, item, terms) for counts in exact]
-    terms.record_answer(item, *counted)
-    return [counts.astype(np.float64) for counts in counted]
+    return NoisyCounts([session.add_noise(counts, item) for counts in exact], item)
 
 
 def _compute_halfspace_distances(
-    counter: CachedMarginalCounter, queries: Sequence[Halfspaces], estimates: Sequence[Floats]
+    session: PrivateSession, queries: Sequence[HalfspaceQuery], estimates: Sequence[Floats]
 ) -> Iterator[Whole]:
-    for halfspaces, estimate in zip(queries, estimates, strict=True):
-        counts = counter.count_inside(halfspaces)
-        for start in range(0, len(halfspaces), _AT_ONCE):
+    for query, estimate in zip(queries, estimates, strict=True):
+        counts = session.backend.answer(query).value
+        for start in range(0, len(query.halfspaces), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
             exact, target = (
                 counts[some].astype(np.int64) * PARTS_PER_ROW,

@@ -1,15 +1,8 @@
-"""Estimate privately what a schema does not declare.
+"""Estimate privately what a schema does not declare: types, bounds, values, quantiles, cuts.
 
-Bounds of dates and times: bought as those of whole numbers, in steps of their grid.
-
-Steps are counted since 1970, or since midnight, over all that a calendar can write: years 1 to
-9999, or a day.
-
-What is wanted of a column with gaps, once its type is known, and the column that comes of it.
-
-The questions that a schema is bought with, each paid for before it is asked.
-
-One purchase: how its price is shared, and the schema that it gives.
+The budget is divided over columns before a row is read; each spend is charged before it is asked.
+Bounds of dates and times are estimated as those of whole numbers, in steps of their grid since 1970
+or since midnight, over all that a calendar can write: years 1 to 9999, or a day.
 """
 
 from __future__ import annotations
@@ -19,22 +12,26 @@ import datetime as dt
 import itertools
 import math
 import zoneinfo
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, NoiseSource, Spend
-from tabpe.backends import Backend, SupportsRawColumns
+from tabpe.accounting import ROW_LEVEL, NeighboringRelation, Spend
+from tabpe.backends.queries import (
+    BinQuery,
+    DeclaredValueQuery,
+    KindQuery,
+    MagnitudeQuery,
+    ValueQuery,
+)
 from tabpe.encoding.raw_cells import MAGNITUDES, ClampedBins
 from tabpe.errors import ParameterError, SchemaError
-from tabpe.measurement import MeasurementTerms
+from tabpe.measurement import PrivateSession
 from tabpe.measurement import raw_columns as measure
-from tabpe.measurement.checkpoint import PlainAnswer
 from tabpe.measurement.raw_columns import compute_release_threshold
 from tabpe.schema import (
     Boolean,
@@ -302,30 +299,26 @@ KIND_WEIGHT = 0.25
 _BELOW = 1 - 1e-12
 _NAMED = 8
 
-AskOnce = Callable[[str, Callable[[], PlainAnswer]], PlainAnswer]
-
 
 @dataclass(frozen=True, eq=False)
 class InferenceSession:
-    """Where questions are paid for and asked.
+    """Asks for what a schema lacks.
 
     Args:
-        counter: Counts the cells; it is handed on to `find_metric` and asked nothing here.
-        terms: On which terms rows are read.
+        session: The way to the private rows.
         labels: Names of the labels whose values are classes.
-        ask_once: Asks, or returns what it remembers.
+        moments: How dates and times are read, once their types are known.
         notes: What a reader of the certificate should know; grows.
     """
 
-    counter: SupportsRawColumns
-    terms: MeasurementTerms
+    session: PrivateSession
     labels: tuple[str, ...]
-    ask_once: AskOnce
+    moments: Mapping[str, Temporal] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def check_noise(self, each: float) -> None:
         """Refuse a source that can not draw as much noise, before a row is read."""
-        neighbours, largest = self.terms.neighbours, self.terms.noise.largest_sigma
+        neighbours, largest = self.session.neighbours, self.session.noise.largest_sigma
         sigma = math.sqrt(neighbours.squared_distance / (each * KIND_WEIGHT))
         if sigma * neighbours.scale > largest:
             raise ParameterError(
@@ -337,32 +330,9 @@ class InferenceSession:
     def authorize_spend(
         self, name: str, loss: float, times: int, delta_share: float = 0.0
     ) -> Spend:
-        """Put `times` histograms on the bill that take `loss` and `chance` in all."""
-        item = make_spend(name, times, loss, delta_share, self.terms.neighbours)
-        self.terms.account.authorize(item)
-        return item
-
-    def _ask_counts(
-        self, name: str, ask: Callable[..., measure.Counts], queries: Any
-    ) -> measure.Counts:
-        """Return noisy counts, asked for or remembered."""
-        answer = self.ask_once(
-            name, lambda: {c: n.tolist() for c, n in ask(self.counter, queries, self.terms).items()}
-        )
-        return {column: np.array(counts, dtype=np.float64) for column, counts in answer.items()}
-
-    def _ask_values(self, queries: Mapping[str, type]) -> dict[str, dict[Any, float]]:
-        """Return the values that were told, asked for or remembered."""
-        answer = self.ask_once(
-            measure.VALUES,
-            lambda: {
-                column: [[value, count] for value, count in told.items()]
-                for column, told in measure.measure_values(
-                    self.counter, queries, self.terms
-                ).items()
-            },
-        )
-        return {column: dict(told) for column, told in answer.items()}
+        """Authorize `times` histograms that take `loss` and `delta_share` in all."""
+        spend = make_spend(name, times, loss, delta_share, self.session.neighbours)
+        return self.session.account.authorize(spend)
 
     def infer_kinds(
         self, sketches: Sequence[PartialColumn], loss: float
@@ -370,7 +340,7 @@ class InferenceSession:
         """Buy what columns read as. All kinds sum up to the number of rows, which comes along."""
         item = self.authorize_spend(measure.KINDS, loss, len(sketches))
         names = [sketch.name for sketch in sketches]
-        counts = self._ask_counts(measure.KINDS, measure.measure_kinds, names)
+        counts = self.session.count_raw_columns(item, KindQuery(names))
         seen = 2 * kinds.compute_detection_threshold(item.sigma)
         self.notes.append(
             f"types bought for {_format_names(names)}: cells of another kind are noticed if "
@@ -385,7 +355,7 @@ class InferenceSession:
             for sketch in sketches
         }
         # The vector of a user sums up to another number in each histogram.
-        return read, None if self.terms.neighbours.is_user_level else _estimate_rows(
+        return read, None if self.session.neighbours.is_user_level else _estimate_rows(
             counts, item.sigma
         )
 
@@ -399,7 +369,7 @@ class InferenceSession:
         """Buy lists of values."""
         item = self.authorize_spend(measure.VALUES, loss, len(requests), delta_share)
         asked = {one.declared.name: one.values for one in requests}
-        told = self._ask_values(asked)
+        told = self.session.release_values(item, ValueQuery(asked))
         least, who = compute_release_threshold(item.sigma, item.chance), self._who
         self.notes.append(
             f"values bought for {_format_names(asked)}: those of fewer than about {least:,} "
@@ -433,7 +403,7 @@ class InferenceSession:
             one.declared.name: Categorical(one.declared.name, one.declared.fields["values"])
             for one in requests
         }
-        counts = self._ask_counts(measure.COMMON, measure.measure_declared_values, asked)
+        counts = self.session.count_raw_columns(item, DeclaredValueQuery(asked))
         self.notes.append(
             f"most common values bought for {_format_names(asked)}: all others count as one; so "
             f"do those of declared ones whose noisy count is not above the noise on it, of sigma "
@@ -452,7 +422,7 @@ class InferenceSession:
         """Buy quantiles of numbers whose bounds are known."""
         item = self.authorize_spend(measure.QUANTILES, loss, len(columns))
         asked = {name: build_quantile_bins(column) for name, column in columns.items()}
-        counts = self._ask_counts(measure.QUANTILES, measure.measure_quantile_bins, asked)
+        counts = self.session.count_raw_columns(item, BinQuery(asked, self.moments))
         most = max(item.sigma * math.sqrt(pieces.count) for pieces in asked.values())
         self.notes.append(
             f"quantiles bought for {_format_names(asked)}: each is off by noise of up to about "
@@ -469,7 +439,7 @@ class InferenceSession:
         """Buy bounds of numbers, dates and times; return the fields that were bought."""
         coarse = self.authorize_spend(measure.MAGNITUDES, loss / 2, len(requests))
         names = [one.declared.name for one in requests]
-        counts = self._ask_counts(measure.MAGNITUDES, measure.measure_magnitudes, names)
+        counts = self.session.count_raw_columns(coarse, MagnitudeQuery(names, self.moments))
         spans = {
             one.declared.name: find_column_range(one, counts[one.declared.name], coarse.sigma)
             for one in requests
@@ -479,7 +449,7 @@ class InferenceSession:
         if wide:
             fine = self.authorize_spend(measure.BINS, loss / 2, len(wide))
             asked = {name: span.bins for name, span in wide.items()}
-            binned = self._ask_counts(measure.BINS, measure.measure_bins, asked)
+            binned = self.session.count_raw_columns(fine, BinQuery(asked, self.moments))
             for name, span in wide.items():
                 ranges[name] = bounds.trim_range(span, binned[name], fine.sigma)
         most = 2 * compute_noise_threshold(coarse.sigma, MAGNITUDES)
@@ -512,13 +482,13 @@ class InferenceSession:
     def _ask_bins(
         self, name: str, column: str, edges: ClampedBins, loss: float
     ) -> tuple[NDArray[np.float64], float]:
-        sigma = self.authorize_spend(name, loss, 1).sigma
-        ask = partial(measure.measure_bins, name=name)
-        return self._ask_counts(name, ask, {column: edges})[column], sigma
+        spend = self.authorize_spend(name, loss, 1)
+        query = BinQuery({column: edges}, self.moments)
+        return self.session.count_raw_columns(spend, query)[column], spend.sigma
 
     @property
     def _who(self) -> str:
-        return "users" if self.terms.neighbours.is_user_level else "rows"
+        return "users" if self.session.neighbours.is_user_level else "rows"
 
 
 def make_spend(
@@ -624,43 +594,29 @@ def plan_spend(
 
 
 def infer_schema(
-    partial_schema: PartialSchema,
-    backend: Backend,
-    *,
-    loss: float,
-    delta_share: float,
-    account: Account,
-    noise: NoiseSource,
-    neighbours: NeighboringRelation = ROW_LEVEL,
-    ask_once: AskOnce = lambda _, ask: ask(),
+    partial_schema: PartialSchema, session: PrivateSession, *, loss: float, delta_share: float
 ) -> InferredSchema:
-    """Return the schema of a table, with what `partial_schema` lacks bought.
+    """Return the schema of a table, with what `partial_schema` lacks estimated privately.
 
-    Privacy: rows are read by `tabpe.measurement` alone. The items that are agreed on and charged
-    here have `squared_distance * times / sigma^2` of at most `loss` in all, and take at most
-    `chance` of delta in all, whatever the rows are. What is decided from noisy counts costs nothing
-    more.
+    Privacy: rows are read through `session` alone. The spends that are authorized and charged here
+    have `squared_distance * times / sigma^2` of at most `loss` in all, and take at most
+    `delta_share` of delta in all, whatever the rows are. What is decided from noisy counts costs
+    nothing more.
 
     Args:
         partial_schema: What is declared, completed by the columns of the table.
-        backend: The table, and who counts in it; for users, if neighbours differ by one.
+        session: The way to the private rows.
         loss: The squared Gaussian-DP parameter that the schema may take.
         delta_share: The part of delta that the schema may take.
-        account: Agrees and is charged.
-        noise: The source of noise.
-        neighbours: The neighbouring relation.
-        ask_once: Called with the name of an item of the bill and what asks for it; returns the
-            answer. It may remember answers, which are noisy and plain values, if it charges for
-            them.
 
     Raises:
-        SchemaError: If something can not be bought; it says what to declare.
+        SchemaError: If something can not be estimated; it says what to declare.
 
     Example:
         >>> import pyarrow as pa
         >>> from tabpe.backends import LocalBackend
         >>> from tabpe.io import open_source
-        >>> from tabpe.accounting import OpenDPNoise
+        >>> from tabpe.accounting import Account, OpenDPNoise
         >>> from tabpe._utils.resources import Resources
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
@@ -668,34 +624,29 @@ def infer_schema(
         >>> partial = PartialSchema.from_schema(None).complete_columns(table.names)
         >>> partial.missing
         ('age.type', 'ill.type')
-        >>> account, noise = Account(), OpenDPNoise()
-        >>> inferred = infer_schema(
-        ...     partial, backend, loss=0.1, delta_share=1e-8, account=account, noise=noise
-        ... )
+        >>> session = PrivateSession(backend, Account(), OpenDPNoise())
+        >>> inferred = infer_schema(partial, session, loss=0.1, delta_share=1e-8)
         >>> inferred.schema.fields_bought
         ('age.type', 'age.min', 'age.max', 'ill.type')
-        >>> [item.name for item in account.spent]
+        >>> [spend.name for spend in session.account.spent]
         ['kinds of columns', 'bounds, powers of two', 'bounds, bins']
     """
     validation.check_real("loss", loss, above=0)
     validation.check_real("delta_share", delta_share, above=0, below=1)
-    terms = MeasurementTerms(account, noise, neighbours)
-    desk = InferenceSession(
-        backend.build_raw_counter(), terms, partial_schema.listed_labels, ask_once
-    )
+    asking = InferenceSession(session, partial_schema.listed_labels)
     gaps = _list_gaps(partial_schema)
     unknown = [sketch for sketch in gaps if sketch.kind is None]
     weight = KIND_WEIGHT * len(unknown)
     each = loss / max(weight + _count_questions(partial_schema) + partial_schema.lacks_cuts, 1)
-    desk.check_noise(each)
+    asking.check_noise(each)
     wanted = {sketch.name: request_declared(sketch) for sketch in gaps if sketch.kind is not None}
     rows = None
     if unknown:
-        read, rows = desk.infer_kinds(unknown, each * weight)
+        read, rows = asking.infer_kinds(unknown, each * weight)
         wanted |= read
     # How cells of dates and times are read is known once their types are.
     probes = build_temporal_probes(one.typed for one in wanted.values())
-    desk = dataclasses.replace(desk, counter=backend.build_raw_counter(probes))
+    asking = dataclasses.replace(asking, moments=probes)
     asked, for_cuts = (
         _OpenQuestions.from_requests(wanted.values()),
         each * partial_schema.lacks_cuts,
@@ -703,16 +654,16 @@ def infer_schema(
     left = (loss - each * weight - for_cuts) / max(asked.count, 1)
     columns = {name: one.build_column() for name, one in wanted.items() if one.kind is Boolean}
     if asked.lists:
-        columns |= desk.infer_categories(asked.lists, left * len(asked.lists), delta_share, rows)
+        columns |= asking.infer_categories(asked.lists, left * len(asked.lists), delta_share, rows)
     if asked.tops:
-        columns |= desk.infer_common_values(asked.tops, left * len(asked.tops))
-    columns |= _infer_numbers(desk, asked, left)
+        columns |= asking.infer_common_values(asked.tops, left * len(asked.tops))
+    columns |= _infer_numbers(asking, asked, left)
     cuts = None
     if partial_schema.lacks_cuts:
-        cuts = desk.infer_cuts(
+        cuts = asking.infer_cuts(
             partial_schema.get_label_column(columns), partial_schema.label_classes or 1, for_cuts
         )
-    return InferredSchema(partial_schema.fill_gaps(columns, cuts), tuple(desk.notes))
+    return InferredSchema(partial_schema.fill_gaps(columns, cuts), tuple(asking.notes))
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,8 @@ def compute_schema_cost(request: SynthesisRequest, delta: float) -> dict[str, fl
 
 def agree_on_first(
     request: SynthesisRequest, parts: Sequence[BudgetShare], account: Account
-) -> tuple[Spend, ...]:
-    """Put what takes fixed parts of the whole budget on the bill.
+) -> dict[str, Spend]:
+    """Authorize what takes fixed parts of the whole budget, and return it by the parts' names.
 
     Its noise is known before a row is read, so `check_noise` has looked at it.
     """
@@ -94,8 +94,8 @@ def agree_on_rest(
     parts: Sequence[BudgetShare],
     *,
     partial_schema: PartialSchema | None = None,
-) -> tuple[Spend, ...]:
-    """Put all the rest on the bill, with all that is left of the budget.
+) -> dict[str, Spend]:
+    """Authorize all the rest, with all that is left of the budget; return it by the parts' names.
 
     Guarantee: everything that was agreed on, this included, composes to at most the request, at
     what is left of the delta to calibrate at. What comes off that delta does not follow from the
@@ -193,10 +193,8 @@ def _bound_sampling_error(
     )
 
 
-def _agree_on(items: tuple[Spend, ...], account: Account) -> tuple[Spend, ...]:
-    for item in items:
-        account.authorize(item)
-    return items
+def _agree_on(items: Sequence[Spend], account: Account) -> dict[str, Spend]:
+    return {item.name: account.authorize(item) for item in items}
 
 
 def _make_spends(request: SynthesisRequest, parts: Sequence[BudgetShare]) -> tuple[Spend, ...]:

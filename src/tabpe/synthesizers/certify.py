@@ -1,16 +1,18 @@
-"""The certificate of a finished run, from what was asked for, known and charged."""
+"""`certify`: the certificate of a finished run, of Tab-PE, a baseline or private metrics."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from typing import Any
 
-from tabpe.accounting import Account, Certificate, NoiseSource
+from tabpe.accounting import Account, Certificate, NeighboringRelation, NoiseSource, Spend
 from tabpe.accounting.certificate import round_up
 from tabpe.accounting.delta import RowCount
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.evolution import Strategy, serialize_strategy
 from tabpe.io.canonical import differ_only_by_text
+from tabpe.measurement import PrivateSession
 from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.schema import Categorical, Schema
 from tabpe.schema_inference import ASSUMED_PUBLIC
@@ -41,51 +43,122 @@ _PACKAGES = ("tabpe", "opendp", "dp-accounting", "numpy")
 
 
 def certify(
-    request: SynthesisRequest,
-    facts: PublicFacts,
-    account: Account,
     *,
-    schema: Schema,
-    config: Strategy,
-    size: int,
+    epsilon: float,
+    requested_epsilon: float,
+    delta: float,
+    delta_source: str,
+    neighbours: NeighboringRelation,
+    spends: tuple[Spend, ...],
+    accountant: str,
     noise: NoiseSource,
-    unit: str | None,
-    strict: bool,
+    schema: Schema,
+    assumed_public: tuple[str, ...],
+    configuration: Mapping[str, Any],
+    seed_policy: str,
     created: str,
     notes: tuple[str, ...],
     measurements: str,
+    delta_slack: float = 0.0,
+    delta_rows: RowCount | None = None,
+    unit: str | None = None,
+    strict: bool = False,
+    estimated_fields: tuple[str, ...] = (),
+    privacy_filter: str | None = None,
 ) -> Certificate:
-    """Return the certificate of a finished run."""
-    epsilon, adaptive = compute_spent_epsilon(request, facts, account, noise), is_adaptive(request)
+    """Return the certificate of a finished run.
+
+    Args:
+        epsilon: What the spends compose to.
+        requested_epsilon: What was asked for; the certificate states no more.
+        delta: The delta of the guarantee.
+        delta_source: Where it comes from, in words.
+        neighbours: The neighboring relation.
+        spends: All that was charged.
+        accountant: How spends were composed, in words.
+        noise: The source of noise.
+        schema: The schema of the rows.
+        assumed_public: What is taken as public, beside how the table is stored.
+        configuration: The settings of the method.
+        seed_policy: What a seed drives, in words.
+        created: When the run began.
+        notes: What a reader should know.
+        measurements: The digest of all noisy answers.
+        delta_slack: The part of delta that pays for noise that is not exact.
+        delta_rows: The noisy number of rows that delta follows, if it does.
+        unit: The column of user ids, for user-level neighbours.
+        strict: Whether cells that can not be read were refused.
+        estimated_fields: Fields of the schema that were estimated privately.
+        privacy_filter: The filter, if noise followed earlier answers.
+    """
     return Certificate(
-        epsilon=min(request.epsilon, round_up(epsilon, 6)),
-        delta=facts.delta,
-        delta_slack=compute_spent_sampling_error(request, account, noise),
-        requested_epsilon=request.epsilon,
-        delta_source=_describe_delta(request, facts),
-        delta_rows=_get_delta_rows(request, facts),
-        neighbours=request.neighbours,
+        epsilon=min(requested_epsilon, round_up(epsilon, 6)),
+        delta=delta,
+        delta_slack=delta_slack,
+        requested_epsilon=requested_epsilon,
+        delta_source=delta_source,
+        delta_rows=delta_rows,
+        neighbours=neighbours,
         unit=unit,
         strict=strict,
-        bill=account.spent,
-        accountant=_describe_accountant(request),
+        bill=spends,
+        accountant=accountant,
         noise=noise.name,
         private=noise.private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=_list_estimated_fields(schema, account),
-        assumed_public=_list_assumptions(
-            request, schema, estimated=_list_estimated_fields(schema, account)
-        ),
-        configuration=_make_configuration(config, size, request.floor),
-        seed_policy=SEED_POLICY,
+        bought=estimated_fields,
+        assumed_public=assumed_public,
+        configuration=dict(configuration),
+        seed_policy=seed_policy,
         versions=versions(),
         created=created,
-        notes=(*_notes(request, facts, account, schema, unit), *notes),
-        adaptive=adaptive,
-        filter=GAUSSIAN_DP if adaptive else None,
+        notes=notes,
+        adaptive=privacy_filter is not None,
+        filter=privacy_filter,
         measurements_sha256=measurements,
+    )
+
+
+def certify_run(
+    request: SynthesisRequest,
+    facts: PublicFacts,
+    session: PrivateSession,
+    *,
+    schema: Schema,
+    config: Strategy,
+    size: int,
+    unit: str | None,
+    strict: bool,
+    created: str,
+    notes: tuple[str, ...],
+) -> Certificate:
+    """Return the certificate of a run of Tab-PE."""
+    account, noise = session.account, session.noise
+    estimated = _list_estimated_fields(schema, account)
+    return certify(
+        epsilon=compute_spent_epsilon(request, facts, account, noise),
+        requested_epsilon=request.epsilon,
+        delta=facts.delta,
+        delta_slack=compute_spent_sampling_error(request, account, noise),
+        delta_source=_describe_delta(request, facts),
+        delta_rows=_get_delta_rows(request, facts),
+        neighbours=request.neighbours,
+        unit=unit,
+        strict=strict,
+        spends=account.spent,
+        accountant=_describe_accountant(request),
+        noise=noise,
+        schema=schema,
+        estimated_fields=estimated,
+        assumed_public=_list_assumptions(request, schema, estimated=estimated),
+        configuration=_make_configuration(config, size, request.floor),
+        seed_policy=SEED_POLICY,
+        created=created,
+        notes=(*_notes(request, facts, account, schema, unit), *notes),
+        privacy_filter=GAUSSIAN_DP if is_adaptive(request) else None,
+        measurements=session.transcript.sha256,
     )
 
 

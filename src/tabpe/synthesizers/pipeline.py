@@ -1,18 +1,11 @@
-"""One run, from a private table to a population and its certificate.
+"""One run of Tab-PE, from a private table to synthetic rows and their certificate.
 
-Which combinations of the values of several labels are rare, and what becomes of their counts.
+1. `resolve_schema` and `merge_rare`: the schema without gaps, and which classes there are.
+2. `make_rows`: what a strategy asks of a `PrivateSession`, and what it makes of noisy answers.
+3. `run`: all of it, charged to a ledger and resumed from a folder where these are given.
 
-Privacy: all of it follows from declared shares, or from noisy counts of the combinations, which are
-an item of the bill. So it costs nothing more.
-
-What a run stands on before its first round: the schema and the counts, declared or bought.
-
-How the rows of a run are made: what its strategy asks, and what it makes of noisy answers.
-
-The private rows are here only on their way into what counts them for `tabpe.measurement`.
-
-The private rows are here only on their way into an engine, and the engine lets go of them before
-the run returns.
+Privacy: rows are read through a `PrivateSession` alone. All else follows from its noisy answers and
+from public values, so it costs nothing more.
 """
 
 from __future__ import annotations
@@ -21,30 +14,23 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe import measurement
 from tabpe._utils.files import load_secret_key
-from tabpe.accounting import Account, Certificate
+from tabpe.accounting import Account, Certificate, Spend
 from tabpe.accounting.ledger import RunEntry
-from tabpe.backends import (
-    Backend,
-    EncodedTable,
-    Engine,
-    PrivacyUnit,
-    SupportsClassCounts,
-    SupportsMarginals,
-    open_backend,
-)
+from tabpe.backends import Backend, EncodedReading, PrivacyUnit, open_backend
+from tabpe.backends.queries import RowHashQuery
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, compute_fingerprint
 from tabpe.encoding.marginals import Marginal
+from tabpe.encoding.voting_space import RankTransform
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS
@@ -61,11 +47,16 @@ from tabpe.evolution.posterior import PopulationSizes, apportion_with_floor, cho
 from tabpe.evolution.private_evolution import VoteQuery
 from tabpe.evolution.proposals import MarginalProposal, UniformProposal, constrain_proposal
 from tabpe.io import TableSource
-from tabpe.measurement import NoisyCounts
+from tabpe.measurement import NoisyCounts, PrivateSession
 from tabpe.measurement.checkpoint import MeasurementJournal, RunFolder, RunInfo, compute_code_digest
 from tabpe.measurement.histograms import CLASS_COUNTS
-from tabpe.measurement.reservation import ChargedStart, WatchedSource
-from tabpe.schema import PartialSchema, Schema
+from tabpe.measurement.reservation import (
+    ChargedStart,
+    WatchedSource,
+    reserve_budget,
+    run_shielded,
+)
+from tabpe.schema import Schema
 from tabpe.schema.partial import build_constrained_schema
 from tabpe.schema.schema import list_combinations
 from tabpe.schema_inference import InferredSchema, infer_schema
@@ -77,7 +68,7 @@ from tabpe.synthesizers.budget import (
     plan_counts,
     plan_spends,
 )
-from tabpe.synthesizers.certify import certify, versions
+from tabpe.synthesizers.certify import certify_run, versions
 from tabpe.synthesizers.options import (
     PublicFacts,
     RunSettings,
@@ -214,51 +205,51 @@ class ResolvedSchema:
         return facts if self.rare is None else self.rare.merge_facts(facts)
 
 
-def resolve_schema(
-    backend: Backend, journal: MeasurementJournal, settings: RunSettings
-) -> ResolvedSchema:
-    """Return the schema of a table, with its gaps bought.
+def resolve_schema(session: PrivateSession, settings: RunSettings) -> ResolvedSchema:
+    """Return the schema of a table, with its gaps estimated privately.
 
-    Privacy: rows are read by `tabpe.measurement` alone, and what it measures is charged to the
-    account of the journal. The part of delta that telling values takes must be known before, so a
-    noisy number of rows is bought first if delta follows it.
+    Privacy: rows are read through `session` alone. The part of delta that releasing values takes
+    must be known before, so a noisy number of rows is measured first if delta follows it.
     """
     counts: dict[str, NoisyCounts] = {}
     if isinstance(settings.schema, Schema):
-        bought = InferredSchema(settings.schema)
+        inferred = InferredSchema(settings.schema)
     else:
-        counts = _count_first(backend, journal, settings)
-        bought = _estimate_schema(
-            settings.schema, backend, journal, settings=settings, counts=counts
+        counts = _count_first(session, settings)
+        inferred = infer_schema(
+            settings.schema,
+            session,
+            **compute_schema_cost(
+                settings.request, establish_facts(settings.request, counts).calibration_delta
+            ),
         )
-    check_size(settings.request, bought.schema)
-    return ResolvedSchema(bought.schema, counts, bought.notes)
+    check_size(settings.request, inferred.schema)
+    return ResolvedSchema(inferred.schema, counts, inferred.notes)
 
 
 def merge_rare(
-    resolved: ResolvedSchema, backend: Backend, journal: MeasurementJournal, settings: RunSettings
+    resolved: ResolvedSchema, session: PrivateSession, settings: RunSettings
 ) -> ResolvedSchema:
-    """Return the ground with rare combinations of several labels in one class.
+    """Return the schema with rare combinations of several labels in one class.
 
-    Privacy: the combinations are counted as the classes of one label are, by `tabpe.measurement`
-    and as the same item of the bill. Which of them are rare follows from the noisy counts, or from
-    shares that are declared.
+    Privacy: the combinations are counted as the classes of one label are, and charged to the same
+    spend. Which of them are rare follows from the noisy counts, or from shares that are declared.
     """
     request, schema = settings.request, resolved.schema
     if not schema.joint_labels:
         return resolved
     # The labels are all that is read.
     labels = settings.make_encoder(Schema(schema.joint_labels, label=schema.label))
-    counts = measure_counts(
-        backend.build_marginal_counter(labels), resolved, settings.classes, journal, settings
-    )
+    session = dataclasses.replace(session, reading=EncodedReading(labels))
+    counts = measure_counts(session, resolved, settings.classes, settings)
     # What counts cost, or would have cost.
     priced = plan_counts(dataclasses.replace(request, shares=None), 2)[CLASS_COUNTS]
+    counted = CLASS_COUNTS in counts
     rare = RareCombinations.from_facts(
         schema,
         establish_facts(request, counts),
-        _find_sigma(journal.account, CLASS_COUNTS, priced.sigma),
-        counted=CLASS_COUNTS in counts,
+        counts[CLASS_COUNTS].item.sigma if counted else priced.sigma,
+        counted=counted,
         of_users=request.neighbours.is_user_level,
         most=None if request.size is None else request.size // request.least_size(1),
     )
@@ -268,79 +259,60 @@ def merge_rare(
 
 
 def measure_counts(
-    engine: SupportsClassCounts,
-    resolved: ResolvedSchema,
-    classes: int,
-    journal: MeasurementJournal,
-    settings: RunSettings,
+    session: PrivateSession, resolved: ResolvedSchema, classes: int, settings: RunSettings
 ) -> dict[str, NoisyCounts]:
-    """Return all counts that were neither declared nor needless, buying those that are missing."""
-    account, noise, counted = journal.account, settings.noise, get_count_name(settings.request)
-    cells = len(resolved.schema.class_names)
-    ask: dict[str, Callable[[], NoisyCounts]] = {
-        counted: lambda: measurement.measure_row_count(engine, account, noise, counted),
-        CLASS_COUNTS: lambda: measurement.measure_class_counts(engine, cells, account, noise),
-    }
-    bought = dict(resolved.counts)
-    for name, item in plan_counts(settings.request, classes).items():
-        if name not in bought:
-            account.authorize(item)
-            bought[name] = journal.measure_once(name, ask[name])
-    return bought
+    """Return all counts that were neither declared nor needless, measuring those that lack."""
+    counts = dict(resolved.counts)
+    for name, spend in plan_counts(settings.request, classes).items():
+        if name not in counts:
+            session.account.authorize(spend)
+            if name == CLASS_COUNTS:
+                counts[name] = session.count_classes(spend, len(resolved.schema.class_names))
+            else:
+                counts[name] = session.count_rows(spend)
+    return counts
 
 
 def measure_marginal_prior(
-    tables: SupportsMarginals,
-    encoder: Encoder,
+    session: PrivateSession,
+    spend: Spend | None,
+    pairs_spend: Spend | None,
     facts: PublicFacts,
-    journal: MeasurementJournal,
     settings: RunSettings,
     *,
-    name: str,
+    class_sigma: float,
 ) -> MarginalPrior:
-    """Return what tables of columns say, buying them as an item of the bill, and pairs as another.
+    """Return what noisy marginals of columns say, and of pairs of columns if these have a spend.
 
-    Privacy: they are read by `tabpe.measurement` alone, and charged to the account of the journal.
-    The number of cells of each follows from public and noisy facts.
+    Privacy: the number of cells of each marginal follows from public and noisy values.
     """
-    account = journal.account
-    bins = choose_bins(
-        encoder, facts.row_estimate, _find_sigma(account, name), by_class=settings.classes > 1
-    )
+    encoder, sigma = _get_encoder(session), math.inf if spend is None else spend.sigma
+    bins = choose_bins(encoder, facts.row_estimate, sigma, by_class=settings.classes > 1)
     asked = [*bins.overall, *bins.by_class]
-    found = _measure_marginals(tables, asked, facts, journal, settings, name=name)
-    sigma = _find_sigma(account, CLASS_COUNTS, 0.0)
-    guide = build_marginal_prior(encoder, bins, found, facts.class_sizes, sigma, rare=facts.rare)
-    if all(item.name != PAIRS for item in account.authorized):
-        return guide
-    pairs = choose_pairs(bins, facts.row_estimate, _find_sigma(account, PAIRS))
-    more = _measure_marginals(tables, pairs, facts, journal, settings, name=PAIRS)
-    return dataclasses.replace(guide, tables=(*guide.tables, *more))
+    found = _measure_marginals(session, spend, asked, facts, settings)
+    prior = build_marginal_prior(
+        encoder, bins, found, facts.class_sizes, class_sigma, rare=facts.rare
+    )
+    if pairs_spend is None:
+        return prior
+    pairs = choose_pairs(bins, facts.row_estimate, pairs_spend.sigma)
+    more = _measure_marginals(session, pairs_spend, pairs, facts, settings)
+    return dataclasses.replace(prior, tables=(*prior.tables, *more))
 
 
 def _measure_marginals(
-    tables: SupportsMarginals,
-    queries: Sequence[Marginal],
+    session: PrivateSession,
+    spend: Spend | None,
+    marginals: Sequence[Marginal],
     facts: PublicFacts,
-    journal: MeasurementJournal,
     settings: RunSettings,
-    *,
-    name: str,
 ) -> list[NoisyMarginal]:
-    if not queries:  # A label alone has no table beside the counts of classes.
+    if not marginals or spend is None:  # A label alone has no marginal beside class counts.
         return []
-    terms = measurement.MeasurementTerms(
-        journal.account, settings.noise, settings.request.neighbours
-    )
-    bought = journal.measure_once(
-        name,
-        lambda: measurement.measure_marginal_counts(tables, queries, terms, name),
-        times=len(queries),
-    )
-    sigma = _find_sigma(journal.account, name)
+    measured = session.count_marginals(spend, marginals)
     return [
-        _make_noisy_marginal(marginal, values / bought.scale, sigma, facts, settings)
-        for marginal, values in zip(queries, bought.values, strict=True)
+        _make_noisy_marginal(marginal, values / measured.scale, spend.sigma, facts, settings)
+        for marginal, values in zip(marginals, measured.values, strict=True)
     ]
 
 
@@ -351,16 +323,17 @@ def _make_noisy_marginal(
     facts: PublicFacts,
     settings: RunSettings,
 ) -> NoisyMarginal:
-    """Return a table in rows. What users add to it says only how rows are divided."""
+    """Return a marginal in rows. What users add to it says only how rows are divided."""
     unit = 1.0
     if settings.request.neighbours.is_user_level:
         unit = facts.row_estimate / max(float(counts.sum()), 1.0)
     return NoisyMarginal(marginal, unit * counts.reshape(marginal.shape), unit * sigma)
 
 
-def _find_sigma(account: Account, name: str, otherwise: float = math.inf) -> float:
-    """Return the noise on each count of an item of the bill."""
-    return next((item.sigma for item in account.authorized if item.name == name), otherwise)
+def _get_encoder(session: PrivateSession) -> Encoder:
+    if session.reading is None:
+        raise TabpeError("reading: expected a session whose rows are encoded.")
+    return session.reading.encoder
 
 
 def check_size(request: SynthesisRequest, schema: Schema) -> None:
@@ -374,41 +347,13 @@ def check_size(request: SynthesisRequest, schema: Schema) -> None:
         )
 
 
-def _count_first(
-    backend: Backend, journal: MeasurementJournal, settings: RunSettings
-) -> dict[str, NoisyCounts]:
+def _count_first(session: PrivateSession, settings: RunSettings) -> dict[str, NoisyCounts]:
     """Return the noisy number of rows or users, if it is needed and not declared."""
-    name, account = get_count_name(settings.request), journal.account
-    item = plan_counts(settings.request, settings.classes).get(name)
-    if item is None:
+    name = get_count_name(settings.request)
+    spend = plan_counts(settings.request, settings.classes).get(name)
+    if spend is None:
         return {}
-    account.authorize(item)
-    survey = backend.build_raw_counter()
-    return {
-        name: journal.measure_once(
-            name, lambda: measurement.measure_row_count(survey, account, settings.noise, name)
-        )
-    }
-
-
-def _estimate_schema(
-    partial_schema: PartialSchema,
-    backend: Backend,
-    journal: MeasurementJournal,
-    *,
-    settings: RunSettings,
-    counts: Mapping[str, NoisyCounts],
-) -> InferredSchema:
-    request = settings.request
-    return infer_schema(
-        partial_schema,
-        backend,
-        **compute_schema_cost(request, establish_facts(request, counts).calibration_delta),
-        account=journal.account,
-        noise=settings.noise,
-        neighbours=request.neighbours,
-        ask_once=journal.ask_once,
-    )
+    return {name: session.count_rows(session.account.authorize(spend))}
 
 
 SHARE_EVOLVED = 0.1
@@ -431,66 +376,75 @@ class GeneratedRows:
 
 
 def make_rows(
-    encoded: EncodedTable,
-    resolved: ResolvedSchema,
-    journal: MeasurementJournal,
-    settings: RunSettings,
-    *,
-    seed: int,
+    session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings, *, seed: int
 ) -> GeneratedRows:
     """Make synthetic rows by the strategy of the settings.
 
-    Privacy: rows are read by `tabpe.measurement` alone, and what it measures is charged to the
-    account of the journal.
+    Privacy: rows are read through `session` alone, which knows how they are encoded.
     """
     config = settings.config
     if isinstance(config, Posterior):
-        return _run_posterior(encoded, resolved, journal, settings, config=config, seed=seed)
-    return _run_evolution(encoded, resolved, journal, settings, config=config, seed=seed)
+        return _run_posterior(session, resolved, settings, config=config, seed=seed)
+    return _run_evolution(session, resolved, settings, config=config, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """What rounds of votes begin with.
+
+    Args:
+        session: Knows the voting space of the rows.
+        facts: What is known of the table.
+        proposal: Where candidates come from.
+        class_sigma: The noise on class counts; 0 if they are declared.
+    """
+
+    session: PrivateSession
+    facts: PublicFacts
+    proposal: Any
+    class_sigma: float
 
 
 def _run_evolution(
-    encoded: EncodedTable,
+    session: PrivateSession,
     resolved: ResolvedSchema,
-    journal: MeasurementJournal,
     settings: RunSettings,
     *,
     config: Evolution,
     seed: int,
 ) -> GeneratedRows:
     request = settings.request
-    terrain: UniformProposal | MarginalProposal
     if config.tables:
-        facts, terrain = _prepare_marginal(encoded, resolved, journal, settings)
+        ready, _ = _prepare_marginal(session, resolved, settings)
     else:
-        facts, terrain = _prepare_uniform(encoded, resolved, journal, settings)
-    weights = ConstraintSet.from_encoder(encoded.encoder).exclude_classes(facts.weights)
+        ready = _prepare_uniform(session, resolved, settings)
+    facts = ready.facts
+    weights = ConstraintSet.from_encoder(_get_encoder(session)).exclude_classes(facts.weights)
     sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
-    _agree_on_votes(facts, journal, settings)
-    vote = _make_vote_query(encoded, journal, settings)
-    evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
+    vote = _make_vote_query(ready.session, _agree_on_votes(facts, session, settings), settings)
+    evolved = evolve(ready.proposal, sizes, config, vote, seed=seed, on_round=settings.on_round)
     return GeneratedRows(evolved, facts)
 
 
 def _run_posterior(
-    encoded: EncodedTable,
+    session: PrivateSession,
     resolved: ResolvedSchema,
-    journal: MeasurementJournal,
     settings: RunSettings,
     *,
     config: Posterior,
     seed: int,
 ) -> GeneratedRows:
-    facts, terrain = _prepare_marginal(encoded, resolved, journal, settings)
+    ready, spends = _prepare_marginal(session, resolved, settings)
+    facts = ready.facts
     if config.rounds:
-        _agree_on_votes(facts, journal, settings)
+        spends = _agree_on_votes(facts, session, settings)
 
     def fit(on: MarginalProposal, config: Posterior) -> EvolutionResult:
         return fit_posterior(
             on,
             config,
-            _make_vote_query(encoded, journal, settings),
-            extent=_choose_population_sizes(on, config, facts, journal, settings),
+            _make_vote_query(ready.session, spends, settings),
+            extent=_choose_population_sizes(on, config, facts, spends, settings),
             normalised=settings.request.neighbours.is_user_level,
             seed=seed,
             trial=settings.query_plan.trial,
@@ -499,77 +453,79 @@ def _run_posterior(
             on_round=settings.on_round,
         )
 
-    evolved = fit(terrain, config)
+    evolved = fit(ready.proposal, config)
     if evolved.votes_help:
         return GeneratedRows(evolved, facts)
-    better = _measure_tables_instead(encoded, terrain, facts, journal, settings)
+    better = _measure_tables_instead(ready, spends[settings.query_plan.get_votes_name(0)], settings)
     instead = fit(better, dataclasses.replace(config, rounds=0))
     whole = dataclasses.replace(instead, history=evolved.history)
     return GeneratedRows(whole, facts, (_describe_unhelpful_votes(evolved),))
 
 
 def _prepare_uniform(
-    encoded: EncodedTable,
-    resolved: ResolvedSchema,
-    journal: MeasurementJournal,
-    settings: RunSettings,
-) -> tuple[PublicFacts, UniformProposal]:
-    """Take in the rows and buy the counts that are missing."""
-    encoder = encoded.encoder
-    terrain = constrain_proposal(
+    session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
+) -> _Prepared:
+    """Measure the counts that lack; candidates are uniform."""
+    encoder = _get_encoder(session)
+    proposal = constrain_proposal(
         UniformProposal(encoder.spaces), ConstraintSet.from_encoder(encoder)
     )
-    encoded.prepare(terrain.voting_space)
-    counts = measure_counts(encoded, resolved, _count_classes(encoded, settings), journal, settings)
-    return resolved.compute_facts(settings.request, counts), terrain
+    session = dataclasses.replace(session, voting_space=proposal.voting_space)
+    counts = measure_counts(session, resolved, _count_classes(encoder, settings), settings)
+    facts = resolved.compute_facts(settings.request, counts)
+    return _Prepared(session, facts, proposal, _get_class_sigma(counts))
 
 
 def _prepare_marginal(
-    encoded: EncodedTable,
-    resolved: ResolvedSchema,
-    journal: MeasurementJournal,
-    settings: RunSettings,
-) -> tuple[PublicFacts, MarginalProposal]:
-    """Buy counts and tables of columns, and take in the rows as the tables spread them."""
-    request, config, encoder = settings.request, settings.config, encoded.encoder
-    tables = encoded.build_marginal_counter()
-    counts = measure_counts(tables, resolved, _count_classes(encoded, settings), journal, settings)
+    session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
+) -> tuple[_Prepared, Mapping[str, Spend]]:
+    """Measure counts and marginals; candidates and the voting space follow from these.
+
+    Returns:
+        What rounds begin with, and the spends of votes if there are none to vote in.
+    """
+    request, config, encoder = settings.request, settings.config, _get_encoder(session)
+    counts = measure_counts(session, resolved, _count_classes(encoder, settings), settings)
     facts = resolved.compute_facts(request, counts)
-    agree_on_first(request, settings.query_plan.first, journal.account)
-    if not config.rounds:
-        _agree_on_votes(facts, journal, settings)
-    guide = measure_marginal_prior(tables, encoder, facts, journal, settings, name=COLUMNS)
-    terrain = constrain_proposal(
-        MarginalProposal(guide, guide.build_rank_transform(config.by_rank)),
-        ConstraintSet.from_encoder(encoder),
+    first = agree_on_first(request, settings.query_plan.first, session.account)
+    rest = {} if config.rounds else _agree_on_votes(facts, session, settings)
+    class_sigma, spends = _get_class_sigma(counts), first | rest
+    prior = measure_marginal_prior(
+        session, spends.get(COLUMNS), spends.get(PAIRS), facts, settings, class_sigma=class_sigma
     )
-    encoded.prepare(terrain.voting_space)
-    return facts, terrain
+    proposal = _make_marginal_proposal(prior, prior.build_rank_transform(config.by_rank), encoder)
+    session = dataclasses.replace(session, voting_space=proposal.voting_space)
+    return _Prepared(session, facts, proposal, class_sigma), rest
 
 
 def _measure_tables_instead(
-    encoded: EncodedTable,
-    known: MarginalProposal,
-    facts: PublicFacts,
-    journal: MeasurementJournal,
-    settings: RunSettings,
+    ready: _Prepared, spend: Spend, settings: RunSettings
 ) -> MarginalProposal:
-    """Buy tables with what later rounds of votes would have cost.
+    """Measure marginals with what later rounds of votes would have cost.
 
-    Privacy: each of the histograms that were agreed on has the same noise and is paid for, whatever
+    Privacy: each of the histograms that were authorized has the same noise and is charged, whatever
     it is about. So what they are about may follow from earlier answers. Those that are left over
-    are paid for as well.
+    are charged as well.
     """
-    name, encoder = settings.query_plan.get_votes_name(0), encoded.encoder
-    guide = measure_marginal_prior(
-        encoded.build_marginal_counter(), encoder, facts, journal, settings, name=name
+    prior = measure_marginal_prior(
+        ready.session, spend, None, ready.facts, settings, class_sigma=ready.class_sigma
     )
-    journal.charge_unused(name)
-    both = dataclasses.replace(guide, tables=(*known.prior.tables, *guide.tables))
+    ready.session.charge_unused(spend)
+    both = dataclasses.replace(prior, tables=(*ready.proposal.prior.tables, *prior.tables))
+    transform = prior.build_rank_transform(settings.config.by_rank)
+    return _make_marginal_proposal(both, transform, _get_encoder(ready.session))
+
+
+def _make_marginal_proposal(
+    prior: MarginalPrior, transform: RankTransform, encoder: Encoder
+) -> MarginalProposal:
     return constrain_proposal(
-        MarginalProposal(both, guide.build_rank_transform(settings.config.by_rank)),
-        ConstraintSet.from_encoder(encoder),
+        MarginalProposal(prior, transform), ConstraintSet.from_encoder(encoder)
     )
+
+
+def _get_class_sigma(counts: Mapping[str, NoisyCounts]) -> float:
+    return counts[CLASS_COUNTS].item.sigma if CLASS_COUNTS in counts else 0.0
 
 
 def _describe_unhelpful_votes(evolved: EvolutionResult) -> str:
@@ -581,11 +537,13 @@ def _describe_unhelpful_votes(evolved: EvolutionResult) -> str:
     )
 
 
-def _agree_on_votes(facts: PublicFacts, journal: MeasurementJournal, settings: RunSettings) -> None:
-    agree_on_rest(
+def _agree_on_votes(
+    facts: PublicFacts, session: PrivateSession, settings: RunSettings
+) -> dict[str, Spend]:
+    return agree_on_rest(
         settings.request,
         facts,
-        journal.account,
+        session.account,
         settings.noise,
         settings.query_plan.rest,
         partial_schema=settings.partial_schema,
@@ -593,20 +551,17 @@ def _agree_on_votes(facts: PublicFacts, journal: MeasurementJournal, settings: R
 
 
 def _make_vote_query(
-    engine: Engine, journal: MeasurementJournal, settings: RunSettings
+    session: PrivateSession, spends: Mapping[str, Spend], settings: RunSettings
 ) -> VoteQuery:
     """Return what asks for the votes of a round."""
-    account, noise, asked = journal.account, settings.noise, settings.query_plan
-    each, repeats = settings.config.votes, settings.query_plan.repeats
+    plan, votes_per_row = settings.query_plan, settings.config.votes
 
-    def vote(population: Sequence[Records], index: int) -> measurement.NoisyCounts:
-        name = asked.get_votes_name(index)
-        return journal.measure_once(
-            name,
-            lambda: measurement.measure_votes(
-                engine, population, account, noise, votes_per_row=each, repeats=repeats, name=name
-            ),
-            times=each * repeats,
+    def vote(population: Sequence[Records], index: int) -> NoisyCounts:
+        return session.count_votes(
+            spends[plan.get_votes_name(index)],
+            population,
+            votes_per_row=votes_per_row,
+            repeats=plan.repeats,
         )
 
     return vote
@@ -616,26 +571,25 @@ def _choose_population_sizes(
     proposal: MarginalProposal,
     config: Posterior,
     facts: PublicFacts,
-    journal: MeasurementJournal,
+    spends: Mapping[str, Spend],
     settings: RunSettings,
 ) -> PopulationSizes:
     guide, size = proposal.prior, settings.request.size
     least = settings.request.least_size(len(guide.sizes))
-    repeats, name = settings.query_plan.repeats, settings.query_plan.get_votes_name(0)
-    sigma = next(item.sigma for item in journal.account.authorized if item.name == name)
+    sigma = spends[settings.query_plan.get_votes_name(0)].sigma
     return choose_population_sizes(
         config,
         rows=guide.rows,
-        sigma=sigma / math.sqrt(repeats),
+        sigma=sigma / math.sqrt(settings.query_plan.repeats),
         classes=len(guide.sizes),
         tables=len(guide.tables),
         size=max(least, round(facts.row_estimate)) if size is None else size,
     )
 
 
-def _count_classes(encoded: EncodedTable, settings: RunSettings) -> int:
+def _count_classes(encoder: Encoder, settings: RunSettings) -> int:
     """Return how many classes are counted, as far as that was known before a row was read."""
-    return encoded.encoder.class_count if settings.partial_schema is None else settings.classes
+    return encoder.class_count if settings.partial_schema is None else settings.classes
 
 
 def _choose_size(request: SynthesisRequest, facts: PublicFacts) -> int:
@@ -681,18 +635,16 @@ def run(source: TableSource, settings: RunSettings) -> PipelineResult:
     """
     _check_columns(source, settings)
     _check_rules(settings)
-    outcome = None
-    try:
+    error = TabpeError(
+        "the machine ran out of memory: pass engine='stream', evolve fewer rows, or use a "
+        "larger one."
+    )
+
+    def run_in_folder() -> PipelineResult:
         with _open_run_folder(settings) as folder:
-            outcome = _run_charged(WatchedSource(source), folder, settings)
-    except MemoryError:
-        pass  # Its message tells the sizes of arrays, which are exact counts of rows.
-    if outcome is None:
-        raise TabpeError(
-            "the machine ran out of memory: pass engine='stream', evolve fewer rows, or use a "
-            "larger one."
-        )
-    return outcome
+            return _run_charged(WatchedSource(source), folder, settings)
+
+    return run_shielded(run_in_folder, error)
 
 
 def _run_charged(
@@ -707,7 +659,7 @@ def _run_charged(
 
     begun = RunInfo.begin_run(settings.seed) if folder is None else folder.run
     try:
-        with _reserve_budget(begun, folder, settings, is_unread) as entry:
+        with _reserve(begun, folder, settings, is_unread) as entry:
             is_closed = entry is not None and entry.state == "spent"
             follower = _make_follower(entry, settings)
             journal = MeasurementJournal(Account(), folder, is_closed=is_closed, observer=follower)
@@ -721,29 +673,27 @@ def _run_charged(
     return dataclasses.replace(outcome, certificate=certificate)
 
 
-@contextmanager
-def _reserve_budget(
+def _reserve(
     begun: RunInfo, folder: RunFolder | None, settings: RunSettings, is_unread: Callable[[], bool]
-) -> Iterator[RunEntry | None]:
+) -> AbstractContextManager[RunEntry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
-    if settings.charge is None:
-        yield None
-        return
     request, noise = settings.request, settings.noise
-    bill = plan_spends(
-        request, settings.classes, settings.query_plan, noise, settings.partial_schema
-    )
-    start = None if folder is None else folder.record_start()
-    with settings.charge.hold_reservation(
+    spends: tuple[Spend, ...] = ()
+    if settings.charge is not None:
+        spends = plan_spends(
+            request, settings.classes, settings.query_plan, noise, settings.partial_schema
+        )
+    start = folder.record_start() if folder is not None and settings.charge is not None else None
+    return reserve_budget(
+        settings.charge,
         begun.id,
-        bill,
+        spends,
         request.neighbours,
         noise.sampling_error,
         is_unread,
         start=start,
         adaptive=is_adaptive(request),
-    ) as entry:
-        yield entry
+    )
 
 
 def _make_follower(entry: RunEntry | None, settings: RunSettings) -> ChargedStart | None:
@@ -760,29 +710,30 @@ def _run_pipeline(
     journal: MeasurementJournal,
     settings: RunSettings,
 ) -> PipelineResult:
-    with closing(_open_backend(source, begun, settings)) as keeper:
+    request, noise = settings.request, settings.noise
+    unit = _make_unit(begun, settings)
+    with closing(open_backend(source, unit, settings.resources, settings.on_ready)) as backend:
         if folder is not None:
-            folder.check_fingerprint(_compute_fingerprint(keeper, settings))
-        ground = resolve_schema(keeper, journal, settings)
-        ground = merge_rare(ground, keeper, journal, settings)
-        weight = settings.config.category_weight
-        with closing(keeper.encode_table(settings.make_encoder(ground.schema), weight)) as held:
-            made = make_rows(held, ground, journal, settings, seed=begun.seed)
-    certificate = certify(
-        settings.request,
+            folder.check_fingerprint(_compute_fingerprint(backend, settings))
+        session = PrivateSession(backend, journal.account, noise, request.neighbours, journal)
+        resolved = merge_rare(resolve_schema(session, settings), session, settings)
+        encoder = settings.make_encoder(resolved.schema)
+        reading = EncodedReading(encoder, settings.config.category_weight, "votes")
+        session = dataclasses.replace(session, reading=reading)
+        made = make_rows(session, resolved, settings, seed=begun.seed)
+    certificate = certify_run(
+        request,
         made.facts,
-        journal.account,
-        schema=ground.schema,
+        session,
+        schema=resolved.schema,
         config=settings.config,
         size=sum(len(part) for part in made.evolved.classes),
-        noise=settings.noise,
         unit=settings.unit,
         strict=settings.strict,
         created=begun.started,
-        notes=(*ground.notes, *made.notes),
-        measurements=journal.transcript.sha256,
+        notes=(*resolved.notes, *made.notes),
     )
-    return PipelineResult(made.evolved, certificate, ground.schema, begun.seed)
+    return PipelineResult(made.evolved, certificate, resolved.schema, begun.seed)
 
 
 def _check_columns(source: TableSource, settings: RunSettings) -> None:
@@ -806,11 +757,6 @@ def _check_rules(settings: RunSettings) -> None:
         ConstraintSet.from_encoder(Encoder(schema))
 
 
-def _open_backend(source: TableSource, begun: RunInfo, settings: RunSettings) -> Backend:
-    """Return who counts in the table; all of them give the same answers."""
-    return open_backend(source, _make_unit(begun, settings), settings.resources, settings.on_ready)
-
-
 def _make_unit(begun: RunInfo, settings: RunSettings) -> PrivacyUnit | None:
     """Return who is a user, if the promise is to users."""
     neighbours = settings.request.neighbours
@@ -828,7 +774,8 @@ def _make_unit(begun: RunInfo, settings: RunSettings) -> PrivacyUnit | None:
 
 def _compute_fingerprint(backend: Backend, settings: RunSettings) -> str:
     key, names = load_secret_key(), settings.columns
-    return compute_fingerprint(names, backend.sum_row_hashes(names, key), key)
+    sums = backend.answer(RowHashQuery(tuple(names), key)).value
+    return compute_fingerprint(names, sums, key)
 
 
 @contextmanager

@@ -20,8 +20,7 @@ What noisy counts say about the real rows: nothing here sees more than these.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tabpe import measurement
 from tabpe._utils import validation
+from tabpe._utils.resources import Resources
 from tabpe.accounting import (
     ROW_LEVEL,
     Account,
@@ -48,15 +47,12 @@ from tabpe.accounting.ledger import Budget, RunEntry
 from tabpe.accounting.ledger.composition import compute_entries_epsilon
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
-from tabpe.backends import BoundedUsers, MarginalCounter
-from tabpe.backends.users import limit_contributions
+from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.cells import encode_numbers, get_origin
 from tabpe.encoding.encoded_rows import (
-    EncodedRows,
     check_plain_columns,
     check_unit_column,
-    read_user_rows,
 )
 from tabpe.encoding.marginals import ListAxis, MarginalAxis, NumberAxis, build_class_axis
 from tabpe.errors import CellError, ParameterError, SchemaError, TabpeError
@@ -83,16 +79,27 @@ from tabpe.evaluation.private_metrics.plan import (
     train_predictor,
 )
 from tabpe.io import TableSource, open_source, open_table
+from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.marginals import MARGINALS
-from tabpe.measurement.reservation import LedgerCharge, WatchedSource
+from tabpe.measurement.reservation import (
+    LedgerCharge,
+    WatchedSource,
+    reserve_budget,
+    run_shielded,
+)
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Temporal
 from tabpe.synthesizers.budget import (
     agree_on_rest,
     compute_spent_epsilon,
     compute_spent_sampling_error,
 )
-from tabpe.synthesizers.certify import ACCOUNTANT, USER_ACCOUNTANT, list_storage_facts, versions
+from tabpe.synthesizers.certify import (
+    ACCOUNTANT,
+    USER_ACCOUNTANT,
+    certify,
+    list_storage_facts,
+)
 from tabpe.synthesizers.options import PublicFacts, SynthesisRequest
 
 
@@ -240,6 +247,12 @@ class MetricRequest:
         tables = (BudgetShare(MARGINALS, share=1.0, times=len(self.plan.marginals)),)
         agree_on_rest(request, facts, self.account, noise, tables)
 
+    @property
+    def spend(self) -> Spend:
+        """What all marginals cost."""
+        (spend,) = self.account.authorized
+        return spend
+
 
 def measure_with_budget(source: WatchedSource, order: MetricRequest) -> CertifiedCounts:
     """Measure what was ordered.
@@ -247,88 +260,63 @@ def measure_with_budget(source: WatchedSource, order: MetricRequest) -> Certifie
     Privacy: the rows are read by `tabpe.measurement` alone, after all of it was charged: to the
     ledger, if there is one, and to the account.
     """
-    paid = None
-    # The message of this error tells the sizes of arrays, which are exact counts of rows.
-    with suppress(MemoryError):
-        paid = _charge_and_measure(source, order)
-    if paid is None:
-        raise TabpeError("the machine ran out of memory: use a larger one.")
-    return paid
-
-
-def _charge_and_measure(source: WatchedSource, order: MetricRequest) -> CertifiedCounts:
-    offer, encoder = order.terms, order.synthetic.encoder
-    with _reserve_cost(source, order) as entry:
-        users = _bound_users(source, order)
-        rows = EncodedRows(source, encoder, None if users is None else users.kept)
-        terms = measurement.MeasurementTerms(order.account, offer.noise, offer.request.neighbours)
-        counts = measurement.measure_marginals(
-            MarginalCounter(rows, users), order.plan.marginals, terms
-        )
-    certificate = certify(order, terms.transcript.sha256)
-    if offer.charge is not None and entry is not None:
-        certificate = offer.charge.settle_entry(entry, certificate)
-    return CertifiedCounts(counts, certificate)
-
-
-@contextmanager
-def _reserve_cost(source: WatchedSource, order: MetricRequest) -> Iterator[RunEntry | None]:
-    """Hold the price in the ledger, if there is one; it is given back only if no row was read."""
-    offer, bill = order.terms, order.account.authorized
-    if offer.charge is None:
-        yield None
-        return
-    relation, slack = offer.request.neighbours, offer.noise.sampling_error
-    with offer.charge.hold_reservation(
-        order.run.id, bill, relation, slack, lambda: not source.was_read
-    ) as entry:
-        yield entry
-
-
-def _bound_users(source: WatchedSource, order: MetricRequest) -> BoundedUsers | None:
-    """Return whose the rows are and which of them count, if the promise is to users."""
-    neighbours, unit = order.terms.request.neighbours, order.terms.unit
-    if unit is None or neighbours.max_rows is None:
-        return None
-    names = order.synthetic.encoder.names
-    return limit_contributions(
-        read_user_rows(source, unit, names),
-        column=unit,
-        max_rows=neighbours.max_rows,
-        seed=order.run.seed,
-        scale=neighbours.scale,
+    return run_shielded(
+        lambda: _charge_and_measure(source, order),
+        TabpeError("the machine ran out of memory: use a larger one."),
     )
 
 
-def certify(order: MetricRequest, measurements: str) -> Certificate:
-    """Return the certificate of a finished purchase, with the digest of what was measured."""
-    offer, account, schema = order.terms, order.account, order.synthetic.encoder.schema
-    request = offer.request
-    epsilon = compute_spent_epsilon(request, offer.facts, account, offer.noise)
-    return Certificate(
-        epsilon=min(request.epsilon, round_up(epsilon, 6)),
-        delta=offer.delta,
-        delta_slack=compute_spent_sampling_error(request, account, offer.noise),
+def _charge_and_measure(source: WatchedSource, order: MetricRequest) -> CertifiedCounts:
+    terms, neighbours = order.terms, order.terms.request.neighbours
+    with reserve_budget(
+        terms.charge,
+        order.run.id,
+        (order.spend,),
+        neighbours,
+        terms.noise.sampling_error,
+        lambda: not source.was_read,
+    ) as entry:
+        backend = LocalBackend(source, _make_unit(order), Resources.from_options(n_jobs=1))
+        reading = EncodedReading(order.synthetic.encoder)
+        session = PrivateSession(backend, order.account, terms.noise, neighbours, reading=reading)
+        counts = session.estimate_marginals(order.spend, order.plan.marginals)
+    certificate = _certify_measures(order, session)
+    if terms.charge is not None and entry is not None:
+        certificate = terms.charge.settle_entry(entry, certificate)
+    return CertifiedCounts(counts, certificate)
+
+
+def _make_unit(order: MetricRequest) -> PrivacyUnit | None:
+    """Return who is a user, for user-level neighbours."""
+    neighbours, unit = order.terms.request.neighbours, order.terms.unit
+    if unit is None or neighbours.max_rows is None:
+        return None
+    names = tuple(order.synthetic.encoder.names)
+    return PrivacyUnit(unit, neighbours.max_rows, order.run.seed, neighbours.scale, names)
+
+
+def _certify_measures(order: MetricRequest, session: PrivateSession) -> Certificate:
+    """Return the certificate of finished measures."""
+    terms, account, schema = order.terms, order.account, order.synthetic.encoder.schema
+    request = terms.request
+    return certify(
+        epsilon=compute_spent_epsilon(request, terms.facts, account, terms.noise),
         requested_epsilon=request.epsilon,
-        delta_source=offer.delta_source,
-        delta_rows=None,
+        delta=terms.delta,
+        delta_slack=compute_spent_sampling_error(request, account, terms.noise),
+        delta_source=terms.delta_source,
         neighbours=request.neighbours,
-        unit=offer.unit,
-        bill=account.spent,
+        unit=terms.unit,
+        spends=account.spent,
         accountant=USER_ACCOUNTANT if request.neighbours.is_user_level else ACCOUNTANT,
-        noise=offer.noise.name,
-        private=offer.noise.private,
-        schema=schema.to_dict(),
-        schema_digest=schema.digest,
-        fields_from_data=schema.fields_from_data,
-        bought=(),
+        noise=terms.noise,
+        schema=schema,
         assumed_public=("the schema", "the synthetic table", *list_storage_facts(schema)),
         configuration=_describe_configuration(order.synthetic, order.plan),
         seed_policy=SEED_POLICY,
-        versions=versions(),
         created=order.run.started,
-        notes=_write_notes(schema, offer),
-        measurements_sha256=measurements,
+        notes=_write_notes(schema, terms),
+        measurements=session.transcript.sha256,
     )
 
 

@@ -81,21 +81,20 @@ def fit_aim() -> Baseline:
 
 
 def trace_vote() -> set[str]:
-    """Return the files of one vote: from the noisy measurement to rows and noise, and back."""
+    """Return the files of one vote: from the mechanism to rows and noise, and back."""
     files: set[str] = set()
     measure = histograms.measure_votes
-    from tabpe import measurement
 
     def traced(*words: Any, **options: Any) -> Any:
         files.clear()
         with record_files(files):
             return measure(*words, **options)
 
-    measurement.measure_votes = traced
+    histograms.measure_votes = traced
     try:
         fit_paper()
     finally:
-        measurement.measure_votes = measure
+        histograms.measure_votes = measure
     return files
 
 

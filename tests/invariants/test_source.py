@@ -36,8 +36,7 @@ NOISE, NOISE_TABLE = "accounting/noise.py", "accounting/noise_table.py"
 CHECKPOINT, SESSION = "measurement/checkpoint.py", "measurement/session.py"
 SPEND = "accounting/spend.py"
 MEASURING = {
-    f"measurement/{name}.py"
-    for name in ("histograms", "raw_columns", "marginals", "selection", "privtree")
+    f"measurement/{name}.py" for name in ("histograms", "raw_columns", "selection", "privtree")
 }
 PIPELINE, INFERENCE = "synthesizers/pipeline.py", "schema_inference/infer.py"
 BASELINE = "baselines/base.py"

@@ -21,7 +21,8 @@ from neighbours import csv_bytes
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
 from tabpe._utils.resources import Resources
 from tabpe.accounting import FakeNoise
-from tabpe.backends import LocalBackend, PrivacyUnit
+from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
+from tabpe.backends.queries import ClassCountQuery
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import open_source
@@ -121,8 +122,9 @@ def test_a_row_more_leaves_the_categories_of_others(values, cells, one):
     counts = []
     for column in (cells * 50, [*cells * 50, one]):
         data = pd.DataFrame({"dose": column})
-        keeper = LocalBackend(open_source(data), None, Resources.from_options())
-        counts.append(keeper.build_marginal_counter(Encoder(schema)).class_counts())
+        backend = LocalBackend(open_source(data), None, Resources.from_options())
+        query = ClassCountQuery(EncodedReading(Encoder(schema)))
+        counts.append(backend.answer(query).value)
     assert counts[0].tolist() == [*[50] * len(cells), 0]
     assert (counts[1] - counts[0]).tolist() == [*[0] * len(cells), 1]
 

@@ -15,8 +15,7 @@ from tabpe.backends import queries as asked
 from tabpe.io import open_source
 from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import Transcript
-from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, VOTES
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import CLASS_COUNTS, MARGINALS, ROW_COUNT, VOTES
 from tabpe.measurement.raw_columns import BINS, COMMON, KINDS, MAGNITUDES, QUANTILES, VALUES
 from tabpe.schema_inference import infer_schema
 

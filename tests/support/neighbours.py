@@ -68,7 +68,7 @@ from tabpe.evolution.variation import draw_uniform_records
 from tabpe.io import draft_schema, use_source
 from tabpe.io.writers import make_table_writer
 from tabpe.measurement import PrivateSession, histograms
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import MARGINALS
 from tabpe.schema import Temporal
 
 # How many examples each property takes; together they are the CI's.

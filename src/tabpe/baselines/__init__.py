@@ -1,12 +1,9 @@
 """The methods that Tab-PE is compared with, under the same accountant.
 
-- `face`: `Baseline`, any method with fit, sample and certificate
-- `method`: `Method`, what a method is
-- `desk`: `Desk`, what a method may ask of the private rows
+- `base`: `Baseline`, any method with fit, sample and certificate; `SynthesisMethod`; bins
+- `session`: `BaselineSession`, what a method may ask of the private rows
 - `domain`: `Domain`, the table after discretisation
-- `bins`: how columns of numbers are cut into bins
-- `plan`: how a budget becomes noise
-- `bill`: what was agreed on, and the certificate
+- `graphical_model`, `junction_tree`: Markov random fields that several methods fit
 - `independent`, `mst`, `aim`, `privsyn`, `privmrf`, `gem`, `rappp`, `privgsd`: a method each
 """
 

@@ -25,8 +25,8 @@ What differs from the published method: marginals are scored by the sum of all t
 measured whole, not cell by cell; no marginal is measured twice; the network has a fixed width. How
 much of the average network stays in a round (`smoothing`) was chosen on Adult and a made-up table.
 
-Privacy: rows are read by `Desk.choose` and `Desk.marginals` alone. All else is made of their
-answers and of `Desk.rng`.
+Privacy: rows are read by `choose_marginal` and `marginals` of the session alone. All else is made
+of their answers and of its `rng`.
 """
 
 from __future__ import annotations

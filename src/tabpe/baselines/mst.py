@@ -191,7 +191,7 @@ class MergedAxis:
 
 
 def narrow_session(session: BaselineSession, groups: Sequence[Whole]) -> BaselineSession:
-    """Return the desk for questions about merged cells: the same rows, noise and account."""
+    """Return the session for queries about merged cells: the same rows, noise and account."""
     axes = tuple(
         MergedAxis(axis, tuple(group.tolist()))
         for axis, group in zip(session.domain.axes, groups, strict=True)

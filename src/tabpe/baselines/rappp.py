@@ -1,8 +1,6 @@
 """RAP++: points of categories and numbers, moved towards the queries that they get most wrong.
 
-Mixed points, of categories and numbers, and how they are moved towards what was measured.
-
-The projection of RAP++ (Vietri et al. 2022). A point has free numbers, and for each categorical
+The projection (Vietri et al. 2022): a point has free numbers, and for each categorical
 attribute a distribution over its values. A marginal of points is smooth in them; a halfspace is
 not, so its edge is made soft, a sigmoid that becomes steeper whenever points stop getting better.
 Distributions are moved by Adam and put back onto the simplex after each step.
@@ -13,8 +11,7 @@ categorical attribute are counted apart. Rounds about categories choose and meas
 categorical attributes; rounds about numbers choose and measure several halfspaces. After each,
 points are moved towards all that was measured.
 
-Privacy: rows are read by `Desk.choose`, `Desk.marginals`, `Desk.choose_halfspaces` and
-`Desk.measure_halfspaces` alone. How often and with which noise follows from the kinds of the
+Privacy: rows are read through a `BaselineSession` alone. How often and with which noise follows from the kinds of the
 columns, which are public: the loss is divided between categories and numbers by how many attributes
 there are of each, and between choices and measurements in halves.
 
@@ -389,17 +386,17 @@ class _ProjectionRun:
         self, points: MixedPoints, targets: ProjectionTargets, loss: float
     ) -> tuple[MixedPoints, ProjectionTargets]:
         """Return points that know marginals of categories, one a round, and these."""
-        method, desk = self.method, self.session
+        method, session = self.method, self.session
         rates = LearningRates(0.0, method.categorical_rate, method.categorical_halvings)
         left = self.kinds.list_cliques(method.degree)
         rounds = min(len(self.kinds.lists), len(left))
         sigma = compute_sigma(loss / 2, rounds)
         for _ in range(rounds):
             cliques = [self.kinds.map_to_domain(clique) for clique in left]
-            sizes = [float(desk.domain.count_cells(clique)) for clique in cliques]
+            sizes = [float(session.domain.count_cells(clique)) for clique in cliques]
             guesses = self._estimate_marginals(points, left)
-            place = desk.choose_marginal(CHOICES, cliques, guesses, penalties=sizes, sigma=sigma)
-            (counts,) = desk.marginals(MARGINALS, [cliques[place]], sigma=sigma)
+            place = session.choose_marginal(CHOICES, cliques, guesses, penalties=sizes, sigma=sigma)
+            (counts,) = session.marginals(MARGINALS, [cliques[place]], sigma=sigma)
             targets = targets.with_marginal(left.pop(place), self._compute_shares(counts))
             points = move_points(points, targets, rates)
         return points, targets
@@ -408,7 +405,7 @@ class _ProjectionRun:
         self, points: MixedPoints, targets: ProjectionTargets, loss: float
     ) -> MixedPoints:
         """Return points that also know halfspaces, several a round."""
-        method, desk = self.method, self.session
+        method, session = self.method, self.session
         rates = LearningRates(
             method.numerical_rate, method.numerical_rate, method.numerical_halvings
         )
@@ -420,10 +417,10 @@ class _ProjectionRun:
                 self._estimate_insides(points, asked),
                 min(method.top, times - len(taken)),
             )
-            chosen = desk.choose_halfspaces(
+            chosen = session.choose_halfspaces(
                 HALFSPACE_CHOICES, asked, guesses, most=most, taken=taken, sigma=sigma
             )
-            counted = desk.measure_halfspaces(HALFSPACES, asked, chosen, sigma=sigma)
+            counted = session.measure_halfspaces(HALFSPACES, asked, chosen, sigma=sigma)
             for place, counts in zip(chosen, counted, strict=True):
                 targets = self._add_halfspace(
                     targets, asked, place, len(taken), self._compute_shares(counts)

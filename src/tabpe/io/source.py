@@ -79,7 +79,7 @@ def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
     limits = limits or Limits.from_environment()
     if isinstance(data, (str, Path)):
         return _open_path(data, limits)
-    found = _open_external(data, limits)
+    found = None if isinstance(data, pa.Table) else _open_external(data, limits)
     return FrameSource(*read_frame(data)) if found is None else found
 
 

@@ -1,8 +1,7 @@
 """The only way to private rows: `PrivateSession`.
 
 - `session`: `PrivateSession` charges, asks a backend, adds noise, records
-- `histograms`: votes, class counts, row counts
-- `marginals`: rows in the cells of tables of counts
+- `histograms`: votes, class counts, row counts, marginals
 - `selection`: the exponential mechanism over marginals and halfspaces; distances
 - `privtree`: bins that are halved where rows lie close together
 - `raw_columns`: what a schema lacks: kinds, ranges, values

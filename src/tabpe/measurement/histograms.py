@@ -1,9 +1,13 @@
-"""Histograms under noise: votes for candidates, rows of a class, rows of the table.
+"""Histograms under noise: votes for candidates, class counts, row counts, marginals.
 
 Privacy: each function is a discrete Gaussian mechanism. A private row counts in at most one cell
 of the answer, over all classes together, or all rows of a user make up one vector of length
 `Backend.scale`; see `NeighboringRelation`. The noise on every cell has the sigma that the account
 was charged for, times that scale, before a row is read.
+
+Each marginal is a histogram in which a row counts in exactly one cell, or all rows of a user
+together with a length of one at most. All marginals of a query are charged before a row is read,
+and read in one pass; they compose like rounds.
 
 Where a row has k votes, they are in k different cells, and the vector of a user has at most k times
 the squared length. That is k mechanisms of the kind above, and charged as such.
@@ -20,17 +24,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils import validation
-from tabpe.accounting import Spend
+from tabpe.accounting.spend import GAUSSIAN, Spend
 from tabpe.backends.base import Query
 from tabpe.backends.nearest import MOST_NEAREST
-from tabpe.backends.queries import ClassCountQuery, VoteQuery
+from tabpe.backends.queries import ClassCountQuery, MarginalQuery, VoteQuery
+from tabpe.encoding.marginals import Marginal
 from tabpe.errors import ParameterError, TabpeError
 
 if TYPE_CHECKING:
     from tabpe.measurement.session import PrivateSession
 
 VOTES = "votes"
+MARGINALS = "marginals"
 CLASS_COUNTS = "class counts"
 ROW_COUNT = "row count"
 USER_COUNT = "user count"
@@ -97,6 +102,17 @@ def measure_row_count(session: PrivateSession, spend: Spend, query: Query) -> No
     return _measure_histogram(session, spend, 1, lambda: session.backend.answer(query).value)
 
 
+def measure_marginals(session: PrivateSession, spend: Spend, query: MarginalQuery) -> NoisyCounts:
+    """Return the noisy counts of each marginal, cell after cell; each is charged once."""
+    item = session.account.charge_spend(spend, len(query.marginals))
+    session.check_mechanism(item, GAUSSIAN)
+    counted = zip(session.backend.answer(query).value, query.marginals, strict=True)
+    values = [
+        session.add_noise(_check_counts(counts, marginal), item) for counts, marginal in counted
+    ]
+    return NoisyCounts(values, item, session.backend.scale)
+
+
 def _measure_histogram(
     session: PrivateSession,
     spend: Spend,
@@ -121,12 +137,19 @@ def _measure_histogram(
 
 
 def _check_votes(votes_per_row: int) -> None:
-    validation.check_integer("votes_per_row", votes_per_row, least=1)
-    if votes_per_row > MOST_NEAREST:
-        raise ParameterError(f"votes_per_row={votes_per_row}: expected at most {MOST_NEAREST}.")
+    if type(votes_per_row) is not int or not 1 <= votes_per_row <= MOST_NEAREST:
+        raise ParameterError(
+            f"votes_per_row={votes_per_row!r}: expected a whole number from 1 to {MOST_NEAREST}."
+        )
 
 
 def _join_votes(parts: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
     if [len(part) for part in parts] != list(sizes):
         raise TabpeError("votes: the backend answered for other candidates than it was asked for.")
     return np.concatenate([*parts, np.empty(0, dtype=np.int64)])
+
+
+def _check_counts(counts: NDArray[np.int64], marginal: Marginal) -> NDArray[np.int64]:
+    if counts.shape != (marginal.size,):
+        raise TabpeError("marginals: the counts are not those of the cells asked for.")
+    return counts

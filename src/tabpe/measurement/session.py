@@ -29,7 +29,6 @@ from tabpe.errors import ParameterError, TabpeError
 from tabpe.measurement import histograms, privtree, raw_columns, selection
 from tabpe.measurement.checkpoint import MeasurementJournal, Transcript
 from tabpe.measurement.histograms import NoisyCounts
-from tabpe.measurement.marginals import measure_marginals
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ class PrivateSession:
     Privacy: each method charges a spend of the account first, then asks the backend for exact
     integers, adds noise and records the noisy answer. The exact integers live inside the call and
     nowhere else. What is returned is public. The mechanisms and their proofs are in
-    `tabpe.measurement.histograms`, `marginals`, `selection`, `privtree` and `raw_columns`.
+    `tabpe.measurement.histograms`, `selection`, `privtree` and `raw_columns`.
 
     A spend is a value that `Account.authorize` returned; whoever plans a run passes it on.
 
@@ -134,7 +133,9 @@ class PrivateSession:
     def count_marginals(self, spend: Spend, marginals: Sequence[Marginal]) -> NoisyCounts:
         """Return the noisy counts of each marginal, cell after cell; each is charged once."""
         query = MarginalQuery(self.reading, tuple(marginals))
-        return self._record(spend, len(marginals), lambda: measure_marginals(self, spend, query))
+        return self._record(
+            spend, len(marginals), lambda: histograms.measure_marginals(self, spend, query)
+        )
 
     def estimate_marginals(self, spend: Spend, marginals: Sequence[Marginal]) -> list[Floats]:
         """Return the same in the shapes of the marginals, where a row or a user counts one."""

@@ -9,7 +9,7 @@ from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation,
 from tabpe.encoding import Marginal
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, TabpeError
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import MARGINALS
 
 USERS = NeighboringRelation(max_rows=3)
 WARD, ILL = ListAxis("ward", 0, (0, 1, 2)), ListAxis("ill", None, (0, 1))

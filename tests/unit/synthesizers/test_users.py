@@ -24,7 +24,14 @@ from tabpe import Adjacency, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.neighboring import FIXED_POINT
 from tabpe.backends import LocalBackend
-from tabpe.backends.queries import MarginalQuery, VoteQuery
+from tabpe.backends.queries import (
+    ClassCountQuery,
+    MarginalQuery,
+    RawRowCountQuery,
+    RowCountQuery,
+    ValueQuery,
+    VoteQuery,
+)
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError
 from tabpe.io import batches
 
@@ -221,17 +228,18 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
             fit_over(near, changes)
         for name, squared, cells in moves(first, second):
             # Several votes are as many histograms on the bill.
-            times = preset.votes if name == "votes" else 1
+            times = preset.votes if name is VoteQuery else 1
             assert squared <= times * (2 if replaced else 1), name
             assert cells <= MOST * times * (2 if replaced else 1), name
             longest[name] = max(longest.get(name, 0.0), squared / times)
     asked = {name for name, _ in first}
-    assert {"row_count", "class_counts", "votes"} <= asked
-    assert ("values" in asked) == ("schema" in changes)
-    assert ("counts" in asked) == (preset is QUICK_BEST)
+    assert asked >= {ClassCountQuery, VoteQuery}
+    assert asked & {RowCountQuery, RawRowCountQuery}
+    assert (ValueQuery in asked) == ("schema" in changes)
+    assert (MarginalQuery in asked) == (preset is QUICK_BEST)
     # Or else nothing was looked at.
     assert max(longest.values()) > (1.0 if replaced else 0.98)
-    assert min(longest["votes"], longest["class_counts"]) > 0.2
+    assert min(longest[VoteQuery], longest[ClassCountQuery]) > 0.2
 
 
 @pytest.mark.parametrize("changes", [{}, BOUGHT], ids=["declared", "bought"])

@@ -81,7 +81,7 @@ from tabpe.evaluation.private_metrics.plan import (
 from tabpe.io import TableSource, open_source, open_table
 from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import RunInfo
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import MARGINALS
 from tabpe.measurement.reservation import (
     LedgerCharge,
     WatchedSource,

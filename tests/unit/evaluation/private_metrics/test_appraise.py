@@ -21,7 +21,7 @@ from tabpe.accounting import (
 )
 from tabpe.errors import DataError, ParameterError, SchemaError, TabpeError
 from tabpe.evaluation.private_metrics import appraise
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import MARGINALS
 from tabpe.schema import Boolean, Categorical, Integer, Schema, Source
 from tabpe.verification.verify import verify_plain
 
@@ -328,7 +328,7 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_can_not_be_bought_is_refused_before_a_row_is_read(kind, monkeypatch):
     changes, error, words = REFUSED[kind]
-    monkeypatch.setattr("tabpe.measurement.session.measure_marginals", None)
+    monkeypatch.setattr("tabpe.measurement.histograms.measure_marginals", None)
     with pytest.raises(error, match=words):
         bought(**changes)
 

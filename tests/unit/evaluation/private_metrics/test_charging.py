@@ -11,7 +11,7 @@ from tabpe.errors import BudgetError, DataError, TabpeError
 from tabpe.evaluation.private_metrics import appraise
 from tabpe.io import Batch
 from tabpe.io.source import FrameSource
-from tabpe.measurement.marginals import MARGINALS
+from tabpe.measurement.histograms import MARGINALS
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.verification import verify
 
@@ -109,7 +109,7 @@ def test_a_failure_between_the_charge_and_the_first_row_is_given_back(ledger, mo
     def fail(*_, **__):
         raise kind
 
-    monkeypatch.setattr("tabpe.measurement.session.measure_marginals", fail)
+    monkeypatch.setattr("tabpe.measurement.histograms.measure_marginals", fail)
     with pytest.raises(FAILURES[kind]):
         bought(ledger)
     assert states(ledger) == ["refunded"]

@@ -206,7 +206,7 @@ def _make_histogram_bins(
 class SynthesisMethod(Protocol):
     """A frozen dataclass of hyperparameters that knows how to make rows.
 
-    Privacy: a method sees nothing of the private rows but answers of its session, which are charged.
+    Privacy: a method sees nothing of the private rows but answers of its session: all are charged.
 
     Args:
         name: What it is called.

@@ -11,9 +11,9 @@ categorical attribute are counted apart. Rounds about categories choose and meas
 categorical attributes; rounds about numbers choose and measure several halfspaces. After each,
 points are moved towards all that was measured.
 
-Privacy: rows are read through a `BaselineSession` alone. How often and with which noise follows from the kinds of the
-columns, which are public: the loss is divided between categories and numbers by how many attributes
-there are of each, and between choices and measurements in halves.
+Privacy: rows are read through a `BaselineSession` alone. How often and with which noise follows
+from the kinds of the columns, which are public: the loss is divided between categories and numbers
+by how many attributes there are of each, and between choices and measurements in halves.
 
 What differs from the published method:
 

@@ -167,6 +167,17 @@ class _ReencodedSegments:
         return self._build()
 
 
+class _TransformedBatches:
+    """Batches in a voting space, transformed anew each time somebody goes through them."""
+
+    def __init__(self, batches: Batches, voting_space: VotingSpace) -> None:
+        self._batches, self._voting_space = batches, voting_space
+
+    def __iter__(self) -> Iterator[tuple[Records, Counts]]:
+        for rows, classes in self._batches:
+            yield self._voting_space.transform_rows(rows), classes
+
+
 SegmentStore = list[Segment] | SpillFile
 
 
@@ -260,9 +271,7 @@ class StoredTable(EncodedTable):
             return _drain_batches(batches, voting_space)
         if isinstance(self._rows, EncodedRows):
             return dataclasses.replace(self._rows, voting_space=voting_space)
-        return (
-            self._rows if voting_space is None else _drain_batches(list(self._rows), voting_space)
-        )
+        return self._rows if voting_space is None else _TransformedBatches(self._rows, voting_space)
 
     def _store_segments(self, batches: Batches) -> None:
         owners = None if self.users is None else self.users.owners

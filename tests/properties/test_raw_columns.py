@@ -31,12 +31,18 @@ NUMBERS = Categorical("c", (1, 2))
 ASKED = {
     "kinds": lambda counter: dict(enumerate(counter.count_kinds(["c"])["c"])),
     "magnitudes": lambda counter: dict(enumerate(counter.count_magnitudes(["c"])["c"])),
-    "bins": lambda counter: dict(enumerate(counter.count_bins({"c": EqualWidthBins(-2.0, 0.5, 12)})["c"])),
+    "bins": lambda counter: dict(
+        enumerate(counter.count_bins({"c": EqualWidthBins(-2.0, 0.5, 12)})["c"])
+    ),
     "pieces": lambda counter: dict(
         enumerate(counter.count_bins({"c": ClampedBins((-2.0, 0.5, 3.0))})["c"])
     ),
-    "listed texts": lambda counter: dict(enumerate(counter.count_declared_values({"c": TEXTS})["c"])),
-    "listed numbers": lambda counter: dict(enumerate(counter.count_declared_values({"c": NUMBERS})["c"])),
+    "listed texts": lambda counter: dict(
+        enumerate(counter.count_declared_values({"c": TEXTS})["c"])
+    ),
+    "listed numbers": lambda counter: dict(
+        enumerate(counter.count_declared_values({"c": NUMBERS})["c"])
+    ),
     "texts": lambda counter: counter.count_values({"c": str})["c"],
     "whole numbers": lambda counter: counter.count_values({"c": int})["c"],
     "decimals": lambda counter: counter.count_values({"c": float})["c"],

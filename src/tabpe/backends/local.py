@@ -277,13 +277,19 @@ class StoredTable(EncodedTable):
         owners = None if self.users is None else self.users.owners
         build = partial(build_segments, batches, self.classes, owners)
         if self._open_store is None:
-            self._segments = _ReencodedSegments(build)
-            self._sizes = count_class_rows(self._segments, self.classes)
+            afresh = _ReencodedSegments(build)
+            self._sizes, self._segments = count_class_rows(afresh, self.classes), afresh
             return
-        self._segments = stored = self._open_store()
-        for segment in build():
-            stored.append(segment.prepare_segment(self._category_weight))
-            self._sizes[segment.label] += segment.size
+        stored, sizes = self._open_store(), np.zeros_like(self._sizes)
+        try:
+            for segment in build():
+                stored.append(segment.prepare_segment(self._category_weight))
+                sizes[segment.label] += segment.size
+        except BaseException:  # Some of the rows must not pass for all.
+            if isinstance(stored, SpillFile):
+                stored.close()
+            raise
+        self._sizes, self._segments = sizes, stored
 
 
 def _drain_batches(

@@ -164,7 +164,9 @@ def test_values_too_long_for_a_category_count_nowhere():
 
 def test_no_number_of_values_is_too_many():
     cells = [f"v{number:05}" for number in range(70_000)]
-    found = RawColumnCounter(open_source(pa.table({"name": cells}))).count_values({"name": str})["name"]
+    found = RawColumnCounter(open_source(pa.table({"name": cells}))).count_values({"name": str})[
+        "name"
+    ]
     assert len(found) == 70_000
     assert set(found.values()) == {1}
 

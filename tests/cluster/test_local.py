@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -42,7 +43,9 @@ print(json.dumps({
 def test_it_listens_on_the_loopback_address_alone_and_asks_for_a_token(tmp_path, when):
     if find_spec("ray") is None and not os.environ.get("TABPE_EXPECT_RAY"):
         pytest.skip("Ray is not installed")
-    environment = {name: value for name, value in os.environ.items() if "RAY" not in name}
+    environment = {
+        name: value for name, value in os.environ.items() if not re.search("RAY|SPARK", name)
+    }
     environment |= {"PYTHONPATH": str(SUPPORT), "HOME": str(tmp_path)}
     ended = subprocess.run(
         [sys.executable, "-c", STARTED, when],

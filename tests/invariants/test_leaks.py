@@ -15,7 +15,8 @@ import pytest
 
 from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
-from tabpe.backends import LocalEngine, MarginalCounter, StreamEngine
+from tabpe.backends import LocalBackend, StoredTable
+from tabpe.backends.counting import EncodedTable
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import batches
@@ -82,9 +83,7 @@ def test_a_fitted_model_holds_no_private_row(preset):
         if id(one) in seen:
             continue
         seen.add(id(one))
-        assert not isinstance(
-            one, (pa.Table, pd.DataFrame, LocalEngine, StreamEngine, MarginalCounter)
-        )
+        assert not isinstance(one, (pa.Table, pd.DataFrame, LocalBackend, EncodedTable))
         if isinstance(one, np.ndarray):
             assert len(one) not in (*COUNTS, sum(COUNTS))
         waiting += list(getattr(one, "__dict__", {}).values())
@@ -244,19 +243,22 @@ def test_a_table_too_small_is_refused_without_its_exact_size():
 
 
 @pytest.mark.parametrize(
-    ("where", "what"),
+    ("where", "what", "engine"),
     [
-        *((kind, name) for kind in (LocalEngine, StreamEngine) for name in ("votes", "prepare")),
-        (Encoder, "encode"),
+        *(
+            (StoredTable, name, engine)
+            for name in ("count_votes", "_store_segments")
+            for engine in ("local", "stream")
+        ),
+        (Encoder, "encode", "local"),
     ],
 )
 @PRESETS
-def test_running_out_of_memory_tells_no_size(monkeypatch, where, what, preset):
+def test_running_out_of_memory_tells_no_size(monkeypatch, where, what, engine, preset):
     def exhausted(*_, **__):
         raise MemoryError(f"Unable to allocate an array with shape ({COUNTS[0]}, 4)")
 
     monkeypatch.setattr(where, what, exhausted)
-    engine = "stream" if where is StreamEngine else "local"
     model = TabPE(delta=1e-6, n_samples=100, verbose=0, engine=engine, preset=preset)
     with pytest.raises(TabpeError, match="out of memory") as caught:
         model.fit(pa.table(columns()), SCHEMA)
@@ -277,15 +279,14 @@ def test_errors_of_streaming_tell_no_size(problem, preset, monkeypatch, tmp_path
         monkeypatch.setattr("tabpe.backends.local.SpillFile._write_array", full)
     else:
         machine["spill"] = False
-        counting = MarginalCounter if preset == "best" else StreamEngine
-        changed = counting.class_counts
+        changed = StoredTable.count_classes
         monkeypatch.setattr(
-            counting,
-            "class_counts",
-            lambda self: (
-                pq.write_table(pa.table(columns()).slice(1), tmp_path / "t.parquet")
-                or changed(self)
-            ),
+            StoredTable,
+            "count_classes",
+            lambda self, space: (
+                changed(self, space),
+                pq.write_table(pa.table(columns()).slice(1), tmp_path / "t.parquet"),
+            )[0],
         )
     error = error_of(tmp_path / "t.parquet", **machine)
     sizes = [str(count + more) for count in (*COUNTS, sum(COUNTS)) for more in (-1, 0, 1)]

@@ -219,12 +219,12 @@ def failing(honest, call, fail):
 
 
 PLACES = {
-    "engine": "tabpe.backends.LocalEngine.votes",
-    "tables": "tabpe.backends.MarginalCounter.counts",
+    "engine": "tabpe.backends.counting.count_votes",
+    "tables": "tabpe.backends.StoredTable.count_marginals",
     "noise": "tabpe.accounting.noise_table.TableNoise.draw",
     "encoder": "tabpe.encoding.Encoder.encode",
     "search": None,
-    "certificate": "tabpe.synthesizers.pipeline.certify",
+    "certificate": "tabpe.synthesizers.pipeline.certify_run",
     "output": "tabpe.cli.synth.make_table_writer",
 }
 PAPER = [("paper", place) for place in PLACES if place != "tables"]
@@ -261,7 +261,7 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
 
 
 @pytest.mark.parametrize(
-    "target", ["tabpe.backends.MarginalCounter.counts", "tabpe.accounting.OpenDPNoise.draw"]
+    "target", ["tabpe.backends.StoredTable.count_marginals", "tabpe.accounting.OpenDPNoise.draw"]
 )
 def test_an_appraisal_that_runs_out_of_memory_hides_sizes(scene, monkeypatch, target):
     monkeypatch.setattr(target, quoting(MemoryError))

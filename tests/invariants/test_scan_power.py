@@ -14,17 +14,18 @@ import pytest
 from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, VOTES, Witness, table
 from searching import leaks
 from tabpe._utils.serialization import Archive
-from tabpe.backends import LocalEngine
+from tabpe.backends import StoredTable
 from tabpe.encoding.encoded_rows import EncodedRows
 from tabpe.errors import DataError
 from tabpe.evaluation.private_metrics import measure
 from tabpe.evolution import posterior, private_evolution
+from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import archive_measurement
 
 
 def telling(tell):
     """Return votes that tell what they are."""
-    votes = LocalEngine.votes
+    votes = StoredTable.count_votes
 
     def heard(self, *about):
         answer = votes(self, *about)
@@ -95,7 +96,7 @@ def no_noise_in_the_history(scene, patch):
 
 
 def no_noise_in_a_purchase(scene, patch):
-    patch.setattr("tabpe.measurement.raw_columns.add_noise", lambda exact, item, terms: exact)
+    patch.setattr(PrivateSession, "add_noise", lambda session, exact, spend: exact)
     scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
 
 
@@ -105,7 +106,7 @@ def purchase_that_tells_all_values(scene, patch):
 
 
 def no_noise_in_an_appraisal(scene, patch):
-    patch.setattr("tabpe.measurement.marginals.add_noise", lambda exact, item, terms: exact)
+    patch.setattr(PrivateSession, "add_noise", lambda session, exact, spend: exact)
     scene.appraise(table())
 
 
@@ -139,19 +140,21 @@ def public_page(scene, patch, told):
 
 def votes_in_a_log(scene, patch):
     tell = logging.getLogger("tabpe").debug
-    patch.setattr(LocalEngine, "votes", telling(lambda votes: tell("votes: %s", votes.tolist())))
+    patch.setattr(
+        StoredTable, "count_votes", telling(lambda votes: tell("votes: %s", votes.tolist()))
+    )
     scene.fit(table())
 
 
 def count_in_a_warning(scene, patch):
     tell = telling(lambda votes: warnings.warn(f"{votes.sum()} votes", UserWarning, stacklevel=2))
-    patch.setattr(LocalEngine, "votes", tell)
+    patch.setattr(StoredTable, "count_votes", tell)
     scene.fit(table())
 
 
 def votes_from_compiled_code(scene, patch):
     tell = telling(lambda votes: os.write(2, " ".join(map(str, votes)).encode()))
-    patch.setattr(LocalEngine, "votes", tell)
+    patch.setattr(StoredTable, "count_votes", tell)
     assert scene.synth("--engine", "local") == 0
 
 

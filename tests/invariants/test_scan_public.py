@@ -148,8 +148,8 @@ def test_a_refused_budget_reads_nothing(scene):
 # Where it fails, and what the ledger says then: only what has read nothing is given back.
 PLACES = {
     "plan": ("tabpe.evaluation.private_metrics.measure.plan_marginals", []),
-    "engine": ("tabpe.evaluation.private_metrics.measure.MarginalCounter", ["refunded"]),
-    "counts": ("tabpe.backends.MarginalCounter.counts", ["refunded"]),
+    "engine": ("tabpe.evaluation.private_metrics.measure.LocalBackend", ["refunded"]),
+    "counts": ("tabpe.backends.StoredTable.count_marginals", ["refunded"]),
     "cells": ("tabpe.encoding.Marginal.find_cells", ["reserved"]),
     "rows": ("tabpe.encoding.encoded_rows.EncodedRows._encode_batch", ["reserved"]),
     "noise": ("tabpe.accounting.OpenDPNoise.draw", ["reserved"]),

@@ -17,45 +17,44 @@ from pathlib import Path
 import pytest
 
 import tabpe
-from source_tree import Source, dotted, last_name, names_in
+from source_tree import Source, dotted
 from tabpe import backends
 from tabpe.accounting import Account, FakeNoise, NoiseSource, TableNoise
 from tabpe.accounting.noise import SelectionSource
 from tabpe.audit import systems
-from tabpe.backends import Backend, BoundedUsers, EncodedTable, PrivacyUnit
-from tabpe.backends.users import limit_contributions
+from tabpe.backends import Backend, EncodedReading, PrivacyUnit, Query
 from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows
 from tabpe.evaluation.private_metrics import appraise
 from tabpe.evaluation.report.evaluate_public import evaluate_public
 from tabpe.io import TableSource
-from tabpe.measurement import raw_columns
-from tabpe.measurement.terms import add_noise, charge_spend
+from tabpe.measurement import PrivateSession
 
 SOURCE = Source.read(Path(tabpe.__file__).parent)
 LAB = Source.read(Path(__file__).parents[2] / "lab/src/tabpe_lab")
 
 NOISE, NOISE_TABLE = "accounting/noise.py", "accounting/noise_table.py"
-CHECKPOINT, TERMS = "measurement/checkpoint.py", "measurement/terms.py"
+CHECKPOINT, SESSION = "measurement/checkpoint.py", "measurement/session.py"
+SPEND = "accounting/spend.py"
 MEASURING = {
     f"measurement/{name}.py"
     for name in ("histograms", "raw_columns", "marginals", "selection", "privtree")
 }
 PIPELINE, INFERENCE = "synthesizers/pipeline.py", "schema_inference/infer.py"
-BASELINE, BASELINE_SESSION = "baselines/base.py", "baselines/session.py"
+BASELINE = "baselines/base.py"
 PRIVATE_METRICS = "evaluation/private_metrics/measure.py"
 PUBLIC_REPORT = "evaluation/report/evaluate_public.py"
 # Search for near candidates, which are public.
 SEARCHING = {"evolution/posterior.py", "evolution/evidence.py", "synthesizers/conditional.py"}
-# Makes engines for rows of its own, and broken ones, which ask others.
+# Makes backends for rows of its own, and broken ones, which ask others.
 AUDIT = {f"audit/{name}.py" for name in ("attacks", "storage_forms", "systems")}
 XOR = "datasets/simulated.py"
 
-# What holds private rows or counts them. What a user is (a column and a limit) is public.
+# What holds private rows, or exact counts of them. What a user is (a column and a limit), what is
+# asked and how rows are encoded is public.
+PUBLIC = {kind.__name__ for kind in (PrivacyUnit, Query, EncodedReading)}
 HOLDERS = {EncodedRows.__name__} | {
-    name
-    for name in backends.__all__
-    if inspect.isclass(getattr(backends, name)) and name != PrivacyUnit.__name__
-}
+    name for name in backends.__all__ if inspect.isclass(getattr(backends, name))
+} - PUBLIC
 
 
 def outside(files, *folders):
@@ -75,22 +74,23 @@ def importing_backends(source):
     return outside(source.importing("tabpe.backends"), "backends/")
 
 
-def test_only_measurement_uses_backends_and_a_few_pass_them_on():
-    passing = {PIPELINE, INFERENCE, BASELINE, BASELINE_SESSION, PRIVATE_METRICS}
-    assert importing_backends(SOURCE) == MEASURING | passing | SEARCHING | AUDIT
+def test_only_measurement_uses_backends_and_a_few_open_them():
+    """Schema inference makes queries, which are public, and has a session ask them."""
+    opening = {PIPELINE, INFERENCE, BASELINE, PRIVATE_METRICS}
+    assert importing_backends(SOURCE) == MEASURING | {SESSION} | opening | SEARCHING | AUDIT
 
 
 def imported_from_backends(source):
-    """What is imported that is not among their exports, but for the search for candidates."""
-    found = set().union(*map(source.imports, importing_backends(source)))
+    """What is imported beside exports, queries, and the search for candidates."""
+    found = set().union(*map(source.imports, importing_backends(source) - MEASURING - {SESSION}))
     names = {name.removeprefix("tabpe.backends.") for name in found if "tabpe.backends." in name}
-    return {name for name in names if not name.startswith("nearest")} - set(backends.__all__)
+    public = ("nearest", "queries")
+    return {name for name in names if not name.startswith(public)} - set(backends.__all__)
 
 
 def test_only_exports_of_backends_are_used_elsewhere():
     """So `HOLDERS` knows the types of all that holds private rows outside of them."""
-    native, limiting = "native", f"users.{limit_contributions.__name__}"
-    assert imported_from_backends(SOURCE) == {native, "users", limiting}
+    assert imported_from_backends(SOURCE) == {"native"}
 
 
 def attributes_of_holders(source):
@@ -100,17 +100,32 @@ def attributes_of_holders(source):
     return {file: names for file, names in found.items() if names}
 
 
-def test_who_passes_private_rows_on_asks_nothing_about_them():
-    """Rows are held and encoded; what counts them goes to `measurement`, and is asked there.
+def test_who_opens_a_backend_asks_nothing_of_it():
+    """The pipeline has the fingerprint of a table made, which leaves under a key."""
+    assert attributes_of_holders(SOURCE) == {PIPELINE: members(Backend, "answer") | {"value"}}
 
-    The pipeline has the fingerprint of a table made, which leaves under a key.
-    """
-    table = members(EncodedTable, "encoder", "prepare", "build_marginal_counter")
-    held = members(Backend, "build_raw_counter", "build_marginal_counter", "encode_table")
-    assert attributes_of_holders(SOURCE) == {
-        PIPELINE: table | held | members(Backend, "sum_row_hashes"),
-        INFERENCE: members(Backend, "build_raw_counter"),
-        PRIVATE_METRICS: members(BoundedUsers, "kept"),  # which rows to encode
+
+def asking_backends(source):
+    """The files in which a backend is asked, or taken out of a session."""
+    names = members(Backend, "answer") | members(PrivateSession, "backend")
+    return outside(
+        {
+            file
+            for file in source.trees
+            for node in source.nodes(file)
+            if isinstance(node, ast.Attribute) and node.attr in names
+        },
+        "backends/",
+    )
+
+
+def test_only_mechanisms_ask_a_backend():
+    broken = "audit/systems.py"  # A system that is broken on purpose.
+    assert asking_backends(SOURCE) - {"audit/attacks.py"} == {
+        *MEASURING,
+        SESSION,
+        PIPELINE,
+        broken,
     }
 
 
@@ -129,34 +144,8 @@ def callbacks_with_holders(source):
     return {file for file in outside(source.trees, "backends/") if source.uses(file, HOLDERS)[1]}
 
 
-def given_as_question(source):
-    """What is given where schema inference takes a function that asks."""
-    calls = source.calls(INFERENCE)
-    taking = {
-        node.name: index - 1
-        for node in ast.walk(source.trees[INFERENCE])
-        if isinstance(node, ast.FunctionDef)
-        for index, argument in enumerate(node.args.args)
-        if names_in(argument.annotation) >= {"Callable", "Counts"}
-    }
-    partial = {
-        node.targets[0].id: node.value.args[0]
-        for node in ast.walk(source.trees[INFERENCE])
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and dotted(node.value.func) == "partial"
-    }
-    given = [c.args[taking[last_name(c.func)]] for c in calls if last_name(c.func) in taking]
-    return {dotted(partial.get(dotted(node), node)) for node in given}
-
-
-def test_schema_inference_asks_by_functions_of_measurement():
-    assert callbacks_with_holders(SOURCE) - AUDIT == {INFERENCE}
-    given = given_as_question(SOURCE)
-    assert "tabpe.measurement.raw_columns" in SOURCE.imports(INFERENCE)
-    assert len(given) >= 4
-    assert {name for name in given if not name.startswith("measure.measure_")} == set()
-    assert all(hasattr(raw_columns, name.removeprefix("measure.")) for name in given)
+def test_nothing_that_holds_private_rows_is_given_to_a_callback():
+    assert callbacks_with_holders(SOURCE) - AUDIT == set()
 
 
 def reading_batches(source):
@@ -185,10 +174,8 @@ def encoding_private_rows(source):
     return outside(source.naming(*words), "backends/", "encoding/")
 
 
-def test_who_encodes_private_rows():
-    encoding = {BASELINE, PRIVATE_METRICS, "audit/storage_forms.py"}
-    assert encoding_private_rows(SOURCE) <= encoding
-    assert encoding_private_rows(SOURCE) >= {BASELINE, PRIVATE_METRICS}
+def test_only_backends_encode_private_rows():
+    assert encoding_private_rows(SOURCE) == set()
 
 
 def uses_of_the_real_table(source):
@@ -268,7 +255,7 @@ def drawing_noise(source):
 
 def test_noise_is_drawn_and_choices_are_made_by_measurement_alone():
     measuring = {f"measurement/{name}.py" for name in ("histograms", "selection", "privtree")}
-    assert drawing_noise(SOURCE) == {*measuring, TERMS, "audit/systems.py"}
+    assert drawing_noise(SOURCE) == {*measuring, SESSION, "audit/systems.py"}
 
 
 def making_generators(source):
@@ -298,17 +285,17 @@ def charging(source):
 
 
 def charging_spends(source):
-    return source.naming(charge_spend.__name__)
+    return source.naming(*members(Account, "charge_spend"))
 
 
 def adding_noise(source):
-    return source.naming(add_noise.__name__)
+    return source.naming(*members(PrivateSession, "add_noise"))
 
 
 def test_an_account_is_charged_where_something_is_measured_or_remembered():
-    assert charging(SOURCE) == {TERMS}
-    assert charging_spends(SOURCE) == {*MEASURING, CHECKPOINT}
-    assert adding_noise(SOURCE) < MEASURING
+    assert charging(SOURCE) == {SPEND}
+    assert charging_spends(SOURCE) == {*MEASURING, SESSION, CHECKPOINT}
+    assert adding_noise(SOURCE) < MEASURING | {SESSION}
 
 
 def classes():
@@ -357,7 +344,7 @@ def importing_the_audit(source):
 def test_what_is_broken_on_purpose_is_known_to_the_audit_alone():
     assert outside(importing_broken_systems(SOURCE), "audit/") == set()
     assert importing_the_audit(SOURCE) == {"cli/audit.py"}
-    broken = (systems.DoubleVoteEngine, systems.NarrowNoise, systems.ReusedNoise)
+    broken = (systems.DoubleBackend, systems.NarrowNoise, systems.ReusedNoise)
     assert not any(hasattr(tabpe, kind.__name__) for kind in broken)
     assert not systems.NarrowNoise.private
     assert not systems.ReusedNoise.private
@@ -444,32 +431,19 @@ def test_no_global_random_state_is_used():
 
 # The rules themselves
 
-PASSED_ON = "def broken(backend: Backend, encoded: EncodedTable) -> None:\n    "
+PASSED_ON = "def broken(backend: Backend, session: PrivateSession) -> None:\n    "
 BREAKS = [
-    (importing_backends, "evolution/config.py", "from tabpe.backends import LocalEngine"),
+    (importing_backends, "evolution/config.py", "from tabpe.backends import LocalBackend"),
     (importing_backends, "evaluation/report/evaluate.py", "import tabpe.backends.local"),
-    (imported_from_backends, PIPELINE, "from tabpe.backends.local import LocalEncodedTable"),
-    (attributes_of_holders, PIPELINE, PASSED_ON + "n = encoded.class_counts()"),
-    (attributes_of_holders, PIPELINE, PASSED_ON + "n = encoded.votes([])"),
-    (
-        attributes_of_holders,
-        PIPELINE,
-        PASSED_ON + "c = backend.build_raw_counter()\n    c.kinds([])",
-    ),
-    (attributes_of_holders, PIPELINE, PASSED_ON + "backend.build_marginal_counter(1).counts([])"),
-    (
-        attributes_of_holders,
-        PIPELINE,
-        PASSED_ON + "with closing(backend.encode_table(1, 2)) as some:\n        some.row_count()",
-    ),
-    (attributes_of_holders, PIPELINE, PASSED_ON + "f = lambda: encoded.row_count()"),
-    (attributes_of_holders, INFERENCE, "def broken(s: InferenceSession):\n    s.counter.bins({})"),
-    (
-        attributes_of_holders,
-        "baselines/mst.py",
-        "def f(s: BaselineSession):\n    s.tables.counts([])",
-    ),
-    (attributes_of_holders, BASELINE, "def f(s):\n    CachedMarginalCounter(s).count_inside(1)"),
+    (imported_from_backends, PIPELINE, "from tabpe.backends.counting import CachedTable"),
+    (attributes_of_holders, PIPELINE, PASSED_ON + "n = backend.open_table(None)"),
+    (attributes_of_holders, PIPELINE, PASSED_ON + "n = backend.users"),
+    (attributes_of_holders, PIPELINE, PASSED_ON + "f = lambda: backend.open_raw_columns()"),
+    (attributes_of_holders, BASELINE, "def f(s):\n    LocalBackend(s, None, 1).answer(2)"),
+    (attributes_of_holders, PRIVATE_METRICS, "def f(a: Answer):\n    return a.value"),
+    (asking_backends, INFERENCE, "def f(s: InferenceSession):\n    s.session.backend"),
+    (asking_backends, "baselines/mst.py", "def f(s):\n    s.session.backend.answer(1)"),
+    (asking_backends, "evolution/posterior.py", "def f(x):\n    return x.answer(1)"),
     (attributes_of_holders, BASELINE, "def f(s, e):\n    EncodedRows(s, e).source"),
     (attributes_of_holders, PRIVATE_METRICS, "def f(u: BoundedUsers | None):\n    u.owners"),
     (strange_uses_of_holders, BASELINE, "def f(s, e):\n    return [*EncodedRows(s, e)]"),
@@ -478,15 +452,10 @@ BREAKS = [
         BASELINE,
         "def f(s, e):\n    for x in EncodedRows(s, e):\n        pass",
     ),
-    (strange_uses_of_holders, PIPELINE, PASSED_ON + "len(encoded)"),
-    (strange_uses_of_holders, PIPELINE, PASSED_ON + "str(f'{encoded}')"),
-    (strange_uses_of_holders, PIPELINE, PASSED_ON + "getattr(encoded, 'votes')"),
-    (callbacks_with_holders, PIPELINE, "def f(g: Callable[..., int], e: Engine):\n    g(e)"),
-    (
-        given_as_question,
-        INFERENCE,
-        "def f(s: InferenceSession):\n    s._ask_counts('', kinds.infer_kind, {})",
-    ),
+    (strange_uses_of_holders, PIPELINE, PASSED_ON + "len(backend)"),
+    (strange_uses_of_holders, PIPELINE, PASSED_ON + "str(f'{backend}')"),
+    (strange_uses_of_holders, PIPELINE, PASSED_ON + "getattr(backend, 'users')"),
+    (callbacks_with_holders, PIPELINE, "def f(g: Callable[..., int], e: Backend):\n    g(e)"),
     (reading_batches, PIPELINE, "def f(source):\n    return [*source.batches()]"),
     (reading_batches, "evolution/posterior.py", "def f(source):\n    next(source.batches([]))"),
     (encoding_private_rows, "baselines/aim.py", "from tabpe import x\nx.EncodedRows(1, 2)"),
@@ -494,7 +463,7 @@ BREAKS = [
     (uses_of_the_real_table, PUBLIC_REPORT, "def f(real):\n    return read_all_rows(real)"),
     (uses_of_the_real_table, PUBLIC_REPORT, "def f(real):\n    return len(real)"),
     (taking_random_bytes, "evolution/variation.py", "import os\nos.urandom(8)"),
-    (taking_random_bytes, TERMS, "from os import getrandom\ngetrandom(8)"),
+    (taking_random_bytes, SESSION, "from os import getrandom\ngetrandom(8)"),
     (importing_secrets, "baselines/gem.py", "import secrets"),
     (floats_in_the_table_of_noise, NOISE_TABLE, "x = 0.5"),
     (floats_in_the_table_of_noise, NOISE_TABLE, "def f(x):\n    return x / 2"),
@@ -504,7 +473,7 @@ BREAKS = [
     (drawing_noise, BASELINE, "def f(noise):\n    return noise.choose([0, 1], 1.0)"),
     (making_generators, NOISE, "import numpy as np\nnp.random.default_rng(0)"),
     (charging, PIPELINE, "def f(account):\n    account.charge('votes')"),
-    (charging_spends, BASELINE, "charge_spend(1, 2, 3)"),
+    (charging_spends, BASELINE, "def f(a):\n    a.charge_spend(1, 2)"),
     (adding_noise, PIPELINE, "def f(t):\n    return terms.add_noise(1, 2, t)"),
     (importing_broken_systems, PIPELINE, "from tabpe.audit.systems import NarrowNoise"),
     (importing_the_audit, "evaluation/report/evaluate.py", "import tabpe.audit"),
@@ -538,7 +507,7 @@ def test_every_rule_is_broken_once():
 
 
 def test_the_files_of_the_rules_are_there():
-    named = {NOISE, NOISE_TABLE, CHECKPOINT, TERMS, PIPELINE, INFERENCE, BASELINE, BASELINE_SESSION}
+    named = {NOISE, NOISE_TABLE, CHECKPOINT, SESSION, SPEND, PIPELINE, INFERENCE, BASELINE}
     named |= {PRIVATE_METRICS, PUBLIC_REPORT, *MEASURING, *SEARCHING, *AUDIT}
     named |= {file for _, file, _ in BREAKS}
     assert named <= set(SOURCE.trees)

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from keepers import keeper_of
+from measuring import estimate_schema
 from tabpe.accounting import Account, NeighboringRelation, OpenDPNoise
 from tabpe.schema import PartialSchema
-from tabpe.schema_inference import infer_schema
 from tabpe.synthesizers.budget import compute_schema_cost
 from tabpe.synthesizers.options import SynthesisRequest
 
@@ -36,11 +35,11 @@ def test_cuts_are_near_the_quantiles(kind):
     price = {"name": "price", "type": "float", "min": 0, "max": 1000}
     outline = PartialSchema.from_schema({"label": "price", "label_classes": 4, "columns": [price]})
     outline = outline.complete_columns({"price": "double"})
-    keeper, found = keeper_of(pa.table({"price": values})), []
+    table, found = pa.table({"price": values}), []
     for _ in range(RUNS):
-        schema = infer_schema(
+        schema = estimate_schema(
             outline,
-            keeper,
+            table,
             **compute_schema_cost(REQUEST, 1e-5),
             account=Account(),
             noise=OpenDPNoise(),

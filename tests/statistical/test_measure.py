@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from tabpe import measurement
+import measuring
+from measuring import Terms
 from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, OpenDPNoise, Spend
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.evolution.config import COLUMNS
-from tabpe.measurement import MeasurementTerms
 
 SIGMA = 3.3
 COUNTS = np.random.default_rng(0).integers(0, 500, 20_000)
@@ -23,22 +23,22 @@ class KnownEngine:
     def __init__(self, cells):
         self.cells = cells
 
-    def votes(self, population, each=1):
+    def count_votes(self, population, voting_space=None, each=1):
         """Return the counts, class by class, whatever the number of votes of a row."""
         sizes = [len(candidates) for candidates in population]
         return np.split(self.cells, np.cumsum(sizes)[:-1])
 
     scale = 1
 
-    def row_count(self):
+    def count_rows(self, voting_space=None):
         """Return the number of rows."""
-        return self.class_counts().sum(keepdims=True)
+        return self.count_classes().sum(keepdims=True)
 
-    def class_counts(self):
+    def count_classes(self, voting_space=None):
         """Return the counts."""
         return self.cells
 
-    def counts(self, asked):
+    def count_marginals(self, asked):
         """Return the counts, marginal by marginal."""
         return np.split(self.cells, np.cumsum([marginal.size for marginal in asked])[:-1])
 
@@ -58,7 +58,7 @@ def added_to_votes(sigma, times=1):
     account = agreed("votes", sigma, times)
     engine = KnownEngine(COUNTS)
     return [
-        np.concatenate(measurement.measure_votes(engine, population, account, OpenDPNoise()).values)
+        np.concatenate(measuring.measure_votes(engine, population, account, OpenDPNoise()).values)
         - COUNTS
         for _ in range(times)
     ]
@@ -69,7 +69,7 @@ def added_to_soft_votes(sigma, neighbours=ROW_LEVEL):
     population = [candidates(20_000)]
     account, engine = agreed("votes, round 2", sigma, 4), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measurement.measure_votes(
+    measured = measuring.measure_votes(
         engine, population, account, OpenDPNoise(), votes_per_row=4, name="votes, round 2"
     )
     assert account.spent == account.authorized == (measured.item,)
@@ -80,7 +80,7 @@ def added_to_repeated_votes(sigma, repeats, neighbours=ROW_LEVEL):
     """Two votes of each row, asked for several times: the sum of all answers, less the counts."""
     account, engine = agreed("votes", sigma, 2 * repeats), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    measured = measurement.measure_votes(
+    measured = measuring.measure_votes(
         engine, [candidates(20_000)], account, OpenDPNoise(), votes_per_row=2, repeats=repeats
     )
     assert account.spent == account.authorized == (measured.item,)
@@ -94,15 +94,15 @@ def added_to_columns(sigma, neighbours=ROW_LEVEL):
     by_class = Marginal((ListAxis("y", None, tuple(range(100))), ListAxis("x", 0, (*range(100),))))
     account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    terms = MeasurementTerms(account, OpenDPNoise(), neighbours)
-    measured = measurement.measure_marginal_counts(engine, [*shapes, by_class], terms, COLUMNS)
+    terms = Terms(account, OpenDPNoise(), neighbours)
+    measured = measuring.measure_marginal_counts(engine, [*shapes, by_class], terms, COLUMNS)
     assert account.spent == account.authorized == (measured.item,)
     return np.concatenate(measured.values) - COUNTS
 
 
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
-    measured = measurement.measure_class_counts(
+    measured = measuring.measure_class_counts(
         KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise()
     )
     return measured.values[0] - COUNTS
@@ -111,9 +111,7 @@ def added_to_class_counts(sigma):
 def added_to_row_counts(sigma, times):
     account = agreed("row count", sigma, times)
     engine, noise = KnownEngine(COUNTS[:3]), OpenDPNoise()
-    drawn = [
-        measurement.measure_row_count(engine, account, noise).values[0][0] for _ in range(times)
-    ]
+    drawn = [measuring.measure_row_count(engine, account, noise).values[0][0] for _ in range(times)]
     return np.array(drawn) - COUNTS[:3].sum()
 
 
@@ -121,8 +119,8 @@ MARGINALS = [Marginal((ListAxis("x", 0, tuple(range(100))),) * 2)] * 2
 
 
 def added_to_marginals(sigma):
-    terms = MeasurementTerms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROW_LEVEL)
-    found = measurement.measure_marginals(KnownEngine(COUNTS), MARGINALS, terms)
+    terms = Terms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROW_LEVEL)
+    found = measuring.measure_marginals(KnownEngine(COUNTS), MARGINALS, terms)
     return np.concatenate([counts.ravel() for counts in found]).astype(np.int64) - COUNTS
 
 

@@ -5,11 +5,12 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+import measuring
+from measuring import Terms
 from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, TableNoise
-from tabpe.backends import RawColumnCounter
+from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.backends.users import limit_contributions
 from tabpe.io import open_source
-from tabpe.measurement import MeasurementTerms
 from tabpe.measurement import raw_columns as measure
 
 CHANCE = 0.02
@@ -33,9 +34,7 @@ def count_told(neighbours, chance=CHANCE):
     account.authorize(Spend(measure.VALUES, SIGMA, 1, chance))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
     noise = Rounded() if neighbours.is_user_level else TableNoise()
-    found = measure.measure_values(
-        survey, {"id": int}, MeasurementTerms(account, noise, neighbours)
-    )
+    found = measuring.measure_values(survey, {"id": int}, Terms(account, noise, neighbours))
     return len(found["id"])
 
 

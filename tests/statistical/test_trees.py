@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from measuring import Terms, grow_trees
 from tabpe.accounting import ROW_LEVEL, Account, OpenDPNoise, Spend
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.encoding.marginals import ListAxis
-from tabpe.measurement import MeasurementTerms
-from tabpe.measurement.privtree import TREES, TreeGrowth, grow_trees
+from tabpe.measurement.privtree import TreeGrowth
 
 TIMES = 4_000
 SIGMA = 20.0
@@ -24,15 +24,15 @@ class KnownTables:
 
     scale = 1
 
-    def counts(self, asked):
+    def count_marginals(self, asked):
         """Return the same counts for each axis."""
         return [np.array([ROWS_HELD, 0]) for _ in asked]
 
 
 def halved(sigma):
     account = Account()
-    account.authorize(Spend(TREES, sigma, TIMES, mechanism=EXPONENTIAL))
-    terms = MeasurementTerms(account, OpenDPNoise(), ROW_LEVEL)
+    account.authorize(Spend("trees", sigma, TIMES, mechanism=EXPONENTIAL))
+    terms = Terms(account, OpenDPNoise(), ROW_LEVEL)
     found = grow_trees(KnownTables(), [TWO_CELLS] * TIMES, terms, threshold=0, most=2)
     return sum(starts == (0, 1) for starts in found)
 

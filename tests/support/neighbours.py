@@ -48,11 +48,10 @@ from tabpe import (
     Schema,
     TabPE,
     Time,
-    measurement,
 )
 from tabpe._utils.resources import Resources
 from tabpe.accounting import Account, FakeNoise, NeighboringRelation, Spend
-from tabpe.backends import LocalBackend, PrivacyUnit
+from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit, queries
 from tabpe.backends.cluster import (
     LocalShardPool,
     ShardedBackend,
@@ -68,7 +67,7 @@ from tabpe.errors import TabpeError
 from tabpe.evolution.variation import draw_uniform_records
 from tabpe.io import draft_schema, use_source
 from tabpe.io.writers import make_table_writer
-from tabpe.measurement import MeasurementTerms, histograms, raw_columns
+from tabpe.measurement import PrivateSession, histograms
 from tabpe.measurement.marginals import MARGINALS
 from tabpe.schema import Temporal
 
@@ -317,10 +316,10 @@ def measured(data, schema, unit=None, engine="local"):
         neighbours = (
             NeighboringRelation() if unit is None else NeighboringRelation(max_rows=unit.max_rows)
         )
-        terms = MeasurementTerms(Account(), FakeNoise(strength=0), neighbours)
-        found = dict(_histograms(keeper, schema, terms))
+        session = PrivateSession(keeper, Account(), FakeNoise(strength=0), neighbours)
+        found = dict(_histograms(session, schema))
         names = sorted({*schema.names, *(() if unit is None else [unit.column])})
-        sums = keeper.sum_row_hashes(names, b"key")
+        sums = keeper.answer(queries.RowHashQuery(tuple(names), b"key")).value
     return found, [int(one) for one in sums]
 
 
@@ -350,52 +349,38 @@ def _keeper(source, unit, engine):
     return ShardedBackend(crew, 1 if unit is None else unit.scale)
 
 
-def _histograms(keeper, schema, terms):
-    yield from _surveyed(keeper, schema, terms)
+def _histograms(session, schema):
+    yield from _raw_columns(session, schema)
     encoder = Encoder(schema)
-    held = keeper.encode_table(encoder, 1 / 3)
-    with contextlib.closing(held):
-        yield from _tabled(held.build_marginal_counter(), encoder, terms)
-        sight = VotingSpace(encoder.space.can_miss)
-        held.prepare(sight)
-        yield from _voted(held, encoder, sight, terms)
+    session = dataclasses.replace(session, reading=EncodedReading(encoder, 1 / 3, "votes"))
+    yield from _marginals(session, encoder)
+    space = VotingSpace(encoder.space.can_miss)
+    session = dataclasses.replace(session, voting_space=space)
+    yield from _votes_for_candidates(session, encoder, space)
 
 
-def _surveyed(keeper, schema, terms):
+def _raw_columns(session, schema):
     moments = {c.name: c for c in schema.columns if isinstance(c, Temporal)}
-    survey, names = keeper.build_raw_counter(moments), list(schema.names)
-    plain = keeper.build_raw_counter()
-    _agree(terms, histograms.ROW_COUNT, 1)
-    counted = histograms.measure_row_count(survey, terms.account, terms.noise)
+    names, scale = list(schema.names), session.neighbours.scale
+    counted = session.count_rows(_agree(session, histograms.ROW_COUNT, 1))
     yield "rows", Counter({0: int(counted.values[0][0])})
-    scale = terms.neighbours.scale
-    for question, ask in {
-        "kinds": lambda: raw_columns.measure_kinds(plain, names, terms),
-        "magnitudes": lambda: raw_columns.measure_magnitudes(survey, names, terms),
-        "bins": lambda: raw_columns.measure_bins(
-            survey, dict.fromkeys(names, EqualWidthBins(-2.0, 3.0, 16)), terms
-        ),
-    }.items():
-        _agree(terms, _ITEMS[question], len(names))
-        for name, counts in ask().items():
-            yield f"{question} of {name}", _counter(counts * scale)
+    bins = dict.fromkeys(names, EqualWidthBins(-2.0, 3.0, 16))
     listed = {c.name: c for c in schema.columns if isinstance(c, Categorical)}
-    if listed:
-        _agree(terms, raw_columns.COMMON, len(listed))
-        for name, counts in raw_columns.measure_declared_values(survey, listed, terms).items():
-            yield f"listed of {name}", _counter(counts * scale)
+    for name, query in {
+        "kinds": queries.KindQuery(names),
+        "magnitudes": queries.MagnitudeQuery(names, moments),
+        "bins": queries.BinQuery(bins, moments),
+        "listed": queries.DeclaredValueQuery(listed),
+    }.items():
+        if query.count:
+            spend = _agree(session, name, query.count)
+            for column, counts in session.count_raw_columns(spend, query).items():
+                yield f"{name} of {column}", _counter(counts * scale)
     # Without a threshold: no noise is added here, so nothing may be left out.
     kinds = {n: (int, float) if _has_flags(schema[n]) else (str, int, float) for n in names}
     asked = {name: kind[place % len(kind)] for place, (name, kind) in enumerate(kinds.items())}
-    for name, counts in survey.values(asked).items():
+    for name, counts in session.backend.answer(queries.ValueQuery(asked)).value.items():
         yield f"values of {name}", Counter(counts)
-
-
-_ITEMS = {
-    "kinds": raw_columns.KINDS,
-    "magnitudes": raw_columns.MAGNITUDES,
-    "bins": raw_columns.BINS,
-}
 
 
 def _has_flags(column):
@@ -403,33 +388,28 @@ def _has_flags(column):
     return isinstance(column, (Boolean, Categorical))
 
 
-def _tabled(tables, encoder, terms):
+def _marginals(session, encoder):
     axes = [build_axis(encoder, name) for name in encoder.names]
     asked = [Marginal((axis,)) for axis in axes]
     asked += [Marginal((build_class_axis(encoder), axes[0])), Marginal(tuple(axes[:2]))]
-    _agree(terms, MARGINALS, len(asked))
-    found = measurement.measure_marginal_counts(tables, asked, terms)
+    found = session.count_marginals(_agree(session, MARGINALS, len(asked)), asked)
     for marginal, counts in zip(asked, found.values, strict=True):
         yield f"table of {'+'.join(marginal.names)}", _counter(counts)
 
 
-def _voted(held, encoder, sight, terms):
-    account, noise = terms.account, terms.noise
-    _agree(terms, histograms.CLASS_COUNTS, 1)
-    counts = histograms.measure_class_counts(held, encoder.class_count, account, noise)
-    yield "classes", _counter(counts.values[0])
+def _votes_for_candidates(session, encoder, space):
+    spend = _agree(session, histograms.CLASS_COUNTS, 1)
+    yield "classes", _counter(session.count_classes(spend, encoder.class_count).values[0])
     rng = np.random.default_rng(0)
-    candidates = [
-        sight.transform_rows(draw_uniform_records(space, 5, rng)) for space in encoder.spaces
-    ]
-    _agree(terms, histograms.VOTES, 4)
+    candidates = [space.transform_rows(draw_uniform_records(one, 5, rng)) for one in encoder.spaces]
+    spend = _agree(session, histograms.VOTES, 4)
     for each in (1, 3):
-        votes = histograms.measure_votes(held, candidates, account, noise, votes_per_row=each)
+        votes = session.count_votes(spend, candidates, votes_per_row=each)
         yield f"{each} votes", _counter(np.concatenate(votes.values))
 
 
-def _agree(terms, name, times):
-    terms.account.authorize(Spend(name, sigma=1.0, times=times))
+def _agree(session, name, times):
+    return session.account.authorize(Spend(name, sigma=1.0, times=times))
 
 
 def _counter(counts):

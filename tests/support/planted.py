@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from tabpe import Boolean, Categorical, Float, Integer, Schema, measurement
-from tabpe.backends import LocalEngine, MarginalCounter, RawColumnCounter, StreamEngine
+from tabpe import Boolean, Categorical, Float, Integer, Schema
+from tabpe.backends import LocalBackend, RecordsBackend
 from tabpe.backends.cluster import ShardedBackend
 from tabpe.encoding import Encoder, RankTransform
-from tabpe.measurement import NoisyCounts
+from tabpe.measurement import NoisyCounts, PrivateSession
 from tabpe.measurement.checkpoint import MeasurementJournal
 
 RARE, NOTE, PERSON = "zzrareqx", "zznoteqx", "zzperson"
@@ -129,18 +129,12 @@ class Witness:
     spread: set[bytes] = field(default_factory=set)
 
     def install(self, monkeypatch):
-        """Listen to all engines, and wherever noisy numbers come from: journal and marginals."""
-        for kind in (LocalEngine, StreamEngine):
-            for name in ("row_count", "class_counts", "votes"):
-                self._listen(monkeypatch, kind, name, self._hear_exact)
-        for name in ("row_count", "kinds", "magnitudes", "bins", "values"):
-            self._listen(monkeypatch, RawColumnCounter, name, self._hear_exact)
-        for name in ("row_count", "class_counts", "counts"):
-            self._listen(monkeypatch, MarginalCounter, name, self._hear_exact)
-        self._listen(monkeypatch, ShardedBackend, "run_query", self._hear_exact)
+        """Listen to all backends, and wherever noisy numbers come from: journal and marginals."""
+        for kind in (LocalBackend, RecordsBackend, ShardedBackend):
+            self._listen(monkeypatch, kind, "answer", self._hear_exact)
         for name in ("measure_once", "ask_once"):
             self._listen(monkeypatch, MeasurementJournal, name, self._hear_noisy)
-        self._listen(monkeypatch, measurement, "measure_marginals", self._hear_noisy)
+        self._listen(monkeypatch, PrivateSession, "estimate_marginals", self._hear_noisy)
         spread = RankTransform.transform_rows
 
         def watched(warp, rows):
@@ -175,7 +169,7 @@ class Witness:
         monkeypatch.setattr(kind, name, heard)
 
     def _hear_exact(self, answer):
-        self.exact.append([int(number) for number in flat(answer)])
+        self.exact.append([int(number) for number in flat(answer.value)])
 
     def _hear_noisy(self, answer):
         parts, scale = answer, 1

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tabpe import measurement
+import measuring
 from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation
 from tabpe.synthesizers.budget import plan_counts
 from tabpe.synthesizers.options import SynthesisRequest, establish_facts, list_needed_counts
@@ -32,11 +32,11 @@ class CountingEngine:
 
     scale = 1
 
-    def row_count(self):
+    def count_rows(self, _space=None):
         """Return the number of rows."""
-        return self.class_counts().sum(keepdims=True)
+        return self.count_classes().sum(keepdims=True)
 
-    def class_counts(self):
+    def count_classes(self, _space=None):
         """Return the rows of each class."""
         self.calls += 1
         return np.array([5000, 3000, 2000])
@@ -50,8 +50,8 @@ def established(classes=3, noise=None, **changes):
         account.authorize(item)
     source = noise or FakeNoise(strength=0)
     buy = {
-        "class counts": lambda: measurement.measure_class_counts(engine, classes, account, source),
-        "row count": lambda: measurement.measure_row_count(engine, account, source),
+        "class counts": lambda: measuring.measure_class_counts(engine, classes, account, source),
+        "row count": lambda: measuring.measure_row_count(engine, account, source),
     }
     bought = {name: buy[name]() for name in list_needed_counts(request, classes)}
     return establish_facts(request, bought), account, engine

@@ -11,13 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabpe.accounting import Account
-from tabpe.backends import LocalEngine, MarginalCounter, StreamEngine
-
-ANSWERS = {
-    LocalEngine: ("row_count", "class_counts", "votes"),
-    StreamEngine: ("row_count", "class_counts", "votes"),
-    MarginalCounter: ("row_count", "class_counts", "counts"),
-}
+from tabpe.backends import LocalBackend
+from tabpe.backends.base import EncodedQuery
+from tabpe.backends.queries import MarginalQuery, VoteQuery
 
 
 @dataclass
@@ -58,12 +54,10 @@ class Script:
 
     def __init__(self, patch, *, scale=1, rows=700, growth=1.0):
         self._scale, self._rows, self._growth, self._factor = scale, rows, growth, 1.0
-        self._heard, self._depth = queue.SimpleQueue(), 0
+        self._heard = queue.SimpleQueue()
         self._rng = np.random.default_rng(7)
         self.paid, self.answers = 0, []
-        for kind, names in ANSWERS.items():
-            for name in names:
-                patch.setattr(kind, name, self._hearing(getattr(kind, name)))
+        patch.setattr(LocalBackend, "answer", self._hearing(LocalBackend.answer))
         self._count_charges(patch)
 
     def draw(self, size, sigma):
@@ -91,23 +85,19 @@ class Script:
 
     def _hearing(self, ask):
         @functools.wraps(ask)
-        def heard(asked, *given):
-            self._depth, paid = self._depth + 1, self.paid
-            try:
-                answer = ask(asked, *given)
-            finally:
-                self._depth -= 1
-            if not self._depth:
-                self._hear(ask.__name__, answer, given, paid)
+        def heard(backend, query):
+            paid, answer = self.paid, ask(backend, query)
+            if isinstance(query, EncodedQuery):
+                self._hear(query, answer.value, paid)
             return answer
 
         return heard
 
-    def _hear(self, name, found, given, paid):
+    def _hear(self, query, found, paid):
         votes, factor = 1, 1.0
-        if name == "votes":
-            votes, found = (*given, 1)[1], np.concatenate(found)
+        if isinstance(query, VoteQuery):
+            votes, found = query.votes_per_row, np.concatenate(found)
             self._factor = factor = self._factor * self._growth
-        for exact in found if name == "counts" else [found]:
+        for exact in found if isinstance(query, MarginalQuery) else [found]:
             self.answers.append(Answer(votes, paid, len(exact)))
             self._heard.put((self.answers[-1], factor, exact.copy()))

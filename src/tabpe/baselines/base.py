@@ -113,6 +113,8 @@ def measure_bins(
     wide, measured = _list_wide_columns(encoder), []
     if kind == UNIFORM:
         measured = _make_axes(encoder, wide, most)
+    elif wide and spend is None:
+        raise BudgetError(f"{BINS}: not authorized; nothing is read without a spend.")
     elif spend is not None and kind == PRIVTREE:
         cells = _make_axes(encoder, wide, TREE_CELLS)
         measured = _make_tree_bins(cells, session, spend, most, rows)

@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.accounting import ROW_LEVEL, Account, FakeNoise
+from measuring import Terms, open_session
+from tabpe.accounting import Account, FakeNoise
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
-from tabpe.backends import CachedMarginalCounter
+from tabpe.backends.counting import CachedTable
 from tabpe.baselines import base
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.marginals import build_axis
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.measurement import MeasurementTerms
 from tabpe.schema import Boolean, Float, Integer, Schema
 
 SCHEMA = Schema(
@@ -51,9 +51,10 @@ def bought(kind, noise=None, most=16, sigma=40.0, rows=ROWS_GIVEN, encoder=ENCOD
     account = Account()
     for part in base.plan_bins(kind, encoder):
         account.authorize(part.make_spend(loss=part.times / sigma**2))
-    tables = CachedMarginalCounter([encoder.encode(table() if data is None else data)])
-    terms = MeasurementTerms(account, noise or FakeNoise(), ROW_LEVEL)
-    found = base.measure_bins(kind, encoder, tables, terms, most=most, rows=rows)
+    tables = CachedTable([encoder.encode(table() if data is None else data)])
+    session = open_session(tables, Terms(account, noise or FakeNoise()))
+    spend = next(iter(account.authorized), None)
+    found = base.measure_bins(kind, encoder, session, spend, most=most, rows=rows)
     assert account.spent == account.authorized
     return found
 
@@ -140,13 +141,13 @@ def test_quantiles_of_few_rows_under_much_noise_are_made_of_fewer_cells():
 
 @pytest.mark.parametrize("kind", ["privtree", "quantile"])
 def test_nothing_is_bought_that_was_not_agreed_on(kind):
-    tables = CachedMarginalCounter([ENCODER.encode(table(10))])
+    tables = CachedTable([ENCODER.encode(table(10))])
     with pytest.raises(BudgetError):
         base.measure_bins(
             kind,
             ENCODER,
-            tables,
-            MeasurementTerms(Account(), FakeNoise(), ROW_LEVEL),
+            open_session(tables, Terms(Account(), FakeNoise())),
+            None,
             most=8,
             rows=10,
         )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tabpe.backends import MarginalCounter
+from tabpe.backends import StoredTable
 from tabpe.encoding import Encoder
 from tabpe.evolution.marginal_prior import (
     NoisyMarginal,
@@ -47,7 +47,7 @@ def prior(schema=SCHEMA, data=None, sigma=1e-3, sizes=None, size_sigma=0.0):
     rows, classes = encoder.encode(table() if data is None else data)
     bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
     asked = [*bins.overall, *bins.by_class]
-    exact = MarginalCounter([(rows, classes)]).counts(asked)
+    exact = StoredTable([(rows, classes)]).count_marginals(asked)
     rng = np.random.default_rng(1)
     tables = [
         NoisyMarginal(one, (counts + rng.normal(0, sigma, len(counts))).reshape(one.shape), sigma)

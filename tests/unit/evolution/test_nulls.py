@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.backends import MarginalCounter
+from tabpe.backends import StoredTable
 from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.evolution import Evolution
 from tabpe.evolution.marginal_prior import (
@@ -94,7 +94,7 @@ def prior(schema=SCHEMA, data=None, sigma=1.0):
     rows, classes = encoder.encode(private() if data is None else data)
     bins = choose_bins(encoder, len(rows), sigma, by_class=encoder.class_count > 1)
     asked = [*bins.overall, *bins.by_class]
-    exact = MarginalCounter([(rows, classes)]).counts(asked)
+    exact = StoredTable([(rows, classes)]).count_marginals(asked)
     tables = [
         NoisyMarginal(one, counts.reshape(one.shape).astype(float), sigma)
         for one, counts in zip(asked, exact, strict=True)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tabpe.accounting import Spend
-from tabpe.backends import LocalEngine, MarginalCounter
+from tabpe.backends import StoredTable
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import ParameterError
 from tabpe.evolution import Posterior, fit_posterior
@@ -45,21 +45,24 @@ class Scene:
         tables = [
             NoisyMarginal(one, counts.reshape(one.shape).astype(float), sigma)
             for one, counts in zip(
-                asked, MarginalCounter([(rows, classes)]).counts(asked), strict=True
+                asked, StoredTable([(rows, classes)]).count_marginals(asked), strict=True
             )
         ]
         prior = build_marginal_prior(
             encoder, bins, tables, np.bincount(classes, minlength=2) * 1.0, 0.0
         )
         self.proposal = MarginalProposal(prior, prior.build_rank_transform(config.by_rank))
-        self.engine = LocalEngine(classes=2, category_weight=config.category_weight)
-        self.engine.prepare([(self.proposal.rank_transform.transform_rows(rows), classes)])
+        self.engine = StoredTable(
+            [(self.proposal.rank_transform.transform_rows(rows), classes)],
+            classes=2,
+            category_weight=config.category_weight,
+        )
 
     def vote(self, population, index):
         """Return the votes of a round; the noise is the same in every run."""
         self.asked.append(population)
         rng = np.random.default_rng(index)
-        exact = self.engine.votes(population, self.config.votes)
+        exact = self.engine.count_votes(population, None, self.config.votes)
         noisy = [part + np.rint(rng.normal(0, self.sigma, len(part))) for part in exact]
         item = Spend("votes", self.sigma, self.config.votes)
         return NoisyCounts([part.astype(np.int64) for part in noisy], item)
@@ -186,8 +189,8 @@ def test_a_class_without_rows_gets_none():
 def test_votes_of_users_say_only_how_rows_are_divided():
     """Votes that add up to something else than rows give the same rows, if that is known."""
     scene = Scene()
-    exact = scene.engine.votes
-    scene.engine.votes = lambda *asked: [3 * part for part in exact(*asked)]
+    exact = scene.engine.count_votes
+    scene.engine.count_votes = lambda *asked: [3 * part for part in exact(*asked)]
     assert right(scene.run(normalised=True)) > 0.9
 
 
@@ -246,16 +249,15 @@ def test_settings_are_checked(wrong):
 def test_a_trial_ends_where_votes_say_nothing_about_later_votes():
     scene = Scene()
     told = iter(range(10))
-    exact = scene.engine.votes
+    exact = scene.engine.count_votes
 
-    def misleading(population, each):
+    def misleading(*asked):
         rng = np.random.default_rng(next(told))
         return [
-            rng.permutation(part) + 50 * rng.integers(0, 2, len(part))
-            for part in exact(population, each)
+            rng.permutation(part) + 50 * rng.integers(0, 2, len(part)) for part in exact(*asked)
         ]
 
-    scene.engine.votes = misleading
+    scene.engine.count_votes = misleading
     evolved = scene.run(trial=2)
     assert (evolved.votes_help, evolved.classes, len(evolved.history)) == (False, [], 2)
 

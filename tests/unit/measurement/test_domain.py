@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import measuring
+from measuring import Terms
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.errors import BudgetError, TabpeError
-from tabpe.measurement import MeasurementTerms
 from tabpe.measurement import raw_columns as measure
 from tabpe.measurement.raw_columns import compute_release_threshold
 from tabpe.schema import Categorical
@@ -22,23 +23,23 @@ class RecordingSurvey:
     def __init__(self, scale=1):
         self.calls, self.scale = [], scale
 
-    def kinds(self, names):
+    def count_kinds(self, names):
         """Return the same counts for each column."""
         return self._answered("kinds", names)
 
-    def magnitudes(self, names):
+    def count_magnitudes(self, names):
         """Return the same counts for each column."""
         return self._answered("magnitudes", names)
 
-    def bins(self, asked):
+    def count_bins(self, asked):
         """Return the same counts for each column."""
         return self._answered("bins", asked)
 
-    def listed(self, asked):
+    def count_declared_values(self, asked):
         """Return the same counts for each column."""
         return self._answered("listed", asked)
 
-    def values(self, asked):
+    def count_values(self, asked):
         """Return known values."""
         self.calls.append("values")
         return {n: {v: c * self.scale for v, c in VALUES[n].items()} for n in asked}
@@ -63,18 +64,18 @@ class ConstantNoise:
 
 
 ASKING = {
-    measure.KINDS: (measure.measure_kinds, NAMES),
-    measure.MAGNITUDES: (measure.measure_magnitudes, NAMES),
-    measure.BINS: (measure.measure_bins, dict.fromkeys(NAMES, EqualWidthBins(0.0, 1.0, 3))),
+    measure.KINDS: (measuring.measure_kinds, NAMES),
+    measure.MAGNITUDES: (measuring.measure_magnitudes, NAMES),
+    measure.BINS: (measuring.measure_bins, dict.fromkeys(NAMES, EqualWidthBins(0.0, 1.0, 3))),
     measure.QUANTILES: (
-        measure.measure_quantile_bins,
+        measuring.measure_quantile_bins,
         dict.fromkeys(NAMES, ClampedBins((1.0, 2.0))),
     ),
     measure.COMMON: (
-        measure.measure_declared_values,
+        measuring.measure_declared_values,
         {name: Categorical(name, ("x", "y", "z")) for name in NAMES},
     ),
-    measure.VALUES: (measure.measure_values, dict.fromkeys(NAMES, str)),
+    measure.VALUES: (measuring.measure_values, dict.fromkeys(NAMES, str)),
 }
 each_measurement = pytest.mark.parametrize("name", ASKING)
 each_histogram = pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def agreed(name, times=2, sigma=4.0):
 
 def ask(name, survey, account, noise, neighbours=ROW_LEVEL):
     function, asked = ASKING[name]
-    return function(survey, asked, MeasurementTerms(account, noise, neighbours))
+    return function(survey, asked, Terms(account, noise, neighbours))
 
 
 @each_measurement

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tabpe import measurement
+import measuring
+from measuring import Terms
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError
-from tabpe.measurement import MeasurementTerms
 from tabpe.measurement.selection import PARTS_PER_ROW
 
 NAME, SIGMA = "halfspaces", 4.0
@@ -25,7 +25,7 @@ class KnownTables:
     def __init__(self, account=None):
         self.calls, self.account = 0, account
 
-    def count_inside(self, asked):
+    def count_halfspaces(self, asked):
         """Return the known counts."""
         self.calls += 1
         if self.account is not None:
@@ -66,8 +66,8 @@ def estimates(**wrong):
 
 
 def worst(account, guesses, *, most, noise=None, **settings):
-    terms = MeasurementTerms(account, noise or Listening(), ROW_LEVEL)
-    return measurement.choose_halfspaces(
+    terms = Terms(account, noise or Listening(), ROW_LEVEL)
+    return measuring.choose_halfspaces(
         KnownTables(account), ASKED, guesses, terms, NAME, most=most, **settings
     )
 
@@ -112,16 +112,16 @@ def test_no_more_are_chosen_or_charged_than_there_are():
 def test_nothing_is_read_unless_every_choice_is_paid_for(account):
     tables, noise = KnownTables(), Listening()
     with pytest.raises(BudgetError):
-        measurement.choose_halfspaces(
-            tables, ASKED, estimates(), MeasurementTerms(account, noise, ROW_LEVEL), NAME, most=2
+        measuring.choose_halfspaces(
+            tables, ASKED, estimates(), Terms(account, noise, ROW_LEVEL), NAME, most=2
         )
     assert (tables.calls, noise.chosen) == (0, [])
 
 
 def test_counts_have_a_draw_of_noise_on_every_cell():
     account, noise = agreed(3, GAUSSIAN), Listening(shift=1000)
-    terms = MeasurementTerms(account, noise, ROW_LEVEL)
-    counts = measurement.measure_halfspaces(KnownTables(account), ASKED, [3, 4, 6], terms, NAME)
+    terms = Terms(account, noise, ROW_LEVEL)
+    counts = measuring.measure_halfspaces(KnownTables(account), ASKED, [3, 4, 6], terms, NAME)
     assert [one.tolist() for one in counts] == [[1040], [1000, 1001, 1002], [1006, 1007, 1008]]
     assert noise.drawn == [(1, SIGMA), (3, SIGMA), (3, SIGMA)]
 
@@ -129,16 +129,16 @@ def test_counts_have_a_draw_of_noise_on_every_cell():
 @pytest.mark.parametrize("times", [1, 2])
 def test_no_row_is_counted_unless_every_halfspace_is_paid_for(times):
     tables, noise = KnownTables(), Listening()
-    terms = MeasurementTerms(agreed(times, GAUSSIAN), noise, ROW_LEVEL)
+    terms = Terms(agreed(times, GAUSSIAN), noise, ROW_LEVEL)
     with pytest.raises(BudgetError):
-        measurement.measure_halfspaces(tables, ASKED, [0, 1, 2], terms, NAME)
+        measuring.measure_halfspaces(tables, ASKED, [0, 1, 2], terms, NAME)
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_nothing_asked_costs_nothing():
     assert (
-        measurement.measure_halfspaces(
-            KnownTables(), ASKED, [], MeasurementTerms(Account(), Listening(), ROW_LEVEL), ""
+        measuring.measure_halfspaces(
+            KnownTables(), ASKED, [], Terms(Account(), Listening(), ROW_LEVEL), ""
         )
         == []
     )
@@ -146,21 +146,21 @@ def test_nothing_asked_costs_nothing():
 
 def test_an_item_of_another_mechanism_is_refused_before_a_row_is_read():
     tables, noise = KnownTables(), Listening()
-    with pytest.raises(TabpeError, match="on the bill as exponential"):
+    with pytest.raises(TabpeError, match="not authorized as exponential"):
         worst(agreed(1, GAUSSIAN), estimates(), most=1)
-    with pytest.raises(TabpeError, match="on the bill as"):
-        measurement.measure_halfspaces(
-            tables, ASKED, [0], MeasurementTerms(agreed(1), noise, ROW_LEVEL), NAME
-        )
+    with pytest.raises(TabpeError, match="authorized as"):
+        measuring.measure_halfspaces(tables, ASKED, [0], Terms(agreed(1), noise, ROW_LEVEL), NAME)
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_other_neighbours_are_refused():
-    terms = MeasurementTerms(agreed(1), Listening(), NeighboringRelation(max_rows=3))
+    terms = Terms(agreed(1), Listening(), NeighboringRelation(max_rows=3))
+    tables = KnownTables()
+    tables.scale = terms.neighbours.scale
     with pytest.raises(ParameterError, match="adjacency"):
-        measurement.choose_halfspaces(KnownTables(), ASKED, estimates(), terms, NAME, most=1)
+        measuring.choose_halfspaces(tables, ASKED, estimates(), terms, NAME, most=1)
     with pytest.raises(ParameterError, match="adjacency"):
-        measurement.measure_halfspaces(KnownTables(), ASKED, [0], terms, NAME)
+        measuring.measure_halfspaces(tables, ASKED, [0], terms, NAME)
 
 
 @pytest.mark.parametrize("bad", [np.zeros((4, 2)), np.full((4, 1), np.nan)], ids=["shape", "nan"])

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from tabpe import measurement
+import measuring
 from tabpe.accounting import Account, FakeNoise, Spend
 from tabpe.encoding import Records
 from tabpe.errors import BudgetError, ParameterError, TabpeError
@@ -20,16 +20,16 @@ class RecordingEngine:
 
     scale = 1
 
-    def row_count(self):
+    def count_rows(self, voting_space=None):
         """Return the number of rows."""
-        return self.class_counts().sum(keepdims=True)
+        return self.count_classes().sum(keepdims=True)
 
-    def class_counts(self):
+    def count_classes(self, voting_space=None):
         """Return the rows of each class."""
         self._note("class_counts")
         return self.counts
 
-    def votes(self, population, each=1):
+    def count_votes(self, population, voting_space=None, each=1):
         """Return the votes of each class, whatever the number of them that a row has."""
         self._note("votes")
         self.each = each
@@ -68,16 +68,16 @@ def agreed(name, sigma=4.0, times=None):
 SOFT = "votes, round 3"
 TIMES = {SOFT: 3}
 ASKING = {
-    SOFT: lambda engine, account, noise: measurement.measure_votes(
+    SOFT: lambda engine, account, noise: measuring.measure_votes(
         engine, population(2, 3, 1), account, noise, votes_per_row=3, name=SOFT
     ),
-    "votes": lambda engine, account, noise: measurement.measure_votes(
+    "votes": lambda engine, account, noise: measuring.measure_votes(
         engine, population(2, 3, 1), account, noise
     ),
-    "class counts": lambda engine, account, noise: measurement.measure_class_counts(
+    "class counts": lambda engine, account, noise: measuring.measure_class_counts(
         engine, 3, account, noise
     ),
-    "row count": measurement.measure_row_count,
+    "row count": measuring.measure_row_count,
 }
 each_measurement = pytest.mark.parametrize("name", ASKING)
 
@@ -173,7 +173,7 @@ def test_votes_come_back_class_by_class():
 
 def test_votes_keep_classes_without_candidates():
     engine = RecordingEngine(votes=((), (4,), ()))
-    measured = measurement.measure_votes(
+    measured = measuring.measure_votes(
         engine, population(0, 1, 0), agreed("votes"), FakeNoise(strength=0)
     )
     assert [values.tolist() for values in measured.values] == [[], [4], []]
@@ -182,7 +182,7 @@ def test_votes_keep_classes_without_candidates():
 @pytest.mark.parametrize("each", [1, 5])
 def test_votes_for_nobody_are_still_charged(each):
     account = agreed("votes", times=each)
-    measured = measurement.measure_votes(
+    measured = measuring.measure_votes(
         RecordingEngine(votes=()), [], account, ConstantNoise(), votes_per_row=each
     )
     assert sum(map(len, measured.values)) == 0
@@ -192,7 +192,7 @@ def test_votes_for_nobody_are_still_charged(each):
 @pytest.mark.parametrize("each", [1, 2, 5, 16])
 def test_a_row_with_several_votes_is_charged_for_each_however_few_candidates_there_are(each):
     account, engine, noise = agreed("votes", times=each), RecordingEngine(), ConstantNoise()
-    measured = measurement.measure_votes(
+    measured = measuring.measure_votes(
         engine, population(2, 3, 1), account, noise, votes_per_row=each
     )
     assert account.spent == account.authorized == (measured.item,)
@@ -203,7 +203,7 @@ def test_a_row_with_several_votes_is_charged_for_each_however_few_candidates_the
 def test_nothing_is_read_unless_every_vote_of_a_row_is_paid_for():
     engine, noise = RecordingEngine(), ConstantNoise()
     with pytest.raises(BudgetError, match="used up"):
-        measurement.measure_votes(
+        measuring.measure_votes(
             engine, population(2, 3, 1), agreed("votes", times=3), noise, votes_per_row=4
         )
     assert (engine.calls, noise.drawn) == ([], [])
@@ -212,8 +212,8 @@ def test_nothing_is_read_unless_every_vote_of_a_row_is_paid_for():
 @pytest.mark.parametrize("each", [0, -1, 17, 2.0, True])
 def test_a_number_of_votes_that_no_row_can_have_is_refused_before_it_is_charged(each):
     account, engine = agreed("votes", times=20), RecordingEngine()
-    with pytest.raises(ParameterError, match="each="):
-        measurement.measure_votes(
+    with pytest.raises(ParameterError, match="votes_per_row="):
+        measuring.measure_votes(
             engine, population(2, 3, 1), account, ConstantNoise(), votes_per_row=each
         )
     assert (account.spent, engine.calls) == ((), [])

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from tabpe import measurement
+import measuring
+from measuring import Terms, open_session
 from tabpe._utils.serialization import Archive
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, Spend
-from tabpe.backends import LocalEngine, MarginalCounter
+from tabpe.backends import StoredTable
 from tabpe.encoding import Marginal, Records
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
-from tabpe.measurement import MeasurementTerms, NoisyCounts
+from tabpe.measurement import NoisyCounts
 from tabpe.measurement.checkpoint import (
     MeasurementJournal,
     RunFolder,
@@ -166,6 +167,9 @@ def test_files_stand_in_the_order_of_rounds(folder, tmp_path, tilted):
     assert rounds == list(range(1, 31))
 
 
+VOTES = Spend("votes", 2.5, 2)
+
+
 def account(times=2, *, name="votes", sigma=2.5):
     opened = Account()
     opened.authorize(Spend(name, sigma, times))
@@ -182,10 +186,8 @@ def test_a_journal_measures_once_and_charges_every_time(folder):
         first.charge("votes")
         return measured([5])
 
-    assert MeasurementJournal(first, folder).measure_once("votes", measure).values[0].tolist() == [
-        5
-    ]
-    assert MeasurementJournal(second, folder).measure_once("votes", never).values[0].tolist() == [5]
+    assert MeasurementJournal(first, folder).measure_once(VOTES, measure).values[0].tolist() == [5]
+    assert MeasurementJournal(second, folder).measure_once(VOTES, never).values[0].tolist() == [5]
     assert second.spent == first.spent == (Spend("votes", 2.5, 1),)
 
 
@@ -194,9 +196,9 @@ def test_what_is_forgone_is_charged_to_the_last_and_then_nothing(folder, charges
     opened = account(times=3)
     for _ in range(charges):
         opened.charge("votes")
-    journal = MeasurementJournal(opened, folder)
+    session = open_session(StoredTable([]), Terms(opened, FakeNoise(0)))
     for _ in range(2):
-        journal.charge_unused("votes")
+        session.charge_unused(*opened.authorized)
         assert opened.spent == opened.authorized
 
 
@@ -205,26 +207,24 @@ def test_a_journal_of_a_spent_run_measures_nothing(folder):
     read = []
     journal = MeasurementJournal(account(), folder, is_closed=True)
     with pytest.raises(BudgetError, match="is spent in the ledger"):
-        journal.measure_once("votes", lambda: read.append(1) or measured([5]))
+        journal.measure_once(VOTES, lambda: read.append(1) or measured([5]))
     with pytest.raises(BudgetError, match="is spent in the ledger"):
-        MeasurementJournal(asked(), folder, is_closed=True).ask_once(
-            "categories", lambda: read.append(1)
-        )
+        ask_once(MeasurementJournal(asked(), folder, is_closed=True), lambda: read.append(1))
     assert read == []
 
 
 def test_a_journal_remembers_rounds_in_their_order(folder):
     journal = MeasurementJournal(account(), folder)
     for number in (5, 6):
-        journal.measure_once("votes", lambda number=number: measured([number]))
+        journal.measure_once(VOTES, lambda number=number: measured([number]))
     again = MeasurementJournal(account(), folder)
-    assert [again.measure_once("votes", list).values[0].tolist() for _ in range(2)] == [[5], [6]]
+    assert [again.measure_once(VOTES, list).values[0].tolist() for _ in range(2)] == [[5], [6]]
 
 
 def test_a_journal_refuses_what_was_measured_under_other_noise(folder):
     folder.save_measurement("votes", 1, archive_measurement(measured([5], sigma=2.0)))
     with pytest.raises(ArchiveError, match="another measurement"):
-        MeasurementJournal(account(), folder).measure_once("votes", list)
+        MeasurementJournal(account(), folder).measure_once(VOTES, list)
 
 
 def test_what_was_charged_several_times_is_charged_as_often_again(folder):
@@ -238,26 +238,25 @@ def test_what_was_charged_several_times_is_charged_as_often_again(folder):
 
     journal, again = MeasurementJournal(first, folder), MeasurementJournal(second, folder)
     for _ in range(2):
-        journal.measure_once("votes", measure, times=4)
-        found = again.measure_once("votes", list, times=4)
+        journal.measure_once(VOTES, measure, times=4)
+        found = again.measure_once(VOTES, list, times=4)
         assert (found.values[0].tolist(), found.item.times) == ([5], 4)
         assert second.spent == first.spent
     assert second.spent == second.authorized
 
 
 def soft_votes(tables, account):
-    engine = LocalEngine(classes=1, category_weight=1 / 3)
-    engine.prepare(tables)
+    engine = StoredTable(tables, category_weight=1 / 3)
     candidates = [Records(np.arange(6)[:, None] / 5, np.zeros((6, 0), dtype=np.uint8))]
-    return measurement.measure_votes(
+    return measuring.measure_votes(
         engine, candidates, account, FakeNoise(0), votes_per_row=4, name="asked"
     )
 
 
 def columns(tables, account):
-    terms = MeasurementTerms(account, FakeNoise(0), ROW_LEVEL)
+    terms = Terms(account, FakeNoise(0), ROW_LEVEL)
     whole = Marginal(())
-    return measurement.measure_marginal_counts(MarginalCounter(tables), [whole] * 4, terms, "asked")
+    return measuring.measure_marginal_counts(StoredTable(tables), [whole] * 4, terms, "asked")
 
 
 @pytest.mark.parametrize("ask", [soft_votes, columns])
@@ -265,7 +264,7 @@ def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, as
     def once(tables):
         opened = account(times=4, name="asked")
         found = MeasurementJournal(opened, folder).measure_once(
-            "asked", lambda: ask(tables, opened), times=4
+            Spend("asked", 2.5, 4), lambda: ask(tables, opened), times=4
         )
         assert opened.spent == opened.authorized == (found.item,)
         return [part.tolist() for part in found.values]
@@ -283,20 +282,20 @@ def test_a_journal_refuses_what_was_charged_another_number_of_times(folder, then
     folder.save_measurement("votes", 1, archive_measurement(measured([5], times=then)))
     opened = account(times=12)
     with pytest.raises(ArchiveError, match="another measurement"):
-        MeasurementJournal(opened, folder).measure_once("votes", list, times=now)
+        MeasurementJournal(opened, folder).measure_once(VOTES, list, times=now)
     assert [item.times for item in opened.spent] == [now]
 
 
 def test_a_journal_does_not_go_beyond_what_was_agreed_on(folder):
     folder.save_measurement("votes", 1, archive_measurement(measured([5], times=4)))
     with pytest.raises(BudgetError, match="used up"):
-        MeasurementJournal(account(times=3), folder).measure_once("votes", list, times=4)
+        MeasurementJournal(account(times=3), folder).measure_once(VOTES, list, times=4)
 
 
 def test_a_measurement_that_was_not_charged_as_often_as_it_should_is_not_remembered(folder):
     with pytest.raises(TabpeError, match="4 times"):
         MeasurementJournal(account(times=4), folder).measure_once(
-            "votes", lambda: measured([5]), times=4
+            VOTES, lambda: measured([5]), times=4
         )
     assert folder.load_measurement("votes", 1) is None
 
@@ -308,8 +307,13 @@ def test_a_journal_takes_no_measurement_for_another_whose_file_has_its_name(fold
     )
     with pytest.raises(ArchiveError, match="another measurement"):
         MeasurementJournal(account(name="votes, round 3"), folder).measure_once(
-            "votes, round 3", list
+            Spend("votes, round 3", 2.5, 2), list
         )
+
+
+def ask_once(journal, ask):
+    """Ask for the only thing that was authorized."""
+    return journal.ask_once(*journal.account.authorized, ask)
 
 
 def asked(sigma=2.5, times=3):
@@ -321,38 +325,36 @@ def asked(sigma=2.5, times=3):
 def test_an_answer_is_asked_for_once_and_charged_every_time(folder):
     answer = {"ward": [["heart", 12.5]]}
     first, second = asked(), asked()
-    assert MeasurementJournal(first, folder).ask_once("categories", lambda: answer) == answer
-    assert MeasurementJournal(second, folder).ask_once("categories", list) == answer
+    assert ask_once(MeasurementJournal(first, folder), lambda: answer) == answer
+    assert ask_once(MeasurementJournal(second, folder), list) == answer
     assert second.spent == second.authorized
 
 
 def test_an_answer_under_other_noise_is_refused(folder):
-    MeasurementJournal(asked(), folder).ask_once("categories", dict)
+    ask_once(MeasurementJournal(asked(), folder), dict)
     for other in (asked(sigma=2.0), asked(times=4)):
         with pytest.raises(ArchiveError, match="another measurement"):
-            MeasurementJournal(other, folder).ask_once("categories", list)
+            ask_once(MeasurementJournal(other, folder), list)
 
 
 def test_a_damaged_answer_is_refused(folder):
     item = asked().authorized[0].to_dict()
     folder.save_measurement("categories", 1, Archive({"item": item, "answer": [1]}, {}))
     with pytest.raises(ArchiveError, match="another measurement"):
-        MeasurementJournal(asked(), folder).ask_once("categories", list)
+        ask_once(MeasurementJournal(asked(), folder), list)
 
 
 def test_a_measurement_is_on_the_disk_before_it_is_seen(folder, tmp_path):
     seen = []
     journal = MeasurementJournal(account(), folder)
-    journal.measure_once(
-        "votes", lambda: seen.extend((tmp_path / "run").iterdir()) or measured([5])
-    )
+    journal.measure_once(VOTES, lambda: seen.extend((tmp_path / "run").iterdir()) or measured([5]))
     assert not any(path.suffix == ".measured" for path in seen)
     assert (tmp_path / "run" / "votes-001.measured").exists()
 
 
 def test_without_a_folder_nothing_is_remembered():
     journal = MeasurementJournal(account(), None)
-    assert journal.measure_once("votes", lambda: measured([5])).values[0].tolist() == [5]
+    assert journal.measure_once(VOTES, lambda: measured([5])).values[0].tolist() == [5]
 
 
 def test_the_digest_of_the_code_is_one_of_it():

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from tabpe import measurement
+import measuring
+from measuring import Terms
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.encoding import Marginal
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, TabpeError
-from tabpe.measurement import MeasurementTerms
 from tabpe.measurement.marginals import MARGINALS
 
 USERS = NeighboringRelation(max_rows=3)
@@ -22,7 +22,7 @@ class RecordingTables:
     def __init__(self, scale=1, account=None):
         self.calls, self.scale, self.account = 0, scale, account
 
-    def counts(self, asked):
+    def count_marginals(self, asked):
         """Return 0, 1, 2, ... for the cells of each marginal."""
         self.calls += 1
         if self.account is not None:
@@ -52,23 +52,21 @@ def agreed(times=2, name=MARGINALS):
 def test_nothing_is_read_or_drawn_unless_every_marginal_is_paid_for(account):
     tables, noise = RecordingTables(), ConstantNoise()
     with pytest.raises(BudgetError):
-        measurement.measure_marginals(tables, ASKED, MeasurementTerms(account, noise, ROW_LEVEL))
+        measuring.measure_marginals(tables, ASKED, Terms(account, noise, ROW_LEVEL))
     assert (tables.calls, noise.drawn) == (0, [])
 
 
 def test_the_account_is_charged_for_every_marginal_before_the_rows_are_read():
     account = agreed()
-    terms = MeasurementTerms(account, ConstantNoise(), ROW_LEVEL)
-    measurement.measure_marginals(RecordingTables(account=account), ASKED, terms)
+    terms = Terms(account, ConstantNoise(), ROW_LEVEL)
+    measuring.measure_marginals(RecordingTables(account=account), ASKED, terms)
     with pytest.raises(BudgetError, match="used up"):
-        measurement.measure_marginals(RecordingTables(), ASKED, terms)
+        measuring.measure_marginals(RecordingTables(), ASKED, terms)
 
 
 def test_every_cell_gets_noise_of_the_agreed_sigma():
     noise = ConstantNoise()
-    found = measurement.measure_marginals(
-        RecordingTables(), ASKED, MeasurementTerms(agreed(), noise, ROW_LEVEL)
-    )
+    found = measuring.measure_marginals(RecordingTables(), ASKED, Terms(agreed(), noise, ROW_LEVEL))
     assert [counts.tolist() for counts in found] == [
         [1000, 1001, 1002],
         [[1000, 1001, 1002], [1003, 1004, 1005]],
@@ -78,8 +76,8 @@ def test_every_cell_gets_noise_of_the_agreed_sigma():
 
 def test_counts_of_users_get_noise_on_their_scale():
     noise = ConstantNoise(USERS.scale)
-    terms = MeasurementTerms(agreed(1), noise, USERS)
-    (found,) = measurement.measure_marginals(RecordingTables(USERS.scale), ASKED[:1], terms)
+    terms = Terms(agreed(1), noise, USERS)
+    (found,) = measuring.measure_marginals(RecordingTables(USERS.scale), ASKED[:1], terms)
     assert found.tolist() == [1, 2, 3]
     assert noise.drawn == [(3, 4.0 * USERS.scale)]
 
@@ -87,8 +85,8 @@ def test_counts_of_users_get_noise_on_their_scale():
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
 def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbours):
     account, scale = agreed(3, "columns"), neighbours.scale
-    terms = MeasurementTerms(account, ConstantNoise(), neighbours)
-    found = measurement.measure_marginal_counts(RecordingTables(scale), ASKED, terms, "columns")
+    terms = Terms(account, ConstantNoise(), neighbours)
+    found = measuring.measure_marginal_counts(RecordingTables(scale), ASKED, terms, "columns")
     assert [counts.dtype for counts in found.values] == [np.int64, np.int64]
     assert [counts.tolist() for counts in found.values] == [
         [1000 + scale * cell for cell in range(size)] for size in (3, 6)
@@ -100,29 +98,24 @@ def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbour
 @pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROW_LEVEL)])
 def test_rows_that_are_counted_for_another_promise_are_not_read(scale, neighbours):
     tables, account = RecordingTables(scale), agreed()
-    with pytest.raises(TabpeError, match="another promise"):
-        measurement.measure_marginals(
-            tables, ASKED, MeasurementTerms(account, ConstantNoise(), neighbours)
-        )
+    with pytest.raises(TabpeError, match="another relation"):
+        measuring.measure_marginals(tables, ASKED, Terms(account, ConstantNoise(), neighbours))
     assert (tables.calls, account.spent) == (0, ())
 
 
 def test_several_items_may_be_on_one_bill():
     account = agreed(1, "columns")
     account.authorize(Spend("pairs", 9.0, 1))
-    terms = MeasurementTerms(account, ConstantNoise(), ROW_LEVEL)
+    terms = Terms(account, ConstantNoise(), ROW_LEVEL)
     for marginal, name in zip(ASKED, ("columns", "pairs"), strict=True):
-        measurement.measure_marginals(RecordingTables(), [marginal], terms, name)
+        measuring.measure_marginals(RecordingTables(), [marginal], terms, name)
     assert terms.noise.drawn == [(3, 4.0), (6, 9.0)]
 
 
 def test_no_question_costs_nothing():
     tables = RecordingTables()
     assert (
-        measurement.measure_marginals(
-            tables, [], MeasurementTerms(Account(), ConstantNoise(), ROW_LEVEL)
-        )
-        == []
+        measuring.measure_marginals(tables, [], Terms(Account(), ConstantNoise(), ROW_LEVEL)) == []
     )
     assert tables.calls == 0
 
@@ -133,17 +126,13 @@ def test_one_draw_is_never_shared_by_many_cells():
             return np.zeros(1, dtype=np.int64)
 
     with pytest.raises(TabpeError, match="size"):
-        measurement.measure_marginals(
-            RecordingTables(), ASKED, MeasurementTerms(agreed(), Short(), ROW_LEVEL)
-        )
+        measuring.measure_marginals(RecordingTables(), ASKED, Terms(agreed(), Short(), ROW_LEVEL))
 
 
 def test_counts_of_other_cells_than_were_asked_about_are_refused():
     class Other(RecordingTables):
-        def counts(self, asked):
+        def count_marginals(self, asked):
             return [np.arange(2) for _ in asked]
 
     with pytest.raises(TabpeError, match="cells asked for"):
-        measurement.measure_marginals(
-            Other(), ASKED, MeasurementTerms(agreed(), ConstantNoise(), ROW_LEVEL)
-        )
+        measuring.measure_marginals(Other(), ASKED, Terms(agreed(), ConstantNoise(), ROW_LEVEL))

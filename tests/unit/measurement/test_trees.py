@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from measuring import Terms, grow_trees
 from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError
-from tabpe.measurement import MeasurementTerms
-from tabpe.measurement.privtree import TREES, TreeGrowth, grow_tree, grow_trees
+from tabpe.measurement.privtree import TreeGrowth, grow_tree
 
 CELLS = ListAxis("cell", 0, tuple(range(8)))
 QUIET = FakeNoise(strength=0)
@@ -23,7 +23,7 @@ class KnownTables:
     def __init__(self, counts=(0,) * 8, account=None):
         self.known, self.calls, self.account = np.array(counts), 0, account
 
-    def counts(self, asked):
+    def count_marginals(self, asked):
         """Return the same counts for each axis."""
         self.calls += 1
         if self.account is not None:
@@ -43,12 +43,12 @@ class Drawing:
 
 def agreed(times=1, sigma=2.0, mechanism=EXPONENTIAL):
     account = Account()
-    account.authorize(Spend(TREES, sigma, times, mechanism=mechanism))
+    account.authorize(Spend("trees", sigma, times, mechanism=mechanism))
     return account
 
 
 def asked(tables, account, noise=QUIET, neighbours=ROW_LEVEL, times=1, **given):
-    terms = MeasurementTerms(account, noise, neighbours)
+    terms = Terms(account, noise, neighbours)
     return grow_trees(tables, [CELLS] * times, terms, **({"threshold": 0, "most": 8} | given))
 
 
@@ -83,6 +83,7 @@ def test_an_item_with_gaussian_noise_does_not_pay_for_a_tree():
 )
 def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
     tables, account = KnownTables(), agreed()
+    tables.scale = neighbours.scale
     with pytest.raises(ParameterError, match="adding or removing a row"):
         asked(tables, account, neighbours=neighbours)
     assert (tables.calls, account.spent) == (0, ())
@@ -91,7 +92,7 @@ def test_trees_grow_for_rows_that_come_or_go_alone(neighbours):
 def test_counts_of_users_are_not_read():
     tables, account = KnownTables(), agreed()
     tables.scale = NeighboringRelation(max_rows=2).scale
-    with pytest.raises(TabpeError, match="another promise"):
+    with pytest.raises(TabpeError, match="another relation"):
         asked(tables, account)
     assert (tables.calls, account.spent) == (0, ())
 
@@ -137,10 +138,7 @@ def test_choices_have_the_scale_that_was_paid_for():
 
 def test_no_axes_cost_nothing():
     tables = KnownTables()
-    assert (
-        grow_trees(tables, [], MeasurementTerms(Account(), QUIET, ROW_LEVEL), threshold=0, most=1)
-        == []
-    )
+    assert grow_trees(tables, [], Terms(Account(), QUIET, ROW_LEVEL), threshold=0, most=1) == []
     assert tables.calls == 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from keepers import keeper_of
+from measuring import estimate_schema
 from tabpe.accounting import ROW_LEVEL, Account, Adjacency, FakeNoise, NeighboringRelation
 from tabpe.accounting.pld import compute_release_delta
 from tabpe.backends.users import limit_contributions
@@ -14,7 +14,7 @@ from tabpe.encoding import Encoder
 from tabpe.errors import SchemaError
 from tabpe.io import open_source
 from tabpe.schema import Categorical, Date, Datetime, PartialSchema, Schema, Time
-from tabpe.schema_inference import count_most_histograms, infer_schema, plan_spend
+from tabpe.schema_inference import count_most_histograms, plan_spend
 
 ROWS_IN_ALL = 6000
 RNG = np.random.default_rng(0)
@@ -48,8 +48,7 @@ def bought(columns, *given, noise=QUIET, account=None, table=None, **paid):
     source = open_source(table or pa.table({name: TABLE[name] for name in columns}))
     outline = PartialSchema.from_schema({"columns": list(given)}).complete_columns(source.names)
     account = Account() if account is None else account
-    keeper = keeper_of(source, paid.pop("users", None))
-    made = infer_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
+    made = estimate_schema(outline, source, account=account, noise=noise, **(PAID | paid))
     assert account.spent == account.authorized
     assert sum(item.times for item in account.spent) <= count_most_histograms(outline)
     return made

@@ -3,13 +3,13 @@
 import csv
 import dataclasses
 import datetime as dt
-import json
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from keepers import keeper_of
+from measuring import estimate_schema
 from tabpe.accounting import (
     ROW_LEVEL,
     Account,
@@ -26,6 +26,7 @@ from tabpe.encoding import Encoder
 from tabpe.errors import DataError, ParameterError, SchemaError
 from tabpe.io import open_source
 from tabpe.io.source import FrameSource
+from tabpe.measurement.checkpoint import MeasurementJournal, RunFolder, RunInfo
 from tabpe.schema import (
     Boolean,
     Categorical,
@@ -36,7 +37,7 @@ from tabpe.schema import (
     Schema,
     Source,
 )
-from tabpe.schema_inference import count_most_histograms, infer_schema, plan_spend
+from tabpe.schema_inference import count_most_histograms, plan_spend
 
 SECRET = "Secret-Cell-4711"
 ROWS_IN_ALL = 6000
@@ -58,8 +59,7 @@ def bought(columns, given=None, *, drop=(), noise=NO_NOISE, account=None, **paid
     source = open_source(pa.table(columns) if isinstance(columns, dict) else columns)
     outline = PartialSchema.from_schema(given).complete_columns(source.names, drop=drop)
     account = Account() if account is None else account
-    keeper = keeper_of(source, paid.pop("users", None))
-    made = infer_schema(outline, keeper, account=account, noise=noise, **(PAID | paid))
+    made = estimate_schema(outline, source, account=account, noise=noise, **(PAID | paid))
     assert account.spent == account.authorized
     assert sum(item.times for item in account.spent) <= count_most_histograms(outline)
     return made
@@ -106,8 +106,7 @@ def test_under_noise_a_schema_comes_out_that_every_row_fits(tmp_path):
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
     source = open_source(written(tmp_path / "rows.csv", text))
     outline = PartialSchema.from_schema({"label": "ward"}).complete_columns(source.names)
-    keeper = keeper_of(source)
-    made = infer_schema(outline, keeper, account=Account(), noise=FakeNoise(seed=0), **PAID)
+    made = estimate_schema(outline, source, account=Account(), noise=FakeNoise(seed=0), **PAID)
     encoder = Encoder(made.schema)
     assert sum(len(encoder.encode(batch.table)[0]) for batch in source.batches()) == ROWS_IN_ALL
     assert SECRET not in repr(made)
@@ -299,9 +298,9 @@ def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkey
     monkeypatch.setattr(type(source), "batches", lambda *_: pytest.fail("a row was read"))
     outline, account = PartialSchema.from_schema(None).complete_columns(source.names), Account()
     with pytest.raises(ParameterError, match="noise='opendp'"):
-        infer_schema(
+        estimate_schema(
             outline,
-            keeper_of(source),
+            source,
             loss=1e-9,
             delta_share=1e-9,
             account=account,
@@ -351,28 +350,25 @@ def test_the_order_of_rows_changes_nothing():
     assert bought(TABLE).schema == bought(shuffled).schema
 
 
-def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch):
-    """Whoever remembers them charges for them: they are on the bill of the run."""
-    remembered, first = {}, Account()
+def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch, tmp_path):
+    """They are charged for as if they had been asked for."""
+    first, again = Account(), Account()
 
-    def record(name, ask):
-        remembered[name] = json.loads(json.dumps(ask()))
-        return remembered[name]
+    def bought_in_folder(account):
+        with closing(RunFolder(tmp_path / "run", RunInfo.begin_run(0), {})) as folder:
+            folder.check_fingerprint("of the table")
+            journal = MeasurementJournal(account, folder)
+            return bought(
+                TABLE,
+                {"label": "grade"},
+                account=account,
+                noise=FakeNoise(seed=0),
+                journal=journal,
+            )
 
-    made = bought(
-        TABLE, {"label": "grade"}, account=first, noise=FakeNoise(seed=0), ask_once=record
-    )
-    assert set(remembered) == {item.name for item in first.spent}
-    again = Account()
-
-    def recall(name, _):
-        (times,) = (item.times for item in again.authorized if item.name == name)
-        for _ in range(times):
-            again.charge(name)
-        return remembered[name]
-
+    made = bought_in_folder(first)
     monkeypatch.setattr(FrameSource, "batches", lambda *_: pytest.fail("a row was read"))
-    assert bought(TABLE, {"label": "grade"}, account=again, ask_once=recall) == made
+    assert bought_in_folder(again) == made
     assert again.spent == first.spent
 
 

@@ -46,7 +46,7 @@ def votes(times):
 
 
 def agree_on_votes(request, facts, rounds, account, noise):
-    (item,) = agree_on_rest(request, facts, account, noise, votes(rounds).rest)
+    (item,) = agree_on_rest(request, facts, account, noise, votes(rounds).rest).values()
     return item
 
 
@@ -294,7 +294,7 @@ TILTED = Evolution(tables=0.1, tilt=2.0, votes=3).plan_queries(columns=6, classe
 def test_first_tables_take_fixed_parts_of_the_whole_budget(neighbours):
     request = dataclasses.replace(REQUEST, neighbours=neighbours)
     account = Account()
-    items = agree_on_first(request, TABLES, account)
+    items = tuple(agree_on_first(request, TABLES, account).values())
     assert items == account.authorized
     whole = solve_gaussian_mu(1.0, 1e-6) ** 2 / neighbours.squared_distance
     assert [item.loss for item in items] == pytest.approx([0.05 * whole] * 2)
@@ -307,7 +307,7 @@ def test_the_rest_gets_what_counts_and_first_tables_leave(changes, neighbours):
     facts, account, _ = established(neighbours=neighbours, **changes)
     request = dataclasses.replace(REQUEST, neighbours=neighbours, **changes)
     agree_on_first(request, TILTED.first, account)
-    items = agree_on_rest(request, facts, account, FakeNoise(), TILTED.rest)
+    items = tuple(agree_on_rest(request, facts, account, FakeNoise(), TILTED.rest).values())
     assert account.authorized[-15:] == items
     assert len(account.authorized) == 1 + 1 + 15
     total = compose_epsilon(account.authorized, facts.calibration_delta, neighbours)
@@ -387,7 +387,7 @@ def test_every_vote_and_every_first_table_takes_its_part_of_delta():
 def test_a_strategy_that_asks_for_nothing_more_leaves_the_bill_as_it_is():
     facts, account, _ = established()
     check_noise(REQUEST, 3, QueryPlan((), ()), OpenDPNoise())
-    assert agree_on_rest(REQUEST, facts, account, FakeNoise(), ()) == ()
+    assert agree_on_rest(REQUEST, facts, account, FakeNoise(), ()) == {}
     assert len(account.authorized) == 1
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from facade import FAST, fake_fit
 from tabpe.accounting import FakeNoise
-from tabpe.backends import LocalEngine
+from tabpe.backends import LocalBackend
+from tabpe.backends.queries import ClassCountQuery, VoteQuery
 from tabpe.errors import BudgetError, TabpeError
 
 DRAWS = 1 + FAST["preset"].rounds
@@ -41,11 +42,14 @@ def crash():
 def asked(monkeypatch):
     """The number of times that private rows were asked for anything."""
     calls = []
-    for name in ("votes", "class_counts"):
-        count = getattr(LocalEngine, name)
-        monkeypatch.setattr(
-            LocalEngine, name, lambda self, *a, count=count: calls.append(1) or count(self, *a)
-        )
+    answer = LocalBackend.answer
+
+    def counted(backend, query):
+        if isinstance(query, (VoteQuery, ClassCountQuery)):
+            calls.append(1)
+        return answer(backend, query)
+
+    monkeypatch.setattr(LocalBackend, "answer", counted)
     return calls
 
 

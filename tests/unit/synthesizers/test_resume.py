@@ -23,7 +23,7 @@ from facade import (
 )
 from tabpe import Evolution, Integer, Schema, TabPE
 from tabpe.accounting import FakeNoise
-from tabpe.backends import LocalEngine
+from tabpe.backends import StoredTable
 from tabpe.errors import ArchiveError, BudgetError, NotPrivateWarning, OutputError, ParameterError
 
 ROUNDS = FAST["preset"].rounds
@@ -53,9 +53,9 @@ class Crashing(FakeNoise):
 def asked(monkeypatch):
     """The number of times that private rows were asked to vote."""
     calls = []
-    votes = LocalEngine.votes
+    votes = StoredTable.count_votes
     monkeypatch.setattr(
-        LocalEngine, "votes", lambda self, *about: calls.append(1) or votes(self, *about)
+        StoredTable, "count_votes", lambda self, *about: calls.append(1) or votes(self, *about)
     )
     return calls
 

@@ -11,8 +11,7 @@ import pytest
 
 from facade import BOTH, FAST, SCHEMA, columns, fake_fit, fitted
 from tabpe import Boolean, Integer, Schema, TabPE
-from tabpe.backends import LocalEngine, StreamEngine, counting
-from tabpe.backends import local as alone
+from tabpe.backends import StoredTable, counting, local
 from tabpe.errors import DataError, OutputError, ParameterError
 from tabpe.io import batches
 from tabpe.synthesizers.tabpe import RESOURCE_PARAMETERS
@@ -24,6 +23,8 @@ MACHINES = {
     "auto, large": {"memory_limit": 1},
     "auto, small": {"memory_limit": "1GB", "n_jobs": 1},
 }
+
+MEMORY, STREAM = "memory", "stream"
 
 
 @pytest.fixture
@@ -39,15 +40,15 @@ def folder(tmp_path):
 
 @pytest.fixture
 def made(monkeypatch):
-    """The engines that were made, by name."""
-    names = []
+    """Where the tables that were made keep their rows."""
+    kept = []
 
-    def watched(kind):
-        return lambda **options: names.append(kind.__name__) or kind(**options)
+    def watched(*rows, open_store, **options):
+        kept.append(MEMORY if open_store is list else STREAM)
+        return StoredTable(*rows, open_store=open_store, **options)
 
-    monkeypatch.setattr(alone, "LocalEngine", watched(LocalEngine))
-    monkeypatch.setattr(alone, "StreamEngine", watched(StreamEngine))
-    return names
+    monkeypatch.setattr(local, "StoredTable", watched)
+    return kept
 
 
 def everything(model, path):
@@ -86,7 +87,7 @@ def test_files_and_frames_of_the_same_rows_give_the_same(folder, machine, preset
 def test_the_engine_is_the_one_that_was_asked_for(table, made):
     for engine in ("local", "stream"):
         fitted(table, engine=engine)
-    assert made == ["LocalEngine", "StreamEngine"]
+    assert made == [MEMORY, STREAM]
 
 
 def test_the_engine_follows_the_size_of_the_table(table, made, tmp_path):
@@ -100,8 +101,7 @@ def test_the_engine_follows_the_size_of_the_table(table, made, tmp_path):
     fitted(tmp_path / "t.csv", memory_limit=size - 1)
     fitted(tmp_path / "t.csv", memory_limit=100 * size)
     fitted(pyarrow.dataset.dataset(table), memory_limit="1GB")
-    local, stream = "LocalEngine", "StreamEngine"
-    assert made == [local, stream, local, stream, stream, local, stream]
+    assert made == [MEMORY, STREAM, MEMORY, STREAM, STREAM, MEMORY, STREAM]
 
 
 def test_threads_reach_the_votes(table, monkeypatch):
@@ -158,8 +158,8 @@ def test_a_label_alone_is_a_table(machine, preset):
 @BOTH
 @pytest.mark.parametrize("spill", [None, False])
 def test_the_private_rows_are_let_go_when_a_run_fails(tmp_path, spill, preset, monkeypatch):
-    closed, close = [], StreamEngine.close
-    monkeypatch.setattr(StreamEngine, "close", lambda self: closed.append(close(self)))
+    closed, close = [], StoredTable.close
+    monkeypatch.setattr(StoredTable, "close", lambda self: closed.append(close(self)))
     (tmp_path / "t.csv").write_text("age\n1\n" + "x\n")
     schema = Schema((Integer("age", 0, 9),))
     asked = {"engine": "stream", "spill": spill, "preset": preset, "strict": True}

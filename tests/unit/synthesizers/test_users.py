@@ -23,7 +23,8 @@ from facade import (
 from tabpe import Adjacency, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import LocalEngine, MarginalCounter, RawColumnCounter
+from tabpe.backends import LocalBackend
+from tabpe.backends.queries import MarginalQuery, VoteQuery
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError
 from tabpe.io import batches
 
@@ -141,36 +142,20 @@ def test_engines_threads_and_batches_change_nothing(people, monkeypatch, changes
             assert model.certificate.bill == expected.certificate.bill
 
 
-ASKED = {
-    LocalEngine: ("row_count", "class_counts", "votes"),
-    MarginalCounter: ("row_count", "class_counts", "counts"),
-    RawColumnCounter: ("row_count", "kinds", "magnitudes", "bins", "values"),
-}
-
-
 @contextmanager
 def recorded(replay=None):
     """Note every exact answer, and give those of an earlier run to the search.
 
     So a run over another table goes the same way, and each question is the same one.
     """
-    answers, within = [], []
+    answers, ask = [], LocalBackend.answer
 
-    def noting(ask):
-        def answer(*asked):
-            if within:  # Tables count classes like any cells: that is one question.
-                return ask(*asked)
-            within.append(ask)
-            answers.append((ask.__name__, ask(*asked)))
-            within.clear()
-            return answers[-1][1] if replay is None else replay[len(answers) - 1][1]
-
-        return answer
+    def noting(backend, query):
+        answers.append((type(query), ask(backend, query)))
+        return answers[-1][1] if replay is None else replay[len(answers) - 1][1]
 
     with pytest.MonkeyPatch.context() as patched:
-        for kind, names in ASKED.items():
-            for name in names:
-                patched.setattr(kind, name, noting(getattr(kind, name)))
+        patched.setattr(LocalBackend, "answer", noting)
         yield answers
 
 
@@ -180,16 +165,17 @@ def fit_over(table, changes, noise=None):
         return model.fit(table, None if "schema" in changes else SCHEMA)
 
 
-def histograms(name, answer):
+def histograms(kind, answer):
     """The histograms of an answer, each as counts by cell; one is charged for by itself."""
-    if name == "votes":
-        yield dict(enumerate(np.concatenate(answer).tolist()))
-    elif name in {"row_count", "class_counts"}:
-        yield dict(enumerate(answer.tolist()))
-    elif name == "counts":
-        yield from (dict(enumerate(counts.tolist())) for counts in answer)
+    found = answer.value
+    if kind is VoteQuery:
+        yield dict(enumerate(np.concatenate(found).tolist()))
+    elif kind is MarginalQuery:
+        yield from (dict(enumerate(counts.tolist())) for counts in found)
+    elif not isinstance(found, dict):
+        yield dict(enumerate(found.tolist()))
     else:
-        for _, counts in sorted(answer.items()):
+        for _, counts in sorted(found.items()):
             yield counts if isinstance(counts, dict) else dict(enumerate(counts.tolist()))
 
 

@@ -328,7 +328,7 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_can_not_be_bought_is_refused_before_a_row_is_read(kind, monkeypatch):
     changes, error, words = REFUSED[kind]
-    monkeypatch.setattr("tabpe.measurement.measure_marginals", None)
+    monkeypatch.setattr("tabpe.measurement.session.measure_marginals", None)
     with pytest.raises(error, match=words):
         bought(**changes)
 
@@ -343,7 +343,7 @@ def test_running_out_of_memory_tells_no_size(monkeypatch):
     def fail(*_):
         raise MemoryError("array of shape (3000, 7)")
 
-    monkeypatch.setattr("tabpe.backends.MarginalCounter.counts", fail)
+    monkeypatch.setattr("tabpe.backends.StoredTable.count_marginals", fail)
     with pytest.raises(TabpeError) as caught:
         bought()
     assert "3000" not in str(caught.value)

@@ -109,7 +109,7 @@ def test_a_failure_between_the_charge_and_the_first_row_is_given_back(ledger, mo
     def fail(*_, **__):
         raise kind
 
-    monkeypatch.setattr("tabpe.measurement.measure_marginals", fail)
+    monkeypatch.setattr("tabpe.measurement.session.measure_marginals", fail)
     with pytest.raises(FAILURES[kind]):
         bought(ledger)
     assert states(ledger) == ["refunded"]
@@ -176,7 +176,7 @@ def test_ids_of_users_are_rows_that_were_read(user_ledger, monkeypatch):
     def fail(*_, **__):
         raise ValueError
 
-    monkeypatch.setattr("tabpe.measurement.measure_marginals", fail)
+    monkeypatch.setattr("tabpe.backends.StoredTable.count_marginals", fail)
     with pytest.raises(ValueError):  # noqa: PT011
         bought(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
     assert states(user_ledger) == ["reserved"]

@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 from appraised import SCHEMA, no_noise, rows
-from tabpe import measurement
 from tabpe.accounting import Adjacency, NeighboringRelation
-from tabpe.backends import MarginalCounter
+from tabpe.backends import LocalBackend
 from tabpe.evaluation.private_metrics import appraise, plan
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
@@ -66,19 +65,15 @@ def with_row(row):
 def counted(monkeypatch, real, schema, **terms):
     """Return the exact counts that are read for a purchase, the cells asked for, and the bill."""
     seen = {}
-    count, measured = MarginalCounter.counts, measurement.measure_marginals
+    answer = LocalBackend.answer
 
-    def heard(self, asked):
-        seen["counts"] = count(self, asked)
-        return seen["counts"]
-
-    def asked_for(tables, asked, given):
-        seen["shapes"] = [marginal.shape for marginal in asked]
-        return measured(tables, asked, given)
+    def heard(backend, query):
+        found = answer(backend, query)
+        seen["counts"], seen["shapes"] = found.value, [one.shape for one in query.marginals]
+        return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(MarginalCounter, "counts", heard)
-        patch.setattr(measurement, "measure_marginals", asked_for)
+        patch.setattr(LocalBackend, "answer", heard)
         patch.setattr(plan, "boosting_settings", lambda _: {"max_iter": 3})
         usual = {"epsilon": 1, "delta": 1e-6, "random_state": 0, "noise": no_noise()}
         found = appraise(real, SYNTHETIC, schema, **(usual | terms))

@@ -10,20 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asking import ASKED, ENCODER, SIGHT, answers, plain, population, table
+from asking import ASKED, ENCODER, SIGHT, answers, plain, population, queries, table
 from asking import UNIT as PEOPLE
 from shard_pools import cut_at_random, frames, sharded_backend
 from tabpe import Boolean, Integer, Schema
 from tabpe._utils.resources import Resources
 from tabpe.backends import Answer, EncodedReading, LocalBackend, PrivacyUnit, Query
-from tabpe.backends.base import sum_answers
+from tabpe.backends.base import EncodedQuery, sum_answers
 from tabpe.backends.cluster import (
     Shard,
     ShardDigests,
     ShardFailure,
     ShardIndex,
+    answer_from_segments,
     assign_shards,
+    encode_segments,
     partition_source,
+    prepare_segments,
     redact_error,
 )
 from tabpe.backends.queries import (
@@ -286,3 +289,34 @@ def test_rows_are_read_once_for_marginals_and_votes():
     backend.answer(RowCountQuery(reading, voting_space=SIGHT))
     backend.answer(VoteQuery(reading, population(0), voting_space=SIGHT))
     assert len(reads) == 1
+
+
+@pytest.mark.parametrize("unit", [None, PEOPLE], ids=["rows", "users"])
+@given(size=st.integers(0, 40), seed=st.integers(0, 999))
+@settings(deadline=None, max_examples=25)
+def test_segments_that_are_brought_to_a_worker_answer_as_the_rows_do(unit, size, seed):
+    """As in Spark, which keeps them between queries."""
+    (source,) = frames(table(max(size, 1), seed).slice(0, size))
+    resources = Resources.from_options(n_jobs=1)
+    one, digests = Shard(ShardIndex(0, 1), source, unit, resources), ShardDigests(1)
+    for query in queries(seed):
+        if not isinstance(query, EncodedQuery):
+            continue
+        segments = encode_segments(one, query.reading)
+        if query.voting_space is not None:
+            segments = prepare_segments(segments, query.voting_space, query.reading.category_weight)
+        found = answer_from_segments(segments, query, query.reading, unit, 3)
+        digests.check_answer(query, dataclasses.replace(found, digests={0: found.digests[3]}))
+        assert plain(found.value) == plain(one.answer(query).value)
+
+
+def test_segments_that_fail_are_an_answer_without_words():
+    def failing():
+        raise ValueError(SECRET)
+        yield
+
+    query = RowCountQuery(kept(ENCODER))
+    failed = answer_from_segments(failing(), query, query.reading, None, 3)
+    assert failed.shard == 3
+    assert str(failed.error).startswith("a worker failed: ValueError")
+    assert SECRET not in str(failed.error)

@@ -46,6 +46,8 @@ from benchmarks.voting.whole import peak_megabytes
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
+from tabpe.backends import Answer, Query
+from tabpe.backends.base import RowAccess
 from tabpe.backends.queries import VoteQuery
 
 WARDS = tuple(f"ward {number}" for number in range(12))
@@ -166,42 +168,36 @@ def free_port() -> int:
 
 
 NODES = {"ray": ray_nodes, "spark": spark_standalone}
-# By the name of the engine: what starts its cluster, and the crew whose questions are weighed.
+# By the name of the engine: what starts its cluster, and the pool whose queries are weighed.
 ENGINES: dict[str, tuple[Callable[[int], None], str | None]] = {
     "local": (start_nothing, None),
-    "ray": (start_ray, "tabpe.backends.ray.RayCrew"),
-    "spark": (start_spark, "tabpe.backends.spark.SparkCrew"),
+    "ray": (start_ray, "tabpe.backends.ray.RayShardPool"),
+    "spark": (start_spark, "tabpe.backends.spark.SparkShardPool"),
 }
 
 
-@dataclass(frozen=True)
-class Killing:
-    """A question that one worker dies of, once."""
+@dataclass(frozen=True, eq=False)
+class KillingVoteQuery(VoteQuery):
+    """A query that one worker dies of, once."""
 
-    question: Any
-    mark: str
+    mark: str = ""
 
-    @property
-    def reading_key(self) -> str:
-        """As the question."""
-        return str(self.question.reading_key)
-
-    def run_on_shard(self, desk: Any) -> Any:
+    def evaluate(self, rows: RowAccess) -> Any:
         """Answer, and die before anyone hears of it."""
-        answer = self.question.run_on_shard(desk)
+        answer = super().evaluate(rows)
         kill_once(self.mark, os.getpid())
         return answer
 
 
 @dataclass(frozen=True, eq=False)
-class KillingPolled(VoteQuery):
-    """The same for Spark, which looks at what is asked: an executor dies, and its workers."""
+class ExecutorKillingVoteQuery(VoteQuery):
+    """The same for Spark: an executor dies, and its workers."""
 
     mark: str = ""
 
-    def run_on_shard(self, desk: Any) -> Any:
+    def evaluate(self, rows: RowAccess) -> Any:
         """Answer, and die before anyone hears of it."""
-        answer = super().run_on_shard(desk)
+        answer = super().evaluate(rows)
         # Workers are forked by a process that is a child of the executor.
         stat = Path(f"/proc/{os.getppid()}/stat").read_text()
         kill_once(self.mark, int(stat.rpartition(")")[2].split()[1]))
@@ -218,43 +214,42 @@ def kill_once(mark: str, process: int) -> None:
     time.sleep(60)
 
 
-def killing(question: Any, mark: str, crew: str) -> Any:
-    if "spark" not in crew:
-        return Killing(question, mark)
-    fields = {one.name: getattr(question, one.name) for one in dataclasses.fields(question)}
-    return KillingPolled(**fields, mark=mark)
+def killing(query: VoteQuery, mark: str, pool: str) -> VoteQuery:
+    fields = {one.name: getattr(query, one.name) for one in dataclasses.fields(query)}
+    kind = ExecutorKillingVoteQuery if "spark" in pool else KillingVoteQuery
+    return kind(**fields, mark=mark)
 
 
-def weigh(crew: str | None, sizes: list[int], mark: str | None) -> None:
-    """Have a crew tell how much goes to a worker and comes back; let one die if that is asked."""
-    if crew is None:
+def weigh(pool: str | None, sizes: list[int], mark: str | None) -> None:
+    """Have a pool tell how much goes to a worker and comes back; let one die if that is asked."""
+    if pool is None:
         return
-    module, _, name = crew.rpartition(".")
+    module, _, name = pool.rpartition(".")
     kind = getattr(__import__(module, fromlist=[name]), name)
-    ask, votes = kind.ask, []
+    ask, votes = kind.answer, []
 
-    def weighed(self: Any, question: Any) -> Any:
-        if getattr(question, "name", "") != "votes":
-            return ask(self, question)
+    def weighed(self: Any, query: Query) -> Answer:
+        if not isinstance(query, VoteQuery):
+            return ask(self, query)
         votes.append(1)
-        there = sum(part.numbers.nbytes + part.codes.nbytes for part in question.population)
+        there = sum(part.numbers.nbytes + part.codes.nbytes for part in query.population)
         dies = mark is not None and len(votes) == ROUND
-        answer = ask(self, killing(question, str(mark), crew) if dies else question)
+        answer = ask(self, killing(query, str(mark), pool) if dies else query)
         sizes.append(there + sum(counts.nbytes for counts in answer.value))
         return answer
 
-    kind.ask = weighed
+    kind.answer = weighed
 
 
 def child(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any]:
     """Run once in this process, and tell what it took."""
-    start, crew = ENGINES[engine]
+    start, pool = ENGINES[engine]
     workers, mark, fake = given.workers, given.mark, given.fake
     sizes: list[int] = []
     began = time.perf_counter()
     if given.address is None:
         start(workers)
-    weigh(crew, sizes, mark)
+    weigh(pool, sizes, mark)
     started = time.perf_counter()
     model = TabPE(
         epsilon=1.0,

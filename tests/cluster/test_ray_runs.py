@@ -8,13 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from facade import BOUGHT, FAST, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
-from hanging import Deadly
+from hanging import DeadlyQuery
 from planted import table
 from scene import Scene
 from searching import files_of, leaks
 from tabpe import TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
+from tabpe.backends.queries import VoteQuery
 from tabpe.backends.ray import RayShardPool
 from tabpe.errors import DataError, NotPrivateWarning, ParameterError, TabpeError
 
@@ -54,8 +55,8 @@ def test_a_schema_bought_for_users_on_ray_is_the_same(ray, folder):
 def test_a_dataset_of_ray_is_counted_where_it_lives_without_being_told_so(ray, monkeypatch):
     import ray.data
 
-    rows, asked, ask = of_people(600), [], RayShardPool.run_query
-    monkeypatch.setattr(RayShardPool, "run_query", lambda *given: asked.append(1) or ask(*given))
+    rows, asked, ask = of_people(600), [], RayShardPool.answer
+    monkeypatch.setattr(RayShardPool, "answer", lambda *given: asked.append(1) or ask(*given))
     found = fake_fit(ray.data.from_arrow([rows.slice(0, 200), rows.slice(200)]), n_jobs=2)
     assert everything(found) == everything(fake_fit(rows))
     assert asked
@@ -65,18 +66,18 @@ def test_a_worker_killed_in_mid_round_changes_nothing_and_is_charged_once(
     ray, folder, tmp_path, monkeypatch
 ):
     """It dies in the middle of its answer, which is asked for again, of its place alone."""
-    ledger, ask = tmp_path / "ledger.db", RayShardPool.run_query
+    ledger, ask = tmp_path / "ledger.db", RayShardPool.answer
     (tmp_path / "killed").mkdir()
 
-    def deadly(crew, question):
-        if getattr(question, "name", "") == "votes":
-            question = Deadly(question, tmp_path / "killed", shard=1, times=1)
-        return ask(crew, question)
+    def deadly(pool, query):
+        if isinstance(query, VoteQuery):
+            query = DeadlyQuery(query, tmp_path / "killed", shard=1, times=1)
+        return ask(pool, query)
 
     given = {"ledger": ledger, "dataset": "patients", "delta": 1e-6}
     Ledger(ledger).set_budget("patients", epsilon=1000, delta=1e-5)
     quiet = everything(fake_fit(folder, **given))
-    monkeypatch.setattr(RayShardPool, "run_query", deadly)
+    monkeypatch.setattr(RayShardPool, "answer", deadly)
     run_dir = tmp_path / "run"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     disturbed = fake_fit(folder, **given, **RAY, run_dir=run_dir)
@@ -85,7 +86,7 @@ def test_a_worker_killed_in_mid_round_changes_nothing_and_is_charged_once(
     first, second = Ledger(ledger).entries("patients")
     assert first.bill == second.bill
     assert {first.state, second.state} == {"spent"}
-    monkeypatch.setattr(RayShardPool, "run_query", ask)
+    monkeypatch.setattr(RayShardPool, "answer", ask)
     again = fake_fit(folder, **given, run_dir=run_dir)
     assert everything(again) == quiet
     assert len(Ledger(ledger).entries("patients")) == 2

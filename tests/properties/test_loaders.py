@@ -20,11 +20,11 @@ from certificates import honest
 from facade import columns, fake_fit
 from hostile import damaged, fuzz, mutations, places
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
+from tabpe._utils import yaml12
 from tabpe.accounting import Certificate
 from tabpe.accounting.certificate import LedgerEntry, WrittenTable
 from tabpe.accounting.delta import RowCount
 from tabpe.errors import ArchiveError, SchemaError, TabpeError
-from tabpe.schema import files
 from tabpe.verification import verify_plain
 
 LONGEST_MESSAGE = 1000
@@ -81,7 +81,7 @@ def test_schemas_with_other_values(folder, plain):
     load_schema(folder / "s.yaml", text)
 
 
-YAML = files.dump(PLAIN)
+YAML = yaml12.dump(PLAIN)
 yaml_letters = st.sampled_from(
     [
         *"[]{}:,-?&*!|>'\"%@`#\n\t \\~<=.0123456789",

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import LocalEngine, StreamEngine
+from tabpe.backends import StoredTable
+from tabpe.backends.local import SpillFile
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.errors import DataError
@@ -46,12 +47,19 @@ def votings(draw):
     return rows, labels, population
 
 
-def counted(rows, labels, population, kind=LocalEngine, each=1):
-    engine = kind(classes=CLASSES, category_weight=1 / 3)
-    engine.prepare([(rows, labels)])
-    counts = np.concatenate(engine.votes(population, each)), engine.class_counts()
-    engine.close()
-    return counts
+STORES = {"memory": list, "spill": partial(SpillFile, None), "nothing kept": None}
+
+
+def counted(rows, labels, population, store="memory", each=1):
+    as_it_is = VotingSpace(np.zeros(rows.numbers.shape[1], dtype=bool))
+    table = StoredTable(
+        [(rows, labels)], open_store=STORES[store], classes=CLASSES, category_weight=1 / 3
+    )
+    votes = np.concatenate(table.count_votes(population, as_it_is, each))
+    counts = table.count_classes(as_it_is)
+    assert counts.tolist() == table.count_classes().tolist()
+    table.close()
+    return votes, counts
 
 
 def without(rows, labels, place):
@@ -65,17 +73,17 @@ def different(candidates):
     return len({row.tobytes() for row in whole})
 
 
-@pytest.mark.parametrize("kind", [LocalEngine, StreamEngine, partial(StreamEngine, spill=False)])
+@pytest.mark.parametrize("store", STORES)
 @given(voting=votings(), each=st.integers(1, 5), data=st.data())
 @settings(deadline=None, max_examples=150)
 def test_one_row_more_or_less_changes_as_many_cells_by_one_as_it_has_votes(
-    kind, voting, each, data
+    store, voting, each, data
 ):
     """Also where candidates are the same, fewer than votes, or none."""
     rows, labels, population = voting
     place = data.draw(st.integers(0, len(rows) - 1))
-    votes, counts = counted(rows, labels, population, kind, each)
-    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population, kind, each)
+    votes, counts = counted(rows, labels, population, store, each)
+    fewer_votes, fewer_counts = counted(*without(rows, labels, place), population, store, each)
     moved = votes - fewer_votes
     assert moved[moved != 0].tolist() == [1] * min(each, different(population[labels[place]]))
     assert np.flatnonzero(counts - fewer_counts).tolist() == [labels[place]]
@@ -100,9 +108,9 @@ def counted_for_users(rows, labels, ids, population, each):
         return np.zeros(sum(map(len, population)), dtype=np.int64)
     names = pa.table({"id": ids.tolist()})
     users = limit_contributions([names], column="id", max_rows=MOST_ROWS, seed=0, scale=FIXED_POINT)
-    engine = LocalEngine(classes=CLASSES, category_weight=1 / 3, users=users)
-    engine.prepare([(rows.take(users.kept), labels[users.kept])])
-    return np.concatenate(engine.votes(population, each))
+    batch = rows.take(users.kept), labels[users.kept]
+    table = StoredTable([batch], users, classes=CLASSES, category_weight=1 / 3)
+    return np.concatenate(table.count_votes(population, votes_per_row=each))
 
 
 @given(voting=votings(), each=st.integers(1, 5), data=st.data())

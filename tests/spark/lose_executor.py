@@ -12,18 +12,18 @@ from functools import partial
 from pathlib import Path
 
 from facade import FAST, SCHEMA
-from losing import DeadlyPolled
+from losing import DeadlyVoteQuery
 from tabpe import TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
-from tabpe.backends import cluster
+from tabpe.measurement import session
 
 # So many candidates that they are more than one piece of what Spark sends encrypted.
 MANY = {"n_samples": 5_000}
 
 
 def main(address, folder):
-    cluster.VoteQuery = partial(DeadlyPolled, folder=str(folder))
+    session.VoteQuery = partial(DeadlyVoteQuery, folder=str(folder))
     charged = {"ledger": folder / "ledger.db", "dataset": "people"}
     where = {"engine": "spark", "address": address, "n_jobs": 2}
     model = TabPE(**(FAST | MANY | charged | where), noise=FakeNoise(1))

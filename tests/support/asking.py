@@ -4,7 +4,20 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe import Boolean, Categorical, Date, Float, Integer, Schema
-from tabpe.backends import PrivacyUnit
+from tabpe.backends import EncodedReading, PrivacyUnit
+from tabpe.backends.queries import (
+    BinQuery,
+    ClassCountQuery,
+    DeclaredValueQuery,
+    KindQuery,
+    MagnitudeQuery,
+    MarginalQuery,
+    RawRowCountQuery,
+    RowCountQuery,
+    RowHashQuery,
+    ValueQuery,
+    VoteQuery,
+)
 from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.encoding.marginals import Marginal, build_axis
 from tabpe.encoding.raw_cells import EqualWidthBins
@@ -51,38 +64,41 @@ def population(seed):
     ]
 
 
-def answers(keeper, seed):
-    """Whatever can be asked, in the order of a run."""
-    survey = keeper.build_raw_counter(DAYS)
-    yield keeper.sum_row_hashes(["age", "ward", "bmi"], b"key").tolist()
-    yield survey.row_count()
-    yield survey.kinds(["age", "ward", "day"])
-    yield survey.magnitudes(["age", "bmi", "day"])
-    yield survey.bins({"age": EqualWidthBins(0.0, 10.0, 5)})
-    yield survey.listed({"ward": SCHEMA["ward"]})
-    values = survey.values({"age": int, "ward": str, "bmi": float})
-    yield {name: list(counts.items()) for name, counts in values.items()}
-    apart = keeper.build_marginal_counter(Encoder(Schema((SCHEMA["ill"],), label="ill")))
-    yield apart.class_counts()
-    held = keeper.encode_table(ENCODER, 1 / 3)
-    tables = held.build_marginal_counter()
-    yield tables.row_count()
-    yield tables.class_counts()
-    yield tables.counts(ASKED)
-    held.prepare(SIGHT)
-    yield held.row_count()
-    yield held.class_counts()
-    yield held.votes(population(seed))
-    yield held.votes(population(seed + 1), 3)
-    yield held.build_marginal_counter().counts(ASKED)
-    held.close()
-    keeper.close()
+def queries(seed):
+    """Return whatever can be asked, in the order of a run."""
+    columns = Encoder(Schema((SCHEMA["ill"],), label="ill"))
+    read, kept = EncodedReading(columns), EncodedReading(ENCODER, 1 / 3, "votes")
+    return [
+        RowHashQuery(("age", "ward", "bmi"), b"key"),
+        RawRowCountQuery(),
+        KindQuery(["age", "ward", "day"]),
+        MagnitudeQuery(["age", "bmi", "day"], DAYS),
+        BinQuery({"age": EqualWidthBins(0.0, 10.0, 5)}),
+        DeclaredValueQuery({"ward": SCHEMA["ward"]}),
+        ValueQuery({"age": int, "ward": str, "bmi": float}),
+        ClassCountQuery(read),
+        RowCountQuery(kept),
+        ClassCountQuery(kept),
+        MarginalQuery(kept, ASKED),
+        RowCountQuery(kept, voting_space=SIGHT),
+        ClassCountQuery(kept, voting_space=SIGHT),
+        VoteQuery(kept, population(seed), voting_space=SIGHT),
+        VoteQuery(kept, population(seed + 1), 3, voting_space=SIGHT),
+        MarginalQuery(kept, ASKED),
+    ]
+
+
+def answers(backend, seed):
+    """Yield the answers to all of them, and let go of the table."""
+    for query in queries(seed):
+        yield backend.answer(query).value
+    backend.close()
 
 
 def plain(answer):
-    """Return an answer as plain values."""
+    """Return an answer as plain values, of dicts also the order."""
     if isinstance(answer, np.ndarray):
-        return answer.tolist()
+        return str(answer.dtype), answer.tolist()
     if isinstance(answer, dict):
-        return {name: plain(one) for name, one in answer.items()}
+        return [(name, plain(one)) for name, one in answer.items()]
     return [plain(one) for one in answer] if isinstance(answer, list) else answer

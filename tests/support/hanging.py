@@ -1,53 +1,56 @@
-"""Questions that shards on workers take their time with, or are killed by."""
+"""Queries that kill the worker which is asked them, or fail there."""
 
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from tabpe.backends.base import EncodedQuery, EncodedReading, Query
 
 
-@dataclass(frozen=True)
-class Deadly:
-    """A question that kills the worker which is asked it, for so many times.
+@dataclass(frozen=True, eq=False)
+class DeadlyQuery(EncodedQuery):
+    """A query that kills the worker which is asked it, for so many times.
 
     Args:
-        question: What is asked.
+        query: What is asked.
         folder: Where is written down whom it killed.
         shard: Which of them dies.
         times: How often.
     """
 
-    question: Any
+    reading: EncodedReading | None = field(init=False)
+    query: EncodedQuery
     folder: Path
     shard: int
     times: int = 1
 
-    @property
-    def reading_key(self):
-        """As the question."""
-        return self.question.reading_key
+    def __post_init__(self):
+        object.__setattr__(self, "reading", self.query.reading)
+        object.__setattr__(self, "voting_space", self.query.voting_space)
 
-    def run_on_shard(self, desk):
+    def evaluate(self, rows):
         """Answer half-way, and die."""
-        value = self.question.run_on_shard(desk)
-        place = desk.backend._index.number
+        value = self.query.evaluate(rows)
         killed = len(list(self.folder.glob("*")))
-        if place == self.shard and killed < self.times:
+        if rows.number == self.shard and killed < self.times:
             (self.folder / f"{killed}-{os.getpid()}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(3600)
         return value
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A question that fails with words that nobody may see."""
+@dataclass(frozen=True, eq=False)
+class BrokenQuery(Query):
+    """A query that fails with words that nobody may see.
+
+    Args:
+        words: The words.
+    """
 
     words: str
-    reading_key: str = ""
 
-    def run_on_shard(self, desk):
+    def evaluate(self, rows):
         """Fail."""
         raise ValueError(self.words)

@@ -10,8 +10,8 @@ from tabpe.backends.queries import VoteQuery
 
 
 @dataclass(frozen=True, eq=False)
-class DeadlyPolled(VoteQuery):
-    """A question that kills the executor of the first partition that has counted votes.
+class DeadlyVoteQuery(VoteQuery):
+    """A query that kills the executor of the first partition that has counted votes.
 
     Args:
         folder: Where is written down whom it killed.
@@ -19,10 +19,10 @@ class DeadlyPolled(VoteQuery):
 
     folder: str = ""
 
-    def run_on_shard(self, desk):
+    def evaluate(self, rows):
         """Count, and die before anybody hears of it."""
-        value = super().run_on_shard(desk)
-        if self.name == "votes" and self._is_first():
+        value = super().evaluate(rows)
+        if self._is_first():
             # The parent of this process forked it, and is a child of the executor.
             os.kill(_parent(os.getppid()), signal.SIGKILL)
             time.sleep(3600)

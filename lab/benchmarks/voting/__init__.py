@@ -16,7 +16,7 @@ noise comes from `FakeNoise`, so nothing here is private, and nothing needs to b
 candidates in the sampling stage (S, the last such round) and (m + 1) N in the ranking stage (R,
 the middle round).
 
-- `tabpe`: `LocalEngine.votes`, with the index of the candidates built anew in each pass.
+- `tabpe`: `StoredTable.count_votes`, with the index of the candidates built anew in each pass.
   Preparing the rows happens once a run, and is reported apart.
 - `faiss flat`: `IndexFlatL2` for each class, `add` included. It always runs on all rows: a search
   of fewer than 128,000 numbers takes it another way that is 20 times slower a row, which is its

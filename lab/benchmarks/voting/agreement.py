@@ -16,7 +16,7 @@ from benchmarks.voting.rivals import (
     encoded_population,
     encoded_rows,
 )
-from tabpe.backends import LocalEngine
+from tabpe.backends import StoredTable
 from tabpe.backends.nearest import NumpyIndex
 from tabpe.encoding import Records
 
@@ -62,11 +62,10 @@ def _reference(rows: Records, candidates: Records, weight: float) -> Winners:
 
 
 def _equal(sample: Loaded, population: Population, right: Sequence[Winners]) -> bool:
-    engine = LocalEngine(classes=len(sample.rows), category_weight=sample.weight)
-    engine.prepare([sample.batch()])
+    table = StoredTable([sample.batch()], classes=len(sample.rows), category_weight=sample.weight)
     return all(
         np.array_equal(votes, np.bincount(winners, minlength=len(votes)))
-        for votes, winners in zip(engine.votes(population), right, strict=True)
+        for votes, winners in zip(table.count_votes(population), right, strict=True)
     )
 
 

@@ -13,7 +13,7 @@ from benchmarks.voting.agreement import SAMPLE_ROWS, agreement
 from benchmarks.voting.cases import Loaded, Population, Votes, populations, stage_rounds
 from benchmarks.voting.rivals import FAISS, TABPE, Matrix, Rival, encoded_population, encoded_rows
 from benchmarks.voting.timing import Timing, affordable_share, in_turns, seconds
-from tabpe.backends import LocalEngine
+from tabpe.backends import StoredTable
 
 PILOT_ROWS = 1_000
 STAGE_BUDGET = 4.0
@@ -112,7 +112,7 @@ class Result:
 
 
 class Bench:
-    """The engine and the rivals with the rows of a case.
+    """The table and the rivals with the rows of a case.
 
     Args:
         loaded: The case.
@@ -122,8 +122,8 @@ class Bench:
     def __init__(self, loaded: Loaded, rivals: Sequence[Rival]) -> None:
         self.loaded, self.rivals = loaded, rivals
         self.batch = loaded.batch()
-        self.engine = self._engine(jobs=1)
-        self.preparation = seconds(lambda: self.engine.prepare([self.batch]))
+        self.table = self._open_table(jobs=1)
+        self.preparation = seconds(lambda: list(self.table.read_segments(None)))
         self.rows = encoded_rows(loaded)
 
     def run(self, *, threads: bool) -> Result:
@@ -143,14 +143,14 @@ class Bench:
 
     def ranking_stage(self) -> Stage:
         """Measure the ranking stage alone."""
-        asked = populations(self.loaded, self.engine.votes)
+        asked = populations(self.loaded, self.table.count_votes)
         return self.stage(asked[stage_rounds(self.loaded.case.config)["R"]])
 
     def stage(self, population: Population) -> Stage:
         """Time all systems on one population, in turns."""
         candidates = encoded_population(self.loaded, population)
         shares = {rival.name: self._share(rival, candidates) for rival in self.rivals}
-        tasks = {TABPE: partial(self.engine.votes, population)} | {
+        tasks = {TABPE: partial(self.table.count_votes, population)} | {
             rival.name: partial(rival.votes, self.rows, candidates, shares[rival.name])
             for rival in self.rivals
         }
@@ -166,11 +166,11 @@ class Bench:
 
     def threads(self, population: Population) -> Threads:
         """Time our pass on one thread and on two."""
-        wide = self._engine(jobs=2)
-        wide.prepare([self.batch])
-        tasks = {"one": self.engine, "two": wide}
+        wide = self._open_table(jobs=2)
+        list(wide.read_segments(None))
+        tasks = {"one": self.table, "two": wide}
         measured = in_turns(
-            {name: partial(engine.votes, population) for name, engine in tasks.items()},
+            {name: partial(table.count_votes, population) for name, table in tasks.items()},
             budget=STAGE_BUDGET,
         )
         return Threads(Timing(measured["one"]), Timing(measured["two"]))
@@ -178,7 +178,7 @@ class Bench:
     def _watched(self, rounds: dict[str, list[float]], population: Population) -> Votes:
         """Return the exact votes, with a look at the clock and at faiss."""
         votes: list[Votes] = []
-        rounds[TABPE].append(seconds(lambda: votes.append(self.engine.votes(population))))
+        rounds[TABPE].append(seconds(lambda: votes.append(self.table.count_votes(population))))
         candidates = encoded_population(self.loaded, population)
         rival = next(rival for rival in self.rivals if rival.name == FAISS)
         rounds[FAISS].append(seconds(partial(rival.votes, self.rows, candidates, 1.0)))
@@ -190,9 +190,12 @@ class Bench:
         pilot = min(1.0, PILOT_ROWS / self.loaded.count)
         return affordable_share(partial(rival.votes, self.rows, candidates), pilot, rival.limit)
 
-    def _engine(self, jobs: int) -> LocalEngine:
-        return LocalEngine(
-            classes=len(self.loaded.rows), category_weight=self.loaded.weight, jobs=jobs
+    def _open_table(self, jobs: int) -> StoredTable:
+        return StoredTable(
+            [self.batch],
+            classes=len(self.loaded.rows),
+            category_weight=self.loaded.weight,
+            jobs=jobs,
         )
 
 

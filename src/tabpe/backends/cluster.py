@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 
 from tabpe._utils.resources import Resources
 from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query, sum_answers
-from tabpe.backends.counting import Batches, Counts, EncodedTable, Segment, build_segments
+from tabpe.backends.counting import (
+    Batches,
+    Counts,
+    EncodedTable,
+    Segment,
+    build_segments,
+    count_class_rows,
+)
 from tabpe.backends.local import LocalBackend, RecordsBackend, digest_sizes
 from tabpe.backends.users import BoundedUsers, PrivacyUnit
 from tabpe.encoding import VotingSpace
@@ -391,8 +398,10 @@ class CarriedTable(EncodedTable):
 
     @property
     def sizes(self) -> Counts:
-        """How many rows of each class went by. Private."""
-        return self._sizes
+        """How many rows of each class went by, or those of users: they are here. Private."""
+        if self.users is None:
+            return self._sizes
+        return count_class_rows(self._segments, self.classes)
 
     def read_batches(self) -> Batches:
         """Return the rows as they were encoded."""

@@ -167,6 +167,17 @@ class _ReencodedSegments:
         return self._build()
 
 
+class _TransformedBatches:
+    """Batches in a voting space, transformed anew each time somebody goes through them."""
+
+    def __init__(self, batches: Batches, voting_space: VotingSpace) -> None:
+        self._batches, self._voting_space = batches, voting_space
+
+    def __iter__(self) -> Iterator[tuple[Records, Counts]]:
+        for rows, classes in self._batches:
+            yield self._voting_space.transform_rows(rows), classes
+
+
 SegmentStore = list[Segment] | SpillFile
 
 
@@ -260,21 +271,25 @@ class StoredTable(EncodedTable):
             return _drain_batches(batches, voting_space)
         if isinstance(self._rows, EncodedRows):
             return dataclasses.replace(self._rows, voting_space=voting_space)
-        return (
-            self._rows if voting_space is None else _drain_batches(list(self._rows), voting_space)
-        )
+        return self._rows if voting_space is None else _TransformedBatches(self._rows, voting_space)
 
     def _store_segments(self, batches: Batches) -> None:
         owners = None if self.users is None else self.users.owners
         build = partial(build_segments, batches, self.classes, owners)
         if self._open_store is None:
-            self._segments = _ReencodedSegments(build)
-            self._sizes = count_class_rows(self._segments, self.classes)
+            afresh = _ReencodedSegments(build)
+            self._sizes, self._segments = count_class_rows(afresh, self.classes), afresh
             return
-        self._segments = stored = self._open_store()
-        for segment in build():
-            stored.append(segment.prepare_segment(self._category_weight))
-            self._sizes[segment.label] += segment.size
+        stored, sizes = self._open_store(), np.zeros_like(self._sizes)
+        try:
+            for segment in build():
+                stored.append(segment.prepare_segment(self._category_weight))
+                sizes[segment.label] += segment.size
+        except BaseException:  # Some of the rows must not pass for all.
+            if isinstance(stored, SpillFile):
+                stored.close()
+            raise
+        self._sizes, self._segments = sizes, stored
 
 
 def _drain_batches(

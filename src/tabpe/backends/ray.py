@@ -250,11 +250,11 @@ def open_ray_backend(
     try:
         parts = partition_source(source, unit, resources.workers or _count_free_cores(ray))
         each = resources.divide_by_shards(-(-len(parts) // _count_machines(ray)))
-        crew = RayShardPool(parts, unit, each, on_ready=on_ready, on_close=disconnect)
+        pool = RayShardPool(parts, unit, each, on_ready=on_ready, on_close=disconnect)
     except BaseException:
         disconnect()
         raise
-    return ShardedBackend(crew, 1 if unit is None else unit.scale)
+    return ShardedBackend(pool, 1 if unit is None else unit.scale)
 
 
 def _import_ray() -> Any:

@@ -399,11 +399,11 @@ def open_spark_backend(
         if unit is not None:
             sources = _group_by_user(sources, source.library, source.names, unit, most)
         each = resources.divide_by_shards(max(most // PARTS_A_CORE, 1))
-        crew = SparkShardPool(sources, unit, each, on_ready=on_ready, on_close=leave)
+        pool = SparkShardPool(sources, unit, each, on_ready=on_ready, on_close=leave)
     except BaseException:
         leave()
         raise
-    return ShardedBackend(crew, 1 if unit is None else unit.scale)
+    return ShardedBackend(pool, 1 if unit is None else unit.scale)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tabpe.backends import LocalEngine, nearest
+from tabpe.backends import StoredTable, nearest
 from tabpe.backends import native as _native
 from tabpe.backends.nearest import NumpyIndex
 from tabpe.encoding import Records
@@ -295,13 +295,12 @@ def test_without_the_extension_preparing_keeps_the_rows(numpy_only):
     assert weights.tolist() == [2] * 20
 
 
-def test_without_the_extension_an_engine_counts_from_end_to_end(numpy_only):
+def test_without_the_extension_a_table_counts_from_end_to_end(numpy_only):
     rows, labels = drawn(300), np.arange(300) % 3
     population = [drawn(size, seed=size) for size in (40, 1, 0)]
-    engine = LocalEngine(classes=3, category_weight=WEIGHT, jobs=2)
-    engine.prepare([(rows, labels)])
+    table = StoredTable([(rows, labels)], classes=3, category_weight=WEIGHT, jobs=2)
     with pytest.warns(SlowVotesWarning):
-        votes = engine.votes(population)
+        votes = table.count_votes(population)
     assert [counts.sum() for counts in votes] == [100, 100, 0]
 
 

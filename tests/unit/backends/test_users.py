@@ -1,6 +1,7 @@
 """Users: which rows count, and that a user is one vector of one length."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import LocalEngine, StreamEngine
+from tabpe.backends import StoredTable
+from tabpe.backends.local import SpillFile
 from tabpe.backends.users import limit_contributions, sum_user_vectors
-from tabpe.encoding import Records
+from tabpe.encoding import Records, VotingSpace
 
+SPACE = VotingSpace(np.zeros(2, dtype=bool))  # rows as they are
 memberships = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 
@@ -136,12 +139,12 @@ def records(rng, size):
     return Records(rng.random((size, 2), dtype=np.float32), codes)
 
 
-def engines(users, **changes):
-    common = {"classes": 3, "category_weight": 1 / 3, "users": users}
-    yield LocalEngine(**common)
-    yield LocalEngine(**common, jobs=3)
-    yield StreamEngine(**common)
-    yield StreamEngine(**common, spill=False)
+def stored_tables(batches, users):
+    common = {"classes": 3, "category_weight": 1 / 3}
+    yield StoredTable(batches, users, **common)
+    yield StoredTable(batches, users, **common, jobs=3)
+    yield StoredTable(batches, users, **common, open_store=partial(SpillFile, None))
+    yield StoredTable(batches, users, **common, open_store=None)
 
 
 def naive_votes(rows, labels, owners, population, each):
@@ -169,23 +172,26 @@ def naive_votes(rows, labels, owners, population, each):
 
 @pytest.mark.parametrize("each", [1, 2, 3, 4])
 @pytest.mark.parametrize("empty", [False, True])
-def test_every_engine_counts_users_as_the_definition_does(empty, each):
+def test_every_table_counts_users_as_the_definition_does(empty, each):
     rng = np.random.default_rng(5)
     rows, labels = records(rng, 400), rng.integers(0, 3, 400)
     users = chosen(rng.integers(0, 60, 400).tolist(), most=4)
     rows, labels = rows.take(users.kept), labels[users.kept]
     population = [records(rng, size) for size in (12, 0 if empty else 5, 30)]
     expected = naive_votes(rows, labels, users.owners, population, each)
-    for engine in engines(users):
-        engine.prepare([(rows.take(np.arange(150)), labels[:150]),
-                        (rows.take(np.arange(150, len(rows))), labels[150:])])  # fmt: skip
-        for found, right in zip(engine.votes(population, each), expected, strict=True):
-            assert found.tolist() == right.tolist()
-        assert engine.row_count().tolist() == [users.count * FIXED_POINT]
-        assert np.array_equal(
-            engine.class_counts(), sum_user_vectors(users.owners, labels, 3, FIXED_POINT)
-        )
-        engine.close()
+    batches = [
+        (rows.take(np.arange(150)), labels[:150]),
+        (rows.take(np.arange(150, len(rows))), labels[150:]),
+    ]
+    by_class = sum_user_vectors(users.owners, labels, 3, FIXED_POINT)
+    for table in stored_tables(batches, users):
+        for space in (None, SPACE):
+            votes = table.count_votes(population, space, each)
+            for found, right in zip(votes, expected, strict=True):
+                assert found.tolist() == right.tolist()
+            assert table.count_rows(space).tolist() == [users.count * FIXED_POINT]
+            assert np.array_equal(table.count_classes(space), by_class)
+        table.close()
 
 
 @given(
@@ -219,9 +225,10 @@ def test_removing_a_user_moves_the_votes_of_all_classes_by_what_they_cost_at_mos
 
 def answers(rows, labels, ids, population, most, each=1):
     users = chosen(ids.tolist(), most=most)
-    engine = LocalEngine(classes=3, category_weight=1 / 3, users=users)
-    engine.prepare([(rows.take(users.kept), labels[users.kept])])
-    return engine.votes(population, each), engine.class_counts(), engine.row_count()
+    batch = rows.take(users.kept), labels[users.kept]
+    table = StoredTable([batch], users, classes=3, category_weight=1 / 3)
+    votes = table.count_votes(population, SPACE, each)
+    return votes, table.count_classes(SPACE), table.count_rows(SPACE)
 
 
 @pytest.mark.parametrize("each", range(1, 17))

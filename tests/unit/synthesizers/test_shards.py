@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pytest
 
-from crews import opening_at_random
 from facade import (
     BOTH,
     BOUGHT,
@@ -18,6 +17,7 @@ from facade import (
     listed,
     of_people,
 )
+from shard_pools import open_at_random
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import NotPrivateWarning, TabpeError
@@ -55,7 +55,7 @@ def test_no_cut_and_no_order_changes_what_comes_out(kind, shards, preset, monkey
     table, given = of_people(900), {"preset": preset} | KINDS[kind]
     alone = fit(table, **given)
     monkeypatch.setattr(
-        "tabpe.synthesizers.pipeline.open_backend", opening_at_random(shards, seed=shards)
+        "tabpe.synthesizers.pipeline.open_backend", open_at_random(shards, seed=shards)
     )
     assert fit(table, **given) == alone
 
@@ -64,14 +64,14 @@ def test_no_cut_and_no_order_changes_what_comes_out(kind, shards, preset, monkey
 def test_pairs_and_several_labels_add_up_too(users, monkeypatch):
     given = {"schema": LISTED, "preset": QUICK_PAIRS, "label": ["ill", "insured"], **users}
     alone = everything(fake_fit(listed(900), **given))
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(3))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", open_at_random(3))
     assert everything(fake_fit(listed(900), **given)) == alone
 
 
 def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
     table, given = pa.table(columns(6)), {"preset": QUICK_BEST}
     alone = fit(table, **given)
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(9))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", open_at_random(9))
     assert fit(table, **given) == alone
 
 
@@ -80,7 +80,7 @@ def test_more_shards_than_rows_leave_some_without_any(monkeypatch):
 def test_a_table_without_rows_gives_what_noise_gives(monkeypatch, preset):
     nothing, given = pa.table(columns(3)).slice(3), {"preset": preset}
     alone = everything(fake_fit(nothing, **given))
-    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", opening_at_random(2))
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", open_at_random(2))
     assert everything(fake_fit(nothing, **given)) == alone
 
 

@@ -7,12 +7,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from asking import ENCODER, SIGHT, UNIT, answers, plain, population, table
-from hanging import Broken, Deadly
+from hanging import BrokenQuery, DeadlyQuery
 from tabpe import Integer, Schema
 from tabpe._utils.resources import Resources
-from tabpe.backends import LocalBackend
-from tabpe.backends import ray as ray_crew
+from tabpe.backends import EncodedReading, LocalBackend
+from tabpe.backends import ray as ray_backend
 from tabpe.backends.cluster import ShardedBackend, partition_source
+from tabpe.backends.queries import (
+    ClassCountQuery,
+    RawRowCountQuery,
+    RowCountQuery,
+    ValueQuery,
+    VoteQuery,
+)
 from tabpe.backends.ray import RayShardPool
 from tabpe.encoding import Encoder
 from tabpe.errors import CellError, DataError, TabpeError
@@ -44,63 +51,72 @@ def tables(tmp_path):
 
 def opened(data, unit=None, shards=2, **options):
     source = data if hasattr(data, "batches") else open_source(data)
-    crew = RayShardPool(
+    pool = RayShardPool(
         partition_source(source, unit, shards), unit, ALONE.divide_by_shards(shards), **options
     )
-    return ShardedBackend(crew, 1 if unit is None else unit.scale)
+    return ShardedBackend(pool, 1 if unit is None else unit.scale)
 
 
 @pytest.fixture
-def crewed(ray):
+def on_workers(ray):
     """Open tables on workers, and let them go in the end."""
-    keepers = []
+    backends = []
 
-    def keeping(*given, **options):
-        keepers.append(opened(*given, **options))
-        return keepers[-1]
+    def opening(*given, **options):
+        backends.append(opened(*given, **options))
+        return backends[-1]
 
-    yield keeping
-    for keeper in keepers:
-        keeper.close()
+    yield opening
+    for backend in backends:
+        backend.close()
 
 
 @pytest.fixture(scope="module")
 def shared(ray):
     """A table in three shards, for tests that leave them as they are."""
-    keeper = opened(TABLE, shards=3)
-    yield keeper
-    keeper.close()
+    backend = opened(TABLE, shards=3)
+    yield backend
+    backend.close()
+
+
+def alone(data, unit=None):
+    """The same in this process."""
+    source = data if hasattr(data, "batches") else open_source(data)
+    return LocalBackend(source, unit, ALONE)
+
+
+def kept():
+    """Rows that are encoded and kept for votes."""
+    return EncodedReading(ENCODER, 1 / 3, "votes")
 
 
 @pytest.mark.parametrize(("kind", "unit"), [("csv", UNIT), ("dataset", None)])
-def test_every_question_has_the_answer_of_one_process(kind, unit, tables, crewed):
-    alone = LocalBackend(open_source(tables[kind]), unit, ALONE)
-    asked = zip(answers(alone, 1), answers(crewed(tables[kind], unit), 1), strict=True)
-    for expected, found in asked:
+def test_every_query_has_the_answer_of_one_process(kind, unit, tables, on_workers):
+    near, far = alone(tables[kind], unit), on_workers(tables[kind], unit)
+    for expected, found in zip(answers(near, 1), answers(far, 1), strict=True):
         assert plain(found) == plain(expected)
 
 
 @pytest.mark.parametrize("group", [2, 3, 8])
 def test_sums_are_made_in_as_many_steps_as_it_takes(group, shared, monkeypatch):
-    monkeypatch.setattr(ray_crew, "GROUP_SIZE", group)
-    found = shared.build_raw_counter().values({"ward": str, "age": int})
-    assert found == LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().values(
-        {"ward": str, "age": int}
-    )
+    monkeypatch.setattr(ray_backend, "GROUP_SIZE", group)
+    query = ValueQuery({"ward": str, "age": int})
+    assert shared.answer(query).value == alone(TABLE).answer(query).value
 
 
-def test_a_dataset_of_ray_is_read_where_it_is(ray, crewed):
+def test_a_dataset_of_ray_is_read_where_it_is(ray, on_workers):
     import ray.data
 
     dataset = ray.data.from_arrow([TABLE.slice(0, 120), TABLE.slice(120, 0), TABLE.slice(120)])
     source = open_source(dataset)
     assert source.lives_on == "ray"
     assert source.names == TABLE.schema.names
-    keeper, alone = crewed(source), LocalBackend(open_source(TABLE), None, ALONE)
-    for expected, found in zip(answers(alone, 1), answers(keeper, 1), strict=True):
+    for expected, found in zip(
+        answers(alone(TABLE), 1), answers(on_workers(source), 1), strict=True
+    ):
         assert plain(found) == plain(expected)
-    near = LocalBackend(source, None, ALONE).build_raw_counter().values({"ward": str})
-    assert near == alone.build_raw_counter().values({"ward": str})
+    wards = ValueQuery({"ward": str})
+    assert alone(source).answer(wards).value == alone(TABLE).answer(wards).value
 
 
 def test_rows_of_a_dataset_of_ray_are_counted_through(ray):
@@ -112,59 +128,58 @@ def test_rows_of_a_dataset_of_ray_are_counted_through(ray):
 
 
 class KillsOnVotes:
-    """A crew whose every question about votes kills a worker in the middle, for so many times."""
+    """A pool whose every query for votes kills a worker in the middle, for so many times."""
 
-    def __init__(self, crew, folder, shard, times):
-        self._pool, self._deadly = crew, (folder, shard, times)
-        self.shards, self.close = crew.shards, crew.close
+    def __init__(self, pool, folder, shard, times):
+        self._pool, self._deadly = pool, (folder, shard, times)
+        self.shards, self.close = pool.shards, pool.close
 
-    def run_query(self, question):
+    def answer(self, query):
         """Ask, and have one killed."""
-        if getattr(question, "name", "") == "votes":
-            question = Deadly(question, *self._deadly)
-        return self._pool.run_query(question)
+        if isinstance(query, VoteQuery):
+            query = DeadlyQuery(query, *self._deadly)
+        return self._pool.answer(query)
 
 
-def disturbed(crewed, data, folder, unit=None, times=1):
-    keeper = crewed(data, unit)
+def disturbed(on_workers, data, folder, unit=None, times=1):
+    backend = on_workers(data, unit)
     folder.mkdir()
-    keeper._pool = KillsOnVotes(keeper._pool, folder, 1, times)
-    return keeper
+    backend._pool = KillsOnVotes(backend._pool, folder, 1, times)
+    return backend
 
 
-def test_a_worker_killed_in_the_middle_changes_no_vote_of_users(tables, crewed, tmp_path):
+def test_a_worker_killed_in_the_middle_changes_no_vote_of_users(tables, on_workers, tmp_path):
     """It is made anew, prepared again, and it alone is asked once more."""
-    unit = UNIT
-    alone = LocalBackend(open_source(tables["parquet"]), unit, ALONE)
-    keeper = disturbed(crewed, tables["parquet"], tmp_path / "killed", unit)
-    for expected, found in zip(answers(alone, 1), answers(keeper, 1), strict=True):
+    near = alone(tables["parquet"], UNIT)
+    far = disturbed(on_workers, tables["parquet"], tmp_path / "killed", UNIT)
+    for expected, found in zip(answers(near, 1), answers(far, 1), strict=True):
         assert plain(found) == plain(expected)
     assert len(list((tmp_path / "killed").iterdir())) == 1
 
 
-def test_a_worker_that_is_lost_again_and_again_is_an_error(crewed, tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_crew, "MAX_LOSSES", 1)
-    held = disturbed(crewed, TABLE, tmp_path / "killed", times=99).encode_table(ENCODER, 1 / 3)
-    held.prepare(SIGHT)
+def test_a_worker_that_is_lost_again_and_again_is_an_error(on_workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_backend, "MAX_LOSSES", 1)
+    backend, reading = disturbed(on_workers, TABLE, tmp_path / "killed", times=99), kept()
+    backend.answer(ClassCountQuery(reading, voting_space=SIGHT))
     with pytest.raises(TabpeError, match="shard 2 of 2 was lost 2 times"):
-        held.votes(population(1))
+        backend.answer(VoteQuery(reading, population(1), voting_space=SIGHT))
     assert len(list((tmp_path / "killed").iterdir())) == 2
 
 
-def test_a_lost_worker_whose_rows_changed_is_refused(tables, crewed, tmp_path):
+def test_a_lost_worker_whose_rows_changed_is_refused(tables, on_workers, tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path, row_group_size=50)
-    held = disturbed(crewed, path, tmp_path / "killed").encode_table(ENCODER, 1 / 3)
-    held.prepare(SIGHT)
+    backend, reading = disturbed(on_workers, path, tmp_path / "killed"), kept()
+    backend.answer(ClassCountQuery(reading, voting_space=SIGHT))
     pq.write_table(TABLE.take(list(range(299, -1, -1))), path, row_group_size=50)
     with pytest.raises(DataError, match="the table changed"):
-        held.votes(population(1))
+        backend.answer(VoteQuery(reading, population(1), voting_space=SIGHT))
 
 
-def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
+def test_those_who_add_up_may_be_lost_too(ray, on_workers, monkeypatch):
     """Then all are asked again: an answer is the same each time."""
-    keeper = crewed(TABLE)
-    crew, summed, calls = keeper._pool, RayShardPool._sum_answers, []
+    backend = on_workers(TABLE)
+    pool, summed, calls = backend._pool, RayShardPool._sum_answers, []
 
     def losing(self, found):
         calls.append(len(found))
@@ -173,23 +188,23 @@ def test_those_who_add_up_may_be_lost_too(ray, crewed, monkeypatch):
         return summed(self, found)
 
     monkeypatch.setattr(RayShardPool, "_sum_answers", losing)
-    expected = LocalBackend(open_source(TABLE), None, ALONE).build_raw_counter().row_count()
-    assert keeper.build_raw_counter().row_count().tolist() == expected.tolist()
+    expected = alone(TABLE).answer(RawRowCountQuery()).value
+    assert backend.answer(RawRowCountQuery()).value.tolist() == expected.tolist()
     assert calls == [2, 2]
-    assert crew._losses == {0: 1}
+    assert pool._losses == {0: 1}
 
 
 def test_answers_come_with_the_number_of_shards_that_are_ready(shared, monkeypatch):
     seen = []
     monkeypatch.setattr(shared._pool, "_on_ready", lambda done, of: seen.append((done, of)))
-    shared.build_raw_counter().row_count()
+    shared.answer(RawRowCountQuery())
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_errors_of_workers_arrive_without_private_words(shared, ray):
     secret = "31 years and two months"
     with pytest.raises(TabpeError, match=r"a worker failed: ValueError in backends/") as caught:
-        shared.run_query(Broken(secret))
+        shared.answer(BrokenQuery(secret))
     error = caught.value
     assert error.__cause__ is error.__context__ is None
     files = (ray.session_folder / "logs").rglob("*")
@@ -198,18 +213,21 @@ def test_errors_of_workers_arrive_without_private_words(shared, ray):
     assert not any(secret.encode() in log for log in logs)
 
 
-def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(crewed, tmp_path):
+def test_in_strict_mode_a_cell_that_can_not_be_read_is_named_by_file_and_row(on_workers, tmp_path):
     ages = pa.table({"age": ["1"] * 90 + ["x"] + ["1"] * 9})
     pq.write_table(ages, tmp_path / "t.parquet", row_group_size=10)
     schema = Schema((Integer("age", 0, 9),))
-    keeper = crewed(tmp_path / "t.parquet")
+    backend = on_workers(tmp_path / "t.parquet")
+    strict, lenient = (
+        RowCountQuery(EncodedReading(Encoder(schema, strict=strict))) for strict in (True, False)
+    )
     with pytest.raises(CellError, match=r"t\.parquet: column 'age'.* in row 91"):
-        keeper.build_marginal_counter(Encoder(schema, strict=True)).row_count()
-    assert keeper.build_marginal_counter(Encoder(schema)).row_count().tolist() == [100]
+        backend.answer(strict)
+    assert backend.answer(lenient).value.tolist() == [100]
 
 
 def test_what_workers_print_is_nothing(shared, ray):
-    shared.build_raw_counter().row_count()
+    shared.answer(RawRowCountQuery())
     for path in (ray.session_folder / "logs").glob("worker-*"):
         said = [line for line in path.read_text().splitlines() if not line.startswith(":")]
         assert said == [], path.name

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tabpe.backends import RawColumnCounter
-from tabpe.backends.raw_columns import find_kind_cells
+from tabpe.backends.raw_columns import RawColumnCounter, find_kind_cells
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder
 from tabpe.encoding.raw_cells import (
@@ -93,7 +92,7 @@ def test_the_kind_of_cells_of_every_type(cells, kind):
 
 
 def test_kinds_are_counted_for_all_columns_over_all_batches():
-    found = of(a=["1", "2", "x", "", "5"], b=["1.5"] * 5).kinds(["a", "b"])
+    found = of(a=["1", "2", "x", "", "5"], b=["1.5"] * 5).count_kinds(["a", "b"])
     counted = {EMPTY: 1, OTHER: 1, BINARY: 1, WHOLE: 2}
     assert found["a"].tolist() == [counted.get(kind, 0) for kind in range(KINDS)]
     assert found["b"][WHOLE + 1] == found["b"].sum() == 5
@@ -108,14 +107,14 @@ def test_kinds_are_counted_for_all_columns_over_all_batches():
     ],
 )
 def test_numbers_count_by_power_of_two_and_nothing_else_does(cells):
-    found = of(a=cells).magnitudes(["a"])["a"]
+    found = of(a=cells).count_magnitudes(["a"])["a"]
     expected = find_magnitude_cells(np.array([3, -0.5, 1e3, 0.0]))
     assert found.tolist() == np.bincount(expected, minlength=MAGNITUDES).tolist()
 
 
 @pytest.mark.parametrize("huge", ["1e999", "-1e999", "9" * 400])
 def test_numbers_beyond_floats_count_at_the_ends(huge):
-    found = of(a=[huge, "1"]).magnitudes(["a"])["a"]
+    found = of(a=[huge, "1"]).count_magnitudes(["a"])["a"]
     assert found.sum() == 2
     assert found[0 if huge.startswith("-") else -1] == 1
 
@@ -125,12 +124,12 @@ def test_numbers_beyond_floats_count_at_the_ends(huge):
 )
 def test_numbers_of_all_types_are_read(kind):
     cells = pa.array([1, 0, 1]).cast(kind)
-    assert of(a=cells).bins({"a": EqualWidthBins(-0.5, 1.0, 2)})["a"].tolist() == [1, 2]
+    assert of(a=cells).count_bins({"a": EqualWidthBins(-0.5, 1.0, 2)})["a"].tolist() == [1, 2]
 
 
 def test_each_column_has_its_own_bins():
-    survey = of(a=[1, 5, 9, 50], b=["1.5", "2.5", "x", "-1"])
-    found = survey.bins({"a": EqualWidthBins(0.0, 5.0, 2), "b": EqualWidthBins(1.0, 0.5, 4)})
+    counter = of(a=[1, 5, 9, 50], b=["1.5", "2.5", "x", "-1"])
+    found = counter.count_bins({"a": EqualWidthBins(0.0, 5.0, 2), "b": EqualWidthBins(1.0, 0.5, 4)})
     assert found["a"].tolist() == [1, 2]
     assert found["b"].tolist() == [0, 1, 0, 1]
 
@@ -147,7 +146,7 @@ def test_each_column_has_its_own_bins():
     ],
 )
 def test_values_are_counted_as_the_encoder_compares_them(cells, kind, expected):
-    assert of(a=cells).values({"a": kind}) == {"a": expected}
+    assert of(a=cells).count_values({"a": kind}) == {"a": expected}
     other = {str: "?", int: -1, float: -1.0}[kind]
     encoder = Encoder(Schema((Categorical("a", (*expected, other), other=other),)))
     present = pa.array(cells).filter(pc.invert(pc.is_null(pa.array(cells), nan_is_null=True)))
@@ -158,14 +157,16 @@ def test_values_are_counted_as_the_encoder_compares_them(cells, kind, expected):
 
 
 def test_values_too_long_for_a_category_count_nowhere():
-    assert of(a=["x" * LONGEST_VALUE, "x" * (LONGEST_VALUE + 1)]).values({"a": str})["a"] == {
+    assert of(a=["x" * LONGEST_VALUE, "x" * (LONGEST_VALUE + 1)]).count_values({"a": str})["a"] == {
         "x" * LONGEST_VALUE: 1
     }
 
 
 def test_no_number_of_values_is_too_many():
     cells = [f"v{number:05}" for number in range(70_000)]
-    found = RawColumnCounter(open_source(pa.table({"name": cells}))).values({"name": str})["name"]
+    found = RawColumnCounter(open_source(pa.table({"name": cells}))).count_values({"name": str})[
+        "name"
+    ]
     assert len(found) == 70_000
     assert set(found.values()) == {1}
 
@@ -179,8 +180,8 @@ def test_files_and_frames_count_alike(tmp_path):
     sources = [pa.table(rows), tmp_path / "rows.parquet", tmp_path / "rows.csv"]
     for source in sources:
         found = RawColumnCounter(open_source(source))
-        assert found.values({"b": str, "a": int})["a"] == {1: 2, 2: 3, 3: 1, 7: 1}
-        assert found.kinds(["a"])["a"][[BINARY, WHOLE]].tolist() == [2, 5]
+        assert found.count_values({"b": str, "a": int})["a"] == {1: 2, 2: 3, 3: 1, 7: 1}
+        assert found.count_kinds(["a"])["a"][[BINARY, WHOLE]].tolist() == [2, 5]
 
 
 def test_one_pass_answers_for_all_columns(monkeypatch):
@@ -189,7 +190,7 @@ def test_one_pass_answers_for_all_columns(monkeypatch):
     monkeypatch.setattr(
         type(source), "batches", lambda self, names: passes.append(names) or iter(())
     )
-    RawColumnCounter(source).magnitudes(["a", "b"])
+    RawColumnCounter(source).count_magnitudes(["a", "b"])
     assert passes == [["a", "b"]]
 
 
@@ -204,27 +205,27 @@ def of_users(ids, most=3, **columns):
 
 
 def test_a_user_counts_as_one_vector_over_all_batches():
-    found = of_users(["u", "v", "u", "u", "v"], a=["7", "x", "7", "7", "x"]).kinds(["a"])["a"]
+    found = of_users(["u", "v", "u", "u", "v"], a=["7", "x", "7", "7", "x"]).count_kinds(["a"])["a"]
     assert found[WHOLE] == found[OTHER] == LENGTH
     assert found.sum() == 2 * LENGTH
 
 
 def test_values_of_a_user_share_the_length():
-    found = of_users(["u", "u", "v"], a=["x", "y", "y"]).values({"a": str})["a"]
+    found = of_users(["u", "u", "v"], a=["x", "y", "y"]).count_values({"a": str})["a"]
     assert found == {"x": 707, "y": 1707}
 
 
 def test_rows_of_a_user_beyond_the_most_do_not_count():
     found = of_users(["u"] * 50, most=1, a=[str(number) for number in range(50)])
-    assert list(found.values({"a": str})["a"].values()) == [LENGTH]
+    assert list(found.count_values({"a": str})["a"].values()) == [LENGTH]
 
 
 def test_cells_that_count_nowhere_take_no_part_of_a_user():
-    found = of_users(["u", "u"], a=["x", "2"]).magnitudes(["a"])["a"]
+    found = of_users(["u", "u"], a=["x", "2"]).count_magnitudes(["a"])["a"]
     assert found.sum() == LENGTH
 
 
 def test_a_table_whose_cells_all_count_nowhere_gives_zeros():
-    assert of_users(["u"], a=["x"]).magnitudes(["a"])["a"].tolist() == [0] * MAGNITUDES
-    assert of(a=["x"]).magnitudes(["a"])["a"].tolist() == [0] * MAGNITUDES
-    assert of(a=["x"]).values({"a": int}) == {"a": {}}
+    assert of_users(["u"], a=["x"]).count_magnitudes(["a"])["a"].tolist() == [0] * MAGNITUDES
+    assert of(a=["x"]).count_magnitudes(["a"])["a"].tolist() == [0] * MAGNITUDES
+    assert of(a=["x"]).count_values({"a": int}) == {"a": {}}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.backends import RawColumnCounter
+from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
 from tabpe.io import open_source
@@ -29,19 +29,25 @@ days = st.sampled_from(
 TEXTS = Categorical("c", ("1", "x", "2.5"))
 NUMBERS = Categorical("c", (1, 2))
 ASKED = {
-    "kinds": lambda survey: dict(enumerate(survey.kinds(["c"])["c"])),
-    "magnitudes": lambda survey: dict(enumerate(survey.magnitudes(["c"])["c"])),
-    "bins": lambda survey: dict(enumerate(survey.bins({"c": EqualWidthBins(-2.0, 0.5, 12)})["c"])),
-    "pieces": lambda survey: dict(
-        enumerate(survey.bins({"c": ClampedBins((-2.0, 0.5, 3.0))})["c"])
+    "kinds": lambda counter: dict(enumerate(counter.count_kinds(["c"])["c"])),
+    "magnitudes": lambda counter: dict(enumerate(counter.count_magnitudes(["c"])["c"])),
+    "bins": lambda counter: dict(
+        enumerate(counter.count_bins({"c": EqualWidthBins(-2.0, 0.5, 12)})["c"])
     ),
-    "listed texts": lambda survey: dict(enumerate(survey.listed({"c": TEXTS})["c"])),
-    "listed numbers": lambda survey: dict(enumerate(survey.listed({"c": NUMBERS})["c"])),
-    "texts": lambda survey: survey.values({"c": str})["c"],
-    "whole numbers": lambda survey: survey.values({"c": int})["c"],
-    "decimals": lambda survey: survey.values({"c": float})["c"],
+    "pieces": lambda counter: dict(
+        enumerate(counter.count_bins({"c": ClampedBins((-2.0, 0.5, 3.0))})["c"])
+    ),
+    "listed texts": lambda counter: dict(
+        enumerate(counter.count_declared_values({"c": TEXTS})["c"])
+    ),
+    "listed numbers": lambda counter: dict(
+        enumerate(counter.count_declared_values({"c": NUMBERS})["c"])
+    ),
+    "texts": lambda counter: counter.count_values({"c": str})["c"],
+    "whole numbers": lambda counter: counter.count_values({"c": int})["c"],
+    "decimals": lambda counter: counter.count_values({"c": float})["c"],
 }
-each_question = pytest.mark.parametrize("question", ASKED)
+each_query = pytest.mark.parametrize("query", ASKED)
 
 
 def difference(one, other):
@@ -50,41 +56,41 @@ def difference(one, other):
     return np.array([by for by in moved.values() if by], dtype=np.int64)
 
 
-def counted(question, cells, users=None):
-    survey = RawColumnCounter(open_source(pa.table({"c": cells})), users)
-    return ASKED[question](survey)
+def counted(query, cells, users=None):
+    counter = RawColumnCounter(open_source(pa.table({"c": cells})), users)
+    return ASKED[query](counter)
 
 
-@each_question
+@each_query
 @given(cells=columns, data=st.data())
 @settings(deadline=None, max_examples=100)
-def test_one_row_more_or_less_moves_at_most_one_cell_by_one(question, cells, data):
+def test_one_row_more_or_less_moves_at_most_one_cell_by_one(query, cells, data):
     place = data.draw(st.integers(0, len(cells) - 1))
     kept = np.arange(len(cells)) != place
-    moved = difference(counted(question, cells), counted(question, cells.filter(pa.array(kept))))
+    moved = difference(counted(query, cells), counted(query, cells.filter(pa.array(kept))))
     assert moved.tolist() in ([], [1])
 
 
-@each_question
+@each_query
 @given(cells=columns, data=st.data())
 @settings(deadline=None, max_examples=50)
-def test_another_row_in_the_place_of_one_moves_at_most_two_cells_by_one(question, cells, data):
+def test_another_row_in_the_place_of_one_moves_at_most_two_cells_by_one(query, cells, data):
     place = data.draw(st.integers(0, len(cells) - 2))
     last = np.arange(len(cells)) != len(cells) - 1
     other = np.arange(len(cells)) != place
-    one, two = (counted(question, cells.filter(pa.array(kept))) for kept in (last, other))
+    one, two = (counted(query, cells.filter(pa.array(kept))) for kept in (last, other))
     assert sorted(difference(one, two).tolist()) in ([], [-1], [1], [-1, 1])
 
 
-@each_question
+@each_query
 @given(cells=columns, data=st.data())
 @settings(deadline=None, max_examples=100)
-def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(question, cells, data):
+def test_one_user_more_or_less_moves_a_length_of_one_in_few_cells(query, cells, data):
     ids = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(cells), max_size=len(cells)))
     gone = np.array([one != ids[0] for one in ids])
-    whole = counted(question, cells, chosen(ids))
+    whole = counted(query, cells, chosen(ids))
     rest = [one for one in ids if one != ids[0]]
-    fewer = counted(question, cells.filter(pa.array(gone)), chosen(rest)) if rest else {}
+    fewer = counted(query, cells.filter(pa.array(gone)), chosen(rest)) if rest else {}
     moved = difference(whole, fewer)
     assert (moved > 0).all()
     assert (moved**2).sum() <= LENGTH**2
@@ -97,13 +103,13 @@ def chosen(ids):
     )
 
 
-@each_question
+@each_query
 @given(cells=columns, data=st.data())
 @settings(deadline=None, max_examples=50)
-def test_the_order_of_rows_does_not_matter(question, cells, data):
+def test_the_order_of_rows_does_not_matter(query, cells, data):
     order = data.draw(st.permutations(range(len(cells))))
     shuffled = cells.take(pa.array(order))
-    assert difference(counted(question, cells), counted(question, shuffled)).tolist() == []
+    assert difference(counted(query, cells), counted(query, shuffled)).tolist() == []
 
 
 @given(cells=st.lists(days, min_size=2, max_size=14), data=st.data())
@@ -111,10 +117,10 @@ def test_the_order_of_rows_does_not_matter(question, cells, data):
 def test_one_date_more_or_less_moves_at_most_one_cell_by_one(cells, data):
     def magnitudes(some):
         table = pa.table({"c": pa.array(some, pa.string())})
-        survey = RawColumnCounter(
+        counter = RawColumnCounter(
             open_source(table), moments={"c": Date("c", "2000-01-01", "2000-01-01")}
         )
-        return dict(enumerate(survey.magnitudes(["c"])["c"]))
+        return dict(enumerate(counter.count_magnitudes(["c"])["c"]))
 
     place = data.draw(st.integers(0, len(cells) - 1))
     fewer = cells[:place] + cells[place + 1 :]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appraised import SCHEMA
-from tabpe.backends import MarginalCounter
+from tabpe.backends import StoredTable
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.marginals import CorrectnessAxis, PredictedAxis, build_axis, build_class_axis
@@ -66,7 +66,7 @@ def counted(kind, table, users=None, size=4):
             kept.append((records.take(which), classes[which]))
             first += len(records)
         encoded = kept
-    (found,) = MarginalCounter(encoded, users).counts([ASKED[kind]])
+    (found,) = StoredTable(encoded, users, open_store=None).count_marginals([ASKED[kind]])
     return found
 
 

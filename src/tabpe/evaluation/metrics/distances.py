@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabpe._utils import validation
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.resources import count_usable_cores
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.evaluation.table_arrays import (
@@ -343,6 +344,7 @@ def _estimate_prices(costs: Floats) -> Floats:
 
 
 def _solve_flow(costs: Floats, supply: Integers, demand: Integers) -> float:
+    require_report_extra("the Wasserstein distance")
     import ot
 
     total = supply.sum()

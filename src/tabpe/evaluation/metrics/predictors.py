@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.resources import count_usable_cores
 from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
@@ -225,6 +226,7 @@ def fit_and_predict(
     threads: int | None = 1,
 ) -> Floats:
     """Make a model, fit it and return its predictions, as `predict_target` does."""
+    require_report_extra("a predictor")
     from threadpoolctl import threadpool_limits
 
     seen = [not cells.missing.all() for cells in train.features]

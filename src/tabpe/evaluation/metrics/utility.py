@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.validation import check_integer, check_one_of, check_optional
 from tabpe.evaluation.metrics.predictors import (
     explain_unusable,
@@ -212,6 +213,7 @@ def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]
     """
     if test.classes is None:
         return _compute_r2(predicted, test.target)
+    require_report_extra("the score of a predictor")
     from sklearn.metrics import f1_score
 
     guess = predicted.argmax(axis=1)

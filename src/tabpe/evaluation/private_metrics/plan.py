@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe._utils.extras import require_report_extra
 from tabpe.encoding import Encoder, Marginal, Records
 from tabpe.encoding.marginals import (
     CorrectnessAxis,
@@ -178,6 +179,7 @@ def _sample_rows(synthetic: EncodedSynthetic, seed: int) -> tuple[Records, Whole
 
 
 def _make_model(encoder: Encoder, seed: int) -> Any:
+    require_report_extra("the predictor of private metrics")
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     numbers = [False] * len(_find_number_indices(encoder))

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from tabpe._utils import serialization, validation
 from tabpe._utils.arrays import is_text
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.files import open_regular
 from tabpe._utils.progress import show_section_bar
 from tabpe.accounting import Certificate
@@ -485,6 +486,7 @@ def evaluate(
         >>> report.contents.quality.columns[1].metric
         'TVComplement'
     """
+    require_report_extra("evaluate")
     seed = validation.check_integer("random_state", random_state, least=0)
     validation.check_one_of("categories", categories, CATEGORIES)
     _check_learners(learners)

@@ -116,18 +116,7 @@ def measure_closeness(
 
 
 def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
-    """Return the distance of each row to the nearest row of `near`.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Boolean, Integer, Schema
-        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
-        >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
-        >>> find_nearest_distances(*build_table_arrays(schema, [one, two])).round(3)
-        array([0.283, 0.283])
-    """
+    """Return the distance of each row to the nearest row of `near`."""
     columns = [
         (_get_comparable(one), _get_comparable(two)) for one, two in zip(rows, near, strict=True)
     ]
@@ -143,7 +132,7 @@ def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
 
 def _get_comparable(cells: Cells) -> NDArray[Any]:
     if isinstance(cells, CategoricalCells):
-        return cells.codes.astype(np.int32)
+        return cells.values.astype(np.int32)
     scaled: NDArray[np.float32] = cells.scaled.astype(np.float32)
     return scaled
 

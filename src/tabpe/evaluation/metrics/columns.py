@@ -115,15 +115,7 @@ def compare_columns(
 
 
 def worst_first(columns: Iterable[ColumnComparison]) -> tuple[ColumnComparison, ...]:
-    """Return the columns by falling difference; ties and unknown ones keep their order.
-
-    Example:
-        >>> shape = ColumnShape((1.0,), 0.0)
-        >>> columns = [ColumnComparison(name, "category", (), ("a",), None, shape, difference)
-        ...            for name, difference in (("x", None), ("y", 0.1), ("z", 0.3))]
-        >>> [column.name for column in worst_first(columns)]
-        ['z', 'y', 'x']
-    """
+    """Return the columns by falling difference; ties and unknown ones keep their order."""
     return tuple(sorted(columns, key=lambda column: -(column.difference or 0.0)))
 
 

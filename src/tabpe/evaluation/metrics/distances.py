@@ -88,14 +88,7 @@ class KWayDistance:
         distances: Sequence[float],
         rows: tuple[int, int],
     ) -> KWayDistance:
-        """Summarize the distances of sets of columns; NaN for one that could not be measured.
-
-        Example:
-            >>> names, subsets = ["age", "ward", "sex"], [(0, 1), (1, 2)]
-            >>> both = KWayDistance.from_distances(names, subsets, [0.25, 0.75], (9, 9))
-            >>> both.distance, both.measured, both.possible, both.worst
-            (0.5, 2, 3, (('ward', 'sex'), 0.75))
-        """
+        """Summarize the distances of sets of columns; NaN for one that could not be measured."""
         order = len(subsets[0])
         pairs = zip(subsets, distances, strict=True)
         known = [(distance, subset) for subset, distance in pairs if not math.isnan(distance)]
@@ -114,10 +107,6 @@ def check_orders(orders: Sequence[int], columns: int) -> list[int]:
 
     Raises:
         ParameterError: If one is not an integer of at least 1.
-
-    Example:
-        >>> check_orders([1, 2, 7], 3)
-        [1, 2]
     """
     checked = [validation.check_integer("orders", order, least=1) for order in orders]
     return [order for order in checked if order <= columns]
@@ -132,12 +121,6 @@ def choose_subsets(
 
     Raises:
         ParameterError: If all are asked for, and they are too many.
-
-    Example:
-        >>> choose_subsets(3, 2, None, 0)
-        [(0, 1), (0, 2), (1, 2)]
-        >>> len(choose_subsets(500, 7, 24, 0))
-        24
     """
     possible = math.comb(columns, order)
     if most is None and possible > MOST_SUBSETS:
@@ -234,7 +217,7 @@ def _encode_column(real: Cells, synthetic: Cells, bins: int) -> IntegerCodes:
 
 def _bin_cells(cells: Cells, bins: int) -> Integers:
     if not isinstance(cells, NumericCells):
-        return cells.codes
+        return cells.values
     inside = np.clip(np.nan_to_num(cells.scaled), 0.0, 1.0)
     return np.minimum((inside * bins).astype(np.int64), bins - 1)
 

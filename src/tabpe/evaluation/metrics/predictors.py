@@ -276,10 +276,6 @@ def boosting_settings(trees: int) -> dict[str, Any]:
     A hundred steps; fewer and larger ones if there are many classes. Each split sees half of the
     features: where only several columns together are informative, all first splits look alike, and
     trees that see all features keep taking the same wrong one.
-
-    Example:
-        >>> boosting_settings(2)["max_iter"], boosting_settings(100)["max_iter"]
-        (100, 15)
     """
     steps = min(100, max(10, MOST_TREES // trees))
     pace = {"max_iter": steps, "learning_rate": min(0.3, 10 / steps)}

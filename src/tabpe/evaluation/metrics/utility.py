@@ -205,11 +205,6 @@ def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]
     Args:
         predicted: The result of `predict_target` for these rows.
         test: The rows, with their targets.
-
-    Example:
-        >>> test = LabeledExamples((), np.array([0.0, 1.0, 2.0]), None)
-        >>> compute_scores(np.array([0.0, 1.0, 1.0]), test)
-        {'R2': 0.5}
     """
     if test.classes is None:
         return _compute_r2(predicted, test.target)

@@ -128,12 +128,7 @@ def estimate_total(tables: Sequence[Floats], sigma: float) -> NoisyTotal:
 
 
 def estimate_shares(counts: Floats) -> Floats:
-    """Return noisy counts as shares: none below zero, one in all, or all zero if there is nothing.
-
-    Example:
-        >>> estimate_shares(np.array([30.0, -2.0, 10.0]))
-        array([0.75, 0.  , 0.25])
-    """
+    """Return noisy counts as shares: none below 0, 1 in all, or all 0 if there is nothing."""
     known = np.clip(counts, 0.0, None)
     return known / (known.sum() or 1.0)
 
@@ -189,12 +184,7 @@ def estimate_accuracy(mistakes: Floats, total: NoisyTotal, sigma: float) -> tupl
 
 
 def estimate_macro_f1(mistakes: Floats) -> float | None:
-    """Return the mean of F1 over the classes that the real rows seem to have; None if unknown.
-
-    Example:
-        >>> estimate_macro_f1(np.array([[8.0, 2.0], [2.0, 8.0]]))
-        0.8
-    """
+    """Return the mean of F1 over the classes that the real rows seem to have; None if unknown."""
     if mistakes.ndim == 1:
         return None
     known = np.clip(mistakes, 0.0, None)

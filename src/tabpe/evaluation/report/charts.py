@@ -41,10 +41,6 @@ class Chart:
 
     Args:
         svg: The SVG.
-
-    Example:
-        >>> Chart(make_tag("svg", make_tag("title", "<x>")))
-        Chart(svg=Markup('<svg><title>&lt;x&gt;</title></svg>'))
     """
 
     svg: Markup
@@ -86,12 +82,7 @@ def _format_attribute(value: Any) -> str:
 
 
 def make_picture(width: float, height: float, title: str, parts: Iterable[Markup]) -> Chart:
-    """Return a chart of a size, with a title for screen readers.
-
-    Example:
-        >>> "<title>Bins</title>" in str(make_picture(10, 10, "Bins", []))
-        True
-    """
+    """Return a chart of a size, with a title for screen readers."""
     svg = make_tag(
         "svg",
         make_tag("title", title),
@@ -109,12 +100,7 @@ def make_picture(width: float, height: float, title: str, parts: Iterable[Markup
 
 
 def draw_text(x: float, y: float, content: Any, anchor: str = "start", **attributes: Any) -> Markup:
-    """Return a line of text.
-
-    Example:
-        >>> print(draw_text(1, 2, "k"))
-        <text x="1" y="2" text-anchor="start" fill="var(--soft, #52606d)">k</text>
-    """
+    """Return a line of text."""
     return make_tag("text", content, x=x, y=y, text_anchor=anchor, **{"fill": SOFT, **attributes})
 
 
@@ -136,32 +122,17 @@ def _clip_negative(value: float) -> float:
 
 
 def draw_path(commands: Iterable[str], **attributes: Any) -> Markup:
-    """Return a path.
-
-    Example:
-        >>> print(draw_path(["M1 2", "h3"], fill="none"))
-        <path d="M1 2h3" fill="none"></path>
-    """
+    """Return a path."""
     return make_tag("path", d="".join(commands), **attributes)
 
 
 def format_point(x: float, y: float) -> str:
-    """Return a point in the notation of a path, in tenths.
-
-    Example:
-        >>> format_point(1.04, 2.0)
-        '1 2'
-    """
+    """Return a point in the notation of a path, in tenths."""
     return f"{_format_attribute(x)} {_format_attribute(y)}"
 
 
 def draw_line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
-    """Return a straight line.
-
-    Example:
-        >>> print(draw_line(0, 0, 1, 1, stroke="red"))
-        <line x1="0" y1="0" x2="1" y2="1" stroke="red"></line>
-    """
+    """Return a straight line."""
     return make_tag("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": LINE, **attributes})
 
 
@@ -222,12 +193,7 @@ def make_scale(
 def draw_left_axis(
     scale: ChartScale, x: float, x_end: float, ticks: int = 4, unit: str = ""
 ) -> Markup:
-    """Return grid lines at round values, with the values at their left.
-
-    Example:
-        >>> draw_left_axis(ChartScale(0, 1, 10, 0), 5, 9, ticks=1).count("<line")
-        2
-    """
+    """Return grid lines at round values, with the values at their left."""
     return Markup().join(
         draw_line(x, scale(value), x_end, scale(value))
         + draw_text(x - 6, scale(value) + 4, _format_tick(value, unit), "end")
@@ -236,12 +202,7 @@ def draw_left_axis(
 
 
 def draw_bottom_axis(scale: ChartScale, y: float, ticks: int = 5, unit: str = "") -> Markup:
-    """Return round values below the chart.
-
-    Example:
-        >>> draw_bottom_axis(ChartScale(0, 1, 0, 10), 5, ticks=1).count("<text")
-        2
-    """
+    """Return round values below the chart."""
     return Markup().join(
         draw_text(scale(value), y + 15, _format_tick(value, unit), "middle")
         for value in scale.compute_ticks(ticks)
@@ -261,22 +222,12 @@ _OPACITIES = ("1", "0.7", "0.48", "0.32", "0.2")
 
 
 def choose_opacity(index: int) -> str:
-    """Return the opacity of a part.
-
-    Example:
-        >>> choose_opacity(0), choose_opacity(5)
-        ('1', '1')
-    """
+    """Return the opacity of a part."""
     return _OPACITIES[index % len(_OPACITIES)]
 
 
 def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
-    """Return parts of a whole in one bar.
-
-    Example:
-        >>> stacked([("row count", 0.1), ("votes", 0.9)], "Spend").svg.count("<rect")
-        2
-    """
+    """Return parts of a whole in one bar."""
     x = ChartScale(0, 1, 0, _BARS_WIDTH)
     drawn, start = [], 0.0
     for index, (name, share) in enumerate(parts):
@@ -289,23 +240,13 @@ def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
 
 
 def swatch(index: int) -> Chart:
-    """Return the colour of a part, for a table beside the bar.
-
-    Example:
-        >>> swatch(0).svg.count("<rect")
-        1
-    """
+    """Return the colour of a part, for a table beside the bar."""
     shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
     return make_picture(12, 12, f"colour {index + 1}", [draw_box(0, 0, 12, 12, rx=2, **shade)])
 
 
 def odds(bound: AttackerBound) -> Chart:
-    """Return the bounds on the beliefs of an attacker.
-
-    Example:
-        >>> odds(AttackerBound(1.0, 1e-6)).svg.count("<circle")
-        6
-    """
+    """Return the bounds on the beliefs of an attacker."""
     x = ChartScale(0, 1, 44, 384)
     parts: list[Markup] = []
     for index, belief in enumerate(bound.beliefs):
@@ -332,10 +273,6 @@ def between(rows: Sequence[Bounds], title: str) -> Chart:
     Args:
         rows: The name, the lower bound, the value, the upper bound.
         title: Title of the chart.
-
-    Example:
-        >>> between([("boosting", 0.5, 0.7, 0.8)], "AUC").svg.count("<circle")
-        2
     """
     known = [v for row in rows for v in row[1:] if v is not None and math.isfinite(v)]
     width, left, bottom = 290, 118, 16 + 34 * len(rows)
@@ -370,12 +307,7 @@ def _is_known(value: float | None) -> TypeGuard[float]:
 
 
 def lengths(values: Mapping[str, float], title: str, unit: str = "") -> Chart:
-    """Return values as bars.
-
-    Example:
-        >>> lengths({"columns": 0.4, "utility": 12.0}, "Seconds", " s").svg.count("<rect")
-        2
-    """
+    """Return values as bars."""
     x = make_scale(list(values.values()), 150, _BARS_WIDTH - 70)
     parts = []
     for index, (name, value) in enumerate(values.items()):
@@ -389,12 +321,7 @@ def lengths(values: Mapping[str, float], title: str, unit: str = "") -> Chart:
 
 
 def gauge(value: float, title: str) -> Chart:
-    """Return a share of 1 as a bar; more than 1 fills it.
-
-    Example:
-        >>> gauge(0.5, "precision").svg.count("<rect")
-        2
-    """
+    """Return a share of 1 as a bar; more than 1 fills it."""
     full = 0.0 if not math.isfinite(value) else min(1.0, value)
     parts = [
         draw_box(0, 0, 200, 8, rx=4, fill=LINE),
@@ -411,26 +338,12 @@ _ALL_BUT_ZERO = 0.005  # of half the width: less than a pixel
 
 
 def column(view: ColumnComparison) -> Chart:
-    """Return the histogram of a number, or the bars of a category, with nulls apart.
-
-    Example:
-        >>> from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
-        >>> shape = ColumnShape((0.9, 0.1), nulls=0.0)
-        >>> view = ColumnComparison("ill", "category", (), ("no", "yes"), None, shape, None)
-        >>> print(column(view).svg.count("<rect"))
-        2
-    """
+    """Return the histogram of a number, or the bars of a category, with nulls apart."""
     return _draw_histogram(view) if view.kind == "number" else _draw_bars(view)
 
 
 def distances(closeness: Closeness) -> Chart:
-    """Return histograms of the distance to the nearest real row.
-
-    Example:
-        >>> near = Closeness((0.0, 1.0), (1.0,), (1.0,), 0.0, 0.0, (9, 9, 9))
-        >>> "nearest real row" in str(distances(near))
-        True
-    """
+    """Return histograms of the distance to the nearest real row."""
     width, height = 640, 220
     x = ChartScale(closeness.edges[0], closeness.edges[-1], 44, width - 12)
     y = make_scale([*closeness.synthetic, *closeness.other], height - 28, 14)
@@ -586,13 +499,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], title: str) -> Chart:
-    """Return k-way distances by k, with the floor that sampling alone gives.
-
-    Example:
-        >>> way = KWayDistance(1, 0.1, 0.0, 3, 3, (9, 9), (("age",), 0.1))
-        >>> orders([way], [], "1-way").svg.count("<circle")
-        1
-    """
+    """Return k-way distances by k, with the floor that sampling alone gives."""
     over = [(way.order, way.distance) for way in synthetic]
     under = [(way.order, way.distance) for way in floor]
     known = [*over, *under]
@@ -611,12 +518,7 @@ def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], tit
 
 
 def depths(order: CorrelationOrder) -> Chart:
-    """Return the accuracy of trees by their depth.
-
-    Example:
-        >>> depths(CorrelationOrder("ill", (2, 3), (0.7, 0.8), "some")).svg.count("<circle")
-        2
-    """
+    """Return the accuracy of trees by their depth."""
     points = list(zip(order.depths, order.accuracy, strict=True))
     x = _make_whole_scale(order.depths)
     lowest = min((v for v in order.accuracy if math.isfinite(v)), default=0.0)
@@ -635,12 +537,7 @@ def depths(order: CorrelationOrder) -> Chart:
 
 
 def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
-    """Return one quantity of a run by round; rounds with ranking selection are shaded.
-
-    Example:
-        >>> rounds([{"round": 1, "sigma": 2.0}], "sigma").svg.count("<circle")
-        1
-    """
+    """Return one quantity of a run by round; rounds with ranking selection are shaded."""
     width, height, bottom = 300, 150, 118
     points = [(index, _read_number(step.get(name))) for index, step in enumerate(history, start=1)]
     x = ChartScale(0.5, max(1, len(history)) + 0.5, 52, width - 8)
@@ -722,11 +619,6 @@ def heat(
         matrix: A value for each pair; NaN stays empty.
         title: Title of the chart.
         most: The value of the full colour.
-
-    Example:
-        >>> picture = heat(["age", "bmi"], np.eye(2), "real")
-        >>> "age, bmi: 0" in str(picture)
-        True
     """
     size = min(_LARGEST_CELL, _PAIRS_SIDE / max(1, len(columns)))
     side = size * len(columns)
@@ -777,14 +669,7 @@ PlanePoints = NDArray[np.float64]
 
 
 def cloud(projection: PlaneProjection) -> Chart:
-    """Return real and synthetic rows on the same plane.
-
-    Example:
-        >>> points = np.zeros((2, 2))
-        >>> flat = PlaneProjection((0.5, 0.2), None, points, None, np.zeros(2, int), ("",))
-        >>> "points-synthetic" in cloud(flat).svg
-        True
-    """
+    """Return real and synthetic rows on the same plane."""
     x, y = _make_scales(projection, 30, 620, 14, 392)
     parts = [draw_box(30, 10, 594, 386, fill="none", stroke=LINE, rx=4)]
     for layer in range(_LAYERS):
@@ -797,14 +682,7 @@ def cloud(projection: PlaneProjection) -> Chart:
 
 
 def classes(projection: PlaneProjection) -> Chart:
-    """Return real rows beside synthetic ones, coloured by their class.
-
-    Example:
-        >>> points = np.zeros((2, 2))
-        >>> flat = PlaneProjection((0.5, 0.2), None, points, None, np.array([0, 1]), ("no", "yes"))
-        >>> classes(flat).svg.count("<path")
-        2
-    """
+    """Return real rows beside synthetic ones, coloured by their class."""
     panels = [("synthetic", projection.synthetic, projection.synthetic_classes)]
     if projection.real is not None and projection.real_classes is not None:
         panels.insert(0, ("real", projection.real, projection.real_classes))
@@ -824,22 +702,12 @@ def classes(projection: PlaneProjection) -> Chart:
 
 
 def class_colour(code: int) -> str:
-    """Return the colour of a class.
-
-    Example:
-        >>> class_colour(0), class_colour(99)
-        ('#0072b2', '#8a8f98')
-    """
+    """Return the colour of a class."""
     return CLASS_COLOURS[code] if code < len(CLASS_COLOURS) else _REST
 
 
 def class_key(names: Sequence[str]) -> list[tuple[str, Chart]]:
-    """Return each class with its colour; the rest share one.
-
-    Example:
-        >>> [name for name, _ in class_key(["no", "yes"])]
-        ['no', 'yes']
-    """
+    """Return each class with its colour; the rest share one."""
     named = [shorten_text(name, 40) for name in names[: len(CLASS_COLOURS)]]
     if len(names) > len(CLASS_COLOURS):
         named.append(f"{len(names) - len(CLASS_COLOURS)} others")

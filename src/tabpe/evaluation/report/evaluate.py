@@ -104,14 +104,7 @@ def set_label(schema: Schema, label: str | None, table: pa.Table) -> Schema:
 
 
 def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema with only the first of several labels, and a note that says so.
-
-    Example:
-        >>> from tabpe.schema import Boolean
-        >>> schema = Schema((Boolean("ill"), Boolean("old")), label=("ill", "old"))
-        >>> keep_first_label(schema, None)[0].label
-        'ill'
-    """
+    """Return the schema with only the first of several labels, and a note that says so."""
     if len(schema.labels) < 2 or label is not None:  # noqa: PLR2004
         return schema.of_target, ()
     note = f"of several labels the first, {schema.target!r}, is the one that models predict"
@@ -119,14 +112,7 @@ def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[s
 
 
 def keep_shared_columns(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
-    """Return a drafted schema without columns that a synthetic table lacks, and notes on them.
-
-    Example:
-        >>> schema, _ = draft_from_table(pa.table({"id": [1, 2], "age": [31, 58]}), None)
-        >>> read, notes = keep_shared_columns(schema, pa.table({"age": [40]}))
-        >>> read.names, notes
-        (('age',), ("left out: the synthetic table has no column 'id': known: 'age'",))
-    """
+    """Return a drafted schema without columns that a synthetic table lacks, and notes on them."""
     faults = {
         column.name: find_fault("synthetic", synthetic, Schema((column,)), schema.names)
         for column in schema.columns

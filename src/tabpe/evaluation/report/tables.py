@@ -21,12 +21,7 @@ MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
 
 def scores_by_column(quality: QualityScores | None) -> dict[str, ColumnScore]:
-    """Return the score of each column by its name.
-
-    Example:
-        >>> scores_by_column(None)
-        {}
-    """
+    """Return the score of each column by its name."""
     return {} if quality is None else {score.column: score for score in quality.columns}
 
 
@@ -53,13 +48,7 @@ class PairAssociation:
 
 
 def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> list[PairAssociation]:
-    """Return the pairs that changed most; in a public report the most strongly associated.
-
-    Example:
-        >>> both = np.array([[1.0, 0.5], [0.5, 1.0]])
-        >>> [pair.synthetic for pair in changed_pairs(AssociationMatrix(("a", "b"), None, both))]
-        [0.5]
-    """
+    """Return the pairs that changed most; in a public report the most strongly associated."""
     strength = _compute_strength(association)
     rows, columns = np.triu_indices(len(association.columns), k=1)
     first = np.argsort(-strength[rows, columns], kind="stable")[:most]
@@ -78,12 +67,7 @@ def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociati
 
 
 def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
-    """Return the indices of the columns whose pairs changed most, in their order.
-
-    Example:
-        >>> find_most_changed(AssociationMatrix(("a", "b"), None, np.eye(2)))
-        [0, 1]
-    """
+    """Return the indices of the columns whose pairs changed most, in their order."""
     strength = _compute_strength(association)
     np.fill_diagonal(strength, 0.0)
     return sorted(np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most].tolist())
@@ -96,12 +80,7 @@ def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
 
 
 def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
-    """Return the heat maps: title, columns, matrix, and the value of the full colour.
-
-    Example:
-        >>> [title for title, *_ in maps(AssociationMatrix(("a", "b"), None, np.eye(2)))]
-        ['synthetic']
-    """
+    """Return the heat maps: title, columns, matrix, and the value of the full colour."""
     indices = find_most_changed(association)
     names = [association.columns[index] for index in indices]
     grid = np.ix_(indices, indices)
@@ -115,15 +94,7 @@ def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[n
 
 
 def utility_bounds(utility: UtilityScores) -> dict[str, list[Bounds]]:
-    """Return for each score one row per learner: name, lower bound, value, upper bound.
-
-    Example:
-        >>> from tabpe.evaluation.metrics.utility import LearnerScore
-        >>> scores = (LearnerScore("majority", "nothing", {"AUC": 0.5}),
-        ...           LearnerScore("boosting", "real", {"AUC": 0.9}))
-        >>> utility_bounds(UtilityScores("ill", "classification", 9, False, scores))
-        {'AUC': [('boosting', 0.5, None, 0.9)]}
-    """
+    """Return for each score one row per learner: name, lower bound, value, upper bound."""
     names = dict.fromkeys(name for one in utility.scores for name in one.scores)
     learners = dict.fromkeys(one.learner for one in utility.scores if one.trained_on != "nothing")
     return {

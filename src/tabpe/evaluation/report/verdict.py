@@ -49,14 +49,7 @@ class ReportCard:
 
 
 def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
-    """Return the findings that were measured, the privacy guarantee first.
-
-    Example:
-        >>> from tabpe.evaluation.report.contents import ReportContents
-        >>> only, = build_cards(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        >>> only.title, only.figure, only.grade
-        ('Guarantee', 'no certificate', 'unknown')
-    """
+    """Return the findings that were measured, the privacy guarantee first."""
     found = (
         _grade_guarantee(contents),
         _grade_columns(contents),
@@ -70,13 +63,7 @@ def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
 
 
 def write_verdict(contents: ReportContents) -> str:
-    """Return all findings in one or two sentences.
-
-    Example:
-        >>> from tabpe.evaluation.report.contents import ReportContents
-        >>> write_verdict(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        'The privacy guarantee is unknown: no certificate was given. No measure was taken.'
-    """
+    """Return all findings in one or two sentences."""
     return f"{_describe_guarantee(contents)} {_describe_measures(build_cards(contents)[1:])}"
 
 

@@ -56,7 +56,7 @@ def test_each_pair_has_the_measure_of_its_kinds(nulls):
     (view,) = build_table_arrays(SCHEMA, [table(np.random.default_rng(0), 300, nulls)])
     matrix = measure_association(None, view).synthetic
     age, dose = view["age"].values, view["dose"].values
-    ward, ill = view["ward"].codes, view["ill"].codes
+    ward, ill = view["ward"].values, view["ill"].values
     both = ~np.isnan(age) & ~np.isnan(dose)
     assert matrix[0, 2] == pytest.approx(stats.pearsonr(age[both], dose[both])[0])
     both = ~np.isnan(age) & (ward >= 0)

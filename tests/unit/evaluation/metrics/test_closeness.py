@@ -18,7 +18,7 @@ def naive_nearest(rows, near):
             return float(column.missing[ours] != other[column.name].missing[theirs])
         if isinstance(column, NumericCells):
             return min(1.0, abs(column.scaled[ours] - other[column.name].scaled[theirs]))
-        return float(column.codes[ours] != other[column.name].codes[theirs])
+        return float(column.values[ours] != other[column.name].values[theirs])
 
     other = {column.name: column for column in near}
     return [

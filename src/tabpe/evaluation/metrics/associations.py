@@ -209,22 +209,19 @@ def _correlate_pair(one: Floats, two: Floats) -> float:
 
 @dataclass(frozen=True)
 class AssociationChange:
-    """The association of two columns, real and synthetic.
+    """The association of two columns.
 
     Args:
-        columns: Names of the columns.
-        real: Their association in the real table; NaN if a column is constant.
-        synthetic: Their association in the synthetic table.
+        columns: Their names.
+        real: Their association in the real table; NaN if a column is constant, None if public.
+        synthetic: The same in the synthetic table.
+        difference: Synthetic minus real, where 0 stands for NaN; None if public.
     """
 
     columns: tuple[str, str]
-    real: float
+    real: float | None
     synthetic: float
-
-    @property
-    def difference(self) -> float:
-        """Synthetic minus real; 0 stands for the association with a constant column."""
-        return float(np.nan_to_num(self.synthetic) - np.nan_to_num(self.real))
+    difference: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,21 +247,26 @@ class AssociationMatrix:
         np.fill_diagonal(difference, 0.0)
         return difference
 
-    def find_most_changed(self, most: int = 10) -> tuple[AssociationChange, ...]:
-        """Return the pairs whose association differs most, worst first; none without real ones.
+    @property
+    def strength(self) -> Floats:
+        """Size of the difference; of the synthetic association without real rows."""
+        difference = self.difference
+        return np.abs(np.nan_to_num(self.synthetic if difference is None else difference))
 
-        Args:
-            most: The number of pairs returned at most.
-        """
-        if self.real is None:
-            return ()
-        pairs = combinations(range(len(self.columns)), 2)
-        changes = [self._get_change(self.real, one, two) for one, two in pairs]
-        return tuple(sorted(changes, key=lambda change: -abs(change.difference))[:most])
-
-    def _get_change(self, real: Floats, one: int, two: int) -> AssociationChange:
-        names = (self.columns[one], self.columns[two])
-        return AssociationChange(names, float(real[one, two]), float(self.synthetic[one, two]))
+    def find_most_changed(self, most: int = 15) -> list[AssociationChange]:
+        """Return the pairs that changed most; without real rows the most strongly associated."""
+        rows, columns = np.triu_indices(len(self.columns), k=1)
+        first = np.argsort(-self.strength[rows, columns], kind="stable")[:most]
+        real, difference = self.real, self.difference
+        return [
+            AssociationChange(
+                (self.columns[i], self.columns[j]),
+                None if real is None else float(real[i, j]),
+                float(self.synthetic[i, j]),
+                None if difference is None else float(difference[i, j]),
+            )
+            for i, j in zip(rows[first].tolist(), columns[first].tolist(), strict=True)
+        ]
 
 
 def measure_association(real: TableArrays | None, synthetic: TableArrays) -> AssociationMatrix:

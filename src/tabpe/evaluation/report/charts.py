@@ -51,11 +51,7 @@ class Chart:
     def __str__(self) -> str:
         return str(self.svg)
 
-    def _repr_svg_(self) -> str:
-        return str(self.svg)
-
-    def _repr_html_(self) -> str:
-        return str(self.svg)
+    _repr_svg_ = _repr_html_ = __str__
 
 
 def make_tag(name: str, *content: Any, **attributes: Any) -> Markup:
@@ -113,17 +109,8 @@ def draw_box(
         >>> print(draw_box(0, 0, float("nan"), 5))
         <rect x="0" y="0" width="0" height="5"></rect>
     """
-    size = {"width": _clip_negative(width), "height": _clip_negative(height)}
-    return make_tag("rect", *content, x=x, y=y, **size, **attributes)
-
-
-def _clip_negative(value: float) -> float:
-    return max(0.0, value) if math.isfinite(value) else 0.0
-
-
-def draw_path(commands: Iterable[str], **attributes: Any) -> Markup:
-    """Return a path."""
-    return make_tag("path", d="".join(commands), **attributes)
+    width, height = (max(0.0, v) if math.isfinite(v) else 0.0 for v in (width, height))
+    return make_tag("rect", *content, x=x, y=y, width=width, height=height, **attributes)
 
 
 def format_point(x: float, y: float) -> str:
@@ -221,9 +208,9 @@ _BARS_WIDTH = 640
 _OPACITIES = ("1", "0.7", "0.48", "0.32", "0.2")
 
 
-def choose_opacity(index: int) -> str:
-    """Return the opacity of a part."""
-    return _OPACITIES[index % len(_OPACITIES)]
+def _shade(index: int) -> dict[str, str]:
+    """Return the colour of a part of a whole."""
+    return {"fill": SYNTHETIC, "fill_opacity": _OPACITIES[index % len(_OPACITIES)]}
 
 
 def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
@@ -233,16 +220,15 @@ def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
     for index, (name, share) in enumerate(parts):
         width = x(share) - 2
         label = make_tag("title", f"{name}: {format_percent(share)}")
-        shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
-        drawn.append(draw_box(x(start), 0, max(1.5, width), 30, label, rx=2, **shade))
+        drawn.append(draw_box(x(start), 0, max(1.5, width), 30, label, rx=2, **_shade(index)))
         start += share
     return make_picture(_BARS_WIDTH, 30, title, drawn)
 
 
 def swatch(index: int) -> Chart:
     """Return the colour of a part, for a table beside the bar."""
-    shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
-    return make_picture(12, 12, f"colour {index + 1}", [draw_box(0, 0, 12, 12, rx=2, **shade)])
+    box = draw_box(0, 0, 12, 12, rx=2, **_shade(index))
+    return make_picture(12, 12, f"colour {index + 1}", [box])
 
 
 def odds(bound: AttackerBound) -> Chart:
@@ -370,27 +356,20 @@ def _draw_histogram(view: ColumnComparison) -> Chart:
         make_scale(highest, _COLUMNS_BOTTOM, _TOP),
     )
     parts = [draw_left_axis(y, _COLUMNS_LEFT, _RIGHT, 3, "%")]
+    fill: dict[str, Any] = {"fill": SYNTHETIC, "fill_opacity": "0.2"}
     if view.real is not None:
-        parts += _draw_real_steps(view, view.real.shares, x, y)
-    fill: dict[str, Any] = (
-        {"fill": "none"} if view.real is not None else {"fill": SYNTHETIC, "fill_opacity": "0.2"}
-    )
+        shares, fill = view.real.shares, {"fill": "none"}
+        parts.append(_draw_steps(view.edges, shares, x, y, fill=REAL, fill_opacity="0.35"))
+        if view.band:
+            upper = [share + view.band for share in shares]
+            lower = [max(0.0, share - view.band) for share in shares]
+            band = {"fill": REAL, "fill_opacity": "0.25"}
+            parts.append(_draw_steps(view.edges, upper, x, y, lower, **band))
     parts.append(_draw_steps(view.edges, view.synthetic.shares, x, y, **fill, **_OUTLINE))
     parts += _draw_ends(view, right)
     if has_nulls:
         parts += _draw_null_bars(view, y)
     return make_picture(_COLUMNS_WIDTH, _COLUMNS_HEIGHT, _make_title(view), parts)
-
-
-def _draw_real_steps(
-    view: ColumnComparison, shares: Sequence[float], x: ChartScale, y: ChartScale
-) -> list[Markup]:
-    parts = [_draw_steps(view.edges, shares, x, y, fill=REAL, fill_opacity="0.35")]
-    if view.band:
-        upper = [share + view.band for share in shares]
-        lower = [max(0.0, share - view.band) for share in shares]
-        parts.append(_draw_steps(view.edges, upper, x, y, lower, fill=REAL, fill_opacity="0.25"))
-    return parts
 
 
 def _draw_steps(
@@ -403,14 +382,14 @@ def _draw_steps(
 ) -> Markup:
     """Return steps as one closed path, from `floors` (or 0) up to `tops`."""
     floors = floors if floors is not None else [0.0] * len(tops)
-    there = [_format_step(x, y, *one) for one in zip(edges, edges[1:], tops, strict=False)]
-    back = [_format_step(x, y, *one) for one in zip(edges[1:], edges, floors, strict=False)][::-1]
+
+    def format_step(start: float, end: float, share: float) -> str:
+        return f"{format_point(x(start), y(share))}H{_format_attribute(x(end))}"
+
+    there = map(format_step, edges, edges[1:], tops)
+    back = list(map(format_step, edges[1:], edges, floors))[::-1]
     commands = "L".join([*there, *back])
-    return draw_path([f"M{commands}Z"], **attributes)
-
-
-def _format_step(x: ChartScale, y: ChartScale, start: float, end: float, share: float) -> str:
-    return f"{format_point(x(start), y(share))}H{format_point(x(end), 0).split()[0]}"
+    return make_tag("path", d=f"M{commands}Z", **attributes)
 
 
 def _draw_ends(view: ColumnComparison, right: float) -> list[Markup]:
@@ -420,11 +399,7 @@ def _draw_ends(view: ColumnComparison, right: float) -> list[Markup]:
     if abs(middle) < _ALL_BUT_ZERO * (high / 2 - low / 2):
         middle = 0.0
     below, beyond = view.open_ends
-    first, between, last = view.marks or (
-        format_number(low),
-        format_number(middle),
-        format_number(high),
-    )
+    first, between, last = view.marks or map(format_number, (low, middle, high))
     y = _COLUMNS_BOTTOM + 16
     return [
         draw_text(_COLUMNS_LEFT, y, ("\u2264 " if below else "") + first),
@@ -503,37 +478,42 @@ def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], tit
     over = [(way.order, way.distance) for way in synthetic]
     under = [(way.order, way.distance) for way in floor]
     known = [*over, *under]
-    x = _make_whole_scale([k for k, _ in known])
     y = make_scale([distance for _, distance in known], _LINES_BOTTOM, 14)
-    parts = [
-        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10),
-        _draw_whole_ticks(x, sorted({k for k, _ in known})),
-        draw_text(
-            (_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, "columns at once (k)", "middle"
-        ),
-        _draw_curve(under, x, y, REAL, dashed=True),
-        _draw_curve(over, x, y, SYNTHETIC),
-    ]
-    return make_picture(_LINES_WIDTH, _LINES_HEIGHT, title, parts)
+    ticks = sorted({k for k, _ in known})
+    curves = ((under, REAL, True), (over, SYNTHETIC, False))
+    return _draw_lines(title, "columns at once (k)", ticks, y, curves)
 
 
 def depths(order: CorrelationOrder) -> Chart:
     """Return the accuracy of trees by their depth."""
     points = list(zip(order.depths, order.accuracy, strict=True))
-    x = _make_whole_scale(order.depths)
     lowest = min((v for v in order.accuracy if math.isfinite(v)), default=0.0)
     y = make_scale(order.accuracy, _LINES_BOTTOM, 14, floor=max(0.0, lowest - 0.05))
-    parts = [
-        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10, unit="%"),
-        _draw_whole_ticks(x, order.depths),
-        draw_text(
-            (_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, "depth of the trees", "middle"
-        ),
-        _draw_curve(points, x, y, REAL),
-    ]
-    return make_picture(
-        _LINES_WIDTH, _LINES_HEIGHT, "Accuracy on real rows by depth of trees", parts
+    title = "Accuracy on real rows by depth of trees"
+    return _draw_lines(
+        title, "depth of the trees", order.depths, y, ((points, REAL, False),), unit="%"
     )
+
+
+def _draw_lines(
+    title: str,
+    below: str,
+    ticks: Sequence[int],
+    y: ChartScale,
+    curves: Iterable[tuple[Points, str, bool]],
+    *,
+    unit: str = "",
+) -> Chart:
+    """Return curves over whole numbers: their points, their colour, and whether they are dashed."""
+    low, high = min(ticks, default=0), max(ticks, default=1)
+    x = ChartScale(low - 0.3, high + 0.3, _LINES_LEFT, _LINES_WIDTH - 10)
+    parts = [
+        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10, unit=unit),
+        Markup().join(draw_text(x(k), _LINES_BOTTOM + 16, k, "middle") for k in ticks),
+        draw_text((_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, below, "middle"),
+        *(_draw_curve(points, x, y, colour, dashed=dashed) for points, colour, dashed in curves),
+    ]
+    return make_picture(_LINES_WIDTH, _LINES_HEIGHT, title, parts)
 
 
 def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
@@ -582,15 +562,6 @@ def _read_number(value: Any) -> float:
     return float(value) if is_number else math.nan
 
 
-def _make_whole_scale(values: Sequence[int]) -> ChartScale:
-    low, high = min(values, default=0), max(values, default=1)
-    return ChartScale(low - 0.3, high + 0.3, _LINES_LEFT, _LINES_WIDTH - 10)
-
-
-def _draw_whole_ticks(x: ChartScale, values: Sequence[int]) -> Markup:
-    return Markup().join(draw_text(x(k), _LINES_BOTTOM + 16, k, "middle") for k in values)
-
-
 def _draw_curve(
     points: Points, x: ChartScale, y: ChartScale, colour: str, *, dashed: bool = False
 ) -> Markup:
@@ -601,7 +572,7 @@ def _draw_curve(
     commands = "L".join(format_point(a, b) for a, b in known)
     dashes = "5 4" if dashed else None
     drawn = {"fill": "none", "stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes}
-    return Markup().join([draw_path([f"M{commands}"], **drawn), *dots])
+    return Markup().join([make_tag("path", d=f"M{commands}", **drawn), *dots])
 
 
 _PAIRS_SIDE, _NAMES = 210, 90
@@ -677,7 +648,12 @@ def cloud(projection: PlaneProjection) -> Chart:
             parts.append(_draw_points(projection.real[layer::_LAYERS], x, y, REAL, "points-real"))
         points = projection.synthetic[layer::_LAYERS]
         parts.append(_draw_points(points, x, y, SYNTHETIC, "points-synthetic"))
-    parts += _draw_directions(projection, 30, 624, 396)
+    first, second = (format_percent(share, 0) for share in projection.explained)
+    turned = f"rotate(-90 {format_point(18, 203)})"
+    parts += [
+        draw_text(327, 413, f"first direction ({first})", "middle"),
+        draw_text(18, 203, f"second direction ({second})", "middle", transform=turned),
+    ]
     return make_picture(640, 420, "Rows on the plane in which they differ most", parts)
 
 
@@ -711,11 +687,12 @@ def class_key(names: Sequence[str]) -> list[tuple[str, Chart]]:
     named = [shorten_text(name, 40) for name in names[: len(CLASS_COLOURS)]]
     if len(names) > len(CLASS_COLOURS):
         named.append(f"{len(names) - len(CLASS_COLOURS)} others")
-    return [(name, _draw_dot(name, class_colour(code))) for code, name in enumerate(named)]
-
-
-def _draw_dot(name: str, colour: str) -> Chart:
-    return make_picture(10, 10, name, [make_tag("circle", cx=5, cy=5, r=5, fill=colour)])
+    dots = [
+        make_tag("circle", cx=5, cy=5, r=5, fill=class_colour(code)) for code in range(len(named))
+    ]
+    return [
+        (name, make_picture(10, 10, name, [dot])) for name, dot in zip(named, dots, strict=True)
+    ]
 
 
 def _make_scales(
@@ -732,18 +709,6 @@ def _draw_points(
 ) -> Markup:
     """Return all points as one path of dots, a tenth of the size of circles."""
     finite = points[np.isfinite(points).all(axis=1)]
-    commands = [f"M{format_point(x(a), y(b))}h0" for a, b in finite.tolist()]
+    commands = "".join(f"M{format_point(x(a), y(b))}h0" for a, b in finite.tolist())
     dots = {"stroke": colour, "stroke_width": 3.6, "stroke_linecap": "round", "fill": "none"}
-    return draw_path(commands, **dots, stroke_opacity="0.55", class_=name)
-
-
-def _draw_directions(
-    projection: PlaneProjection, left: float, right: float, bottom: float
-) -> list[Markup]:
-    first, second = (format_percent(share, 0) for share in projection.explained)
-    middle = (10 + bottom) / 2
-    turned = f"rotate(-90 {format_point(18, middle)})"
-    return [
-        draw_text((left + right) / 2, bottom + 17, f"first direction ({first})", "middle"),
-        draw_text(18, middle, f"second direction ({second})", "middle", transform=turned),
-    ]
+    return make_tag("path", d=commands, **dots, stroke_opacity="0.55", class_=name)

@@ -11,7 +11,7 @@ import importlib.util
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,16 +33,6 @@ from tabpe.io.frames import convert_to_frame
 
 Row = dict[str, Any]
 LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
-def build_frame(contents: ReportContents, part: str, library: str | None) -> Any:
-    """Return one part as a data frame of a library."""
-    validation.check_one_of("part", part, list(PARTS))
-    if library is None:
-        library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
-    validation.check_one_of("library", library, LIBRARIES)
-    table = _build_table(list(PARTS[part](contents)))
-    return convert_to_frame(table, library)
 
 
 def _build_table(rows: list[Row]) -> pa.Table:
@@ -198,24 +188,6 @@ _DERIVED = {
 }
 
 
-def build_plain(
-    contents: ReportContents, cards: Sequence[ReportCard], verdict: str
-) -> dict[str, Any]:
-    """Return plain values: text, booleans, numbers, None, and lists and mappings of them."""
-    head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
-    if contents.mode == "custodian":
-        head["warning"] = WARNING
-    else:
-        head["doubts"] = list(list_doubts(contents))
-    head |= {"verdict": verdict, "cards": plain_value(tuple(cards))}
-    parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
-    plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
-    for name, derived in _DERIVED.items():
-        if parts[name] is not None:
-            plain[name] |= {one: plain_value(getattr(parts[name], one)) for one in derived}
-    return head | plain
-
-
 def plain_value(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of value
     """Return a value as JSON holds it.
 
@@ -269,25 +241,6 @@ class Plot:
             raise OutputError(f"{path}: one picture is written, to a file that ends in .svg.")
         files.write_text(path, str(self.pictures[0][1]))
         return path
-
-
-def build_plot(contents: ReportContents, part: str, column: str | None) -> Plot:
-    """Return the charts of a part.
-
-    Args:
-        contents: The report.
-        part: Its name, of `PLOTS`.
-        column: For `columns`: one column alone.
-    """
-    validation.check_one_of("part", part, list(PLOTS))
-    pictures = tuple(PLOTS[part](contents))
-    if column is not None:
-        known = [name for name, _ in pictures]
-        validation.check_one_of("column", column, known)
-        pictures = tuple(picture for picture in pictures if picture[0] == column)
-    if not pictures:
-        raise ParameterError(f"part={part!r}: this report holds none.")
-    return Plot(pictures)
 
 
 def _plot_columns(contents: ReportContents) -> Charts:
@@ -398,7 +351,19 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN and infinity become None."""
-        return build_plain(self.contents, self.cards, self.verdict)
+        contents = self.contents
+        head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
+        if contents.mode == "custodian":
+            head["warning"] = WARNING
+        else:
+            head["doubts"] = list(list_doubts(contents))
+        head |= {"verdict": self.verdict, "cards": plain_value(self.cards)}
+        parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
+        plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
+        for name, derived in _DERIVED.items():
+            if parts[name] is not None:
+                plain[name] |= {one: plain_value(getattr(parts[name], one)) for one in derived}
+        return head | plain
 
     def to_json(self) -> str:
         """Return the report as JSON."""
@@ -413,7 +378,11 @@ class Report:
                 spends), `history`, `sample`, `seconds`.
             library: `pandas`, `polars` or `pyarrow`; None for the first that is installed.
         """
-        return build_frame(self.contents, part, library)
+        validation.check_one_of("part", part, list(PARTS))
+        if library is None:
+            library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
+        validation.check_one_of("library", library, LIBRARIES)
+        return convert_to_frame(_build_table(list(PARTS[part](self.contents))), library)
 
     def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
         """Return charts of a part of the report, which a notebook displays.
@@ -423,7 +392,14 @@ class Report:
                 (the privacy guarantee) or `history`.
             column: For `columns`: one column alone.
         """
-        return build_plot(self.contents, part, column)
+        validation.check_one_of("part", part, list(PLOTS))
+        pictures = dict(PLOTS[part](self.contents))
+        if column is not None:
+            validation.check_one_of("column", column, list(pictures))
+            pictures = {column: pictures[column]}
+        if not pictures:
+            raise ParameterError(f"part={part!r}: this report holds none.")
+        return Plot(tuple(pictures.items()))
 
     def save(self, path: str | Path) -> Path:
         """Write the report: a page if the path ends in .html, JSON if it ends in .json."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from tabpe.evaluation.report.charts import Bounds
 
 MOST_COLUMNS, MOST_CHARTS = 1000, 60
 MOST_CELLS = 40
-MOST_PAIRS = 15
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
 
@@ -30,53 +28,11 @@ def scored_pairs(quality: QualityScores) -> int:
     return sum(not math.isnan(pair.score) for pair in quality.pairs)
 
 
-@dataclass(frozen=True)
-class PairAssociation:
-    """The association of two columns.
-
-    Args:
-        columns: Their names.
-        real: Their association in the real table; None if public.
-        synthetic: The same in the synthetic one.
-        difference: Synthetic minus real; None if public.
-    """
-
-    columns: tuple[str, str]
-    real: float | None
-    synthetic: float
-    difference: float | None
-
-
-def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> list[PairAssociation]:
-    """Return the pairs that changed most; in a public report the most strongly associated."""
-    strength = _compute_strength(association)
-    rows, columns = np.triu_indices(len(association.columns), k=1)
-    first = np.argsort(-strength[rows, columns], kind="stable")[:most]
-    pairs = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
-    return [_build_pair(association, i, j) for i, j in pairs]
-
-
-def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociation:
-    real, difference = association.real, association.difference
-    return PairAssociation(
-        (association.columns[i], association.columns[j]),
-        None if real is None else float(real[i, j]),
-        float(association.synthetic[i, j]),
-        None if difference is None else float(difference[i, j]),
-    )
-
-
 def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
     """Return the indices of the columns whose pairs changed most, in their order."""
-    strength = _compute_strength(association)
+    strength = association.strength
     np.fill_diagonal(strength, 0.0)
     return sorted(np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most].tolist())
-
-
-def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
-    difference = association.difference
-    matrix = association.synthetic if difference is None else difference
-    return np.abs(np.nan_to_num(matrix))
 
 
 def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:

@@ -191,7 +191,7 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     there may be only one.
     """
     found = contents.association
-    worst = () if found is None else found.find_most_changed(1)
+    worst = [] if found is None else found.find_most_changed(1)
     if found is None or found.difference is None or not worst:
         return None
     off = np.abs(found.difference[np.triu_indices(len(found.columns), k=1)])

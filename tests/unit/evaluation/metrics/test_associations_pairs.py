@@ -118,7 +118,14 @@ def test_without_real_rows_there_is_no_difference():
     found = measure_association(None, view)
     assert found.real is None
     assert found.difference is None
-    assert found.find_most_changed() == ()
+    strongest = np.abs(found.synthetic[np.triu_indices(len(found.columns), k=1)]).max()
+    first = found.find_most_changed()[0]
+    assert (first.real, first.difference) == (None, None)
+    assert abs(first.synthetic) == strongest
+
+
+def test_one_column_has_no_pair():
+    assert AssociationMatrix(("a",), None, np.eye(1)).find_most_changed() == []
 
 
 def test_a_category_of_one_table_alone_does_no_harm():

@@ -612,7 +612,14 @@ def encode_features(features: Sequence[Cells]) -> Floats:
         array([[0.25, 1.  ],
                [ nan,  nan]])
     """
-    return np.column_stack([_encode_cells(cells) for cells in features])
+    return np.column_stack(
+        [
+            np.where(cells.missing, np.nan, cells.values)
+            if isinstance(cells, CategoricalCells)
+            else _clip_numbers(cells)
+            for cells in features
+        ]
+    )
 
 
 def encode_filled_features(features: Sequence[Cells]) -> Floats:
@@ -630,12 +637,6 @@ def encode_for_distances(features: Sequence[Cells]) -> NDArray[np.float32]:
     lists = sum(isinstance(cells, CategoricalCells) for cells in features)
     most = max(2, min(MOST_LISTED, MOST_COORDINATES // max(1, lists)))
     return np.column_stack([_place_cells(cells, most) for cells in features])
-
-
-def _encode_cells(cells: Cells) -> Floats:
-    if isinstance(cells, CategoricalCells):
-        return np.where(cells.missing, np.nan, cells.values)
-    return _clip_numbers(cells)
 
 
 def _clip_numbers(cells: NumericCells) -> Floats:

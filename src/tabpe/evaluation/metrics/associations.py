@@ -70,13 +70,7 @@ class ContingencyTable:
 def count_contingency(
     first: Integers, second: Integers, shape: tuple[int, int]
 ) -> ContingencyTable:
-    """Count how often each two codes occur together.
-
-    Args:
-        first: Integers from 0, one per row of data.
-        second: Integers of the other column.
-        shape: Number of codes of each column.
-    """
+    """Count how often each two codes occur together; `shape` has the number of codes of each."""
     height, width = shape
     joint = first * width + second
     if height * width > _MOST_CELLS:
@@ -136,9 +130,6 @@ def compute_pearson(columns: Sequence[Floats]) -> Floats:
 
     NaN where one of the two is constant over these rows.
 
-    Args:
-        columns: The cells of each column; NaN for a null.
-
     Example:
         >>> first, second = np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 6, 5])
         >>> compute_pearson([first, second, np.ones(4)]).round(9)
@@ -165,9 +156,6 @@ def standardize_column(column: Floats) -> Floats:
     """Return the cells with mean 0 and largest absolute value 1; all 0 if they are constant.
 
     Their sums of squares neither overflow nor lose digits.
-
-    Args:
-        column: The cells; NaN for a null.
     """
     known = ~np.isnan(column)
     present = column[known]
@@ -298,10 +286,6 @@ def compute_correlation_ratio(values: Floats, codes: Integers) -> float:
     """Return the root of the share of the variance of numbers that categories explain.
 
     NaN if one of the two is constant.
-
-    Args:
-        values: Numbers; NaN for a null.
-        codes: Integers of the categories; negative for a null.
     """
     return _compute_ratio(standardize_column(values), codes)
 
@@ -328,10 +312,10 @@ def _has_variation(cells: NDArray[Any]) -> bool:
 
 
 def _build_matrix(view: TableArrays) -> Floats:
-    numbers = {at: cells.values for at, cells in enumerate(view) if isinstance(cells, NumericCells)}
-    labels = {
-        at: cells.values for at, cells in enumerate(view) if isinstance(cells, CategoricalCells)
-    }
+    numbers, labels = (
+        {at: cells.values for at, cells in enumerate(view) if isinstance(cells, kind)}
+        for kind in (NumericCells, CategoricalCells)
+    )
     matrix = np.full((len(view.columns), len(view.columns)), np.nan)
     matrix[np.ix_(list(numbers), list(numbers))] = compute_pearson(list(numbers.values()))
     deviations = {at: standardize_column(values) for at, values in numbers.items()}

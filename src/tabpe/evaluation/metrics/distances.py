@@ -103,11 +103,7 @@ class KWayDistance:
 
 
 def check_orders(orders: Sequence[int], columns: int) -> list[int]:
-    """Return the orders that do not exceed the number of columns.
-
-    Raises:
-        ParameterError: If one is not an integer of at least 1.
-    """
+    """Return the orders that do not exceed the number of columns."""
     checked = [validation.check_integer("orders", order, least=1) for order in orders]
     return [order for order in checked if order <= columns]
 
@@ -117,10 +113,7 @@ def choose_subsets(
 ) -> list[Subset]:
     """Return all sets of `order` columns, or `most` of them, each equally likely.
 
-    They do not depend on other orders that are measured.
-
-    Raises:
-        ParameterError: If all are asked for, and they are too many.
+    They do not depend on other orders that are measured. Too many sets are refused.
     """
     possible = math.comb(columns, order)
     if most is None and possible > MOST_SUBSETS:
@@ -135,20 +128,16 @@ def choose_subsets(
         ranks = set(rng.choice(possible, most, replace=False).tolist())
         every = itertools.combinations(range(columns), order)
         return [subset for rank, subset in enumerate(every) if rank in ranks]
-    return _draw_subsets(columns, order, most, rng)
+    # Draw until enough differ; that ends soon, because less than half of all are wanted.
+    drawn: set[Subset] = set()
+    while len(drawn) < most:
+        drawn.add(tuple(sorted(rng.choice(columns, order, replace=False).tolist())))
+    return sorted(drawn)
 
 
 def make_generator(random_state: int | None, *purpose: int) -> np.random.Generator:
     """Return a generator for one purpose, independent of all others."""
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=purpose))
-
-
-def _draw_subsets(columns: int, order: int, most: int, rng: np.random.Generator) -> list[Subset]:
-    """Draw until enough differ; that ends soon, because less than half of all are wanted."""
-    drawn: set[Subset] = set()
-    while len(drawn) < most:
-        drawn.add(tuple(sorted(rng.choice(columns, order, replace=False).tolist())))
-    return sorted(drawn)
 
 
 BINS, VARIATION_SUBSETS = 20, 300
@@ -241,13 +230,8 @@ _SOFTNESS, _STEPS, _STEEPEST = 0.04, 15, 50.0
 def compute_surplus(points: IntegerCodes, real: int) -> tuple[Integers, Integers, int]:
     """Return real minus synthetic mass at each point, in integer units.
 
-    Args:
-        points: The point of each row, those of the real table first.
-        real: Number of rows of the real table; neither table is empty.
-
-    Returns:
-        A row at each point, its surplus of units (negative where it lacks some), and the number of
-        units of each table.
+    The first `real` rows are those of the real table; neither table is empty. The result is a row
+    at each point, its surplus (negative where it lacks some), and the units of each table.
 
     Example:
         >>> compute_surplus(IntegerCodes(np.array([0, 0, 1, 1]), 2), 3)  # a unit is a third
@@ -274,12 +258,7 @@ def compute_line_cost(positions: Floats, units: Integers) -> float:
 
 
 def solve_transport(costs: Floats, supply: Integers, demand: Integers) -> float:
-    """Return the least cost of moving all units of supply to demand.
-
-    Args:
-        costs: Cost of a unit from each point of supply to each point of demand.
-        supply: Positive units.
-        demand: Positive units, with the same sum.
+    """Return the least cost of moving all units of supply to demand, which have the same sum.
 
     Raises:
         TabpeError: If the solver stops before the optimum.

@@ -120,7 +120,7 @@ def score_quality(
 
     Args:
         real: The real table.
-        synthetic: The synthetic table, from the same call of `build_table_arrays`.
+        synthetic: The synthetic table.
         correlation_threshold: Two numbers have a score if their absolute real correlation is
             larger.
         association_threshold: Other pairs have a score if their real Cramer's V is larger; 0 for
@@ -152,11 +152,7 @@ def score_quality(
 def ks_complement(real: Floats, synthetic: Floats) -> float:
     """Return 1 minus the Kolmogorov-Smirnov statistic of two sets of numbers.
 
-    Digits after the 14th decimal do not count.
-
-    Args:
-        real: The real numbers; NaN for a null.
-        synthetic: The synthetic ones.
+    NaN is a null. Digits after the 14th decimal do not count.
     """
     one, two = (np.sort(_round_values(cells[~np.isnan(cells)])) for cells in (real, synthetic))
     if not len(one) or not len(two):
@@ -167,12 +163,7 @@ def ks_complement(real: Floats, synthetic: Floats) -> float:
 
 
 def tv_complement(real: Integers, synthetic: Integers) -> float:
-    """Return 1 minus the total variation between the shares of categories.
-
-    Args:
-        real: The codes of the real cells; negative for a null.
-        synthetic: The codes of the synthetic cells.
-    """
+    """Return 1 minus the total variation between the shares of codes; negative for a null."""
     present = [codes[codes >= 0] for codes in (real, synthetic)]
     if not all(map(len, present)):
         return math.nan
@@ -188,11 +179,6 @@ def correlation_similarity(
     """Return 1 minus half the difference of the correlations of two columns.
 
     NaN if a column is constant, or if the absolute real correlation is not above the threshold.
-
-    Args:
-        real: The real numbers of both columns; NaN for a null.
-        synthetic: The synthetic ones.
-        threshold: See above.
     """
     return float(_correlation_similarities(real, synthetic, threshold)[0, 1])
 
@@ -202,12 +188,8 @@ def contingency_similarity(
 ) -> float:
     """Return 1 minus the total variation between the shares of pairs of categories.
 
-    NaN if there is a threshold and the real Cramer's V is not above it or undefined.
-
-    Args:
-        real: The codes of the real cells of both columns; -1 for a null, which counts.
-        synthetic: The codes of the synthetic cells.
-        threshold: See above.
+    Cells are codes; -1 for a null, which counts. NaN if there is a threshold and the real Cramer's
+    V is not above it or undefined.
     """
     first, second = (
         _CodedColumn(1 + one, 1 + two) for one, two in zip(real, synthetic, strict=True)
@@ -219,9 +201,6 @@ def discretize_values(values: Floats) -> Integers | None:
     """Return numbers as codes from 0 to 11, as SDMetrics bins them; None where it fails.
 
     Bins 1 to 10 divide the range of the values; the largest value and nulls are in bin 11.
-
-    Args:
-        values: The numbers of one table; NaN for a null.
 
     Example:
         >>> discretize_values(np.array([0.0, 4.0, 9.9, 10.0, np.nan]))
@@ -236,9 +215,8 @@ def discretize_values(values: Floats) -> Integers | None:
 
 
 def _score_column(real: Cells, synthetic: Cells) -> ColumnScore:
-    if isinstance(real, NumericCells):
-        return ColumnScore(real.name, KS, ks_complement(real.values, synthetic.values))
-    return ColumnScore(real.name, TV, tv_complement(real.values, synthetic.values))
+    metric, score = (KS, ks_complement) if isinstance(real, NumericCells) else (TV, tv_complement)
+    return ColumnScore(real.name, metric, score(real.values, synthetic.values))
 
 
 def _round_values(values: Floats) -> Floats:

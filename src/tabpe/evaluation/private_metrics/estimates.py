@@ -1,11 +1,7 @@
-"""From noisy counts to numbers with intervals.
+"""Estimates with intervals from noisy counts, and the values that hold them.
 
-What was bought: measures of the real rows that may be released.
-
-From noisy counts to numbers with intervals: all of it post-processing.
-
-Noise on a cell is taken as Gaussian of standard deviation sigma, which for discrete noise of the
-usual size it is.
+All of it is post-processing. Noise on a cell is taken as Gaussian of standard deviation sigma,
+which for discrete noise of the usual size it is.
 """
 
 from __future__ import annotations
@@ -42,12 +38,12 @@ class NoisyDifference:
 
 @dataclass(frozen=True)
 class PrivateMeasures:
-    """Measures of the real rows that were bought under differential privacy.
+    """Measures of the real rows, estimated under differential privacy.
 
     Intervals are about the noise: they say where the exact number for these rows lies.
 
     Args:
-        certificate: What the purchase promises, with its bill.
+        certificate: The guarantee of these measures, with their privacy spends.
         total_epsilon: Epsilon of the synthetic table and these measures together; None without a
             certificate of the table that this one can be added to.
         total_delta: Delta of the two together.
@@ -76,10 +72,10 @@ class PrivateMeasures:
 
 @dataclass(frozen=True)
 class Appraisal:
-    """An appraisal; all of it is public.
+    """Private measures as a report shows them; all of it is public.
 
     Args:
-        bought: What was bought, and what it cost.
+        bought: The measures, and what they cost.
         columns: Each column: synthetic shares beside noisy real ones, with the band of the noise.
     """
 
@@ -145,13 +141,6 @@ def estimate_difference(
 
     The estimate differs from the truth by at most half the sum of the sizes of all noise, and by
     half of what the total is off, as parts of the total. Both are exceeded with 2.5% each.
-
-    Args:
-        names: The columns.
-        counts: The noisy counts.
-        shares: The synthetic shares of the same cells.
-        total: The number of rows that were counted.
-        sigma: Scale of the noise.
     """
     cells, unit = counts.size, sigma / total.value
     floor = cells * unit * _SIZE / 2

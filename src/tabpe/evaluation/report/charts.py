@@ -70,11 +70,8 @@ def make_tag(name: str, *content: Any, **attributes: Any) -> Markup:
 
 
 def _format_attribute(value: Any) -> str:
-    return (
-        f"{round(float(value), 1):g}"
-        if isinstance(value, (int, float))
-        else str(format_value(value))
-    )
+    is_number = isinstance(value, (int, float))
+    return f"{round(float(value), 1):g}" if is_number else str(format_value(value))
 
 
 def make_picture(width: float, height: float, title: str, parts: Iterable[Markup]) -> Chart:
@@ -351,10 +348,8 @@ def _draw_histogram(view: ColumnComparison) -> Chart:
     right = _RIGHT - _NULLS if has_nulls else _RIGHT
     shapes = [shape for shape in (view.real, view.synthetic) if shape is not None]
     highest = [share + view.band for shape in shapes for share in (*shape.shares, shape.nulls)]
-    x, y = (
-        ChartScale(view.edges[0], view.edges[-1], _COLUMNS_LEFT, right),
-        make_scale(highest, _COLUMNS_BOTTOM, _TOP),
-    )
+    x = ChartScale(view.edges[0], view.edges[-1], _COLUMNS_LEFT, right)
+    y = make_scale(highest, _COLUMNS_BOTTOM, _TOP)
     parts = [draw_left_axis(y, _COLUMNS_LEFT, _RIGHT, 3, "%")]
     fill: dict[str, Any] = {"fill": SYNTHETIC, "fill_opacity": "0.2"}
     if view.real is not None:
@@ -462,10 +457,9 @@ def _draw_synthetic_bar(share: float, beside: float, x: ChartScale) -> list[Mark
 
 def _make_title(view: ColumnComparison) -> str:
     against = "synthetic" if view.real is None else "real and synthetic"
-    distance = (
-        "" if view.difference is None else f", total variation {format_percent(view.difference)}"
-    )
-    return f"{shorten_text(view.name, 60)}: {against}{distance}"
+    title = f"{shorten_text(view.name, 60)}: {against}"
+    known = view.difference is not None
+    return f"{title}, total variation {format_percent(view.difference)}" if known else title
 
 
 _LINES_WIDTH, _LINES_HEIGHT = 300, 210
@@ -523,12 +517,8 @@ def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
     x = ChartScale(0.5, max(1, len(history)) + 0.5, 52, width - 8)
     y = make_scale([value for _, value in points], bottom, 10)
     ranking = [index for index, step in enumerate(history) if step.get("selection") == "ranking"]
-    shade = Markup().join(
-        draw_box(
-            x(k + 0.5), 10, x(k + 1.5) - x(k + 0.5), bottom - 10, fill=REAL, fill_opacity="0.1"
-        )
-        for k in ranking
-    )
+    spans, grey = [(x(k + 0.5), x(k + 1.5)) for k in ranking], {"fill": REAL, "fill_opacity": "0.1"}
+    shade = Markup().join(draw_box(a, 10, b - a, bottom - 10, **grey) for a, b in spans)
     parts = [
         shade,
         draw_left_axis(y, 52, width - 8, 3),

@@ -22,8 +22,7 @@ import pyarrow as pa
 from tabpe._utils import files, validation
 from tabpe.accounting import Certificate
 from tabpe.errors import OutputError, ParameterError
-from tabpe.evaluation.metrics.columns import ColumnComparison, worst_first
-from tabpe.evaluation.metrics.distances import KWayDistance
+from tabpe.evaluation.metrics.columns import worst_first
 from tabpe.evaluation.report import charts, html, tables
 from tabpe.evaluation.report.charts import Chart
 from tabpe.evaluation.report.contents import ReportContents
@@ -44,7 +43,7 @@ def _list_measures(contents: ReportContents) -> Iterator[Row]:
     """Yield every single figure with its part."""
     for part, rows in (
         ("columns", _list_columns(contents)),
-        ("pairs", _list_pairs(contents)),
+        ("pairs", _list_scored_pairs(contents)),
         ("k-way", _list_k_way(contents)),
         ("utility", _list_utility(contents)),
         ("order", _list_order(contents)),
@@ -59,31 +58,31 @@ def _list_measures(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_columns(contents: ReportContents) -> Iterator[Row]:
-    scored = {} if contents.quality is None else {s.column: s for s in contents.quality.columns}
+    scored = tables.scores_by_column(contents.quality)
     for column in contents.columns:
         score = scored.get(column.name)
-        yield {
+        row = {
             "column": column.name,
             "kind": column.kind,
             "difference": column.difference,
             "metric": None if score is None else score.metric,
             "score": None if score is None else score.score,
-            **_get_sides(column),
         }
+        for name in ("nulls", "mean", "deviation", "least", "most"):
+            row[f"{name} real"] = getattr(column.real, name, None)
+            row[f"{name} synthetic"] = getattr(column.synthetic, name)
+        yield row
 
 
-def _get_sides(column: ColumnComparison) -> Row:
-    sides: Row = {}
-    for name in ("nulls", "mean", "deviation", "least", "most"):
-        sides[f"{name} real"] = None if column.real is None else getattr(column.real, name)
-        sides[f"{name} synthetic"] = getattr(column.synthetic, name)
-    return sides
-
-
-def _list_pairs(contents: ReportContents) -> Iterator[Row]:
+def _list_scored_pairs(contents: ReportContents) -> Iterator[Row]:
     for score in () if contents.quality is None else contents.quality.pairs:
         one, two = score.columns
         yield {"column": one, "with": two, "metric": score.metric, "score": score.score}
+
+
+def _list_utility(contents: ReportContents) -> Iterator[Row]:
+    for score in () if contents.utility is None else contents.utility.scores:
+        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
 
 
 def _list_associations(contents: ReportContents) -> Iterator[Row]:
@@ -100,25 +99,19 @@ def _list_k_way(contents: ReportContents) -> Iterator[Row]:
         ("Wasserstein", contents.wasserstein, contents.wasserstein_floor),
         ("total variation", contents.variation, contents.variation_floor),
     ):
-        floors: dict[int, KWayDistance] = {one.order: one for one in floor}
+        floors = {one.order: one.distance for one in floor}
         for one in measured:
-            below = floors.get(one.order)
             yield {
                 "distance": name,
                 "k": f"k={one.order}",
                 "synthetic": one.distance,
-                "real": None if below is None else below.distance,
+                "real": floors.get(one.order),
                 "spread": one.spread,
                 "sets measured": one.measured,
                 "sets possible": one.possible,
                 "worst set": ", ".join(one.worst[0]),
                 "worst": one.worst[1],
             }
-
-
-def _list_utility(contents: ReportContents) -> Iterator[Row]:
-    for score in () if contents.utility is None else contents.utility.scores:
-        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
 
 
 def _list_order(contents: ReportContents) -> Iterator[Row]:
@@ -141,14 +134,10 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
-    certificate = contents.certificate
-    for spend in () if certificate is None else certificate.bill:
-        share = None if certificate is None else certificate.share(spend)
-        yield {"item": spend.name, "sigma": spend.sigma, "times": spend.times, "share": share}
-
-
-def _list_history(contents: ReportContents) -> Iterator[Row]:
-    yield from (dict(entry) for entry in contents.history)
+    if (certificate := contents.certificate) is not None:
+        for spend in certificate.bill:
+            row = {"item": spend.name, "sigma": spend.sigma, "times": spend.times}
+            yield row | {"share": certificate.share(spend)}
 
 
 def _list_sample(contents: ReportContents) -> Iterator[Row]:
@@ -157,14 +146,10 @@ def _list_sample(contents: ReportContents) -> Iterator[Row]:
         yield dict(zip(columns, cells, strict=True))
 
 
-def _list_seconds(contents: ReportContents) -> Iterator[Row]:
-    yield from ({"section": name, "seconds": spent} for name, spent in contents.seconds.items())
-
-
 PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "measures": _list_measures,
     "columns": _list_columns,
-    "pairs": _list_pairs,
+    "pairs": _list_scored_pairs,
     "associations": _list_associations,
     "k-way": _list_k_way,
     "utility": _list_utility,
@@ -172,9 +157,11 @@ PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "representation": _list_representation,
     "nearest rows": _list_closeness,
     "bill": _list_spends,
-    "history": _list_history,
+    "history": lambda contents: map(dict, contents.history),
     "sample": _list_sample,
-    "seconds": _list_seconds,
+    "seconds": lambda contents: (
+        {"section": name, "seconds": spent} for name, spent in contents.seconds.items()
+    ),
 }
 
 

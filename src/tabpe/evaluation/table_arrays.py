@@ -158,7 +158,7 @@ class TableArrays:
     columns: tuple[Cells, ...]
 
     def __len__(self) -> int:
-        return len(self.columns[0].missing)
+        return len(self.columns[0].values)
 
     def __iter__(self) -> Iterator[Cells]:
         return iter(self.columns)
@@ -180,9 +180,9 @@ class TableArrays:
         """Return the rows at the given indices, or where a mask is true."""
         return TableArrays(self.schema, tuple(cells.take(which) for cells in self.columns))
 
-    def sample_rows(self, rows: int, rng: np.random.Generator) -> TableArrays:
+    def sample_rows(self, rows: int | None, rng: np.random.Generator) -> TableArrays:
         """Return at most `rows` of the rows, drawn without replacement, in their order."""
-        if len(self) <= rows:
+        if rows is None or len(self) <= rows:
             return self
         return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
 

@@ -310,7 +310,7 @@ def measure_correlation_order(
         accuracy=accuracy,
         level=_grade_gap(max(accuracy) - accuracy[0], margin),
         margin=margin,
-        gains=_find_gains(real.sample_rows(rows or len(real), np.random.default_rng(random_state))),
+        gains=_find_gains(real.sample_rows(rows, np.random.default_rng(random_state))),
     )
 
 

@@ -378,8 +378,9 @@ def wasserstein(
         choose_subsets(len(names), order, most, random_state)
         for order in check_orders(orders, len(names))
     ]
-    real = _sample_rows(real, most_rows, random_state, _REAL)
-    synthetic = _sample_rows(synthetic, most_rows, random_state, _SYNTHETIC)
+    # Sets of columns take the purposes from 1 on.
+    real = real.sample_rows(most_rows, make_generator(random_state, 0, _REAL))
+    synthetic = synthetic.sample_rows(most_rows, make_generator(random_state, 0, _SYNTHETIC))
     axes = build_axes(real, synthetic, categories)
 
     def measure(subset: tuple[int, ...]) -> float:
@@ -392,13 +393,6 @@ def wasserstein(
         KWayDistance.from_distances(names, same_order, distances, compared)
         for same_order, distances in zip(chosen, measured, strict=True)
     )
-
-
-def _sample_rows(
-    view: TableArrays, rows: int | None, random_state: int | None, which: int
-) -> TableArrays:
-    # Sets of columns take the purposes from 1 on.
-    return view if rows is None else view.sample_rows(rows, make_generator(random_state, 0, which))
 
 
 def _compute_distance(axes: Sequence[DistanceAxis], real: int) -> float:

@@ -540,7 +540,7 @@ def measure_representation(
     validation.check_optional(validation.check_integer, "rows", rows, least=1)
     rng = np.random.default_rng(random_state)
     tables = [real, synthetic, *filter(None, [other])]
-    sampled = [table if rows is None else table.sample_rows(rows, rng) for table in tables]
+    sampled = [table.sample_rows(rows, rng) for table in tables]
     points, *others = embed(real, sampled, encoder=encoder, random_state=rng)
     overlap, *floor = [measure_overlap(points, other, neighbours) for other in others]
     return RepresentationScores(

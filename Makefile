@@ -105,8 +105,9 @@ clean:
 	$(PYTHON) -m venv $* || \
 		{ $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv $*; }
 
+# The demo ends with a report, which needs the extra.
 $(VENV)/.core: $(VENV)/bin/python $(BUILD)
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[report]'
 	@touch $@
 
 # CI tests the part that uses torch as well; elsewhere torch is yours to install, see TORCH.

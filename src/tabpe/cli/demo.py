@@ -10,6 +10,7 @@ import pyarrow as pa
 import typer
 
 from tabpe._utils import files
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.files import check_local_path
 from tabpe.accounting import Certificate
 from tabpe.cli import evaluate, synth
@@ -27,6 +28,7 @@ def demo(
 ) -> None:
     """Synthesise a simulated hospital table and evaluate the result."""
     with report_errors():
+        require_report_extra("tabpe demo")
         private, schema_file = folder / "hospital.csv", folder / "schema.yaml"
         output, unseen = folder / "synthetic.csv", folder / "unseen.csv"
         real = hospital_table(ROWS)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabpe._utils import files
+from tabpe._utils.extras import require_report_extra
 from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, find_input_files, parse_data
 from tabpe.cli.synth import certificate_path
@@ -142,6 +143,8 @@ def evaluate(
 
     with report_errors():
         began = time.perf_counter()
+        if not public or epsilon is not None:
+            require_report_extra("tabpe evaluate")
         given = [certificate, schema, run, audit]
         private = parse_data(real, table, query, password_env)
         inputs = [

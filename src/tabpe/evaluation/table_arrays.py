@@ -32,10 +32,12 @@ table. The other parts derive from it what metrics need:
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +68,35 @@ FAR = 1e6  # declared ranges
 
 
 @dataclass(frozen=True, eq=False)
-class NumericCells:
+class _ColumnCells:
+    """The cells of a column: numbers with NaN for a null, or codes with `NULL`."""
+
+    column: Any
+    values: NDArray[Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return str(self.column.name)
+
+    @property
+    def missing(self) -> Booleans:
+        """Which cells are null."""
+        is_null = np.isnan if self.values.dtype.kind == "f" else partial(np.equal, NULL)
+        return np.asarray(is_null(self.values))
+
+    @property
+    def present(self) -> NDArray[Any]:
+        """The cells that are not null."""
+        return self.values[~self.missing]
+
+    def take(self, which: NDArray[Any]) -> Self:
+        """Return the cells at the given indices, or where a mask is true."""
+        return replace(self, values=self.values[which])
+
+
+@dataclass(frozen=True, eq=False)
+class NumericCells(_ColumnCells):
     """A column of numbers.
 
     Args:
@@ -76,23 +106,7 @@ class NumericCells:
     """
 
     column: Integer | Float
-    values: Floats
     moments: Temporal | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the column."""
-        return self.column.name
-
-    @property
-    def missing(self) -> Booleans:
-        """Which cells are null."""
-        return np.isnan(self.values)
-
-    @property
-    def present(self) -> Floats:
-        """The cells that are not null."""
-        return self.values[~self.missing]
 
     @property
     def scaled(self) -> Floats:
@@ -105,45 +119,20 @@ class NumericCells:
             scaled = (self.values - self.column.min) / (width or 1.0)
         return np.clip(scaled, -FAR, FAR)
 
-    def take(self, which: NDArray[Any]) -> NumericCells:
-        """Return the cells at the given indices, or where a mask is true."""
-        return NumericCells(self.column, self.values[which], self.moments)
-
 
 @dataclass(frozen=True, eq=False)
-class CategoricalCells:
+class CategoricalCells(_ColumnCells):
     """A column of categories.
 
     Args:
         column: Its declaration.
+        values: The code of each cell; `NULL` for a null.
         names: The name of each code: the declared values in order, then undeclared values that
             some table holds.
-        codes: The cells; `NULL` for a null.
     """
 
     column: Categorical | Boolean
     names: tuple[str, ...]
-    codes: Integers
-
-    @property
-    def name(self) -> str:
-        """Name of the column."""
-        return self.column.name
-
-    @property
-    def missing(self) -> Booleans:
-        """Which cells are null."""
-        where: Booleans = self.codes == NULL
-        return where
-
-    @property
-    def present(self) -> Integers:
-        """The codes of the cells that are not null."""
-        return self.codes[~self.missing]
-
-    def take(self, which: NDArray[Any]) -> CategoricalCells:
-        """Return the cells at the given indices, or where a mask is true."""
-        return CategoricalCells(self.column, self.names, self.codes[which])
 
 
 Cells = NumericCells | CategoricalCells
@@ -161,7 +150,7 @@ class TableArrays:
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
         >>> table = pa.table({"age": [25, None], "ill": [True, False]})
         >>> view, = build_table_arrays(schema, [table])
-        >>> view["age"].scaled, view["ill"].codes
+        >>> view["age"].scaled, view["ill"].values
         (array([0.25,  nan]), array([1, 0]))
     """
 
@@ -169,7 +158,7 @@ class TableArrays:
     columns: tuple[Cells, ...]
 
     def __len__(self) -> int:
-        return len(self.columns[0].missing)
+        return len(self.columns[0].values)
 
     def __iter__(self) -> Iterator[Cells]:
         return iter(self.columns)
@@ -191,9 +180,9 @@ class TableArrays:
         """Return the rows at the given indices, or where a mask is true."""
         return TableArrays(self.schema, tuple(cells.take(which) for cells in self.columns))
 
-    def sample_rows(self, rows: int, rng: np.random.Generator) -> TableArrays:
+    def sample_rows(self, rows: int | None, rng: np.random.Generator) -> TableArrays:
         """Return at most `rows` of the rows, drawn without replacement, in their order."""
-        if len(self) <= rows:
+        if rows is None or len(self) <= rows:
             return self
         return self.take(np.sort(rng.choice(len(self), rows, replace=False)))
 
@@ -209,7 +198,7 @@ def build_table_arrays(schema: Schema, tables: Sequence[pa.Table]) -> list[Table
         >>> schema = Schema((Categorical("ward", ("heart", "eye")),))
         >>> tables = [pa.table({"ward": ["eye"]}), pa.table({"ward": ["skin"]})]
         >>> one, two = build_table_arrays(schema, tables)
-        >>> one["ward"].codes, two["ward"].codes, one["ward"].names
+        >>> one["ward"].values, two["ward"].values, one["ward"].names
         (array([1]), array([2]), ('heart', 'eye', 'skin'))
     """
     schema = replace(schema, columns=tuple(c for c in schema.columns if not isinstance(c, Id)))
@@ -240,7 +229,7 @@ def _read_column(schema: Schema, name: str, tables: Sequence[pa.Table]) -> Seque
     texts = [_name_cells(column, array) for array in arrays]
     names = _list_names(column, texts)
     known = pa.array(names, pa.string())
-    return [CategoricalCells(column, names, _encode_texts(text, known)) for text in texts]
+    return [CategoricalCells(column, _encode_texts(text, known), names) for text in texts]
 
 
 def _flatten_cells(name: str, cells: pa.ChunkedArray) -> pa.Array:
@@ -291,8 +280,7 @@ def _list_names(column: Categorical | Boolean, texts: Sequence[pa.Array]) -> tup
 
 def _encode_texts(text: pa.Array, known: pa.Array) -> Integers:
     found = pc.fill_null(pc.index_in(text, value_set=known), NULL)
-    codes: Integers = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
 _LARGEST = 2**62
@@ -312,12 +300,7 @@ class IntegerCodes:
 
     @classmethod
     def from_distinct(cls, cells: NDArray[np.generic]) -> IntegerCodes:
-        """Number the distinct values in rising order; all NaN are one.
-
-        Example:
-            >>> IntegerCodes.from_distinct(np.array([7.5, 2.5, 7.5, np.nan])).values
-            array([1, 0, 1, 2])
-        """
+        """Number the distinct values in rising order; all NaN are one."""
         distinct, codes = np.unique(cells, return_inverse=True)
         return cls(codes.astype(np.int64), len(distinct))
 
@@ -421,12 +404,12 @@ def _scale_cells(cells: Cells) -> Floats:
     if isinstance(cells, NumericCells):
         return cells.scaled
     last = max(1, len(cells.names) - 1)
-    return np.where(cells.missing, np.nan, cells.codes / last)
+    return np.where(cells.missing, np.nan, cells.values / last)
 
 
 def _make_mismatch_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
     if isinstance(real, CategoricalCells) and isinstance(synthetic, CategoricalCells):
-        codes = np.concatenate([real.codes, synthetic.codes])
+        codes = np.concatenate([real.values, synthetic.values])
         return DistanceAxis(
             codes.astype(np.float64), IntegerCodes.from_distinct(codes), nominal=True
         )
@@ -438,11 +421,7 @@ def _make_mismatch_axis(real: Cells, synthetic: Cells) -> DistanceAxis:
 
 
 def refuse_empty(tables: Sequence[TableArrays]) -> None:
-    """Refuse tables without rows.
-
-    Raises:
-        DataError: If a table has no rows.
-    """
+    """Raise a `DataError` if a table has no rows."""
     if not all(len(table) for table in tables):
         raise DataError("a table has no rows: there is nothing to compare; give at least one row.")
 
@@ -452,15 +431,6 @@ def assign_row_ids(tables: Sequence[TableArrays]) -> list[Integers]:
 
     Two cells are equal if both are null, or both hold the same number or category. The integers
     are consecutive from 0.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Integer, Schema
-        >>> tables = [pa.table({"age": [3, None, 3]}), pa.table({"age": [None, 4]})]
-        >>> one, two = assign_row_ids(build_table_arrays(Schema((Integer("age", 0, 9),)), tables))
-        >>> one[0] == one[2] != one[1] == two[0]
-        np.True_
     """
     lengths = [len(table) for table in tables]
     columns = [
@@ -475,7 +445,7 @@ def assign_row_ids(tables: Sequence[TableArrays]) -> list[Integers]:
 def _get_bits(cells: Cells) -> Integers:
     """Return integers that are equal where cells are."""
     if not isinstance(cells, NumericCells):
-        return cells.codes
+        return cells.values
     one_zero = cells.values + 0.0  # -0.0 + 0.0 is 0.0
     return np.where(cells.missing, np.nan, one_zero).view(np.int64)
 
@@ -517,17 +487,6 @@ class RowVectorizer:
         marked: Names of the numbers that have a null indicator.
         lengths: Number of digits of each category, then of each null indicator.
         base: Number of values of a digit.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Boolean, Integer, Schema
-        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> view, = build_table_arrays(schema, [pa.table({"age": [20, 40], "ill": [True, None]})])
-        >>> vectorizer = fit_vectorizer([view])
-        >>> vectorizer.to_dense(vectorizer(view))
-        array([[-1.,  0.,  0.,  1.],
-               [ 1.,  1.,  0.,  0.]], dtype=float32)
     """
 
     columns: tuple[str, ...]
@@ -555,12 +514,11 @@ class RowVectorizer:
         scaled = (_stack_columns(numbers, len(view)) - self.means) / self.deviations
         scaled = np.nan_to_num(np.clip(scaled, -FURTHEST, FURTHEST), nan=0.0)
         codes = zip(_iterate_codes(cells, self.marked), self.lengths, strict=True)
-        digits = [
-            digit for (code, _), length in codes for digit in self._split_digits(code, length)
-        ]
-        return RowFeatures(
-            scaled.astype(np.float32), _stack_columns(digits, len(view)).astype(np.int64)
+        digits = _stack_columns(
+            [code // self.base**n % self.base for (code, _), count in codes for n in range(count)],
+            len(view),
         )
+        return RowFeatures(scaled.astype(np.float32), digits.astype(np.int64))
 
     def to_dense(self, features: RowFeatures) -> NDArray[np.float32]:
         """Return rows as vectors, in which two categories that differ are sqrt(2) apart."""
@@ -570,20 +528,13 @@ class RowVectorizer:
         hot *= np.sqrt(self.weights)[:, None]
         return np.hstack([features.numbers, hot.reshape(rows, -1)])
 
-    def _split_digits(self, code: Integers, length: int) -> Iterator[Integers]:
-        for power in range(length):
-            yield code // self.base**power % self.base
-
 
 def fit_vectorizer(
     tables: Sequence[TableArrays], *, columns: Sequence[str] | None = None
 ) -> RowVectorizer:
     """Return a vectorizer of rows, standardised by the first table.
 
-    Of the other tables it matters only which numbers have a null.
-
-    Raises:
-        DataError: If a table has no rows.
+    Of the other tables it matters only which numbers have a null. None may be empty.
     """
     refuse_empty(tables)
     first = tables[0]
@@ -595,8 +546,8 @@ def fit_vectorizer(
     sizes = [size for _, size in _iterate_codes(cells, marked)]
     base = _choose_base(sizes)
     spread = [_mean_and_deviation(column) for column in cells if isinstance(column, NumericCells)]
-    means, deviations = np.array(spread).reshape(-1, 2).T
     lengths = tuple(_count_digits(size, base) for size in sizes)
+    means, deviations = np.array(spread).reshape(-1, 2).T
     return RowVectorizer(names, means, deviations, marked, lengths, base)
 
 
@@ -618,7 +569,7 @@ def _iterate_codes(
     """Yield the codes of each category (0 for null) and their number; then null indicators."""
     for column in cells:
         if isinstance(column, CategoricalCells):
-            yield column.codes + 1, len(column.names) + 1
+            yield column.values + 1, len(column.names) + 1
     for column in cells:
         if column.name in marked:
             yield column.missing.astype(np.int64), 2
@@ -633,10 +584,7 @@ def _choose_base(sizes: Sequence[int]) -> int:
 
 
 def _count_digits(size: int, base: int) -> int:
-    length = 1
-    while base**length < size:
-        length += 1
-    return length
+    return next(length for length in itertools.count(1) if base**length >= size)
 
 
 def _stack_columns(columns: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
@@ -658,14 +606,20 @@ def encode_features(features: Sequence[Cells]) -> Floats:
     """Return one number per feature; NaN for a null.
 
     Example:
-        >>> from tabpe import Boolean, Integer
         >>> age = NumericCells(Integer("age", 0, 100), np.array([25.0, np.nan]))
-        >>> ill = CategoricalCells(Boolean("ill"), ("False", "True"), np.array([1, -1]))
+        >>> ill = CategoricalCells(Boolean("ill"), np.array([1, -1]), ("False", "True"))
         >>> encode_features([age, ill])
         array([[0.25, 1.  ],
                [ nan,  nan]])
     """
-    return np.column_stack([_encode_cells(cells) for cells in features])
+    return np.column_stack(
+        [
+            np.where(cells.missing, np.nan, cells.values)
+            if isinstance(cells, CategoricalCells)
+            else _clip_numbers(cells)
+            for cells in features
+        ]
+    )
 
 
 def encode_filled_features(features: Sequence[Cells]) -> Floats:
@@ -679,23 +633,10 @@ def encode_for_distances(features: Sequence[Cells]) -> NDArray[np.float32]:
 
     A number adds the square of its difference over its range, another category adds 1, as does a
     null against a value. Many categories share a few coordinates, so that the space stays small.
-
-    Example:
-        >>> from tabpe import Boolean
-        >>> ill = CategoricalCells(Boolean("ill"), ("False", "True"), np.array([0, 1, -1]))
-        >>> one, two, null = encode_for_distances([ill])
-        >>> round(float(((one - two) ** 2).sum()), 6), round(float(((one - null) ** 2).sum()), 6)
-        (1.0, 1.0)
     """
     lists = sum(isinstance(cells, CategoricalCells) for cells in features)
     most = max(2, min(MOST_LISTED, MOST_COORDINATES // max(1, lists)))
     return np.column_stack([_place_cells(cells, most) for cells in features])
-
-
-def _encode_cells(cells: Cells) -> Floats:
-    if isinstance(cells, CategoricalCells):
-        return np.where(cells.missing, np.nan, cells.codes)
-    return _clip_numbers(cells)
 
 
 def _clip_numbers(cells: NumericCells) -> Floats:
@@ -705,7 +646,7 @@ def _clip_numbers(cells: NumericCells) -> Floats:
 
 def _place_cells(cells: Cells, most: int) -> NDArray[np.float32]:
     if isinstance(cells, CategoricalCells):
-        return _encode_one_hot(cells.codes, min(most, len(cells.names)))
+        return _encode_one_hot(cells.values, min(most, len(cells.names)))
     middle = np.where(cells.missing, 0.5, _clip_numbers(cells))
     return np.column_stack([middle, cells.missing]).astype(np.float32)
 
@@ -746,12 +687,11 @@ class LabeledExamples:
     def take(self, which: NDArray[Any]) -> LabeledExamples:
         """Return the rows at the given indices, or where a mask is true."""
         features = tuple(cells.take(which) for cells in self.features)
-        return LabeledExamples(features, self.target[which], self.classes)
+        return replace(self, features=features, target=self.target[which])
 
     def select_features(self, keep: Sequence[bool]) -> LabeledExamples:
         """Return the same rows with some of the features."""
-        features = (cells for cells, kept in zip(self.features, keep, strict=True) if kept)
-        return LabeledExamples(tuple(features), self.target, self.classes)
+        return replace(self, features=tuple(itertools.compress(self.features, keep)))
 
     def sample_rows(self, rows: int | None, rng: np.random.Generator) -> LabeledExamples:
         """Return at most `rows` of the rows, drawn without replacement, in their order."""
@@ -767,22 +707,12 @@ class LabeledExamples:
 
 
 def build_examples(view: TableArrays, label: str) -> LabeledExamples:
-    """Return the rows of a table whose label is not null.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe import Boolean, Integer, Schema
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> view, = build_table_arrays(schema, [pa.table({"age": [25, 50], "ill": [True, None]})])
-        >>> build_examples(view, "ill").target, build_examples(view, "age").target
-        (array([1]), array([0.25, 0.5 ]))
-    """
+    """Return the rows of a table whose label is not null."""
     cells = view[label]
     features = tuple(other for other in view if other.name != label)
     known = ~cells.missing
     if isinstance(cells, CategoricalCells):
-        return LabeledExamples(features, cells.codes, len(cells.names)).take(known)
+        return LabeledExamples(features, cells.values, len(cells.names)).take(known)
     return LabeledExamples(features, cells.scaled, None).take(known)
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corner_tables import CORNERS, corner
-from tabpe.evaluation.table_arrays import NumericCells, assign_row_ids, build_table_arrays
+from tabpe.evaluation.table_arrays import assign_row_ids, build_table_arrays
 from tabpe.schema import Categorical, Float, Schema
 
 
@@ -14,9 +14,7 @@ def as_tuples(view):
     columns = [
         [None if null else cell for cell, null in zip(cells, column.missing, strict=True)]
         for column in view
-        for cells in [
-            (column.values if isinstance(column, NumericCells) else column.codes).tolist()
-        ]
+        for cells in [column.values.tolist()]
     ]
     return list(zip(*columns, strict=True))
 

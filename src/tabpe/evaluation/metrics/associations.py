@@ -70,18 +70,7 @@ class ContingencyTable:
 def count_contingency(
     first: Integers, second: Integers, shape: tuple[int, int]
 ) -> ContingencyTable:
-    """Count how often each two codes occur together.
-
-    Args:
-        first: Integers from 0, one per row of data.
-        second: Integers of the other column.
-        shape: Number of codes of each column.
-
-    Example:
-        >>> table = count_contingency(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
-        >>> table.keys, table.counts
-        (array([2, 3]), array([2, 1]))
-    """
+    """Count how often each two codes occur together; `shape` has the number of codes of each."""
     height, width = shape
     joint = first * width + second
     if height * width > _MOST_CELLS:
@@ -94,13 +83,7 @@ def count_contingency(
 
 
 def compute_cramers_v(table: ContingencyTable) -> float:
-    """Return Cramer's V; NaN if one of the columns is constant.
-
-    Example:
-        >>> codes = np.array([0, 1, 0, 1])
-        >>> compute_cramers_v(count_contingency(codes, codes, (2, 2)))
-        1.0
-    """
+    """Return Cramer's V; NaN if one of the columns is constant."""
     phi_squared, rows, columns = table.compute_phi_squared()
     smaller = min(rows, columns) - 1
     return math.sqrt(phi_squared / smaller) if smaller > 0 else math.nan
@@ -129,14 +112,7 @@ def compute_corrected_cramers_v(table: ContingencyTable) -> float:
 
 
 def compute_overlap(one: ContingencyTable, two: ContingencyTable) -> float:
-    """Return 1 minus the total variation between the shares of cells.
-
-    Example:
-        >>> codes = np.array([0, 1])
-        >>> same, other = (count_contingency(codes, c, (2, 2)) for c in (codes, codes[::-1]))
-        >>> compute_overlap(same, same), compute_overlap(same, other)
-        (1.0, 0.0)
-    """
+    """Return 1 minus the total variation between the shares of cells."""
     keys = np.concatenate([one.keys, two.keys])
     shares = np.concatenate([one.counts / one.total, -(two.counts / two.total)])
     _, index = np.unique(keys, return_inverse=True)
@@ -153,9 +129,6 @@ def compute_pearson(columns: Sequence[Floats]) -> Floats:
     """Return the correlation of each pair of columns, over the rows where neither is null.
 
     NaN where one of the two is constant over these rows.
-
-    Args:
-        columns: The cells of each column; NaN for a null.
 
     Example:
         >>> first, second = np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 6, 5])
@@ -183,13 +156,6 @@ def standardize_column(column: Floats) -> Floats:
     """Return the cells with mean 0 and largest absolute value 1; all 0 if they are constant.
 
     Their sums of squares neither overflow nor lose digits.
-
-    Args:
-        column: The cells; NaN for a null.
-
-    Example:
-        >>> standardize_column(np.array([1e200, 3e200, np.nan]))
-        array([-1.,  1., nan])
     """
     known = ~np.isnan(column)
     present = column[known]
@@ -231,22 +197,19 @@ def _correlate_pair(one: Floats, two: Floats) -> float:
 
 @dataclass(frozen=True)
 class AssociationChange:
-    """The association of two columns, real and synthetic.
+    """The association of two columns.
 
     Args:
-        columns: Names of the columns.
-        real: Their association in the real table; NaN if a column is constant.
-        synthetic: Their association in the synthetic table.
+        columns: Their names.
+        real: Their association in the real table; NaN if a column is constant, None if public.
+        synthetic: The same in the synthetic table.
+        difference: Synthetic minus real, where 0 stands for NaN; None if public.
     """
 
     columns: tuple[str, str]
-    real: float
+    real: float | None
     synthetic: float
-
-    @property
-    def difference(self) -> float:
-        """Synthetic minus real; 0 stands for the association with a constant column."""
-        return float(np.nan_to_num(self.synthetic) - np.nan_to_num(self.real))
+    difference: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,27 +235,26 @@ class AssociationMatrix:
         np.fill_diagonal(difference, 0.0)
         return difference
 
-    def find_most_changed(self, most: int = 10) -> tuple[AssociationChange, ...]:
-        """Return the pairs whose association differs most, worst first; none without real ones.
+    @property
+    def strength(self) -> Floats:
+        """Size of the difference; of the synthetic association without real rows."""
+        difference = self.difference
+        return np.abs(np.nan_to_num(self.synthetic if difference is None else difference))
 
-        Args:
-            most: The number of pairs returned at most.
-
-        Example:
-            >>> real = np.array([[1, 0.8, 0.1], [0.8, 1, 0], [0.1, 0, 1]])
-            >>> matrix = AssociationMatrix(("a", "b", "c"), real, np.eye(3))
-            >>> [change.columns for change in matrix.find_most_changed(2)]
-            [('a', 'b'), ('a', 'c')]
-        """
-        if self.real is None:
-            return ()
-        pairs = combinations(range(len(self.columns)), 2)
-        changes = [self._get_change(self.real, one, two) for one, two in pairs]
-        return tuple(sorted(changes, key=lambda change: -abs(change.difference))[:most])
-
-    def _get_change(self, real: Floats, one: int, two: int) -> AssociationChange:
-        names = (self.columns[one], self.columns[two])
-        return AssociationChange(names, float(real[one, two]), float(self.synthetic[one, two]))
+    def find_most_changed(self, most: int = 15) -> list[AssociationChange]:
+        """Return the pairs that changed most; without real rows the most strongly associated."""
+        rows, columns = np.triu_indices(len(self.columns), k=1)
+        first = np.argsort(-self.strength[rows, columns], kind="stable")[:most]
+        real, difference = self.real, self.difference
+        return [
+            AssociationChange(
+                (self.columns[i], self.columns[j]),
+                None if real is None else float(real[i, j]),
+                float(self.synthetic[i, j]),
+                None if difference is None else float(difference[i, j]),
+            )
+            for i, j in zip(rows[first].tolist(), columns[first].tolist(), strict=True)
+        ]
 
 
 def measure_association(real: TableArrays | None, synthetic: TableArrays) -> AssociationMatrix:
@@ -324,14 +286,6 @@ def compute_correlation_ratio(values: Floats, codes: Integers) -> float:
     """Return the root of the share of the variance of numbers that categories explain.
 
     NaN if one of the two is constant.
-
-    Args:
-        values: Numbers; NaN for a null.
-        codes: Integers of the categories; negative for a null.
-
-    Example:
-        >>> compute_correlation_ratio(np.array([1.0, 1, 5, 5]), np.array([0, 0, 1, 1]))
-        1.0
     """
     return _compute_ratio(standardize_column(values), codes)
 
@@ -358,10 +312,10 @@ def _has_variation(cells: NDArray[Any]) -> bool:
 
 
 def _build_matrix(view: TableArrays) -> Floats:
-    numbers = {at: cells.values for at, cells in enumerate(view) if isinstance(cells, NumericCells)}
-    labels = {
-        at: cells.codes for at, cells in enumerate(view) if isinstance(cells, CategoricalCells)
-    }
+    numbers, labels = (
+        {at: cells.values for at, cells in enumerate(view) if isinstance(cells, kind)}
+        for kind in (NumericCells, CategoricalCells)
+    )
     matrix = np.full((len(view.columns), len(view.columns)), np.nan)
     matrix[np.ix_(list(numbers), list(numbers))] = compute_pearson(list(numbers.values()))
     deviations = {at: standardize_column(values) for at, values in numbers.items()}

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from tabpe._utils import validation
 from tabpe.evaluation.table_arrays import (
-    Booleans,
     CategoricalCells,
     Cells,
     Floats,
@@ -116,18 +115,7 @@ def measure_closeness(
 
 
 def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
-    """Return the distance of each row to the nearest row of `near`.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Boolean, Integer, Schema
-        >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")))
-        >>> one = pa.table({"age": [10, 50], "ill": [True, False]})
-        >>> two = pa.table({"age": [50, 90], "ill": [True, False]})
-        >>> find_nearest_distances(*build_table_arrays(schema, [one, two])).round(3)
-        array([0.283, 0.283])
-    """
+    """Return the distance of each row to the nearest row of `near`."""
     columns = [
         (_get_comparable(one), _get_comparable(two)) for one, two in zip(rows, near, strict=True)
     ]
@@ -143,16 +131,14 @@ def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
 
 def _get_comparable(cells: Cells) -> NDArray[Any]:
     if isinstance(cells, CategoricalCells):
-        return cells.codes.astype(np.int32)
-    scaled: NDArray[np.float32] = cells.scaled.astype(np.float32)
-    return scaled
+        return cells.values.astype(np.int32)
+    return cells.scaled.astype(np.float32)
 
 
 def _square_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
     """Return the squared difference of each pair of cells, at most 1."""
     if ours.dtype != np.float32:
-        differ: Booleans = ours != theirs
-        return differ
+        return np.asarray(ours != theirs)
     squared: NDArray[np.float32] = ours - theirs
     squared *= squared
     np.minimum(squared, 1.0, out=squared)
@@ -174,18 +160,13 @@ def _split_halves(
 def _compute_copy_shares(
     real: TableArrays, synthetic: TableArrays, test: TableArrays | None
 ) -> tuple[float, float]:
-    tables = [real, synthetic] if test is None else [real, synthetic, test]
-    ids, made, *rest = assign_row_ids(tables)
+    ids, made, *rest = assign_row_ids([real, synthetic, *([] if test is None else [test])])
     counts = np.bincount(ids, minlength=max(int(part.max(initial=0)) for part in (made, *rest)) + 1)
-    if test is None:
-        return _compute_share(counts[made] > 0), _compute_share(counts[ids] > 1)
-    return _compute_share(counts[made] > 0), _compute_share(counts[rest[0]] > 0)
+    copied = [counts[made] > 0, counts[rest[0]] > 0 if rest else counts[ids] > 1]
+    copies, others = (float(which.mean()) if which.size else 0.0 for which in copied)
+    return copies, others
 
 
 def _compute_shares(distances: Floats, edges: Floats) -> tuple[float, ...]:
     counts, _ = np.histogram(distances, edges)
     return tuple((counts / max(len(distances), 1)).tolist())
-
-
-def _compute_share(which: Booleans) -> float:
-    return float(which.mean()) if which.size else 0.0

@@ -92,10 +92,6 @@ def compare_columns(
     NOT PRIVATE if `real` is given. Without it everything follows from the schema and the synthetic
     rows, the edges of bins and the order of bars too.
 
-    Args:
-        real: The real table, if it may be read.
-        synthetic: The synthetic table, from the same call of `build_table_arrays`.
-
     Example:
         >>> import pyarrow as pa
         >>> from tabpe.evaluation.table_arrays import build_table_arrays
@@ -115,24 +111,15 @@ def compare_columns(
 
 
 def worst_first(columns: Iterable[ColumnComparison]) -> tuple[ColumnComparison, ...]:
-    """Return the columns by falling difference; ties and unknown ones keep their order.
-
-    Example:
-        >>> shape = ColumnShape((1.0,), 0.0)
-        >>> columns = [ColumnComparison(name, "category", (), ("a",), None, shape, difference)
-        ...            for name, difference in (("x", None), ("y", 0.1), ("z", 0.3))]
-        >>> [column.name for column in worst_first(columns)]
-        ['z', 'y', 'x']
-    """
+    """Return the columns by falling difference; ties and unknown ones keep their order."""
     return tuple(sorted(columns, key=lambda column: -(column.difference or 0.0)))
 
 
 def _compare_column(real: Cells | None, synthetic: Cells) -> ColumnComparison:
     tables = [cells for cells in (real, synthetic) if cells is not None]
     numbers = [cells for cells in tables if isinstance(cells, NumericCells)]
-    if numbers:
-        return _compare_numbers(numbers)
-    return _compare_categories([cells for cells in tables if isinstance(cells, CategoricalCells)])
+    categories = [cells for cells in tables if isinstance(cells, CategoricalCells)]
+    return _compare_numbers(numbers) if numbers else _compare_categories(categories)
 
 
 def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
@@ -216,17 +203,14 @@ def _compute_moments(present: Floats) -> list[float]:
 def _pair_shapes(
     shapes: Sequence[ColumnShape],
 ) -> tuple[ColumnShape | None, ColumnShape, float | None]:
-    """Return the real shape, if there is one, the synthetic one, and their difference."""
+    """Return the real shape, if there is one, the synthetic one, and their total variation.
+
+    The total variation is None if a table has no rows.
+    """
     if len(shapes) == 1:
         return None, shapes[0], None
-    real, synthetic = shapes
-    return real, synthetic, _compute_difference(real, synthetic)
-
-
-def _compute_difference(real: ColumnShape, synthetic: ColumnShape) -> float | None:
-    """Return the total variation; None if a table has no rows."""
     one, two = (
-        np.array([*(np.array(shape.shares) * (1 - shape.nulls)), shape.nulls])
-        for shape in (real, synthetic)
+        np.array([*(np.array(shape.shares) * (1 - shape.nulls)), shape.nulls]) for shape in shapes
     )
-    return float(np.abs(one - two).sum() / 2) if one.any() and two.any() else None
+    known = one.any() and two.any()
+    return shapes[0], shapes[1], float(np.abs(one - two).sum() / 2) if known else None

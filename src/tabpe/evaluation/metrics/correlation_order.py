@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -31,10 +31,12 @@ from tabpe.evaluation.table_arrays import (
     Booleans,
     CategoricalCells,
     Cells,
+    IntegerCodes,
     Integers,
     LabeledExamples,
     TableArrays,
     build_class_examples,
+    combine_codes,
 )
 
 ROWS_PER_CELL = 5
@@ -58,14 +60,7 @@ class CorrelationGain:
 
     @property
     def words(self) -> str:
-        """The gain in a sentence.
-
-        Example:
-            >>> print(CorrelationGain(("age", "ward", "ill"), 0.25).words)
-            age, ward and ill tell 0.250 bits more about one another than the best 2 of them.
-            >>> print(CorrelationGain(("age", "ill"), 0.125).words)
-            age and ill tell 0.125 bits about one another.
-        """
+        """The gain in a sentence."""
         *others, last = self.columns
         names, bits = f"{', '.join(others)} and {last}", f"{self.bits:.3f} bits"
         if len(others) == 1:
@@ -145,8 +140,7 @@ def find_strongest_gain(
 class _EntropyCounter:
     """Columns as integer codes, with a cache of entropies."""
 
-    codes: dict[str, Integers]
-    sizes: dict[str, int]
+    columns: dict[str, IntegerCodes]
     rows: int
     entropies: dict[frozenset[str], float]
 
@@ -154,20 +148,16 @@ class _EntropyCounter:
     def from_table(
         cls, view: TableArrays, names: Sequence[str], bins: int | None
     ) -> _EntropyCounter:
-        codes, sizes = {}, {}
-        for name in names:
-            values, codes[name] = np.unique(
-                _discretize_cells(view[name], bins), return_inverse=True
-            )
-            sizes[name] = len(values)
-        return cls(codes, sizes, len(view), {})
+        cells = {name: _discretize_cells(view[name], bins) for name in names}
+        codes = {name: IntegerCodes.from_distinct(column) for name, column in cells.items()}
+        return cls(codes, len(view), {})
 
     def has_rows_for(self, names: Sequence[str]) -> bool:
         """Whether there are enough rows for each combination of values."""
         return 0 < self.count_cells(names) * ROWS_PER_CELL <= self.rows
 
     def count_cells(self, names: Sequence[str]) -> int:
-        return math.prod(self.sizes[name] for name in names)
+        return math.prod(self.columns[name].base for name in names)
 
     def compute_gain(self, names: tuple[str, ...]) -> float:
         subsets = itertools.combinations(names, len(names) - 1)
@@ -181,14 +171,9 @@ class _EntropyCounter:
     def compute_entropy(self, names: tuple[str, ...]) -> float:
         key = frozenset(names)
         if key not in self.entropies:
-            self.entropies[key] = _estimate_entropy(self._count_joint(sorted(names)))
+            joint = combine_codes([self.columns[name] for name in sorted(names)])
+            self.entropies[key] = _estimate_entropy(np.bincount(joint.values, minlength=1))
         return self.entropies[key]
-
-    def _count_joint(self, names: Sequence[str]) -> Integers:
-        joint = np.zeros(self.rows, dtype=np.int64)
-        for name in names:
-            joint = joint * self.sizes[name] + self.codes[name]
-        return np.bincount(joint, minlength=1)
 
 
 def _estimate_entropy(counts: Integers) -> float:
@@ -201,7 +186,7 @@ def _estimate_entropy(counts: Integers) -> float:
 
 def _discretize_cells(cells: Cells, bins: int | None) -> Integers:
     if isinstance(cells, CategoricalCells):
-        return cells.codes
+        return cells.values
     if bins is None:
         raise ParameterError(f"bins=None: column {cells.name!r} is a number: give bins, such as 4.")
     present = cells.present
@@ -266,25 +251,12 @@ class CorrelationOrder:
 
     @property
     def gap(self) -> float:
-        """Best accuracy minus that of the shallowest trees.
-
-        Example:
-            >>> round(CorrelationOrder("ill", (2, 3, 4), (0.75, 0.875, 0.8), "high").gap, 3)
-            0.125
-        """
+        """Best accuracy minus that of the shallowest trees."""
         return max(self.accuracy) - self.accuracy[0]
 
     @property
     def words(self) -> str:
-        """Whether a method of high order is needed, in a few sentences.
-
-        Example:
-            >>> order = CorrelationOrder("ill", (2, 3), (0.861, 0.864), "low")
-            >>> order.words.split(". ")[0]
-            "Trees of depth 2 predict 'ill' with an accuracy of 0.861, deeper ones of 0.864 at best"
-            >>> order.words.split(". ")[1]
-            'To predict it, seeing 2 columns at a time is nearly enough'
-        """
+        """Whether a method of high order is needed, in a few sentences."""
         depth, shallow, best = self.depths[0], self.accuracy[0], max(self.accuracy)
         doubt = ", which may be sampling error" if self.level == "low" and self.gap >= SOME else ""
         meaning = {
@@ -322,16 +294,6 @@ def measure_correlation_order(
         rows: The most rows of each table that are used, drawn at random; None for all.
         random_state: Seed of everything random.
         jobs: Depths fitted at once; None for one per core. The result does not depend on it.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe import Boolean, Float, Schema
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> x = np.random.default_rng(0).uniform(-1, 1, (3, 3000))
-        >>> schema = Schema((*(Float(name, -1, 1) for name in "abc"), Boolean("y")), label="y")
-        >>> table = pa.table(dict(zip("abcy", [*x, x.prod(axis=0) > 0])))
-        >>> measure_correlation_order(*build_table_arrays(schema, [table]), depths=(2, 3)).level
-        'high'
     """
     depths = _check_depths(depths)
     check_optional(check_integer, "rows", rows, least=1)
@@ -348,7 +310,7 @@ def measure_correlation_order(
         accuracy=accuracy,
         level=_grade_gap(max(accuracy) - accuracy[0], margin),
         margin=margin,
-        gains=_find_gains(real.sample_rows(rows or len(real), np.random.default_rng(random_state))),
+        gains=_find_gains(real.sample_rows(rows, np.random.default_rng(random_state))),
     )
 
 
@@ -383,9 +345,10 @@ def _merge_rare_classes(
     common = np.argsort(-counts, kind="stable")[: MOST_CLASSES - 1]
     renamed = np.full(len(counts), MOST_CLASSES - 1)
     renamed[common] = np.arange(MOST_CLASSES - 1)
-    return tuple(
-        LabeledExamples(rows.features, renamed[rows.target], MOST_CLASSES) for rows in (train, test)
-    )  # type: ignore[return-value]
+    train, test = (
+        replace(rows, target=renamed[rows.target], classes=MOST_CLASSES) for rows in (train, test)
+    )
+    return train, test
 
 
 def _find_correct_predictions(

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabpe._utils import validation
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.resources import count_usable_cores
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.evaluation.table_arrays import (
@@ -87,14 +88,7 @@ class KWayDistance:
         distances: Sequence[float],
         rows: tuple[int, int],
     ) -> KWayDistance:
-        """Summarize the distances of sets of columns; NaN for one that could not be measured.
-
-        Example:
-            >>> names, subsets = ["age", "ward", "sex"], [(0, 1), (1, 2)]
-            >>> both = KWayDistance.from_distances(names, subsets, [0.25, 0.75], (9, 9))
-            >>> both.distance, both.measured, both.possible, both.worst
-            (0.5, 2, 3, (('ward', 'sex'), 0.75))
-        """
+        """Summarize the distances of sets of columns; NaN for one that could not be measured."""
         order = len(subsets[0])
         pairs = zip(subsets, distances, strict=True)
         known = [(distance, subset) for subset, distance in pairs if not math.isnan(distance)]
@@ -109,15 +103,7 @@ class KWayDistance:
 
 
 def check_orders(orders: Sequence[int], columns: int) -> list[int]:
-    """Return the orders that do not exceed the number of columns.
-
-    Raises:
-        ParameterError: If one is not an integer of at least 1.
-
-    Example:
-        >>> check_orders([1, 2, 7], 3)
-        [1, 2]
-    """
+    """Return the orders that do not exceed the number of columns."""
     checked = [validation.check_integer("orders", order, least=1) for order in orders]
     return [order for order in checked if order <= columns]
 
@@ -127,16 +113,7 @@ def choose_subsets(
 ) -> list[Subset]:
     """Return all sets of `order` columns, or `most` of them, each equally likely.
 
-    They do not depend on other orders that are measured.
-
-    Raises:
-        ParameterError: If all are asked for, and they are too many.
-
-    Example:
-        >>> choose_subsets(3, 2, None, 0)
-        [(0, 1), (0, 2), (1, 2)]
-        >>> len(choose_subsets(500, 7, 24, 0))
-        24
+    They do not depend on other orders that are measured. Too many sets are refused.
     """
     possible = math.comb(columns, order)
     if most is None and possible > MOST_SUBSETS:
@@ -151,20 +128,16 @@ def choose_subsets(
         ranks = set(rng.choice(possible, most, replace=False).tolist())
         every = itertools.combinations(range(columns), order)
         return [subset for rank, subset in enumerate(every) if rank in ranks]
-    return _draw_subsets(columns, order, most, rng)
+    # Draw until enough differ; that ends soon, because less than half of all are wanted.
+    drawn: set[Subset] = set()
+    while len(drawn) < most:
+        drawn.add(tuple(sorted(rng.choice(columns, order, replace=False).tolist())))
+    return sorted(drawn)
 
 
 def make_generator(random_state: int | None, *purpose: int) -> np.random.Generator:
     """Return a generator for one purpose, independent of all others."""
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=purpose))
-
-
-def _draw_subsets(columns: int, order: int, most: int, rng: np.random.Generator) -> list[Subset]:
-    """Draw until enough differ; that ends soon, because less than half of all are wanted."""
-    drawn: set[Subset] = set()
-    while len(drawn) < most:
-        drawn.add(tuple(sorted(rng.choice(columns, order, replace=False).tolist())))
-    return sorted(drawn)
 
 
 BINS, VARIATION_SUBSETS = 20, 300
@@ -233,7 +206,7 @@ def _encode_column(real: Cells, synthetic: Cells, bins: int) -> IntegerCodes:
 
 def _bin_cells(cells: Cells, bins: int) -> Integers:
     if not isinstance(cells, NumericCells):
-        return cells.codes
+        return cells.values
     inside = np.clip(np.nan_to_num(cells.scaled), 0.0, 1.0)
     return np.minimum((inside * bins).astype(np.int64), bins - 1)
 
@@ -257,13 +230,8 @@ _SOFTNESS, _STEPS, _STEEPEST = 0.04, 15, 50.0
 def compute_surplus(points: IntegerCodes, real: int) -> tuple[Integers, Integers, int]:
     """Return real minus synthetic mass at each point, in integer units.
 
-    Args:
-        points: The point of each row, those of the real table first.
-        real: Number of rows of the real table; neither table is empty.
-
-    Returns:
-        A row at each point, its surplus of units (negative where it lacks some), and the number of
-        units of each table.
+    The first `real` rows are those of the real table; neither table is empty. The result is a row
+    at each point, its surplus (negative where it lacks some), and the units of each table.
 
     Example:
         >>> compute_surplus(IntegerCodes(np.array([0, 0, 1, 1]), 2), 3)  # a unit is a third
@@ -290,12 +258,7 @@ def compute_line_cost(positions: Floats, units: Integers) -> float:
 
 
 def solve_transport(costs: Floats, supply: Integers, demand: Integers) -> float:
-    """Return the least cost of moving all units of supply to demand.
-
-    Args:
-        costs: Cost of a unit from each point of supply to each point of demand.
-        supply: Positive units.
-        demand: Positive units, with the same sum.
+    """Return the least cost of moving all units of supply to demand, which have the same sum.
 
     Raises:
         TabpeError: If the solver stops before the optimum.
@@ -343,6 +306,7 @@ def _estimate_prices(costs: Floats) -> Floats:
 
 
 def _solve_flow(costs: Floats, supply: Integers, demand: Integers) -> float:
+    require_report_extra("the Wasserstein distance")
     import ot
 
     total = supply.sum()
@@ -414,8 +378,9 @@ def wasserstein(
         choose_subsets(len(names), order, most, random_state)
         for order in check_orders(orders, len(names))
     ]
-    real = _sample_rows(real, most_rows, random_state, _REAL)
-    synthetic = _sample_rows(synthetic, most_rows, random_state, _SYNTHETIC)
+    # Sets of columns take the purposes from 1 on.
+    real = real.sample_rows(most_rows, make_generator(random_state, 0, _REAL))
+    synthetic = synthetic.sample_rows(most_rows, make_generator(random_state, 0, _SYNTHETIC))
     axes = build_axes(real, synthetic, categories)
 
     def measure(subset: tuple[int, ...]) -> float:
@@ -428,13 +393,6 @@ def wasserstein(
         KWayDistance.from_distances(names, same_order, distances, compared)
         for same_order, distances in zip(chosen, measured, strict=True)
     )
-
-
-def _sample_rows(
-    view: TableArrays, rows: int | None, random_state: int | None, which: int
-) -> TableArrays:
-    # Sets of columns take the purposes from 1 on.
-    return view if rows is None else view.sample_rows(rows, make_generator(random_state, 0, which))
 
 
 def _compute_distance(axes: Sequence[DistanceAxis], real: int) -> float:

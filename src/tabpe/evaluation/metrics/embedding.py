@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -62,10 +62,6 @@ def choose_encoder(encoder: str) -> str:
 
     Raises:
         ParameterError: If the name is unknown, or torch is needed and not installed.
-
-    Example:
-        >>> choose_encoder("linear")
-        'linear'
     """
     validation.check_one_of("encoder", encoder, ENCODERS)
     if encoder == "linear":
@@ -96,29 +92,24 @@ def embed(
     Raises:
         DataError: If a table has no rows.
         ParameterError: If the encoder is unknown, or not installed.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Integer, Schema
-        >>> schema = Schema((Integer("age", 0, 100),))
-        >>> real, = build_table_arrays(schema, [pa.table({"age": [20, 40, 60]})])
-        >>> embed(real, [real], encoder="linear")[0].round(2)
-        array([[-1.22],
-               [ 0.  ],
-               [ 1.22]])
     """
     name, rng = choose_encoder(encoder), np.random.default_rng(random_state)
     vectorizer = fit_vectorizer([real, *tables])
     most = min(_TRAINED_ON, _CELLS_TRAINED_ON // vectorizer.width)
     rows = vectorizer(real.sample_rows(max(most, 1), rng))
     size = min(SIZE, len(vectorizer.means) + sum(vectorizer.lengths) * (vectorizer.base - 1))
-    encode = (_fit_linear if name == "linear" else _fit_autoencoder)(vectorizer, rows, size, rng)
+    fit = _fit_linear if name == "linear" else train_autoencoder
+    encode = fit(vectorizer, rows, size, rng)
     ids = np.concatenate(assign_row_ids(tables))
     _, first = np.unique(ids, return_index=True)
-    points = _encode_rows(
-        encode, vectorizer, _stack_features([vectorizer(table) for table in tables]).take(first)
+    parts = [vectorizer(table) for table in tables]
+    distinct = RowFeatures(
+        np.concatenate([part.numbers for part in parts])[first],
+        np.concatenate([part.digits for part in parts])[first],
     )
+    blocks = np.split(np.arange(len(first)), range(_ROWS_AT_ONCE, len(first), _ROWS_AT_ONCE))
+    points = np.concatenate([encode(vectorizer.to_dense(distinct.take(rows))) for rows in blocks])
+    points = np.rint(points / _GRID) * _GRID + 0.0
     return np.split(points[ids], np.cumsum([len(table) for table in tables])[:-1])
 
 
@@ -129,12 +120,6 @@ def find_principal_directions(
 
     Directions are columns, in order, at most `count` and no more than there are. The sign of each
     is such that its largest loading, the first of equal ones, is positive.
-
-    Example:
-        >>> rows = np.array([[0.0, 0.0], [-4.0, -4.0], [-8.0, -8.0]])
-        >>> _, directions, shares = find_principal_directions(rows, 2, np.random.default_rng(0))
-        >>> np.abs(directions[:, 0].round(3)), shares.round(3)
-        (array([0.707, 0.707]), array([1., 0.]))
     """
     mean = rows.mean(axis=0, dtype=np.float64)
     centred = rows - mean
@@ -172,33 +157,6 @@ def _fit_linear(
     return lambda vectors: (vectors - mean) @ directions
 
 
-def _fit_autoencoder(
-    vectorizer: RowVectorizer, rows: RowFeatures, size: int, rng: np.random.Generator
-) -> Encode:
-    trained = train_autoencoder(vectorizer, rows, size, rng)
-    points = trained(vectorizer.to_dense(rows))
-    unit = float(points.std(axis=0).mean()) or 1.0
-    return lambda vectors: trained(vectors) / unit
-
-
-def _encode_rows(encode: Encode, vectorizer: RowVectorizer, rows: RowFeatures) -> Floats:
-    parts = [
-        encode(
-            vectorizer.to_dense(rows.take(np.arange(start, min(start + _ROWS_AT_ONCE, len(rows)))))
-        )
-        for start in range(0, len(rows), _ROWS_AT_ONCE)
-    ]
-    points: Floats = np.rint(np.concatenate(parts) / _GRID) * _GRID + 0.0
-    return points
-
-
-def _stack_features(parts: Sequence[RowFeatures]) -> RowFeatures:
-    return RowFeatures(
-        np.concatenate([part.numbers for part in parts]),
-        np.concatenate([part.digits for part in parts]),
-    )
-
-
 HIDDEN = 96
 BATCH = 256
 STEPS, FEWEST_STEPS = 800, 120
@@ -208,33 +166,13 @@ _RATE = 6e-3
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
-@dataclass(frozen=True, eq=False)
-class Autoencoder:
-    """The encoder half of a trained autoencoder.
-
-    Args:
-        inward: Weights and offsets from a row to the hidden layer.
-        narrow: Weights and offsets from there to the narrow layer.
-    """
-
-    inward: Layer
-    narrow: Layer
-
-    def __call__(self, rows: NDArray[np.float32]) -> Floats:
-        """Return the activations of the narrow layer for rows given as vectors."""
-        (first, offset), (second, shift) = self.inward, self.narrow
-        hidden = rows @ first + offset
-        hidden /= 1 + np.exp(-np.maximum(hidden, -80))
-        points: Floats = hidden.astype(np.float64) @ second + shift
-        return points
-
-
 def train_autoencoder(
     vectorizer: RowVectorizer, features: RowFeatures, size: int, rng: np.random.Generator
-) -> Autoencoder:
-    """Return an autoencoder for rows, with a narrow layer of `size` numbers.
+) -> Encode:
+    """Return the encoder half of an autoencoder for rows, with `size` numbers in between.
 
-    The number of steps does not depend on the number of rows; it is smaller if rows are wide.
+    Its points have a mean standard deviation of 1. The number of training steps does not depend on
+    the number of rows; it is smaller if rows are wide.
     """
     import torch
 
@@ -252,8 +190,15 @@ def train_autoencoder(
             optimizer.zero_grad()
             _loss(vectorizer, features.take(batch), weights).backward()
             optimizer.step()
-        trained = [part.detach().numpy() for part in weights]
-    return Autoencoder((trained[0], trained[1]), (trained[2], trained[3]))
+        first, offset, second, shift = [part.detach().numpy() for part in weights[:4]]
+
+    def encode(rows: NDArray[np.float32]) -> Floats:
+        hidden = rows @ first + offset
+        hidden /= 1 + np.exp(-np.maximum(hidden, -80))
+        return np.asarray(hidden.astype(np.float64) @ second + shift)
+
+    unit = float(encode(vectorizer.to_dense(features)).std(axis=0).mean()) or 1.0
+    return lambda rows: encode(rows) / unit
 
 
 def _loss(vectorizer: RowVectorizer, batch: RowFeatures, weights: list[Any]) -> Any:
@@ -427,7 +372,7 @@ def _index_classes(view: TableArrays, common: list[int]) -> Integers:
         return np.zeros(len(view), np.int64)
     index = np.full(len(label.names) + 1, len(common), np.int64)  # the last is that of null
     index[common] = np.arange(len(common))
-    return index[label.codes]
+    return np.asarray(index[label.values])
 
 
 def _name_classes(
@@ -481,41 +426,11 @@ def measure_overlap(
         given = f"real with {points.shape[1]} columns, synthetic with {others.shape[1]}"
         raise ParameterError(f"{given}: expected as many in both.")
     k = validation.check_integer("k", k, least=1)
-    return _compute_overlap(points, others, k)
-
-
-def compute_precision_recall(
-    real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS
-) -> tuple[float, float]:
-    """Return the precision and the recall of `measure_overlap`.
-
-    Example:
-        >>> compute_precision_recall([[0.0], [1.0]], [[0.0], [1.0], [5.0], [6.0]], k=1)
-        (0.5, 1.0)
-    """
-    both = measure_overlap(real, synthetic, k)
-    return both.precision, both.recall
-
-
-def compute_density_coverage(
-    real: ArrayLike, synthetic: ArrayLike, k: int = MANIFOLD_NEIGHBOURS
-) -> tuple[float, float]:
-    """Return the density and the coverage of `measure_overlap`.
-
-    Example:
-        >>> compute_density_coverage([[0.0], [1.0], [9.0]], [[0.5]], k=1)
-        (2.0, 0.6666666666666666)
-    """
-    both = measure_overlap(real, synthetic, k)
-    return both.density, both.coverage
-
-
-def _compute_overlap(real: Floats, synthetic: Floats, k: int) -> ManifoldOverlap:
-    reach, other_reach = _compute_squared_radii(real, k), _compute_squared_radii(synthetic, k)
-    covered_synthetic = np.zeros(len(synthetic), bool)
+    reach, other_reach = _compute_squared_radii(points, k), _compute_squared_radii(others, k)
+    covered_synthetic = np.zeros(len(others), bool)
     reached = covered = balls = 0
-    for rows in _split_blocks(len(real), len(synthetic)):
-        squared = _compute_squared_distances(real[rows], synthetic)
+    for rows in _split_blocks(len(points), len(others)):
+        squared = _compute_squared_distances(points[rows], others)
         inside = squared <= reach[rows, None]
         covered_synthetic |= inside.any(axis=0)
         balls += int(inside.sum())
@@ -523,9 +438,9 @@ def _compute_overlap(real: Floats, synthetic: Floats, k: int) -> ManifoldOverlap
         reached += int((squared <= other_reach).any(axis=1).sum())
     return ManifoldOverlap(
         precision=float(covered_synthetic.mean()),
-        recall=reached / len(real),
-        density=balls / (k * len(synthetic)),
-        coverage=covered / len(real),
+        recall=reached / len(points),
+        density=balls / (k * len(others)),
+        coverage=covered / len(points),
     )
 
 
@@ -542,8 +457,7 @@ def _compute_squared_radii(points: Floats, k: int) -> Floats:
 def _compute_squared_distances(points: Floats, others: Floats) -> Floats:
     from scipy.spatial.distance import cdist
 
-    squared: Floats = cdist(points, others, "sqeuclidean")
-    return squared
+    return np.asarray(cdist(points, others, "sqeuclidean"))
 
 
 def _split_blocks(rows: int, columns: int) -> list[slice]:
@@ -621,32 +535,18 @@ def measure_representation(
     Raises:
         DataError: If a table has no rows.
         ParameterError: If a parameter is out of range, or the encoder not installed.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from tabpe.evaluation.table_arrays import build_table_arrays
-        >>> from tabpe.schema import Integer, Schema
-        >>> schema = Schema((Integer("age", 0, 99),))
-        >>> ages, half = pa.table({"age": range(100)}), pa.table({"age": range(50)})
-        >>> tables = build_table_arrays(schema, [ages, half])
-        >>> scores = measure_representation(*tables, encoder="linear")
-        >>> scores.precision, scores.recall
-        (1.0, 0.55)
     """
     validation.check_integer("neighbours", neighbours, least=1)
     validation.check_optional(validation.check_integer, "rows", rows, least=1)
     rng = np.random.default_rng(random_state)
     tables = [real, synthetic, *filter(None, [other])]
-    sampled = [table if rows is None else table.sample_rows(rows, rng) for table in tables]
+    sampled = [table.sample_rows(rows, rng) for table in tables]
     points, *others = embed(real, sampled, encoder=encoder, random_state=rng)
     overlap, *floor = [measure_overlap(points, other, neighbours) for other in others]
     return RepresentationScores(
         encoder=choose_encoder(encoder),
         neighbours=neighbours,
         rows=(len(sampled[0]), len(sampled[1])),
-        precision=overlap.precision,
-        recall=overlap.recall,
-        density=overlap.density,
-        coverage=overlap.coverage,
+        **asdict(overlap),
         floor=floor[0] if floor else None,
     )

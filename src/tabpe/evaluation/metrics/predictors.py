@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.resources import count_usable_cores
 from tabpe._utils.validation import check_one_of
 from tabpe.errors import ParameterError
@@ -79,18 +81,12 @@ def explain_missing_tabpfn() -> str | None:
     """Return why TabPFN can not be used and what to do; None if it can."""
     if importlib.util.find_spec("tabpfn") is None:
         return f"the package tabpfn is not installed: {_HOW}."
-    for name, (major, minor) in BEYOND.items():
-        if _read_version(name) >= (major, minor):
+    for name, least in BEYOND.items():
+        if tuple(map(int, metadata.version(name).split(".")[:2])) >= least:
             return f"it does not work with this version of {name}: {_HOW}."
     if _find_tabpfn_folder() is None:
         return f"{TABPFN.name} is neither in ${FOLDER} nor with the package: {_HOW}."
     return None
-
-
-def _read_version(name: str) -> tuple[int, ...]:
-    from importlib import metadata
-
-    return tuple(int(part) for part in metadata.version(name).split(".")[:2])
 
 
 def make_tabpfn(random_state: int | None) -> Any:
@@ -168,7 +164,7 @@ def explain_unusable(name: str, train: LabeledExamples) -> str | None:
     Raises:
         ParameterError: If there is no predictor of that name.
     """
-    learner = _get_learner(name)
+    learner = _LEARNERS[check_one_of("learner", name, learner_names())]
     if train.classes is None and learner.regressor is None:
         return f"{name} predicts classes and not numbers: name another learner."
     most = learner.most_features
@@ -201,18 +197,12 @@ def predict_target(
     reason = explain_unusable(name, train)
     if reason is not None:
         raise ParameterError(f"learner={name!r}: {reason}")
-    learner = _get_learner(name)
+    learner = _LEARNERS[name]
     train = train.sample_rows(learner.most_rows, np.random.default_rng(random_state))
     make = learner.classifier if train.classes is not None else learner.regressor
     assert make is not None  # noqa: S101  # checked by `explain_unusable`
-    return fit_and_predict(
-        make,
-        train,
-        test,
-        random_state=random_state,
-        encode=learner.encode,
-        threads=learner.threads,
-    )
+    how: dict[str, Any] = {"encode": learner.encode, "threads": learner.threads}
+    return fit_and_predict(make, train, test, random_state=random_state, **how)
 
 
 def fit_and_predict(
@@ -225,6 +215,7 @@ def fit_and_predict(
     threads: int | None = 1,
 ) -> Floats:
     """Make a model, fit it and return its predictions, as `predict_target` does."""
+    require_report_extra("a predictor")
     from threadpoolctl import threadpool_limits
 
     seen = [not cells.missing.all() for cells in train.features]
@@ -274,10 +265,6 @@ def boosting_settings(trees: int) -> dict[str, Any]:
     A hundred steps; fewer and larger ones if there are many classes. Each split sees half of the
     features: where only several columns together are informative, all first splits look alike, and
     trees that see all features keep taking the same wrong one.
-
-    Example:
-        >>> boosting_settings(2)["max_iter"], boosting_settings(100)["max_iter"]
-        (100, 15)
     """
     steps = min(100, max(10, MOST_TREES // trees))
     pace = {"max_iter": steps, "learning_rate": min(0.3, 10 / steps)}
@@ -301,10 +288,6 @@ def _make_neighbors(train: LabeledExamples, random_state: int | None) -> Model: 
 
     kind = KNeighborsRegressor if train.classes is None else KNeighborsClassifier
     return kind(min(NEIGHBOURS, len(train)), algorithm="brute")
-
-
-def _get_learner(name: str) -> LearnerSpec:
-    return _LEARNERS[check_one_of("learner", name, learner_names())]
 
 
 _LEARNERS = {

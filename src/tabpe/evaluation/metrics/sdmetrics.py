@@ -19,10 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabpe.evaluation.metrics.associations import (
     compute_cramers_v,
@@ -122,7 +120,7 @@ def score_quality(
 
     Args:
         real: The real table.
-        synthetic: The synthetic table, from the same call of `build_table_arrays`.
+        synthetic: The synthetic table.
         correlation_threshold: Two numbers have a score if their absolute real correlation is
             larger.
         association_threshold: Other pairs have a score if their real Cramer's V is larger; 0 for
@@ -154,15 +152,7 @@ def score_quality(
 def ks_complement(real: Floats, synthetic: Floats) -> float:
     """Return 1 minus the Kolmogorov-Smirnov statistic of two sets of numbers.
 
-    Digits after the 14th decimal do not count.
-
-    Args:
-        real: The real numbers; NaN for a null.
-        synthetic: The synthetic ones.
-
-    Example:
-        >>> ks_complement(np.array([1.0, 2, 3, 4]), np.array([3.0, 4, np.nan]))
-        0.5
+    NaN is a null. Digits after the 14th decimal do not count.
     """
     one, two = (np.sort(_round_values(cells[~np.isnan(cells)])) for cells in (real, synthetic))
     if not len(one) or not len(two):
@@ -173,16 +163,7 @@ def ks_complement(real: Floats, synthetic: Floats) -> float:
 
 
 def tv_complement(real: Integers, synthetic: Integers) -> float:
-    """Return 1 minus the total variation between the shares of categories.
-
-    Args:
-        real: The codes of the real cells; negative for a null.
-        synthetic: The codes of the synthetic cells.
-
-    Example:
-        >>> tv_complement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1, -1]))
-        0.75
-    """
+    """Return 1 minus the total variation between the shares of codes; negative for a null."""
     present = [codes[codes >= 0] for codes in (real, synthetic)]
     if not all(map(len, present)):
         return math.nan
@@ -198,16 +179,6 @@ def correlation_similarity(
     """Return 1 minus half the difference of the correlations of two columns.
 
     NaN if a column is constant, or if the absolute real correlation is not above the threshold.
-
-    Args:
-        real: The real numbers of both columns; NaN for a null.
-        synthetic: The synthetic ones.
-        threshold: See above.
-
-    Example:
-        >>> up, down = np.array([1.0, 2, 3]), np.array([3.0, 2, 1])
-        >>> correlation_similarity((up, up), (up, down))
-        0.0
     """
     return float(_correlation_similarities(real, synthetic, threshold)[0, 1])
 
@@ -217,17 +188,8 @@ def contingency_similarity(
 ) -> float:
     """Return 1 minus the total variation between the shares of pairs of categories.
 
-    NaN if there is a threshold and the real Cramer's V is not above it or undefined.
-
-    Args:
-        real: The codes of the real cells of both columns; -1 for a null, which counts.
-        synthetic: The codes of the synthetic cells.
-        threshold: See above.
-
-    Example:
-        >>> one, two = np.array([0, 0, 1, 1]), np.array([0, 0, 1, -1])
-        >>> contingency_similarity((one, one), (one, two))
-        0.75
+    Cells are codes; -1 for a null, which counts. NaN if there is a threshold and the real Cramer's
+    V is not above it or undefined.
     """
     first, second = (
         _CodedColumn(1 + one, 1 + two) for one, two in zip(real, synthetic, strict=True)
@@ -239,9 +201,6 @@ def discretize_values(values: Floats) -> Integers | None:
     """Return numbers as codes from 0 to 11, as SDMetrics bins them; None where it fails.
 
     Bins 1 to 10 divide the range of the values; the largest value and nulls are in bin 11.
-
-    Args:
-        values: The numbers of one table; NaN for a null.
 
     Example:
         >>> discretize_values(np.array([0.0, 4.0, 9.9, 10.0, np.nan]))
@@ -256,13 +215,8 @@ def discretize_values(values: Floats) -> Integers | None:
 
 
 def _score_column(real: Cells, synthetic: Cells) -> ColumnScore:
-    if isinstance(real, NumericCells):
-        return ColumnScore(real.name, KS, ks_complement(_get_array(real), _get_array(synthetic)))
-    return ColumnScore(real.name, TV, tv_complement(_get_array(real), _get_array(synthetic)))
-
-
-def _get_array(cells: Cells) -> NDArray[Any]:
-    return cells.values if isinstance(cells, NumericCells) else cells.codes
+    metric, score = (KS, ks_complement) if isinstance(real, NumericCells) else (TV, tv_complement)
+    return ColumnScore(real.name, metric, score(real.values, synthetic.values))
 
 
 def _round_values(values: Floats) -> Floats:
@@ -276,7 +230,7 @@ def _score_correlations(
     real: TableArrays, synthetic: TableArrays, threshold: float
 ) -> dict[Pair, float]:
     names = [cells.name for cells in real if isinstance(cells, NumericCells)]
-    tables = ([_get_array(view[name]) for name in names] for view in (real, synthetic))
+    tables = ([view[name].values for name in names] for view in (real, synthetic))
     scores = _correlation_similarities(next(tables), next(tables), threshold)
     pairs = combinations(range(len(names)), 2)
     return {(names[one], names[two]): float(scores[one, two]) for one, two in pairs}
@@ -316,7 +270,7 @@ class _CodedColumn:
 
 def _code_column(real: Cells, synthetic: Cells) -> _CodedColumn | None:
     tables = [
-        discretize_values(cells.values) if isinstance(cells, NumericCells) else 1 + cells.codes
+        discretize_values(cells.values) if isinstance(cells, NumericCells) else 1 + cells.values
         for cells in (real, synthetic)
     ]
     known = [codes for codes in tables if codes is not None]

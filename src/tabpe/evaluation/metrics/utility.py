@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.validation import check_integer, check_one_of, check_optional
 from tabpe.evaluation.metrics.predictors import (
     explain_unusable,
@@ -204,14 +205,10 @@ def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]
     Args:
         predicted: The result of `predict_target` for these rows.
         test: The rows, with their targets.
-
-    Example:
-        >>> test = LabeledExamples((), np.array([0.0, 1.0, 2.0]), None)
-        >>> compute_scores(np.array([0.0, 1.0, 1.0]), test)
-        {'R2': 0.5}
     """
     if test.classes is None:
         return _compute_r2(predicted, test.target)
+    require_report_extra("the score of a predictor")
     from sklearn.metrics import f1_score
 
     guess = predicted.argmax(axis=1)

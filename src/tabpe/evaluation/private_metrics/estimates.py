@@ -1,11 +1,7 @@
-"""From noisy counts to numbers with intervals.
+"""Estimates with intervals from noisy counts, and the values that hold them.
 
-What was bought: measures of the real rows that may be released.
-
-From noisy counts to numbers with intervals: all of it post-processing.
-
-Noise on a cell is taken as Gaussian of standard deviation sigma, which for discrete noise of the
-usual size it is.
+All of it is post-processing. Noise on a cell is taken as Gaussian of standard deviation sigma,
+which for discrete noise of the usual size it is.
 """
 
 from __future__ import annotations
@@ -42,12 +38,12 @@ class NoisyDifference:
 
 @dataclass(frozen=True)
 class PrivateMeasures:
-    """Measures of the real rows that were bought under differential privacy.
+    """Measures of the real rows, estimated under differential privacy.
 
     Intervals are about the noise: they say where the exact number for these rows lies.
 
     Args:
-        certificate: What the purchase promises, with its bill.
+        certificate: The guarantee of these measures, with their privacy spends.
         total_epsilon: Epsilon of the synthetic table and these measures together; None without a
             certificate of the table that this one can be added to.
         total_delta: Delta of the two together.
@@ -76,10 +72,10 @@ class PrivateMeasures:
 
 @dataclass(frozen=True)
 class Appraisal:
-    """An appraisal; all of it is public.
+    """Private measures as a report shows them; all of it is public.
 
     Args:
-        bought: What was bought, and what it cost.
+        bought: The measures, and what they cost.
         columns: Each column: synthetic shares beside noisy real ones, with the band of the noise.
     """
 
@@ -128,12 +124,7 @@ def estimate_total(tables: Sequence[Floats], sigma: float) -> NoisyTotal:
 
 
 def estimate_shares(counts: Floats) -> Floats:
-    """Return noisy counts as shares: none below zero, one in all, or all zero if there is nothing.
-
-    Example:
-        >>> estimate_shares(np.array([30.0, -2.0, 10.0]))
-        array([0.75, 0.  , 0.25])
-    """
+    """Return noisy counts as shares: none below 0, 1 in all, or all 0 if there is nothing."""
     known = np.clip(counts, 0.0, None)
     return known / (known.sum() or 1.0)
 
@@ -150,13 +141,6 @@ def estimate_difference(
 
     The estimate differs from the truth by at most half the sum of the sizes of all noise, and by
     half of what the total is off, as parts of the total. Both are exceeded with 2.5% each.
-
-    Args:
-        names: The columns.
-        counts: The noisy counts.
-        shares: The synthetic shares of the same cells.
-        total: The number of rows that were counted.
-        sigma: Scale of the noise.
     """
     cells, unit = counts.size, sigma / total.value
     floor = cells * unit * _SIZE / 2
@@ -189,12 +173,7 @@ def estimate_accuracy(mistakes: Floats, total: NoisyTotal, sigma: float) -> tupl
 
 
 def estimate_macro_f1(mistakes: Floats) -> float | None:
-    """Return the mean of F1 over the classes that the real rows seem to have; None if unknown.
-
-    Example:
-        >>> estimate_macro_f1(np.array([[8.0, 2.0], [2.0, 8.0]]))
-        0.8
-    """
+    """Return the mean of F1 over the classes that the real rows seem to have; None if unknown."""
     if mistakes.ndim == 1:
         return None
     known = np.clip(mistakes, 0.0, None)

@@ -1,11 +1,7 @@
-"""Which counts private metrics need.
-
-Which tables of counts are bought: cut by the schema and by the synthetic rows, which are public.
+"""Which marginals of the real rows are counted, by a plan made from the public synthetic rows.
 
 Every column by itself, in the bins and bars that a report shows; every column with the label, more
-coarsely; and the mistakes of a predictor that was trained on the synthetic rows.
-
-A predictor of the class that is trained on the synthetic rows: public, as they are.
+coarsely; and the mistakes of a predictor of the class that is trained on the synthetic rows.
 """
 
 from __future__ import annotations
@@ -17,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe._utils.extras import require_report_extra
 from tabpe.encoding import Encoder, Marginal, Records
 from tabpe.encoding.marginals import (
     CorrectnessAxis,
@@ -64,7 +61,7 @@ class EncodedSynthetic:
 
 @dataclass(frozen=True, eq=False)
 class MarginalPlan:
-    """The tables of counts that are bought.
+    """The marginals that are measured.
 
     Args:
         columns: Each column by itself.
@@ -89,13 +86,7 @@ class MarginalPlan:
 def plan_marginals(
     synthetic: EncodedSynthetic, predict: Predict | None, *, of_users: bool
 ) -> MarginalPlan:
-    """Return what is bought.
-
-    Args:
-        synthetic: The synthetic rows.
-        predict: Predicts the class of a row; None if there is nothing to predict.
-        of_users: Whether users are counted instead of rows.
-    """
+    """Return the marginals to measure; `predict` is None if there is nothing to predict."""
     encoder = synthetic.encoder
     names, label = encoder.names, encoder.schema.label
     columns = tuple(Marginal((_build_axis(synthetic, name, BINS, MOST_BARS),)) for name in names)
@@ -139,13 +130,9 @@ MOST_ROWS = 20_000
 
 
 def train_predictor(synthetic: EncodedSynthetic, *, seed: int) -> Predict | None:
-    """Return what predicts the class of a row; None if there is no choice.
+    """Return a predictor of the class of a row; None if there is only one class.
 
-    It answers for each row by itself: the leaves of trees that a row falls into are its own.
-
-    Args:
-        synthetic: The rows to learn from; of more than `MOST_ROWS` a random part.
-        seed: Drives the choice of rows and the training.
+    It is trained on at most `MOST_ROWS` of the synthetic rows, and predicts each row by itself.
     """
     encoder = synthetic.encoder
     if encoder.class_count == 1:
@@ -153,8 +140,9 @@ def train_predictor(synthetic: EncodedSynthetic, *, seed: int) -> Predict | None
     rows, classes = _sample_rows(synthetic, seed)
     features = _select_features(encoder, rows)
     if len(np.unique(classes)) == 1 or not features.shape[1]:
-        return _predict_constant(int(np.bincount(classes).argmax()))
-    model = _fit_model(_make_model(encoder, seed), features, classes)
+        choice = int(np.bincount(classes).argmax())
+        return lambda records: np.full(len(records), choice, dtype=np.int64)
+    model = _fit_model(encoder, features, classes, seed)
 
     def predict(records: Records) -> Whole:
         if not len(records):
@@ -165,10 +153,6 @@ def train_predictor(synthetic: EncodedSynthetic, *, seed: int) -> Predict | None
     return predict
 
 
-def _predict_constant(choice: int) -> Predict:
-    return lambda records: np.full(len(records), choice, dtype=np.int64)
-
-
 def _sample_rows(synthetic: EncodedSynthetic, seed: int) -> tuple[Records, Whole]:
     size = len(synthetic.rows)
     if size <= MOST_ROWS:
@@ -177,22 +161,19 @@ def _sample_rows(synthetic: EncodedSynthetic, seed: int) -> tuple[Records, Whole
     return synthetic.rows.take(which), synthetic.classes[which]
 
 
-def _make_model(encoder: Encoder, seed: int) -> Any:
+def _fit_model(encoder: Encoder, features: NDArray[np.float64], classes: Whole, seed: int) -> Any:
+    """Fit with one thread: on a busy machine many small steps in two wait for each other."""
+    require_report_extra("the predictor of private metrics")
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     numbers = [False] * len(_find_number_indices(encoder))
     listed = [column.states <= MOST_LISTED for column in encoder.categorical]
-    return HistGradientBoostingClassifier(
+    model = HistGradientBoostingClassifier(
         categorical_features=np.array([*numbers, *listed]),
         random_state=seed % 2**32,
         **boosting_settings(encoder.class_count),
     )
-
-
-def _fit_model(model: Any, features: NDArray[np.float64], classes: Whole) -> Any:
-    """Fit with one thread: on a busy machine many small steps in two wait for each other."""
-    from threadpoolctl import threadpool_limits
-
     with threadpool_limits(limits=1, user_api="openmp"):
         return model.fit(features, classes)
 

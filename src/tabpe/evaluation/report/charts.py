@@ -41,10 +41,6 @@ class Chart:
 
     Args:
         svg: The SVG.
-
-    Example:
-        >>> Chart(make_tag("svg", make_tag("title", "<x>")))
-        Chart(svg=Markup('<svg><title>&lt;x&gt;</title></svg>'))
     """
 
     svg: Markup
@@ -55,11 +51,7 @@ class Chart:
     def __str__(self) -> str:
         return str(self.svg)
 
-    def _repr_svg_(self) -> str:
-        return str(self.svg)
-
-    def _repr_html_(self) -> str:
-        return str(self.svg)
+    _repr_svg_ = _repr_html_ = __str__
 
 
 def make_tag(name: str, *content: Any, **attributes: Any) -> Markup:
@@ -78,20 +70,12 @@ def make_tag(name: str, *content: Any, **attributes: Any) -> Markup:
 
 
 def _format_attribute(value: Any) -> str:
-    return (
-        f"{round(float(value), 1):g}"
-        if isinstance(value, (int, float))
-        else str(format_value(value))
-    )
+    is_number = isinstance(value, (int, float))
+    return f"{round(float(value), 1):g}" if is_number else str(format_value(value))
 
 
 def make_picture(width: float, height: float, title: str, parts: Iterable[Markup]) -> Chart:
-    """Return a chart of a size, with a title for screen readers.
-
-    Example:
-        >>> "<title>Bins</title>" in str(make_picture(10, 10, "Bins", []))
-        True
-    """
+    """Return a chart of a size, with a title for screen readers."""
     svg = make_tag(
         "svg",
         make_tag("title", title),
@@ -109,12 +93,7 @@ def make_picture(width: float, height: float, title: str, parts: Iterable[Markup
 
 
 def draw_text(x: float, y: float, content: Any, anchor: str = "start", **attributes: Any) -> Markup:
-    """Return a line of text.
-
-    Example:
-        >>> print(draw_text(1, 2, "k"))
-        <text x="1" y="2" text-anchor="start" fill="var(--soft, #52606d)">k</text>
-    """
+    """Return a line of text."""
     return make_tag("text", content, x=x, y=y, text_anchor=anchor, **{"fill": SOFT, **attributes})
 
 
@@ -127,41 +106,17 @@ def draw_box(
         >>> print(draw_box(0, 0, float("nan"), 5))
         <rect x="0" y="0" width="0" height="5"></rect>
     """
-    size = {"width": _clip_negative(width), "height": _clip_negative(height)}
-    return make_tag("rect", *content, x=x, y=y, **size, **attributes)
-
-
-def _clip_negative(value: float) -> float:
-    return max(0.0, value) if math.isfinite(value) else 0.0
-
-
-def draw_path(commands: Iterable[str], **attributes: Any) -> Markup:
-    """Return a path.
-
-    Example:
-        >>> print(draw_path(["M1 2", "h3"], fill="none"))
-        <path d="M1 2h3" fill="none"></path>
-    """
-    return make_tag("path", d="".join(commands), **attributes)
+    width, height = (max(0.0, v) if math.isfinite(v) else 0.0 for v in (width, height))
+    return make_tag("rect", *content, x=x, y=y, width=width, height=height, **attributes)
 
 
 def format_point(x: float, y: float) -> str:
-    """Return a point in the notation of a path, in tenths.
-
-    Example:
-        >>> format_point(1.04, 2.0)
-        '1 2'
-    """
+    """Return a point in the notation of a path, in tenths."""
     return f"{_format_attribute(x)} {_format_attribute(y)}"
 
 
 def draw_line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
-    """Return a straight line.
-
-    Example:
-        >>> print(draw_line(0, 0, 1, 1, stroke="red"))
-        <line x1="0" y1="0" x2="1" y2="1" stroke="red"></line>
-    """
+    """Return a straight line."""
     return make_tag("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": LINE, **attributes})
 
 
@@ -222,12 +177,7 @@ def make_scale(
 def draw_left_axis(
     scale: ChartScale, x: float, x_end: float, ticks: int = 4, unit: str = ""
 ) -> Markup:
-    """Return grid lines at round values, with the values at their left.
-
-    Example:
-        >>> draw_left_axis(ChartScale(0, 1, 10, 0), 5, 9, ticks=1).count("<line")
-        2
-    """
+    """Return grid lines at round values, with the values at their left."""
     return Markup().join(
         draw_line(x, scale(value), x_end, scale(value))
         + draw_text(x - 6, scale(value) + 4, _format_tick(value, unit), "end")
@@ -236,12 +186,7 @@ def draw_left_axis(
 
 
 def draw_bottom_axis(scale: ChartScale, y: float, ticks: int = 5, unit: str = "") -> Markup:
-    """Return round values below the chart.
-
-    Example:
-        >>> draw_bottom_axis(ChartScale(0, 1, 0, 10), 5, ticks=1).count("<text")
-        2
-    """
+    """Return round values below the chart."""
     return Markup().join(
         draw_text(scale(value), y + 15, _format_tick(value, unit), "middle")
         for value in scale.compute_ticks(ticks)
@@ -260,52 +205,31 @@ _BARS_WIDTH = 640
 _OPACITIES = ("1", "0.7", "0.48", "0.32", "0.2")
 
 
-def choose_opacity(index: int) -> str:
-    """Return the opacity of a part.
-
-    Example:
-        >>> choose_opacity(0), choose_opacity(5)
-        ('1', '1')
-    """
-    return _OPACITIES[index % len(_OPACITIES)]
+def _shade(index: int) -> dict[str, str]:
+    """Return the colour of a part of a whole."""
+    return {"fill": SYNTHETIC, "fill_opacity": _OPACITIES[index % len(_OPACITIES)]}
 
 
 def stacked(parts: Sequence[tuple[str, float]], title: str) -> Chart:
-    """Return parts of a whole in one bar.
-
-    Example:
-        >>> stacked([("row count", 0.1), ("votes", 0.9)], "Spend").svg.count("<rect")
-        2
-    """
+    """Return parts of a whole in one bar."""
     x = ChartScale(0, 1, 0, _BARS_WIDTH)
     drawn, start = [], 0.0
     for index, (name, share) in enumerate(parts):
         width = x(share) - 2
         label = make_tag("title", f"{name}: {format_percent(share)}")
-        shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
-        drawn.append(draw_box(x(start), 0, max(1.5, width), 30, label, rx=2, **shade))
+        drawn.append(draw_box(x(start), 0, max(1.5, width), 30, label, rx=2, **_shade(index)))
         start += share
     return make_picture(_BARS_WIDTH, 30, title, drawn)
 
 
 def swatch(index: int) -> Chart:
-    """Return the colour of a part, for a table beside the bar.
-
-    Example:
-        >>> swatch(0).svg.count("<rect")
-        1
-    """
-    shade = {"fill": SYNTHETIC, "fill_opacity": choose_opacity(index)}
-    return make_picture(12, 12, f"colour {index + 1}", [draw_box(0, 0, 12, 12, rx=2, **shade)])
+    """Return the colour of a part, for a table beside the bar."""
+    box = draw_box(0, 0, 12, 12, rx=2, **_shade(index))
+    return make_picture(12, 12, f"colour {index + 1}", [box])
 
 
 def odds(bound: AttackerBound) -> Chart:
-    """Return the bounds on the beliefs of an attacker.
-
-    Example:
-        >>> odds(AttackerBound(1.0, 1e-6)).svg.count("<circle")
-        6
-    """
+    """Return the bounds on the beliefs of an attacker."""
     x = ChartScale(0, 1, 44, 384)
     parts: list[Markup] = []
     for index, belief in enumerate(bound.beliefs):
@@ -332,10 +256,6 @@ def between(rows: Sequence[Bounds], title: str) -> Chart:
     Args:
         rows: The name, the lower bound, the value, the upper bound.
         title: Title of the chart.
-
-    Example:
-        >>> between([("boosting", 0.5, 0.7, 0.8)], "AUC").svg.count("<circle")
-        2
     """
     known = [v for row in rows for v in row[1:] if v is not None and math.isfinite(v)]
     width, left, bottom = 290, 118, 16 + 34 * len(rows)
@@ -370,12 +290,7 @@ def _is_known(value: float | None) -> TypeGuard[float]:
 
 
 def lengths(values: Mapping[str, float], title: str, unit: str = "") -> Chart:
-    """Return values as bars.
-
-    Example:
-        >>> lengths({"columns": 0.4, "utility": 12.0}, "Seconds", " s").svg.count("<rect")
-        2
-    """
+    """Return values as bars."""
     x = make_scale(list(values.values()), 150, _BARS_WIDTH - 70)
     parts = []
     for index, (name, value) in enumerate(values.items()):
@@ -389,12 +304,7 @@ def lengths(values: Mapping[str, float], title: str, unit: str = "") -> Chart:
 
 
 def gauge(value: float, title: str) -> Chart:
-    """Return a share of 1 as a bar; more than 1 fills it.
-
-    Example:
-        >>> gauge(0.5, "precision").svg.count("<rect")
-        2
-    """
+    """Return a share of 1 as a bar; more than 1 fills it."""
     full = 0.0 if not math.isfinite(value) else min(1.0, value)
     parts = [
         draw_box(0, 0, 200, 8, rx=4, fill=LINE),
@@ -411,26 +321,12 @@ _ALL_BUT_ZERO = 0.005  # of half the width: less than a pixel
 
 
 def column(view: ColumnComparison) -> Chart:
-    """Return the histogram of a number, or the bars of a category, with nulls apart.
-
-    Example:
-        >>> from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
-        >>> shape = ColumnShape((0.9, 0.1), nulls=0.0)
-        >>> view = ColumnComparison("ill", "category", (), ("no", "yes"), None, shape, None)
-        >>> print(column(view).svg.count("<rect"))
-        2
-    """
+    """Return the histogram of a number, or the bars of a category, with nulls apart."""
     return _draw_histogram(view) if view.kind == "number" else _draw_bars(view)
 
 
 def distances(closeness: Closeness) -> Chart:
-    """Return histograms of the distance to the nearest real row.
-
-    Example:
-        >>> near = Closeness((0.0, 1.0), (1.0,), (1.0,), 0.0, 0.0, (9, 9, 9))
-        >>> "nearest real row" in str(distances(near))
-        True
-    """
+    """Return histograms of the distance to the nearest real row."""
     width, height = 640, 220
     x = ChartScale(closeness.edges[0], closeness.edges[-1], 44, width - 12)
     y = make_scale([*closeness.synthetic, *closeness.other], height - 28, 14)
@@ -452,32 +348,23 @@ def _draw_histogram(view: ColumnComparison) -> Chart:
     right = _RIGHT - _NULLS if has_nulls else _RIGHT
     shapes = [shape for shape in (view.real, view.synthetic) if shape is not None]
     highest = [share + view.band for shape in shapes for share in (*shape.shares, shape.nulls)]
-    x, y = (
-        ChartScale(view.edges[0], view.edges[-1], _COLUMNS_LEFT, right),
-        make_scale(highest, _COLUMNS_BOTTOM, _TOP),
-    )
+    x = ChartScale(view.edges[0], view.edges[-1], _COLUMNS_LEFT, right)
+    y = make_scale(highest, _COLUMNS_BOTTOM, _TOP)
     parts = [draw_left_axis(y, _COLUMNS_LEFT, _RIGHT, 3, "%")]
+    fill: dict[str, Any] = {"fill": SYNTHETIC, "fill_opacity": "0.2"}
     if view.real is not None:
-        parts += _draw_real_steps(view, view.real.shares, x, y)
-    fill: dict[str, Any] = (
-        {"fill": "none"} if view.real is not None else {"fill": SYNTHETIC, "fill_opacity": "0.2"}
-    )
+        shares, fill = view.real.shares, {"fill": "none"}
+        parts.append(_draw_steps(view.edges, shares, x, y, fill=REAL, fill_opacity="0.35"))
+        if view.band:
+            upper = [share + view.band for share in shares]
+            lower = [max(0.0, share - view.band) for share in shares]
+            band = {"fill": REAL, "fill_opacity": "0.25"}
+            parts.append(_draw_steps(view.edges, upper, x, y, lower, **band))
     parts.append(_draw_steps(view.edges, view.synthetic.shares, x, y, **fill, **_OUTLINE))
     parts += _draw_ends(view, right)
     if has_nulls:
         parts += _draw_null_bars(view, y)
     return make_picture(_COLUMNS_WIDTH, _COLUMNS_HEIGHT, _make_title(view), parts)
-
-
-def _draw_real_steps(
-    view: ColumnComparison, shares: Sequence[float], x: ChartScale, y: ChartScale
-) -> list[Markup]:
-    parts = [_draw_steps(view.edges, shares, x, y, fill=REAL, fill_opacity="0.35")]
-    if view.band:
-        upper = [share + view.band for share in shares]
-        lower = [max(0.0, share - view.band) for share in shares]
-        parts.append(_draw_steps(view.edges, upper, x, y, lower, fill=REAL, fill_opacity="0.25"))
-    return parts
 
 
 def _draw_steps(
@@ -490,14 +377,14 @@ def _draw_steps(
 ) -> Markup:
     """Return steps as one closed path, from `floors` (or 0) up to `tops`."""
     floors = floors if floors is not None else [0.0] * len(tops)
-    there = [_format_step(x, y, *one) for one in zip(edges, edges[1:], tops, strict=False)]
-    back = [_format_step(x, y, *one) for one in zip(edges[1:], edges, floors, strict=False)][::-1]
+
+    def format_step(start: float, end: float, share: float) -> str:
+        return f"{format_point(x(start), y(share))}H{_format_attribute(x(end))}"
+
+    there = map(format_step, edges, edges[1:], tops)
+    back = list(map(format_step, edges[1:], edges, floors))[::-1]
     commands = "L".join([*there, *back])
-    return draw_path([f"M{commands}Z"], **attributes)
-
-
-def _format_step(x: ChartScale, y: ChartScale, start: float, end: float, share: float) -> str:
-    return f"{format_point(x(start), y(share))}H{format_point(x(end), 0).split()[0]}"
+    return make_tag("path", d=f"M{commands}Z", **attributes)
 
 
 def _draw_ends(view: ColumnComparison, right: float) -> list[Markup]:
@@ -507,11 +394,7 @@ def _draw_ends(view: ColumnComparison, right: float) -> list[Markup]:
     if abs(middle) < _ALL_BUT_ZERO * (high / 2 - low / 2):
         middle = 0.0
     below, beyond = view.open_ends
-    first, between, last = view.marks or (
-        format_number(low),
-        format_number(middle),
-        format_number(high),
-    )
+    first, between, last = view.marks or map(format_number, (low, middle, high))
     y = _COLUMNS_BOTTOM + 16
     return [
         draw_text(_COLUMNS_LEFT, y, ("\u2264 " if below else "") + first),
@@ -574,10 +457,9 @@ def _draw_synthetic_bar(share: float, beside: float, x: ChartScale) -> list[Mark
 
 def _make_title(view: ColumnComparison) -> str:
     against = "synthetic" if view.real is None else "real and synthetic"
-    distance = (
-        "" if view.difference is None else f", total variation {format_percent(view.difference)}"
-    )
-    return f"{shorten_text(view.name, 60)}: {against}{distance}"
+    title = f"{shorten_text(view.name, 60)}: {against}"
+    known = view.difference is not None
+    return f"{title}, total variation {format_percent(view.difference)}" if known else title
 
 
 _LINES_WIDTH, _LINES_HEIGHT = 300, 210
@@ -586,72 +468,57 @@ Points = Sequence[tuple[float, float]]
 
 
 def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], title: str) -> Chart:
-    """Return k-way distances by k, with the floor that sampling alone gives.
-
-    Example:
-        >>> way = KWayDistance(1, 0.1, 0.0, 3, 3, (9, 9), (("age",), 0.1))
-        >>> orders([way], [], "1-way").svg.count("<circle")
-        1
-    """
+    """Return k-way distances by k, with the floor that sampling alone gives."""
     over = [(way.order, way.distance) for way in synthetic]
     under = [(way.order, way.distance) for way in floor]
     known = [*over, *under]
-    x = _make_whole_scale([k for k, _ in known])
     y = make_scale([distance for _, distance in known], _LINES_BOTTOM, 14)
+    ticks = sorted({k for k, _ in known})
+    curves = ((under, REAL, True), (over, SYNTHETIC, False))
+    return _draw_lines(title, "columns at once (k)", ticks, y, curves)
+
+
+def depths(order: CorrelationOrder) -> Chart:
+    """Return the accuracy of trees by their depth."""
+    points = list(zip(order.depths, order.accuracy, strict=True))
+    lowest = min((v for v in order.accuracy if math.isfinite(v)), default=0.0)
+    y = make_scale(order.accuracy, _LINES_BOTTOM, 14, floor=max(0.0, lowest - 0.05))
+    title = "Accuracy on real rows by depth of trees"
+    return _draw_lines(
+        title, "depth of the trees", order.depths, y, ((points, REAL, False),), unit="%"
+    )
+
+
+def _draw_lines(
+    title: str,
+    below: str,
+    ticks: Sequence[int],
+    y: ChartScale,
+    curves: Iterable[tuple[Points, str, bool]],
+    *,
+    unit: str = "",
+) -> Chart:
+    """Return curves over whole numbers: their points, their colour, and whether they are dashed."""
+    low, high = min(ticks, default=0), max(ticks, default=1)
+    x = ChartScale(low - 0.3, high + 0.3, _LINES_LEFT, _LINES_WIDTH - 10)
     parts = [
-        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10),
-        _draw_whole_ticks(x, sorted({k for k, _ in known})),
-        draw_text(
-            (_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, "columns at once (k)", "middle"
-        ),
-        _draw_curve(under, x, y, REAL, dashed=True),
-        _draw_curve(over, x, y, SYNTHETIC),
+        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10, unit=unit),
+        Markup().join(draw_text(x(k), _LINES_BOTTOM + 16, k, "middle") for k in ticks),
+        draw_text((_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, below, "middle"),
+        *(_draw_curve(points, x, y, colour, dashed=dashed) for points, colour, dashed in curves),
     ]
     return make_picture(_LINES_WIDTH, _LINES_HEIGHT, title, parts)
 
 
-def depths(order: CorrelationOrder) -> Chart:
-    """Return the accuracy of trees by their depth.
-
-    Example:
-        >>> depths(CorrelationOrder("ill", (2, 3), (0.7, 0.8), "some")).svg.count("<circle")
-        2
-    """
-    points = list(zip(order.depths, order.accuracy, strict=True))
-    x = _make_whole_scale(order.depths)
-    lowest = min((v for v in order.accuracy if math.isfinite(v)), default=0.0)
-    y = make_scale(order.accuracy, _LINES_BOTTOM, 14, floor=max(0.0, lowest - 0.05))
-    parts = [
-        draw_left_axis(y, _LINES_LEFT, _LINES_WIDTH - 10, unit="%"),
-        _draw_whole_ticks(x, order.depths),
-        draw_text(
-            (_LINES_LEFT + _LINES_WIDTH) / 2, _LINES_BOTTOM + 34, "depth of the trees", "middle"
-        ),
-        _draw_curve(points, x, y, REAL),
-    ]
-    return make_picture(
-        _LINES_WIDTH, _LINES_HEIGHT, "Accuracy on real rows by depth of trees", parts
-    )
-
-
 def rounds(history: Sequence[Mapping[str, Any]], name: str) -> Chart:
-    """Return one quantity of a run by round; rounds with ranking selection are shaded.
-
-    Example:
-        >>> rounds([{"round": 1, "sigma": 2.0}], "sigma").svg.count("<circle")
-        1
-    """
+    """Return one quantity of a run by round; rounds with ranking selection are shaded."""
     width, height, bottom = 300, 150, 118
     points = [(index, _read_number(step.get(name))) for index, step in enumerate(history, start=1)]
     x = ChartScale(0.5, max(1, len(history)) + 0.5, 52, width - 8)
     y = make_scale([value for _, value in points], bottom, 10)
     ranking = [index for index, step in enumerate(history) if step.get("selection") == "ranking"]
-    shade = Markup().join(
-        draw_box(
-            x(k + 0.5), 10, x(k + 1.5) - x(k + 0.5), bottom - 10, fill=REAL, fill_opacity="0.1"
-        )
-        for k in ranking
-    )
+    spans, grey = [(x(k + 0.5), x(k + 1.5)) for k in ranking], {"fill": REAL, "fill_opacity": "0.1"}
+    shade = Markup().join(draw_box(a, 10, b - a, bottom - 10, **grey) for a, b in spans)
     parts = [
         shade,
         draw_left_axis(y, 52, width - 8, 3),
@@ -685,15 +552,6 @@ def _read_number(value: Any) -> float:
     return float(value) if is_number else math.nan
 
 
-def _make_whole_scale(values: Sequence[int]) -> ChartScale:
-    low, high = min(values, default=0), max(values, default=1)
-    return ChartScale(low - 0.3, high + 0.3, _LINES_LEFT, _LINES_WIDTH - 10)
-
-
-def _draw_whole_ticks(x: ChartScale, values: Sequence[int]) -> Markup:
-    return Markup().join(draw_text(x(k), _LINES_BOTTOM + 16, k, "middle") for k in values)
-
-
 def _draw_curve(
     points: Points, x: ChartScale, y: ChartScale, colour: str, *, dashed: bool = False
 ) -> Markup:
@@ -704,7 +562,7 @@ def _draw_curve(
     commands = "L".join(format_point(a, b) for a, b in known)
     dashes = "5 4" if dashed else None
     drawn = {"fill": "none", "stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes}
-    return Markup().join([draw_path([f"M{commands}"], **drawn), *dots])
+    return Markup().join([make_tag("path", d=f"M{commands}", **drawn), *dots])
 
 
 _PAIRS_SIDE, _NAMES = 210, 90
@@ -722,11 +580,6 @@ def heat(
         matrix: A value for each pair; NaN stays empty.
         title: Title of the chart.
         most: The value of the full colour.
-
-    Example:
-        >>> picture = heat(["age", "bmi"], np.eye(2), "real")
-        >>> "age, bmi: 0" in str(picture)
-        True
     """
     size = min(_LARGEST_CELL, _PAIRS_SIDE / max(1, len(columns)))
     side = size * len(columns)
@@ -777,14 +630,7 @@ PlanePoints = NDArray[np.float64]
 
 
 def cloud(projection: PlaneProjection) -> Chart:
-    """Return real and synthetic rows on the same plane.
-
-    Example:
-        >>> points = np.zeros((2, 2))
-        >>> flat = PlaneProjection((0.5, 0.2), None, points, None, np.zeros(2, int), ("",))
-        >>> "points-synthetic" in cloud(flat).svg
-        True
-    """
+    """Return real and synthetic rows on the same plane."""
     x, y = _make_scales(projection, 30, 620, 14, 392)
     parts = [draw_box(30, 10, 594, 386, fill="none", stroke=LINE, rx=4)]
     for layer in range(_LAYERS):
@@ -792,19 +638,17 @@ def cloud(projection: PlaneProjection) -> Chart:
             parts.append(_draw_points(projection.real[layer::_LAYERS], x, y, REAL, "points-real"))
         points = projection.synthetic[layer::_LAYERS]
         parts.append(_draw_points(points, x, y, SYNTHETIC, "points-synthetic"))
-    parts += _draw_directions(projection, 30, 624, 396)
+    first, second = (format_percent(share, 0) for share in projection.explained)
+    turned = f"rotate(-90 {format_point(18, 203)})"
+    parts += [
+        draw_text(327, 413, f"first direction ({first})", "middle"),
+        draw_text(18, 203, f"second direction ({second})", "middle", transform=turned),
+    ]
     return make_picture(640, 420, "Rows on the plane in which they differ most", parts)
 
 
 def classes(projection: PlaneProjection) -> Chart:
-    """Return real rows beside synthetic ones, coloured by their class.
-
-    Example:
-        >>> points = np.zeros((2, 2))
-        >>> flat = PlaneProjection((0.5, 0.2), None, points, None, np.array([0, 1]), ("no", "yes"))
-        >>> classes(flat).svg.count("<path")
-        2
-    """
+    """Return real rows beside synthetic ones, coloured by their class."""
     panels = [("synthetic", projection.synthetic, projection.synthetic_classes)]
     if projection.real is not None and projection.real_classes is not None:
         panels.insert(0, ("real", projection.real, projection.real_classes))
@@ -824,30 +668,21 @@ def classes(projection: PlaneProjection) -> Chart:
 
 
 def class_colour(code: int) -> str:
-    """Return the colour of a class.
-
-    Example:
-        >>> class_colour(0), class_colour(99)
-        ('#0072b2', '#8a8f98')
-    """
+    """Return the colour of a class."""
     return CLASS_COLOURS[code] if code < len(CLASS_COLOURS) else _REST
 
 
 def class_key(names: Sequence[str]) -> list[tuple[str, Chart]]:
-    """Return each class with its colour; the rest share one.
-
-    Example:
-        >>> [name for name, _ in class_key(["no", "yes"])]
-        ['no', 'yes']
-    """
+    """Return each class with its colour; the rest share one."""
     named = [shorten_text(name, 40) for name in names[: len(CLASS_COLOURS)]]
     if len(names) > len(CLASS_COLOURS):
         named.append(f"{len(names) - len(CLASS_COLOURS)} others")
-    return [(name, _draw_dot(name, class_colour(code))) for code, name in enumerate(named)]
-
-
-def _draw_dot(name: str, colour: str) -> Chart:
-    return make_picture(10, 10, name, [make_tag("circle", cx=5, cy=5, r=5, fill=colour)])
+    dots = [
+        make_tag("circle", cx=5, cy=5, r=5, fill=class_colour(code)) for code in range(len(named))
+    ]
+    return [
+        (name, make_picture(10, 10, name, [dot])) for name, dot in zip(named, dots, strict=True)
+    ]
 
 
 def _make_scales(
@@ -864,18 +699,6 @@ def _draw_points(
 ) -> Markup:
     """Return all points as one path of dots, a tenth of the size of circles."""
     finite = points[np.isfinite(points).all(axis=1)]
-    commands = [f"M{format_point(x(a), y(b))}h0" for a, b in finite.tolist()]
+    commands = "".join(f"M{format_point(x(a), y(b))}h0" for a, b in finite.tolist())
     dots = {"stroke": colour, "stroke_width": 3.6, "stroke_linecap": "round", "fill": "none"}
-    return draw_path(commands, **dots, stroke_opacity="0.55", class_=name)
-
-
-def _draw_directions(
-    projection: PlaneProjection, left: float, right: float, bottom: float
-) -> list[Markup]:
-    first, second = (format_percent(share, 0) for share in projection.explained)
-    middle = (10 + bottom) / 2
-    turned = f"rotate(-90 {format_point(18, middle)})"
-    return [
-        draw_text((left + right) / 2, bottom + 17, f"first direction ({first})", "middle"),
-        draw_text(18, middle, f"second direction ({second})", "middle", transform=turned),
-    ]
+    return make_tag("path", d=commands, **dots, stroke_opacity="0.55", class_=name)

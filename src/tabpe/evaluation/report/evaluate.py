@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from tabpe._utils import serialization, validation
 from tabpe._utils.arrays import is_text
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.files import open_regular
 from tabpe._utils.progress import show_section_bar
 from tabpe.accounting import Certificate
@@ -103,14 +104,7 @@ def set_label(schema: Schema, label: str | None, table: pa.Table) -> Schema:
 
 
 def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema with only the first of several labels, and a note that says so.
-
-    Example:
-        >>> from tabpe.schema import Boolean
-        >>> schema = Schema((Boolean("ill"), Boolean("old")), label=("ill", "old"))
-        >>> keep_first_label(schema, None)[0].label
-        'ill'
-    """
+    """Return the schema with only the first of several labels, and a note that says so."""
     if len(schema.labels) < 2 or label is not None:  # noqa: PLR2004
         return schema.of_target, ()
     note = f"of several labels the first, {schema.target!r}, is the one that models predict"
@@ -118,14 +112,7 @@ def keep_first_label(schema: Schema, label: str | None) -> tuple[Schema, tuple[s
 
 
 def keep_shared_columns(schema: Schema, synthetic: pa.Table) -> tuple[Schema, tuple[str, ...]]:
-    """Return a drafted schema without columns that a synthetic table lacks, and notes on them.
-
-    Example:
-        >>> schema, _ = draft_from_table(pa.table({"id": [1, 2], "age": [31, 58]}), None)
-        >>> read, notes = keep_shared_columns(schema, pa.table({"age": [40]}))
-        >>> read.names, notes
-        (('age',), ("left out: the synthetic table has no column 'id': known: 'age'",))
-    """
+    """Return a drafted schema without columns that a synthetic table lacks, and notes on them."""
     faults = {
         column.name: find_fault("synthetic", synthetic, Schema((column,)), schema.names)
         for column in schema.columns
@@ -145,11 +132,7 @@ def find_fault(
 ) -> str | None:
     """Return why a table can not be measured by a schema; None if it can.
 
-    Args:
-        role: Which table it is.
-        table: The table.
-        schema: The schema.
-        declared: All declared columns, if the schema has only some of them.
+    `declared` are all declared columns, if the schema has only some of them.
     """
     for name in schema.names:
         if name not in table.schema.names:
@@ -253,26 +236,19 @@ class ReportTables:
     sample: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
 
+    @property
+    def by_role(self) -> dict[str, TableArrays]:
+        """The tables that there are."""
+        found = {"real": self.real, "synthetic": self.synthetic, "test": self.test}
+        return {role: table for role, table in found.items() if table is not None}
+
 
 def open_tables(
     real: Any, synthetic: Any, test: Any, schema: Schema | None, label: str | None
 ) -> ReportTables:
-    """Read the tables of a report.
-
-    Args:
-        real: The real table, as `fit` takes it.
-        synthetic: The synthetic table.
-        test: Other real rows, or None.
-        schema: The schema; None to draft one from the real table.
-        label: The label, if it is not that of the schema.
-    """
-    tables = {
-        "real": read_all_rows("real", real),
-        "synthetic": read_all_rows("synthetic", synthetic),
-    }
-    if test is not None:
-        tables["test"] = read_all_rows("test", test)
-    notes: tuple[str, ...] = ()
+    """Read the tables of a report; without a schema, draft one from the real table."""
+    given = {"real": real, "synthetic": synthetic} | ({} if test is None else {"test": test})
+    tables = {role: read_all_rows(role, data) for role, data in given.items()}
     if schema is None:
         schema, notes = draft_from_table(tables["real"], label)
         schema, left_out = keep_shared_columns(schema, tables["synthetic"])
@@ -333,11 +309,10 @@ def load_audit(given: Any) -> Mapping[str, Any] | None:
         plain, where = given, "audit"
     else:
         plain, where = _read_json(Path(given)), str(given)
-    return (
-        None
-        if plain is None
-        else _drop_nones(serialization.read_dataclass(_AuditRecord, plain, where=where))
-    )
+    if plain is None:
+        return None
+    audit = serialization.read_dataclass(_AuditRecord, plain, where=where)
+    return asdict(audit, dict_factory=lambda fields: {k: v for k, v in fields if v is not None})
 
 
 def load_schema(given: Any, certificate: Certificate | None) -> Schema | None:
@@ -368,13 +343,6 @@ def _verify_certificate(certificate: Certificate | None, synthetic: Any) -> Veri
         return None
     is_named = isinstance(synthetic, (str, Path)) and certificate.release is not None
     return verify_plain(certificate.to_dict(), Path(synthetic) if is_named else None)
-
-
-def _drop_nones(audit: _AuditRecord) -> dict[str, Any]:
-    def present(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {name: value for name, value in fields if value is not None}
-
-    return asdict(audit, dict_factory=present)
 
 
 def _read_json(path: Path) -> Any:
@@ -432,6 +400,7 @@ def _note_unmatched(real: TableArrays, synthetic: TableArrays) -> list[str]:
 
 T = TypeVar("T")
 SECTIONS = 13
+NO_LABEL = "no label was given: utility was not measured"
 
 
 def evaluate(
@@ -485,12 +454,12 @@ def evaluate(
         >>> report.contents.quality.columns[1].metric
         'TVComplement'
     """
+    require_report_extra("evaluate")
     seed = validation.check_integer("random_state", random_state, least=0)
     validation.check_one_of("categories", categories, CATEGORIES)
     _check_learners(learners)
     validation.check_optional(validation.check_integer, "jobs", jobs, least=1)
     title = check_title(title, _make_title(real, synthetic))
-    options = EvaluationOptions(tuple(learners), categories, seed, jobs)
     provenance = RunProvenance.from_sources(run, certificate, history, synthetic)
     audited = load_audit(audit)
     with show_section_bar(SECTIONS, visible=verbose > 0) as on_section:
@@ -499,45 +468,33 @@ def evaluate(
         tables = clock.run_timed(
             "reading", lambda: open_tables(real, synthetic, test, declared, label)
         )
+        sections = _list_sections(tables, learners, categories, seed=seed, jobs=jobs)
         measured = {
             name: clock.try_section(section, measure)
-            for name, (section, measure) in _list_sections(tables, options).items()
+            for name, (section, measure) in sections.items()
         }
     return Report(
         ReportContents(
             mode="custodian",
             title=title,
-            rows=_count_rows(tables),
+            rows={role: len(table) for role, table in tables.by_role.items()},
             label=tables.schema.target,
             sample=tables.sample,
             certificate=provenance.certificate,
             verification=provenance.verification,
             history=provenance.history,
             audit=audited,
-            notes=(*tables.notes, *_note_missing_label(tables.schema), *clock.notes),
+            notes=(
+                *tables.notes,
+                *(() if tables.schema.label is not None else (NO_LABEL,)),
+                *clock.notes,
+            ),
             seconds=clock.seconds,
             versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             **{name: part for name, part in measured.items() if part is not None},
         )
     )
-
-
-@dataclass(frozen=True)
-class EvaluationOptions:
-    """Options of an evaluation.
-
-    Args:
-        learners: Predictors by name.
-        categories: Distance of two categories.
-        seed: Seed of all subsamples.
-        jobs: Threads; None for one per core.
-    """
-
-    learners: tuple[str, ...]
-    categories: str
-    seed: int
-    jobs: int | None
 
 
 class SectionClock:
@@ -571,17 +528,13 @@ class SectionClock:
 
 
 def _list_sections(
-    tables: ReportTables, options: EvaluationOptions
+    tables: ReportTables, learners: Sequence[str], categories: str, *, seed: int, jobs: int | None
 ) -> dict[str, tuple[str, Callable[[], Any]]]:
     """Return the title and the measurement of each part of the contents."""
-    real, synthetic, test, seed = tables.real, tables.synthetic, tables.test, options.seed
+    real, synthetic, test = tables.real, tables.synthetic, tables.test
     reference, floor, sample = _match_sample_sizes(real, synthetic, test, seed)
-    transport = partial(
-        wasserstein, categories=options.categories, random_state=seed, jobs=options.jobs
-    )
-    utility = partial(
-        measure_utility, learners=options.learners, random_state=seed, jobs=options.jobs
-    )
+    transport = partial(wasserstein, categories=categories, random_state=seed, jobs=jobs)
+    utility = partial(measure_utility, learners=learners, random_state=seed, jobs=jobs)
     return {
         "columns": ("columns", lambda: compare_columns(real, synthetic)),
         "quality": ("scores", lambda: score_quality(real, synthetic)),
@@ -630,17 +583,6 @@ def _match_sample_sizes(
         reference, others = real.take(shuffled[:half]), real.take(shuffled[half:])
     floor = others.sample_rows(len(synthetic), rng)
     return reference, floor, synthetic.sample_rows(len(floor) or len(synthetic), rng)
-
-
-def _note_missing_label(schema: Schema) -> Sequence[str]:
-    if schema.label is not None:
-        return ()
-    return ("no label was given: utility was not measured",)
-
-
-def _count_rows(tables: ReportTables) -> dict[str, int]:
-    arrays = {"real": tables.real, "synthetic": tables.synthetic, "test": tables.test}
-    return {name: len(table) for name, table in arrays.items() if table is not None}
 
 
 def _make_title(real: Any, synthetic: Any) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe._utils import validation
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.progress import show_step_line
 from tabpe.accounting import NoiseSource
 from tabpe.errors import ParameterError
@@ -100,7 +101,9 @@ def evaluate_public(
         raise ParameterError(
             "real, epsilon: private measures need both of them; give both or none."
         )
-    if epsilon is None:
+    if epsilon is not None:
+        require_report_extra("evaluate_public with epsilon")
+    else:
         _refuse_budget_options(delta=delta, dataset=dataset, ledger=ledger)
     title = check_title(title, _make_title(synthetic))
     provenance = RunProvenance.from_sources(run, certificate, history, synthetic)

@@ -88,12 +88,7 @@ class AttackerBound:
 
     @property
     def question(self) -> str:
-        """The question of the attacker.
-
-        Example:
-            >>> AttackerBound(1.0, 1e-6).question
-            'Is the row of a certain person in the table, or not?'
-        """
+        """The question of the attacker."""
         if self.neighbours.is_user_level:
             whose = "all rows of a certain user"
             if self.neighbours.adjacency is Adjacency.ADD_REMOVE:
@@ -162,23 +157,12 @@ TABLE = "table"
 
 
 def list_doubts(contents: ReportContents) -> tuple[str, ...]:
-    """Return why a report does not say that it may be released; empty if it does.
-
-    Example:
-        >>> list_doubts(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        ('the synthetic rows have no privacy certificate',)
-    """
+    """Return why a report does not say that it may be released; empty if it does."""
     return tuple(_find_doubts(contents))
 
 
 def list_fields_from_data(contents: ReportContents) -> tuple[str, ...]:
-    """Return all fields of the schemas of the report that were read from the data.
-
-    Example:
-        >>> contents = ReportContents("public", "t", {}, None, (), {}, fields_from_data=("a.min",))
-        >>> list_fields_from_data(contents)
-        ('a.min',)
-    """
+    """Return all fields of the schemas of the report that were read from the data."""
     certificate, bought = contents.certificate, contents.bought
     fields = [
         *(() if certificate is None else certificate.fields_from_data),
@@ -189,12 +173,7 @@ def list_fields_from_data(contents: ReportContents) -> tuple[str, ...]:
 
 
 def list_failures(contents: ReportContents) -> tuple[str, ...]:
-    """Return the failed checks of the certificate.
-
-    Example:
-        >>> list_failures(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        ()
-    """
+    """Return the failed checks of the certificate."""
     checked = contents.verification
     checks = () if checked is None else checked.checks
     return tuple(check.words for check in checks if check.outcome == FAILED)

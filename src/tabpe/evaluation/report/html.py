@@ -24,35 +24,17 @@ if TYPE_CHECKING:
 
 
 _PACKAGE, _FOLDER = "tabpe.evaluation.report", "templates"
-SECTIONS = {
-    "privacy": "Privacy",
-    "columns": "Columns",
-    "pairs": "Pairs",
-    "high-order": "High order",
-    "utility": "Utility",
-    "representation": "Representation",
-    "map": "Map",
-    "evolution": "Evolution",
-    "sample": "Sample rows",
-    "about": "About",
-}
 
 
 def render_page(contents: ReportContents) -> str:
-    """Return the report as one self-contained HTML page.
-
-    Example:
-        >>> html = render_page(ReportContents("public", "<b>", {"synthetic": 9}, None, (), {}))
-        >>> "&lt;b&gt;" in html, "<b>" in html
-        (True, False)
-    """
+    """Return the report as one self-contained HTML page."""
     style, script = _read_asset("style.css"), _read_asset("page.js")
     return (
         _build_environment()
         .get_template("page.html.j2")
         .render(
             contents=contents,
-            sections={key: SECTIONS[key] for key in SECTIONS if key in _find_present(contents)},
+            sections=_list_sections(contents),
             cards=verdict.build_cards(contents),
             verdict=verdict.write_verdict(contents),
             doubts=guarantee.list_doubts(contents),
@@ -65,20 +47,21 @@ def render_page(contents: ReportContents) -> str:
     )
 
 
-def _find_present(contents: ReportContents) -> set[str]:
-    measured: dict[str, Any] = {
-        "privacy": True,
-        "columns": contents.columns,
-        "pairs": contents.association,
-        "high-order": contents.wasserstein or contents.variation or contents.order,
-        "utility": contents.utility or (contents.bought and contents.bought.accuracy),
-        "representation": contents.representation,
-        "map": contents.projection,
-        "evolution": contents.history,
-        "sample": contents.sample,
-        "about": True,
+def _list_sections(contents: ReportContents) -> dict[str, str]:
+    """Return the titles of the sections of which the report holds something, by their ids."""
+    sections: dict[str, tuple[str, Any]] = {
+        "privacy": ("Privacy", True),
+        "columns": ("Columns", contents.columns),
+        "pairs": ("Pairs", contents.association),
+        "high-order": ("High order", contents.wasserstein or contents.variation or contents.order),
+        "utility": ("Utility", contents.utility or (contents.bought and contents.bought.accuracy)),
+        "representation": ("Representation", contents.representation),
+        "map": ("Map", contents.projection),
+        "evolution": ("Evolution", contents.history),
+        "sample": ("Sample rows", contents.sample),
+        "about": ("About", True),
     }
-    return {name for name, part in measured.items() if part}
+    return {key: title for key, (title, part) in sections.items() if part}
 
 
 def _build_policy(style: str, script: str) -> str:

@@ -11,7 +11,7 @@ import importlib.util
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ import pyarrow as pa
 from tabpe._utils import files, validation
 from tabpe.accounting import Certificate
 from tabpe.errors import OutputError, ParameterError
-from tabpe.evaluation.metrics.columns import ColumnComparison, worst_first
-from tabpe.evaluation.metrics.distances import KWayDistance
+from tabpe.evaluation.metrics.columns import worst_first
 from tabpe.evaluation.report import charts, html, tables
 from tabpe.evaluation.report.charts import Chart
 from tabpe.evaluation.report.contents import ReportContents
@@ -35,16 +34,6 @@ Row = dict[str, Any]
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def build_frame(contents: ReportContents, part: str, library: str | None) -> Any:
-    """Return one part as a data frame of a library."""
-    validation.check_one_of("part", part, list(PARTS))
-    if library is None:
-        library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
-    validation.check_one_of("library", library, LIBRARIES)
-    table = _build_table(list(PARTS[part](contents)))
-    return convert_to_frame(table, library)
-
-
 def _build_table(rows: list[Row]) -> pa.Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
@@ -54,7 +43,7 @@ def _list_measures(contents: ReportContents) -> Iterator[Row]:
     """Yield every single figure with its part."""
     for part, rows in (
         ("columns", _list_columns(contents)),
-        ("pairs", _list_pairs(contents)),
+        ("pairs", _list_scored_pairs(contents)),
         ("k-way", _list_k_way(contents)),
         ("utility", _list_utility(contents)),
         ("order", _list_order(contents)),
@@ -69,31 +58,31 @@ def _list_measures(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_columns(contents: ReportContents) -> Iterator[Row]:
-    scored = {} if contents.quality is None else {s.column: s for s in contents.quality.columns}
+    scored = tables.scores_by_column(contents.quality)
     for column in contents.columns:
         score = scored.get(column.name)
-        yield {
+        row = {
             "column": column.name,
             "kind": column.kind,
             "difference": column.difference,
             "metric": None if score is None else score.metric,
             "score": None if score is None else score.score,
-            **_get_sides(column),
         }
+        for name in ("nulls", "mean", "deviation", "least", "most"):
+            row[f"{name} real"] = getattr(column.real, name, None)
+            row[f"{name} synthetic"] = getattr(column.synthetic, name)
+        yield row
 
 
-def _get_sides(column: ColumnComparison) -> Row:
-    sides: Row = {}
-    for name in ("nulls", "mean", "deviation", "least", "most"):
-        sides[f"{name} real"] = None if column.real is None else getattr(column.real, name)
-        sides[f"{name} synthetic"] = getattr(column.synthetic, name)
-    return sides
-
-
-def _list_pairs(contents: ReportContents) -> Iterator[Row]:
+def _list_scored_pairs(contents: ReportContents) -> Iterator[Row]:
     for score in () if contents.quality is None else contents.quality.pairs:
         one, two = score.columns
         yield {"column": one, "with": two, "metric": score.metric, "score": score.score}
+
+
+def _list_utility(contents: ReportContents) -> Iterator[Row]:
+    for score in () if contents.utility is None else contents.utility.scores:
+        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
 
 
 def _list_associations(contents: ReportContents) -> Iterator[Row]:
@@ -110,25 +99,19 @@ def _list_k_way(contents: ReportContents) -> Iterator[Row]:
         ("Wasserstein", contents.wasserstein, contents.wasserstein_floor),
         ("total variation", contents.variation, contents.variation_floor),
     ):
-        floors: dict[int, KWayDistance] = {one.order: one for one in floor}
+        floors = {one.order: one.distance for one in floor}
         for one in measured:
-            below = floors.get(one.order)
             yield {
                 "distance": name,
                 "k": f"k={one.order}",
                 "synthetic": one.distance,
-                "real": None if below is None else below.distance,
+                "real": floors.get(one.order),
                 "spread": one.spread,
                 "sets measured": one.measured,
                 "sets possible": one.possible,
                 "worst set": ", ".join(one.worst[0]),
                 "worst": one.worst[1],
             }
-
-
-def _list_utility(contents: ReportContents) -> Iterator[Row]:
-    for score in () if contents.utility is None else contents.utility.scores:
-        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
 
 
 def _list_order(contents: ReportContents) -> Iterator[Row]:
@@ -151,14 +134,10 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
-    certificate = contents.certificate
-    for spend in () if certificate is None else certificate.bill:
-        share = None if certificate is None else certificate.share(spend)
-        yield {"item": spend.name, "sigma": spend.sigma, "times": spend.times, "share": share}
-
-
-def _list_history(contents: ReportContents) -> Iterator[Row]:
-    yield from (dict(entry) for entry in contents.history)
+    if (certificate := contents.certificate) is not None:
+        for spend in certificate.bill:
+            row = {"item": spend.name, "sigma": spend.sigma, "times": spend.times}
+            yield row | {"share": certificate.share(spend)}
 
 
 def _list_sample(contents: ReportContents) -> Iterator[Row]:
@@ -167,14 +146,10 @@ def _list_sample(contents: ReportContents) -> Iterator[Row]:
         yield dict(zip(columns, cells, strict=True))
 
 
-def _list_seconds(contents: ReportContents) -> Iterator[Row]:
-    yield from ({"section": name, "seconds": spent} for name, spent in contents.seconds.items())
-
-
 PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "measures": _list_measures,
     "columns": _list_columns,
-    "pairs": _list_pairs,
+    "pairs": _list_scored_pairs,
     "associations": _list_associations,
     "k-way": _list_k_way,
     "utility": _list_utility,
@@ -182,9 +157,11 @@ PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "representation": _list_representation,
     "nearest rows": _list_closeness,
     "bill": _list_spends,
-    "history": _list_history,
+    "history": lambda contents: map(dict, contents.history),
     "sample": _list_sample,
-    "seconds": _list_seconds,
+    "seconds": lambda contents: (
+        {"section": name, "seconds": spent} for name, spent in contents.seconds.items()
+    ),
 }
 
 
@@ -196,24 +173,6 @@ _DERIVED = {
     "order": ("gap", "words"),
     "association": ("difference",),
 }
-
-
-def build_plain(
-    contents: ReportContents, cards: Sequence[ReportCard], verdict: str
-) -> dict[str, Any]:
-    """Return plain values: text, booleans, numbers, None, and lists and mappings of them."""
-    head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
-    if contents.mode == "custodian":
-        head["warning"] = WARNING
-    else:
-        head["doubts"] = list(list_doubts(contents))
-    head |= {"verdict": verdict, "cards": plain_value(tuple(cards))}
-    parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
-    plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
-    for name, derived in _DERIVED.items():
-        if parts[name] is not None:
-            plain[name] |= {one: plain_value(getattr(parts[name], one)) for one in derived}
-    return head | plain
 
 
 def plain_value(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of value
@@ -269,25 +228,6 @@ class Plot:
             raise OutputError(f"{path}: one picture is written, to a file that ends in .svg.")
         files.write_text(path, str(self.pictures[0][1]))
         return path
-
-
-def build_plot(contents: ReportContents, part: str, column: str | None) -> Plot:
-    """Return the charts of a part.
-
-    Args:
-        contents: The report.
-        part: Its name, of `PLOTS`.
-        column: For `columns`: one column alone.
-    """
-    validation.check_one_of("part", part, list(PLOTS))
-    pictures = tuple(PLOTS[part](contents))
-    if column is not None:
-        known = [name for name, _ in pictures]
-        validation.check_one_of("column", column, known)
-        pictures = tuple(picture for picture in pictures if picture[0] == column)
-    if not pictures:
-        raise ParameterError(f"part={part!r}: this report holds none.")
-    return Plot(pictures)
 
 
 def _plot_columns(contents: ReportContents) -> Charts:
@@ -398,7 +338,19 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN and infinity become None."""
-        return build_plain(self.contents, self.cards, self.verdict)
+        contents = self.contents
+        head: dict[str, Any] = {"format": FORMAT, "mode": contents.mode}
+        if contents.mode == "custodian":
+            head["warning"] = WARNING
+        else:
+            head["doubts"] = list(list_doubts(contents))
+        head |= {"verdict": self.verdict, "cards": plain_value(self.cards)}
+        parts = {f.name: getattr(contents, f.name) for f in dataclasses.fields(contents)}
+        plain = {name: plain_value(part) for name, part in parts.items() if name != "mode"}
+        for name, derived in _DERIVED.items():
+            if parts[name] is not None:
+                plain[name] |= {one: plain_value(getattr(parts[name], one)) for one in derived}
+        return head | plain
 
     def to_json(self) -> str:
         """Return the report as JSON."""
@@ -413,7 +365,11 @@ class Report:
                 spends), `history`, `sample`, `seconds`.
             library: `pandas`, `polars` or `pyarrow`; None for the first that is installed.
         """
-        return build_frame(self.contents, part, library)
+        validation.check_one_of("part", part, list(PARTS))
+        if library is None:
+            library = next(name for name in LIBRARIES if importlib.util.find_spec(name))
+        validation.check_one_of("library", library, LIBRARIES)
+        return convert_to_frame(_build_table(list(PARTS[part](self.contents))), library)
 
     def plot(self, part: str = "columns", *, column: str | None = None) -> Plot:
         """Return charts of a part of the report, which a notebook displays.
@@ -423,7 +379,14 @@ class Report:
                 (the privacy guarantee) or `history`.
             column: For `columns`: one column alone.
         """
-        return build_plot(self.contents, part, column)
+        validation.check_one_of("part", part, list(PLOTS))
+        pictures = dict(PLOTS[part](self.contents))
+        if column is not None:
+            validation.check_one_of("column", column, list(pictures))
+            pictures = {column: pictures[column]}
+        if not pictures:
+            raise ParameterError(f"part={part!r}: this report holds none.")
+        return Plot(tuple(pictures.items()))
 
     def save(self, path: str | Path) -> Path:
         """Write the report: a page if the path ends in .html, JSON if it ends in .json."""

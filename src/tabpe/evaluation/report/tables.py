@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,11 @@ from tabpe.evaluation.report.charts import Bounds
 
 MOST_COLUMNS, MOST_CHARTS = 1000, 60
 MOST_CELLS = 40
-MOST_PAIRS = 15
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
 
 def scores_by_column(quality: QualityScores | None) -> dict[str, ColumnScore]:
-    """Return the score of each column by its name.
-
-    Example:
-        >>> scores_by_column(None)
-        {}
-    """
+    """Return the score of each column by its name."""
     return {} if quality is None else {score.column: score for score in quality.columns}
 
 
@@ -35,73 +28,15 @@ def scored_pairs(quality: QualityScores) -> int:
     return sum(not math.isnan(pair.score) for pair in quality.pairs)
 
 
-@dataclass(frozen=True)
-class PairAssociation:
-    """The association of two columns.
-
-    Args:
-        columns: Their names.
-        real: Their association in the real table; None if public.
-        synthetic: The same in the synthetic one.
-        difference: Synthetic minus real; None if public.
-    """
-
-    columns: tuple[str, str]
-    real: float | None
-    synthetic: float
-    difference: float | None
-
-
-def changed_pairs(association: AssociationMatrix, most: int = MOST_PAIRS) -> list[PairAssociation]:
-    """Return the pairs that changed most; in a public report the most strongly associated.
-
-    Example:
-        >>> both = np.array([[1.0, 0.5], [0.5, 1.0]])
-        >>> [pair.synthetic for pair in changed_pairs(AssociationMatrix(("a", "b"), None, both))]
-        [0.5]
-    """
-    strength = _compute_strength(association)
-    rows, columns = np.triu_indices(len(association.columns), k=1)
-    first = np.argsort(-strength[rows, columns], kind="stable")[:most]
-    pairs = zip(rows[first].tolist(), columns[first].tolist(), strict=True)
-    return [_build_pair(association, i, j) for i, j in pairs]
-
-
-def _build_pair(association: AssociationMatrix, i: int, j: int) -> PairAssociation:
-    real, difference = association.real, association.difference
-    return PairAssociation(
-        (association.columns[i], association.columns[j]),
-        None if real is None else float(real[i, j]),
-        float(association.synthetic[i, j]),
-        None if difference is None else float(difference[i, j]),
-    )
-
-
 def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
-    """Return the indices of the columns whose pairs changed most, in their order.
-
-    Example:
-        >>> find_most_changed(AssociationMatrix(("a", "b"), None, np.eye(2)))
-        [0, 1]
-    """
-    strength = _compute_strength(association)
+    """Return the indices of the columns whose pairs changed most, in their order."""
+    strength = association.strength
     np.fill_diagonal(strength, 0.0)
     return sorted(np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most].tolist())
 
 
-def _compute_strength(association: AssociationMatrix) -> NDArray[np.float64]:
-    difference = association.difference
-    matrix = association.synthetic if difference is None else difference
-    return np.abs(np.nan_to_num(matrix))
-
-
 def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
-    """Return the heat maps: title, columns, matrix, and the value of the full colour.
-
-    Example:
-        >>> [title for title, *_ in maps(AssociationMatrix(("a", "b"), None, np.eye(2)))]
-        ['synthetic']
-    """
+    """Return the heat maps: title, columns, matrix, and the value of the full colour."""
     indices = find_most_changed(association)
     names = [association.columns[index] for index in indices]
     grid = np.ix_(indices, indices)
@@ -115,15 +50,7 @@ def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[n
 
 
 def utility_bounds(utility: UtilityScores) -> dict[str, list[Bounds]]:
-    """Return for each score one row per learner: name, lower bound, value, upper bound.
-
-    Example:
-        >>> from tabpe.evaluation.metrics.utility import LearnerScore
-        >>> scores = (LearnerScore("majority", "nothing", {"AUC": 0.5}),
-        ...           LearnerScore("boosting", "real", {"AUC": 0.9}))
-        >>> utility_bounds(UtilityScores("ill", "classification", 9, False, scores))
-        {'AUC': [('boosting', 0.5, None, 0.9)]}
-    """
+    """Return for each score one row per learner: name, lower bound, value, upper bound."""
     names = dict.fromkeys(name for one in utility.scores for name in one.scores)
     learners = dict.fromkeys(one.learner for one in utility.scores if one.trained_on != "nothing")
     return {

@@ -111,12 +111,7 @@ def format_three_decimals(value: float | None) -> str:
 
 
 def format_plain(value: float | None) -> str:
-    """Return a number for a program to sort by; empty if there is none.
-
-    Example:
-        >>> format_plain(0.1), format_plain(None)
-        ('0.1', '')
-    """
+    """Return a number for a program to sort by; empty if there is none."""
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 

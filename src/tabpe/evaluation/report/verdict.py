@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -49,14 +50,7 @@ class ReportCard:
 
 
 def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
-    """Return the findings that were measured, the privacy guarantee first.
-
-    Example:
-        >>> from tabpe.evaluation.report.contents import ReportContents
-        >>> only, = build_cards(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        >>> only.title, only.figure, only.grade
-        ('Guarantee', 'no certificate', 'unknown')
-    """
+    """Return the findings that were measured, the privacy guarantee first."""
     found = (
         _grade_guarantee(contents),
         _grade_columns(contents),
@@ -70,13 +64,7 @@ def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
 
 
 def write_verdict(contents: ReportContents) -> str:
-    """Return all findings in one or two sentences.
-
-    Example:
-        >>> from tabpe.evaluation.report.contents import ReportContents
-        >>> write_verdict(ReportContents("public", "t", {"synthetic": 9}, None, (), {}))
-        'The privacy guarantee is unknown: no certificate was given. No measure was taken.'
-    """
+    """Return all findings in one or two sentences."""
     return f"{_describe_guarantee(contents)} {_describe_measures(build_cards(contents)[1:])}"
 
 
@@ -133,33 +121,29 @@ def compute_total_guarantee(
 
 def _grade_guarantee(contents: ReportContents) -> ReportCard:
     certificate = contents.certificate
+    card = partial(ReportCard, "Guarantee", section="privacy")
     if certificate is None:
         words = "Without a certificate the guarantee for the people in the table is unknown."
-        return ReportCard("Guarantee", "no certificate", "unknown", words, "privacy")
+        return card("no certificate", "unknown", words)
     if not certificate.private:
         words = "The noise was fake, for tests. Nothing is guaranteed. Do not release."
-        return ReportCard("Guarantee", "NOT PRIVATE", "poor", words, "privacy")
+        return card("NOT PRIVATE", "poor", words)
     if list_failures(contents):
         words = f"It does not hold: {'; '.join(list_failures(contents))}. Do not rely on it."
-        return ReportCard("Guarantee", "DOES NOT HOLD", "poor", words, "privacy")
+        return card("DOES NOT HOLD", "poor", words)
     bound = compute_total_guarantee(certificate, contents.bought)
     grade = _grade_at_most(bound.epsilon, 1.0, 5.0)
     words = f"{bound.words} Good up to epsilon 1, fair up to 5.{_note_extra_cost(contents.bought)}"
     if list_fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read from the data and are not covered: fair at best."
-    return ReportCard(
-        "Guarantee", f"epsilon {round_up(bound.epsilon, 3):g}", grade, words, "privacy"
-    )
+    return card(f"epsilon {round_up(bound.epsilon, 3):g}", grade, words)
 
 
 def _grade_columns(contents: ReportContents) -> ReportCard | None:
-    known = {
-        view.name: 1 - view.difference for view in contents.columns if view.difference is not None
-    }
-    what = (
-        "1 minus total variation, noisy" if contents.mode == "public" else "1 minus total variation"
-    )
+    differences = {view.name: view.difference for view in contents.columns}
+    known = {name: 1 - value for name, value in differences.items() if value is not None}
+    what = f"1 minus total variation{', noisy' if contents.mode == 'public' else ''}"
     if contents.quality is not None:
         views = {view.name: view for view in contents.columns}
         scores = {one.column: one.score for one in contents.quality.columns}
@@ -174,13 +158,8 @@ def _grade_columns(contents: ReportContents) -> ReportCard | None:
         f"Single columns agree to {format_percent(mean)} on average ({what}); the worst is "
         f"{_format_name(worst)} with {format_percent(known[worst])}. Good from 95%, fair from 85%."
     )
-    return ReportCard(
-        "Columns",
-        format_percent(mean),
-        _grade_at_least(round(mean, 3), 0.95, 0.85),
-        words,
-        "columns",
-    )
+    grade = _grade_at_least(round(mean, 3), 0.95, 0.85)
+    return ReportCard("Columns", format_percent(mean), grade, words, "columns")
 
 
 def _include_nulls(score: float, view: ColumnComparison | None) -> float:
@@ -204,7 +183,7 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     there may be only one.
     """
     found = contents.association
-    worst = () if found is None else found.find_most_changed(1)
+    worst = [] if found is None else found.find_most_changed(1)
     if found is None or found.difference is None or not worst:
         return None
     off = np.abs(found.difference[np.triu_indices(len(found.columns), k=1)])
@@ -215,25 +194,22 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
         f"{names}, {format_number(worst[0].real)} real and {format_number(worst[0].synthetic)} "
         f"synthetic. Good up to 0.05, fair up to 0.1."
     )
-    return ReportCard(
-        "Pairs", f"{mean:.3f} off", _grade_at_most(round(mean, 3), 0.05, 0.1), words, "pairs"
-    )
+    grade = _grade_at_most(round(mean, 3), 0.05, 0.1)
+    return ReportCard("Pairs", f"{mean:.3f} off", grade, words, "pairs")
 
 
 def _grade_high_order(contents: ReportContents) -> ReportCard | None:
     if not contents.wasserstein:
         return None
     furthest = max(contents.wasserstein, key=lambda way: way.order)
-    floor = _find_order(contents.wasserstein_floor, furthest.order)
+    floors = {way.order: way for way in contents.wasserstein_floor}
+    floor = floors.get(furthest.order)
     what = f"{furthest.order} columns at once" if furthest.order > 1 else "single columns"
     reason = _explain_no_grade(furthest, floor)
     if reason is not None or floor is None:
-        words = (
-            f"Over {what} the Wasserstein distance is {format_number(furthest.distance)}; {reason}."
-        )
-        return ReportCard(
-            "High order", format_number(furthest.distance), "unknown", words, "high-order"
-        )
+        figure = format_number(furthest.distance)
+        words = f"Over {what} the Wasserstein distance is {figure}; {reason}."
+        return ReportCard("High order", figure, "unknown", words, "high-order")
     ratio = furthest.distance / floor.distance
     times = f"{ratio:.2g}" if ratio < 100 else format_number(ratio)  # noqa: PLR2004
     words = (
@@ -255,10 +231,6 @@ def _explain_no_grade(found: KWayDistance, floor: KWayDistance | None) -> str | 
         compared = "1 row" if fewest == 1 else f"{fewest} rows"
         return f"with {compared} to compare it is mostly sampling error, so it is not graded"
     return None
-
-
-def _find_order(ways: Iterable[KWayDistance], order: int) -> KWayDistance | None:
-    return next((way for way in ways if way.order == order), None)
 
 
 def _grade_utility(utility: UtilityScores) -> ReportCard | None:
@@ -292,11 +264,7 @@ def find_main_scores(utility: UtilityScores) -> tuple[str, str, tuple[float, flo
         for one in utility.scores:
             if not math.isnan(one.scores.get(score, math.nan)):
                 by_origin[one.trained_on][one.learner] = one.scores[score]
-        both = {
-            name: value
-            for name, value in by_origin["real"].items()
-            if name in by_origin["synthetic"]
-        }
+        both = {k: v for k, v in by_origin["real"].items() if k in by_origin["synthetic"]}
         if both and by_origin["nothing"]:
             best = max(both, key=lambda name: both[name])
             lower = max(by_origin["nothing"].values())
@@ -331,10 +299,8 @@ def _grade_closeness(contents: ReportContents) -> ReportCard | None:
         f"rows {format_percent(closeness.other_copies)} do. Good up to 1 point more, fair up to 5. "
         f"A sanity check, no proof of privacy."
     )
-    grade = _grade_at_most(excess, 0.01, 0.05)
-    return ReportCard(
-        "Closeness", f"{format_percent(closeness.copies)} copies", grade, words, "closeness"
-    )
+    figure, grade = f"{format_percent(closeness.copies)} copies", _grade_at_most(excess, 0.01, 0.05)
+    return ReportCard("Closeness", figure, grade, words, "closeness")
 
 
 # Figures are graded as they are shown: 69.6% that reads 70% is at least 70%.

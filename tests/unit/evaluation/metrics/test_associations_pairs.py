@@ -56,7 +56,7 @@ def test_each_pair_has_the_measure_of_its_kinds(nulls):
     (view,) = build_table_arrays(SCHEMA, [table(np.random.default_rng(0), 300, nulls)])
     matrix = measure_association(None, view).synthetic
     age, dose = view["age"].values, view["dose"].values
-    ward, ill = view["ward"].codes, view["ill"].codes
+    ward, ill = view["ward"].values, view["ill"].values
     both = ~np.isnan(age) & ~np.isnan(dose)
     assert matrix[0, 2] == pytest.approx(stats.pearsonr(age[both], dose[both])[0])
     both = ~np.isnan(age) & (ward >= 0)
@@ -118,7 +118,14 @@ def test_without_real_rows_there_is_no_difference():
     found = measure_association(None, view)
     assert found.real is None
     assert found.difference is None
-    assert found.find_most_changed() == ()
+    strongest = np.abs(found.synthetic[np.triu_indices(len(found.columns), k=1)]).max()
+    first = found.find_most_changed()[0]
+    assert (first.real, first.difference) == (None, None)
+    assert abs(first.synthetic) == strongest
+
+
+def test_one_column_has_no_pair():
+    assert AssociationMatrix(("a",), None, np.eye(1)).find_most_changed() == []
 
 
 def test_a_category_of_one_table_alone_does_no_harm():

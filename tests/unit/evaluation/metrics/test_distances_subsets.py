@@ -54,7 +54,7 @@ def test_astronomically_many_are_not_listed():
 
 
 def test_too_many_are_refused_if_all_are_asked_for():
-    with pytest.raises(ParameterError, match=r"subsets=None: .* 7 of 100 columns.* 1,000,000"):
+    with pytest.raises(ParameterError, match="subsets=None"):
         choose_subsets(100, 7, None, 0)
 
 

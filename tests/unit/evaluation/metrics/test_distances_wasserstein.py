@@ -276,7 +276,7 @@ def test_hundreds_of_columns_are_sampled():
         ({"jobs": 0}, "jobs=0"),
         ({"orders": [0]}, "orders=0"),
         ({"orders": [1.5]}, "orders=1.5"),
-        ({"categories": "code"}, "did you mean 'codes'"),
+        ({"categories": "code"}, "codes"),
     ],
 )
 def test_wrong_parameters_are_refused(options, message):

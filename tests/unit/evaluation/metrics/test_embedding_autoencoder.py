@@ -156,11 +156,18 @@ def test_what_is_kept_is_the_first_half_of_what_was_trained(few_steps, monkeypat
     (view,) = mixed_views(mixed_table(50, 1))
     coding = fit_vectorizer([view])
     rows = coding.to_dense(coding(view))
+    weights, loss = [], embedding._loss
+
+    def noted(coding, batch, given):
+        weights[:] = given
+        return loss(coding, batch, given)
+
+    monkeypatch.setattr(embedding, "_loss", noted)
     trained = embedding.train_autoencoder(coding, coding(view), 3, np.random.default_rng(0))
-    (first, offset), (second, shift) = (map(torch.from_numpy, part) for part in
-                                        (trained.inward, trained.narrow))  # fmt: skip
-    hidden = torch.nn.functional.silu(torch.from_numpy(rows) @ first + offset)
-    assert trained(rows) == pytest.approx((hidden @ second + shift).numpy(), abs=1e-4)
+    first, offset, second, shift = (part.detach() for part in weights[:4])
+    points = torch.nn.functional.silu(torch.from_numpy(rows) @ first + offset) @ second + shift
+    unit = points.std(dim=0, correction=0).mean()
+    assert trained(rows) == pytest.approx((points / unit).numpy(), abs=1e-4)
 
 
 def test_other_real_rows_lie_within_and_columns_torn_apart_do_not(monkeypatch):

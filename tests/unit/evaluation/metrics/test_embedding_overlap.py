@@ -7,10 +7,13 @@ from tabpe.errors import ParameterError
 from tabpe.evaluation.metrics import embedding
 from tabpe.evaluation.metrics.embedding import (
     ManifoldOverlap,
-    compute_density_coverage,
-    compute_precision_recall,
     measure_overlap,
 )
+
+
+def get_density_coverage(*points, k):
+    both = measure_overlap(*points, k)
+    return both.density, both.coverage
 
 
 def naive(real, synthetic, k):
@@ -78,21 +81,19 @@ def test_a_set_lies_within_itself_whatever_its_order(kind, rows):
 
 def test_a_point_is_not_its_own_neighbour():
     real = [[0.0], [1.0]]
-    assert (
-        compute_precision_recall(real, [[0.5]], k=1)[0] == 1
-    )  # with itself, the radius would be 0
+    assert measure_overlap(real, [[0.5]], k=1).precision == 1  # with itself, the radius would be 0
 
 
 def test_a_point_with_k_copies_holds_its_copies_alone():
     copies = [[0.0, 0.1]] * 6
-    assert compute_precision_recall(copies, [[0.0, 0.1], [0.0, 0.1 + 1e-12]])[0] == 0.5
-    assert compute_precision_recall(copies[:5], [[0.0, 0.1 + 1e-12]])[0] == 0
+    assert measure_overlap(copies, [[0.0, 0.1], [0.0, 0.1 + 1e-12]]).precision == 0.5
+    assert measure_overlap(copies[:5], [[0.0, 0.1 + 1e-12]]).precision == 0
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_with_fewer_than_k_others_the_furthest_counts(rows):
     real = np.arange(rows, dtype=float)[:, None]
-    assert compute_precision_recall(real, [[-(rows - 1.0)], [-(rows - 0.9)]])[0] == 0.5
+    assert measure_overlap(real, [[-(rows - 1.0)], [-(rows - 0.9)]]).precision == 0.5
 
 
 def test_a_point_alone_holds_its_equal():
@@ -101,9 +102,9 @@ def test_a_point_alone_holds_its_equal():
 
 def test_density_may_exceed_one_and_coverage_not():
     real = [[0.0], [1.0], [2.0], [50.0]]
-    assert compute_density_coverage(real, [[0.9], [1.1]], k=1) == (2.0, 0.75)
-    assert compute_density_coverage(real, [[0.9], [1.1]], k=2) == (1.75, 1.0)
-    assert compute_density_coverage(real, [[-0.5]], k=1) == (1.0, 0.25)
+    assert get_density_coverage(real, [[0.9], [1.1]], k=1) == (2.0, 0.75)
+    assert get_density_coverage(real, [[0.9], [1.1]], k=2) == (1.75, 1.0)
+    assert get_density_coverage(real, [[-0.5]], k=1) == (1.0, 0.25)
 
 
 def test_points_far_away_are_neither_precise_nor_reached():

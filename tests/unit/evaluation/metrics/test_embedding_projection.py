@@ -118,5 +118,5 @@ def test_wrong_points_are_refused():
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
 def test_a_table_without_rows_is_refused(lengths):
     tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
-    with pytest.raises(DataError, match="no rows"):
+    with pytest.raises(DataError):
         project_rows(*tables)

@@ -89,5 +89,5 @@ def test_wrong_parameters_are_refused_by_name(wrong, message):
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
 def test_a_table_without_rows_is_refused(lengths):
     tables = mixed_views(*(mixed_table(3).slice(0, length) for length in lengths))
-    with pytest.raises(DataError, match="no rows"):
+    with pytest.raises(DataError):
         measure_representation(*tables, encoder="linear")

@@ -60,7 +60,7 @@ def test_paths_are_read_too(tmp_path):
     pa.csv.write_csv(TABLE, tmp_path / "t.csv")
     tables = open_tables(str(tmp_path / "t.csv"), TABLE, tmp_path / "t.csv", SCHEMA, None)
     assert tables.real["age"].values[:2].tolist() == [25, 50]
-    assert tables.test["ill"].codes.tolist() == [1, 0, 1]
+    assert tables.test["ill"].values.tolist() == [1, 0, 1]
 
 
 def test_a_table_that_lacks_a_column_is_named():

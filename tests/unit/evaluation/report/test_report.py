@@ -55,7 +55,7 @@ def test_all_figures_are_one_long_frame():
 
 
 def test_a_part_that_does_not_exist_is_named():
-    with pytest.raises(ParameterError, match="did you mean 'columns'"):
+    with pytest.raises(ParameterError, match="columns"):
         Report(minimal()).to_frame("colums")
     with pytest.raises(ParameterError, match="library='dask'"):
         Report(minimal()).to_frame(library="dask")
@@ -103,7 +103,7 @@ def test_every_part_has_pictures(part):
 
 @pytest.mark.parametrize("part", [part for part in plots.PLOTS if part != "columns"])
 def test_a_part_that_was_not_measured_has_none(part):
-    with pytest.raises(ParameterError, match="this report holds none"):
+    with pytest.raises(ParameterError, match=part):
         Report(minimal()).plot(part)
 
 

@@ -7,14 +7,6 @@ from tabpe.evaluation.metrics.associations import AssociationMatrix
 from tabpe.evaluation.report import tables
 
 
-def test_pairs_that_changed_most_come_first():
-    real = np.eye(3)
-    synthetic = np.array([[1, 0.1, -0.5], [0.1, 1, 0.2], [-0.5, 0.2, 1]])
-    pairs = tables.changed_pairs(AssociationMatrix(("a", "b", "c"), real, synthetic), most=2)
-    assert [pair.columns for pair in pairs] == [("a", "c"), ("b", "c")]
-    assert [pair.difference for pair in pairs] == [-0.5, 0.2]
-
-
 def test_maps_of_many_columns_show_those_that_changed_most():
     size = 60
     real, synthetic = np.eye(size), np.eye(size)
@@ -35,10 +27,6 @@ def test_maps_of_many_columns_show_those_that_changed_most():
 def test_small_differences_do_not_get_the_full_colour():
     found = tables.maps(AssociationMatrix(("a", "b"), np.eye(2), np.eye(2)))
     assert found[2][3] == 0.1
-
-
-def test_one_column_has_no_pair():
-    assert tables.changed_pairs(AssociationMatrix(("a",), None, np.eye(1))) == []
 
 
 def test_bounds_of_a_score_that_is_not_a_number_are_left_out():

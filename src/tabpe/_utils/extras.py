@@ -1,0 +1,26 @@
+"""Checks that optional packages are installed, and errors that say how to install them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from tabpe.errors import TabpeError
+
+REPORT = {
+    "ot": "POT",
+    "sklearn": "scikit-learn",
+}  # modules of the extra `report` and their packages
+
+
+def require_report_extra(what: str) -> None:
+    """Raise an error unless all packages of the extra `tabpe[report]` are installed.
+
+    Args:
+        what: The feature that needs them; the subject of the error message.
+
+    Example:
+        >>> require_report_extra("evaluate")
+    """
+    missing = [package for module, package in REPORT.items() if find_spec(module) is None]
+    if missing:
+        raise TabpeError(f"{what} needs {' and '.join(missing)}: pip install 'tabpe[report]'.")

@@ -1,27 +1,26 @@
 """Summaries of runs: means over seeds, the best setting of a method, paired differences.
 
-Runs that differ in their seed alone are one candidate. Runs that differ in settings which no row
-names are candidates for the same row, and the best of them is shown: by the accuracy on the
-validation rows, or, where that was not measured for all of them, by the first metric of the table.
+Runs that differ in their seed alone are one candidate. Runs that also differ in settings which no
+row of a table names are candidates for that row, and the best one is shown: by the accuracy on the
+validation rows or, where that is not known for all of them, by the first metric of the table.
 
-Differences between two methods are paired by seed: runs with the same data and seed have the same
-split and the same real rows to be compared with, so the difference is taken for each seed, and then
-averaged. The interval is Student's, for the mean of those differences. Shares differ by points;
-distances and times by a factor, which is the exponential of a difference of logarithms.
-
-The numbers of the paper are in `paper.yaml`.
+Differences between two methods are paired by seed, because runs with the same data and seed share
+their split; the interval is Student's, for the mean difference. Percentages differ by points,
+distances and times by a factor (a difference of logarithms). `paper.yaml` has the paper's numbers.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe_lab.exhibits import DisplayMetric, find_metric, format_label, get_field_value, get_title
@@ -29,7 +28,9 @@ from tabpe_lab.records import RunRecord
 
 DONE, DID_NOT_FIT, FAILED, NOT_RUN = "done", "did not fit", "failed", "not run"
 VALIDATION = "validation_accuracy"
-_APART = ("data", "epsilon")
+CONFIDENCE = 0.95
+SPLITS = 3
+RUN, SETTING = "run", "setting"
 
 GroupKey = tuple[Any, ...]
 
@@ -40,12 +41,8 @@ class SeedStatistics:
 
     Args:
         mean: The mean.
-        std: The standard deviation of a sample, n - 1 in its denominator; None for one seed.
+        std: The sample standard deviation (n - 1); None for one seed.
         count: Number of seeds.
-
-    Example:
-        >>> SeedStatistics.from_values([1.0, 3.0])
-        SeedStatistics(mean=2.0, std=1.4142135623730951, count=2)
     """
 
     mean: float
@@ -53,10 +50,16 @@ class SeedStatistics:
     count: int = 1
 
     @classmethod
-    def from_values(cls, values: Sequence[float]) -> SeedStatistics:
-        """Return the mean and deviation of at least one value."""
-        std = statistics.stdev(values) if len(values) > 1 else None
-        return cls(statistics.fmean(values), std, len(values))
+    def from_values(cls, values: Iterable[float]) -> SeedStatistics:
+        """Return the mean and deviation of at least one value.
+
+        Example:
+            >>> SeedStatistics.from_values([1.0, 3.0])
+            SeedStatistics(mean=2.0, std=1.4142135623730951, count=2)
+        """
+        found = pd.Series(list(values), dtype=float)
+        std = float(found.std()) if len(found) > 1 else None
+        return cls(float(found.mean()), std, len(found))
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,9 @@ class RunSummary:
     """Summary of the runs of one row.
 
     Args:
-        outcome: How they ended: `done` if any did.
+        outcome: `done` if any run is, else how they ended.
         values: By the name of the metric.
-        seeds: Number of runs that the values are of.
+        seeds: Number of runs behind the values.
         settings: The chosen values of the settings in which candidates differ.
         chosen_by: The metric that chose them; empty if there was no choice.
         reasons: Why runs did not fit or failed.
@@ -90,62 +93,98 @@ class RunSummary:
         )
 
 
+def make_frame(
+    records: Iterable[RunRecord], fields: Sequence[str] = (), metrics: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return runs as a table: a row for each, with the given fields and metrics as columns.
+
+    Metrics of runs that are not done are NaN. `run` holds the record, `setting` its settings.
+
+    Example:
+        >>> run = RunRecord("a", "full", "0f", "xor", "aim", "aim", 0, "seed", "done",
+        ...                 metrics={"auc": 0.5})
+        >>> make_frame([run], ["method"], ["auc"])[["method", "auc"]].values.tolist()
+        [['aim', 0.5]]
+    """
+    runs = list(records)
+    columns: dict[str, Any] = {
+        RUN: runs,
+        "seed": [run.seed for run in runs],
+        "status": [run.status for run in runs],
+        SETTING: [json.dumps(run.settings, sort_keys=True) for run in runs],
+    }
+    columns |= {name: [get_field_value(run, name) for run in runs] for name in fields}
+    frame = pd.DataFrame(columns, dtype=object)
+    for metric in map(find_metric, metrics):
+        values = [metric.read_value(run) if run.status == DONE else None for run in runs]
+        frame[metric.name] = np.array(values, dtype=float)
+    return frame
+
+
+def iterate_groups(
+    frame: pd.DataFrame, fields: Sequence[str]
+) -> Iterator[tuple[GroupKey, pd.DataFrame]]:
+    """Yield the runs with equal values of some fields, in order of appearance."""
+    groups: Any = frame.groupby(list(fields), sort=False, dropna=False)
+    for key, group in groups:
+        yield tuple(None if pd.isna(value) else value for value in key), group
+
+
 def summarize_groups(
-    records: Iterable[RunRecord],
-    fields: Sequence[str],
-    measures: Sequence[str],
-    *,
-    where: str = "runs",
+    records: Iterable[RunRecord], fields: Sequence[str], metrics: Sequence[str], *, where: str
 ) -> dict[GroupKey, RunSummary]:
     """Return the summary of runs by their values of some fields, in order of appearance.
 
     Args:
         records: The runs.
         fields: The fields that distinguish rows.
-        measures: Names of metrics; the first decides where no validation was measured.
+        metrics: Names of metrics; the first one chooses settings where validation is unknown.
         where: The name of the table or figure in errors.
 
     Raises:
         ParameterError: If runs on different data or budgets would share a row.
     """
-    groups = group_records(
-        records, lambda record: tuple(get_field_value(record, name) for name in fields)
-    )
-    for group in groups.values():
-        _check_alike(group, fields, where)
-    return {key: summarize_runs(group, measures) for key, group in groups.items()}
+    frame = make_frame(records, fields)
+    found = {}
+    for key, group in iterate_groups(frame, fields):
+        _check_comparable(list(group[RUN]), fields, where)
+        found[key] = summarize_runs(group[RUN], metrics)
+    return found
 
 
-def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> RunSummary:
-    """Return the summary of runs of one row."""
-    candidates = list(group_records(records, _make_settings_key).values())
-    varying = _find_varying([group[0].settings for group in candidates])
-    done = [group for group in candidates if any(run.status == DONE for run in group)]
-    if not done:
-        return _summarize_undone(records)
-    criterion = _choose_criterion(done, measures)
-    best = done[0] if len(done) == 1 else _select_best(done, criterion)
-    values = {
-        name: spread for name in measures if (spread := _compute_spread(best, find_metric(name)))
-    }
+def summarize_runs(records: Iterable[RunRecord], metrics: Sequence[str]) -> RunSummary:
+    """Return the summary of runs of one row: the means of its best setting."""
+    names = list(dict.fromkeys([*metrics, VALIDATION]))
+    frame = make_frame(records, metrics=names)
+    done = frame[frame["status"] == DONE]
+    if done.empty:
+        return _summarize_undone(frame[RUN])
+    means = done.groupby(SETTING, sort=False)[names].mean()
+    criterion = find_metric(VALIDATION if means[VALIDATION].notna().all() else metrics[0])
+    sign = -1 if criterion.better == "lower" else 1
+    best = done[done[SETTING] == (sign * means[criterion.name]).fillna(-math.inf).idxmax()]
+    candidates = frame.drop_duplicates(SETTING)[RUN]
+    varying = _find_varying([run.settings for run in candidates])
     return RunSummary(
         DONE,
-        values,
-        seeds=sum(run.status == DONE for run in best),
-        settings={name: best[0].settings.get(name) for name in varying},
+        {
+            name: SeedStatistics.from_values(best[name].dropna())
+            for name in metrics
+            if best[name].notna().any()
+        },
+        seeds=len(best),
+        settings={name: best[RUN].iloc[0].settings.get(name) for name in varying},
         chosen_by=criterion.name if len(candidates) > 1 else "",
-        reasons=_collect_reasons(records),
+        reasons=_collect_reasons(frame[RUN]),
     )
 
 
-def _summarize_undone(records: Sequence[RunRecord]) -> RunSummary:
+def _summarize_undone(runs: Iterable[RunRecord]) -> RunSummary:
     for outcome in (DID_NOT_FIT, FAILED):
-        ended = [run for run in records if run.status == outcome]
+        ended = [run for run in runs if run.status == outcome]
         if ended:
-            limits = dict.fromkeys(find_limit(run) for run in ended)
-            return RunSummary(
-                outcome, reasons=_collect_reasons(ended), limit=", ".join(filter(None, limits))
-            )
+            limits = dict.fromkeys(filter(None, map(find_limit, ended)))
+            return RunSummary(outcome, reasons=_collect_reasons(ended), limit=", ".join(limits))
     return RunSummary(NOT_RUN)
 
 
@@ -153,9 +192,8 @@ def find_limit(record: RunRecord) -> str:
     """Return the limit that a run exceeded, if its reason names one.
 
     Example:
-        >>> limits = {"seconds": 3600.0, "gigabytes": 8.0}
         >>> record = RunRecord("a", "full", "0f", "adult", "aim", "aim", 0, "seed", "did not fit",
-        ...                 limits=limits, reason="memory: took more than 8 GB")
+        ...                    limits={"gigabytes": 8.0}, reason="memory: took more than 8 GB")
         >>> find_limit(record)
         '8 GB'
     """
@@ -169,65 +207,22 @@ def find_limit(record: RunRecord) -> str:
     return ""
 
 
-def group_records(
-    records: Iterable[RunRecord], key: Callable[[RunRecord], Any]
-) -> dict[Any, list[RunRecord]]:
-    """Return records by a key, in order of appearance."""
-    groups: dict[Any, list[RunRecord]] = {}
-    for record in records:
-        groups.setdefault(key(record), []).append(record)
-    return groups
-
-
-def _make_settings_key(record: RunRecord) -> str:
-    return json.dumps(record.settings, sort_keys=True)
-
-
-def _find_varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    names = dict.fromkeys(name for entry in settings for name in entry)
-    return [
-        name
-        for name in names
-        if len({json.dumps(entry.get(name), sort_keys=True) for entry in settings}) > 1
-    ]
-
-
-def _choose_criterion(
-    candidates: Sequence[Sequence[RunRecord]], measures: Sequence[str]
-) -> DisplayMetric:
-    validation = find_metric(VALIDATION)
-    if all(_compute_spread(group, validation) for group in candidates):
-        return validation
-    return find_metric(measures[0])
-
-
-def _select_best(
-    candidates: Sequence[list[RunRecord]], criterion: DisplayMetric
-) -> list[RunRecord]:
-    def score(group: Sequence[RunRecord]) -> float:
-        spread = _compute_spread(group, criterion)
-        if spread is None:
-            return float("-inf")
-        return -spread.mean if criterion.better == "lower" else spread.mean
-
-    return max(candidates, key=score)
-
-
-def _compute_spread(group: Sequence[RunRecord], metric: DisplayMetric) -> SeedStatistics | None:
-    found = [metric.read_value(run) for run in group if run.status == DONE]
-    values = [value for value in found if value is not None]
-    return SeedStatistics.from_values(values) if values else None
+def _find_varying(mappings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys whose values differ."""
+    frame = pd.DataFrame(
+        [{name: json.dumps(value) for name, value in each.items()} for each in mappings]
+    )
+    return [str(name) for name in frame if frame[name].nunique(dropna=False) > 1]
 
 
 def _collect_reasons(records: Iterable[RunRecord]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(run.reason for run in records if run.reason))
 
 
-def _check_alike(group: Sequence[RunRecord], fields: Sequence[str], where: str) -> None:
+def _check_comparable(group: Sequence[RunRecord], fields: Sequence[str], where: str) -> None:
     """Refuse to choose among runs whose numbers do not compare."""
-    apart = [name for name in _APART if name not in fields]
-    apart += [f"data_options.{name}" for name in _find_varying([run.data_options for run in group])]
-    for name in apart:
+    options = [f"data_options.{name}" for name in _find_varying([r.data_options for r in group])]
+    for name in ("data", "epsilon", *options):
         values = dict.fromkeys(get_field_value(run, name) for run in group)
         if name not in fields and len(values) > 1:
             shown = ", ".join(format_label(name, value) for value in list(values)[:3])
@@ -235,9 +230,6 @@ def _check_alike(group: Sequence[RunRecord], fields: Sequence[str], where: str) 
                 f"{where}: runs with {name} {shown} share a row: name {name} among the rows or "
                 f"series, or fix it in where."
             )
-
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -262,16 +254,17 @@ class MeanDifference:
     count: int = 1
 
     @classmethod
-    def from_values(cls, values: Sequence[float]) -> MeanDifference:
+    def from_values(cls, values: Iterable[float]) -> MeanDifference:
         """Return the mean of values, at least one, with Student's interval."""
-        mean = statistics.fmean(values)
-        if len(values) == 1:
+        found = pd.Series(list(values), dtype=float)
+        mean = float(found.mean())
+        if len(found) == 1:
             return cls(mean)
         from scipy.stats import t
 
-        error = statistics.stdev(values) / math.sqrt(len(values))
-        reach = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
-        return cls(mean, mean - reach, mean + reach, len(values))
+        error = float(found.std()) / math.sqrt(len(found))
+        reach = float(t.ppf((1 + CONFIDENCE) / 2, len(found) - 1)) * error
+        return cls(mean, mean - reach, mean + reach, len(found))
 
     @property
     def sign(self) -> int:
@@ -282,7 +275,7 @@ class MeanDifference:
 
 
 def is_compared_by_factor(metric: DisplayMetric) -> bool:
-    """Return whether a metric is compared by a factor: all but shares are."""
+    """Return whether a metric is compared by a factor: all but percentages are."""
     return not metric.percent
 
 
@@ -291,17 +284,13 @@ def compare_pairs(
 ) -> MeanDifference | None:
     """Return the paired difference of runs on the same data; None without a common seed.
 
-    Args:
-        runs: Runs of one method, one for each seed.
-        others: Runs of the method that they are compared with.
-        metric: The metric. For one that is compared by a factor it is the difference of the
-            logarithms; None if one of them is zero.
+    For a metric that is compared by a factor it is the difference of the logarithms; None if a
+    value is zero.
 
     Raises:
         ParameterError: If two runs have the same seed.
 
     Example:
-        >>> from tabpe_lab.exhibits import find_metric
         >>> def run(seed, accuracy):
         ...     return RunRecord("a", "full", "0f", "xor", "aim", "aim", seed, "seed", "done",
         ...                   metrics={"accuracy": accuracy})
@@ -309,34 +298,27 @@ def compare_pairs(
         >>> compare_pairs(runs, others, find_metric("accuracy"))
         MeanDifference(mean=0.25, low=0.25, high=0.25, count=2)
     """
-    ours, theirs = _collect_by_seed(runs, metric), _collect_by_seed(others, metric)
-    seeds = [seed for seed in ours if seed in theirs]
-    if not seeds:
+    both = [_index_by_seed(each, metric) for each in (runs, others)]
+    pairs = pd.concat(both, axis=1, join="inner", keys=["ours", "theirs"])
+    if pairs.empty:
         return None
-    pairs = [(ours[seed], theirs[seed]) for seed in seeds]
     if not is_compared_by_factor(metric):
-        return MeanDifference.from_values([one - other for one, other in pairs])
-    if any(value <= 0 for pair in pairs for value in pair):
+        return MeanDifference.from_values(pairs["ours"] - pairs["theirs"])
+    if (pairs <= 0).any(axis=None):
         return None
-    return MeanDifference.from_values([math.log(one / other) for one, other in pairs])
+    return MeanDifference.from_values(np.log(pairs["ours"] / pairs["theirs"]))
 
 
-def _collect_by_seed(runs: Iterable[RunRecord], metric: DisplayMetric) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for run in runs:
-        value = metric.read_value(run) if run.status == DONE else None
-        if value is None:
-            continue
-        if run.seed in found:
-            raise ParameterError(
-                f"{run.called} on {run.data}: two runs have seed {run.seed}: differences need one "
-                f"setting of each method: name others differently, with `as`."
-            )
-        found[run.seed] = value
-    return found
-
-
-SPLITS = 3
+def _index_by_seed(runs: Iterable[RunRecord], metric: DisplayMetric) -> pd.Series:
+    frame = make_frame(runs, metrics=[metric.name]).dropna(subset=[metric.name])
+    twice = frame[frame["seed"].duplicated()]
+    if not twice.empty:
+        run = twice[RUN].iloc[0]
+        raise ParameterError(
+            f"{run.called} on {run.data}: two runs have seed {run.seed}: differences need one "
+            f"setting of each method: name others differently, with `as`."
+        )
+    return frame.set_index("seed")[metric.name]
 
 
 @dataclass(frozen=True)

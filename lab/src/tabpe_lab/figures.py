@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
@@ -45,12 +45,11 @@ from tabpe_lab.methods import parse_strategy, require_evolution
 from tabpe_lab.records import FOLDER, RunRecord, get_extra_path
 from tabpe_lab.summary import (
     DONE,
-    RUN,
-    SETTING,
     SeedStatistics,
-    iterate_groups,
-    make_frame,
+    group_records,
+    make_settings_key,
     summarize_groups,
+    summarize_runs,
 )
 
 if TYPE_CHECKING:
@@ -269,6 +268,10 @@ def _get_axis_title(metric: DisplayMetric) -> str:
     return f"{metric.title} ({unit})" if unit else metric.title
 
 
+def _group_by(field: str, records: Runs) -> Mapping[Any, Runs]:
+    return group_records(records, lambda run: get_field_value(run, field))
+
+
 def _list_series(entry: FigureEntry, records: Runs) -> list[Any]:
     return sort_distinct(get_field_value(run, entry.by) for run in records)
 
@@ -280,10 +283,7 @@ def _draw_panels(
     **options: Any,
 ) -> Figure:
     """Draw a panel for each metric and each value of `panel`, with titles and chance."""
-    by_panel: dict[Any, Runs] = {None: records}
-    if entry.panel:
-        groups = iterate_groups(make_frame(records, [entry.panel]), [entry.panel])
-        by_panel = {value: list(group[RUN]) for (value,), group in groups}
+    by_panel = _group_by(entry.panel, records) if entry.panel else {None: records}
     places = [(value, find_metric(name)) for value in by_panel for name in entry.y]
     columns = len(entry.y) if 1 < len(entry.y) <= MAX_COLUMNS else MAX_COLUMNS
     figure, axes = make_panels(len(places), columns=columns, **options)
@@ -398,12 +398,12 @@ def plot_scatter(entry: FigureEntry, records: Runs) -> Figure:
     styles = assign_styles(_list_series(entry, records))
 
     def draw(axes: Axes, runs: Runs, metric: DisplayMetric) -> None:
-        for (each,), group in iterate_groups(make_frame(runs, [entry.by]), [entry.by]):
-            label, means = format_label(entry.by, each), _average_settings(group[RUN], metric)
-            if group[RUN].iloc[0].method == REAL and len(means):
-                _draw_level(axes, metric.scale * means[metric.name].iloc[0], styles[each], label)
+        for each, own in _group_by(entry.by, runs).items():
+            label, level = format_label(entry.by, each), summarize_runs(own, entry.y).values
+            if own[0].method == REAL and metric.name in level:
+                _draw_level(axes, metric.scale * level[metric.name].mean, styles[each], label)
             else:
-                _draw_markers(axes, group[RUN], (across, metric), styles[each], label)
+                _draw_markers(axes, own, (across, metric), styles[each], label)
         if "x" in entry.log:
             make_logarithmic(axes, "x")
         axes.set_xlabel(_get_axis_title(across))
@@ -411,16 +411,19 @@ def plot_scatter(entry: FigureEntry, records: Runs) -> Figure:
     return _draw_panels(entry, records, draw, size=(3.2, 2.5), legend=len(styles))
 
 
-def _average_settings(records: Iterable[RunRecord], *metrics: DisplayMetric) -> pd.DataFrame:
+def _average_settings(records: Runs, *metrics: DisplayMetric) -> pd.DataFrame:
     """Return a run of each setting, with the means of metrics over its seeds."""
     names = [metric.name for metric in metrics]
-    found = make_frame(records, metrics=names).groupby(SETTING, sort=False)
-    return found[[RUN]].first().join(found[names].mean()).dropna()
+    rows = {}
+    for setting, runs in group_records(records, make_settings_key).items():
+        means = {name: each.mean for name, each in summarize_runs(runs, names).values.items()}
+        rows[setting] = {"run": runs[0], **means}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["run", *names]).dropna()
 
 
 def _draw_markers(
     axes: Axes,
-    records: Iterable[RunRecord],
+    records: Runs,
     metrics: tuple[DisplayMetric, DisplayMetric],
     style: SeriesStyle,
     label: str,
@@ -430,7 +433,7 @@ def _draw_markers(
         return
     xs, ys = (list(metric.scale * found[metric.name]) for metric in metrics)
     axes.plot(xs, ys, label=label, **style.options | {"linewidth": 0.8})
-    for x, y, run in zip(xs, ys, found[RUN], strict=True):
+    for x, y, run in zip(xs, ys, found["run"], strict=True):
         if run.settings.get("degree") is not None:
             offset: dict[str, Any] = {"xytext": (3.5, 2.5), "textcoords": "offset points"}
             axes.annotate(str(run.settings["degree"]), (x, y), fontsize=6.5, color=SOFT, **offset)
@@ -440,16 +443,15 @@ def plot_progress(entry: FigureEntry, records: Runs, folder: Path) -> Figure:
     """Draw metrics of single rounds: a line for each series, a panel for each metric."""
     found = _load_extras(entry, records, folder, "rounds")
     series = _list_series(entry, [run for run, _ in found])
-    rows = [
-        {"series": get_field_value(run, entry.by), "x": int(number), **part["metrics"]}
-        for run, kept in found
-        for number, part in kept["rounds"].items()
-    ]
-    frame = pd.DataFrame(rows)
 
     def draw(axes: Axes, _: Runs, metric: DisplayMetric) -> None:
-        groups = iterate_groups(frame.dropna(subset=[metric.name]), ["series", "x"])
-        points = [(*key, SeedStatistics.from_values(own[metric.name])) for key, own in groups]
+        values: dict[tuple[Any, int], list[float]] = {}
+        for run, kept in found:
+            for number, part in kept["rounds"].items():
+                if metric.name in part["metrics"]:
+                    key = (get_field_value(run, entry.by), int(number))
+                    values.setdefault(key, []).append(part["metrics"][metric.name])
+        points = [(*key, SeedStatistics.from_values(own)) for key, own in values.items()]
         _draw_lines(axes, _make_points(points), series, entry, metric)
         axes.set_xlabel("round")
 
@@ -579,8 +581,8 @@ def _load_extras(
     entry: FigureEntry, records: Runs, folder: Path, key: str
 ) -> list[tuple[RunRecord, Extra]]:
     """Return runs with the content of the file beside them, by seed."""
-    groups = iterate_groups(make_frame(records), ["seed"])
-    pairs = ((run, _read_extra(run, folder)) for _, group in groups for run in group[RUN])
+    groups = group_records(records, lambda run: run.seed).values()
+    pairs = ((run, _read_extra(run, folder)) for group in groups for run in group)
     found = [(run, kept) for run, kept in pairs if kept is not None and key in kept]
     if not found:
         raise NothingDoneError(
@@ -615,7 +617,7 @@ def plot_search(entry: FigureEntry, records: Runs) -> Figure:
         name: sort_distinct(get_field_value(run, name) for run in records) for name in entry.axes
     }
     norm = Normalize(min(values, default=0), max(values, default=1) + 1e-9)
-    for rank, (run, value) in enumerate(zip(results[RUN], values, strict=True)):
+    for rank, (run, value) in enumerate(zip(results["run"], values, strict=True)):
         fan = FAN * (2 * rank / max(1, len(results) - 1) - 1)
         heights = [
             _compute_height(options, get_field_value(run, name), fan)
@@ -649,14 +651,14 @@ def plot_ranking(entry: FigureEntry, records: Runs) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     metric = find_metric(entry.y[0])
-    by_x = dict(iterate_groups(make_frame(records, [entry.x]), [entry.x]))
+    by_x = _group_by(entry.x, records)
     ranks = pd.DataFrame(
         {
-            x: _average_settings(by_x[x,][RUN], metric)[metric.name].rank(
+            x: _average_settings(by_x[x], metric)[metric.name].rank(
                 method="first", ascending=metric.better != "higher"
             )
             - 1
-            for x in sort_distinct(x for (x,) in by_x)
+            for x in sort_distinct(by_x)
         }
     ).dropna(axis=1, how="all")
     figure, (place,) = make_panels(1, size=WIDE_PANEL)

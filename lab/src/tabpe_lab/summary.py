@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe_lab.exhibits import DisplayMetric, find_metric, format_label, get_field_value, get_title
@@ -28,9 +26,6 @@ from tabpe_lab.records import RunRecord
 
 DONE, DID_NOT_FIT, FAILED, NOT_RUN = "done", "did not fit", "failed", "not run"
 VALIDATION = "validation_accuracy"
-CONFIDENCE = 0.95
-SPLITS = 3
-RUN, SETTING = "run", "setting"
 
 GroupKey = tuple[Any, ...]
 
@@ -41,8 +36,12 @@ class SeedStatistics:
 
     Args:
         mean: The mean.
-        std: The sample standard deviation (n - 1); None for one seed.
+        std: The standard deviation of a sample, n - 1 in its denominator; None for one seed.
         count: Number of seeds.
+
+    Example:
+        >>> SeedStatistics.from_values([1.0, 3.0])
+        SeedStatistics(mean=2.0, std=1.4142135623730951, count=2)
     """
 
     mean: float
@@ -50,16 +49,10 @@ class SeedStatistics:
     count: int = 1
 
     @classmethod
-    def from_values(cls, values: Iterable[float]) -> SeedStatistics:
-        """Return the mean and deviation of at least one value.
-
-        Example:
-            >>> SeedStatistics.from_values([1.0, 3.0])
-            SeedStatistics(mean=2.0, std=1.4142135623730951, count=2)
-        """
-        found = pd.Series(list(values), dtype=float)
-        std = float(found.std()) if len(found) > 1 else None
-        return cls(float(found.mean()), std, len(found))
+    def from_values(cls, values: Sequence[float]) -> SeedStatistics:
+        """Return the mean and deviation of at least one value."""
+        std = statistics.stdev(values) if len(values) > 1 else None
+        return cls(statistics.fmean(values), std, len(values))
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,9 @@ class RunSummary:
     """Summary of the runs of one row.
 
     Args:
-        outcome: `done` if any run is, else how they ended.
+        outcome: How they ended: `done` if any did.
         values: By the name of the metric.
-        seeds: Number of runs behind the values.
+        seeds: Number of runs that the values are of.
         settings: The chosen values of the settings in which candidates differ.
         chosen_by: The metric that chose them; empty if there was no choice.
         reasons: Why runs did not fit or failed.
@@ -93,89 +86,51 @@ class RunSummary:
         )
 
 
-def make_frame(
-    records: Iterable[RunRecord], fields: Sequence[str] = (), metrics: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return runs as a table: a row for each, with the given fields and metrics as columns.
-
-    Metrics of runs that are not done are NaN. `run` holds the record, `setting` its settings.
-
-    Example:
-        >>> run = RunRecord("a", "full", "0f", "xor", "aim", "aim", 0, "seed", "done",
-        ...                 metrics={"auc": 0.5})
-        >>> make_frame([run], ["method"], ["auc"])[["method", "auc"]].values.tolist()
-        [['aim', 0.5]]
-    """
-    runs = list(records)
-    columns: dict[str, Any] = {
-        RUN: runs,
-        "seed": [run.seed for run in runs],
-        "status": [run.status for run in runs],
-        SETTING: [json.dumps(run.settings, sort_keys=True) for run in runs],
-    }
-    columns |= {name: [get_field_value(run, name) for run in runs] for name in fields}
-    frame = pd.DataFrame(columns, dtype=object)
-    for metric in map(find_metric, metrics):
-        values = [metric.read_value(run) if run.status == DONE else None for run in runs]
-        frame[metric.name] = np.array(values, dtype=float)
-    return frame
-
-
-def iterate_groups(
-    frame: pd.DataFrame, fields: Sequence[str]
-) -> Iterator[tuple[GroupKey, pd.DataFrame]]:
-    """Yield the runs with equal values of some fields, in order of appearance."""
-    groups: Any = frame.groupby(list(fields), sort=False, dropna=False)
-    for key, group in groups:
-        yield tuple(None if pd.isna(value) else value for value in key), group
-
-
 def summarize_groups(
-    records: Iterable[RunRecord], fields: Sequence[str], metrics: Sequence[str], *, where: str
+    records: Iterable[RunRecord],
+    fields: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    where: str,
 ) -> dict[GroupKey, RunSummary]:
     """Return the summary of runs by their values of some fields, in order of appearance.
 
     Args:
         records: The runs.
         fields: The fields that distinguish rows.
-        metrics: Names of metrics; the first one chooses settings where validation is unknown.
+        metrics: Names of metrics; the first decides where no validation was measured.
         where: The name of the table or figure in errors.
 
     Raises:
         ParameterError: If runs on different data or budgets would share a row.
     """
-    frame = make_frame(records, fields)
-    found = {}
-    for key, group in iterate_groups(frame, fields):
-        _check_comparable(list(group[RUN]), fields, where)
-        found[key] = summarize_runs(group[RUN], metrics)
-    return found
+    groups = group_records(
+        records, lambda record: tuple(get_field_value(record, name) for name in fields)
+    )
+    for group in groups.values():
+        _check_comparable(group, fields, where)
+    return {key: summarize_runs(group, metrics) for key, group in groups.items()}
 
 
-def summarize_runs(records: Iterable[RunRecord], metrics: Sequence[str]) -> RunSummary:
-    """Return the summary of runs of one row: the means of its best setting."""
-    names = list(dict.fromkeys([*metrics, VALIDATION]))
-    frame = make_frame(records, metrics=names)
-    done = frame[frame["status"] == DONE]
-    if done.empty:
-        return _summarize_undone(frame[RUN])
-    means = done.groupby(SETTING, sort=False)[names].mean()
-    criterion = find_metric(VALIDATION if means[VALIDATION].notna().all() else metrics[0])
-    sign = -1 if criterion.better == "lower" else 1
-    best = done[done[SETTING] == (sign * means[criterion.name]).fillna(-math.inf).idxmax()]
-    candidates = frame.drop_duplicates(SETTING)[RUN]
-    varying = _find_varying([run.settings for run in candidates])
+def summarize_runs(records: Sequence[RunRecord], metrics: Sequence[str]) -> RunSummary:
+    """Return the summary of runs of one row."""
+    candidates = list(group_records(records, make_settings_key).values())
+    varying = _find_varying([group[0].settings for group in candidates])
+    done = [group for group in candidates if any(run.status == DONE for run in group)]
+    if not done:
+        return _summarize_undone(records)
+    criterion = _choose_criterion(done, metrics)
+    best = done[0] if len(done) == 1 else _select_best(done, criterion)
+    values = {
+        name: spread for name in metrics if (spread := _compute_spread(best, find_metric(name)))
+    }
     return RunSummary(
         DONE,
-        {
-            name: SeedStatistics.from_values(best[name].dropna())
-            for name in metrics
-            if best[name].notna().any()
-        },
-        seeds=len(best),
-        settings={name: best[RUN].iloc[0].settings.get(name) for name in varying},
+        values,
+        seeds=sum(run.status == DONE for run in best),
+        settings={name: best[0].settings.get(name) for name in varying},
         chosen_by=criterion.name if len(candidates) > 1 else "",
-        reasons=_collect_reasons(frame[RUN]),
+        reasons=_collect_reasons(records),
     )
 
 
@@ -207,12 +162,55 @@ def find_limit(record: RunRecord) -> str:
     return ""
 
 
-def _find_varying(mappings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the keys whose values differ."""
-    frame = pd.DataFrame(
-        [{name: json.dumps(value) for name, value in each.items()} for each in mappings]
-    )
-    return [str(name) for name in frame if frame[name].nunique(dropna=False) > 1]
+def group_records(
+    records: Iterable[RunRecord], key: Callable[[RunRecord], Any]
+) -> dict[Any, list[RunRecord]]:
+    """Return records by a key, in order of appearance."""
+    groups: dict[Any, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
+
+
+def make_settings_key(record: RunRecord) -> str:
+    """Return a text that is equal for runs with equal settings."""
+    return json.dumps(record.settings, sort_keys=True)
+
+
+def _find_varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = dict.fromkeys(name for entry in settings for name in entry)
+    return [
+        name
+        for name in names
+        if len({json.dumps(entry.get(name), sort_keys=True) for entry in settings}) > 1
+    ]
+
+
+def _choose_criterion(
+    candidates: Sequence[Sequence[RunRecord]], metrics: Sequence[str]
+) -> DisplayMetric:
+    validation = find_metric(VALIDATION)
+    if all(_compute_spread(group, validation) for group in candidates):
+        return validation
+    return find_metric(metrics[0])
+
+
+def _select_best(
+    candidates: Sequence[list[RunRecord]], criterion: DisplayMetric
+) -> list[RunRecord]:
+    def score(group: Sequence[RunRecord]) -> float:
+        spread = _compute_spread(group, criterion)
+        if spread is None:
+            return float("-inf")
+        return -spread.mean if criterion.better == "lower" else spread.mean
+
+    return max(candidates, key=score)
+
+
+def _compute_spread(group: Sequence[RunRecord], metric: DisplayMetric) -> SeedStatistics | None:
+    found = [metric.read_value(run) for run in group if run.status == DONE]
+    values = [value for value in found if value is not None]
+    return SeedStatistics.from_values(values) if values else None
 
 
 def _collect_reasons(records: Iterable[RunRecord]) -> tuple[str, ...]:
@@ -230,6 +228,9 @@ def _check_comparable(group: Sequence[RunRecord], fields: Sequence[str], where: 
                 f"{where}: runs with {name} {shown} share a row: name {name} among the rows or "
                 f"series, or fix it in where."
             )
+
+
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -254,17 +255,16 @@ class MeanDifference:
     count: int = 1
 
     @classmethod
-    def from_values(cls, values: Iterable[float]) -> MeanDifference:
+    def from_values(cls, values: Sequence[float]) -> MeanDifference:
         """Return the mean of values, at least one, with Student's interval."""
-        found = pd.Series(list(values), dtype=float)
-        mean = float(found.mean())
-        if len(found) == 1:
+        mean = statistics.fmean(values)
+        if len(values) == 1:
             return cls(mean)
         from scipy.stats import t
 
-        error = float(found.std()) / math.sqrt(len(found))
-        reach = float(t.ppf((1 + CONFIDENCE) / 2, len(found) - 1)) * error
-        return cls(mean, mean - reach, mean + reach, len(found))
+        error = statistics.stdev(values) / math.sqrt(len(values))
+        reach = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+        return cls(mean, mean - reach, mean + reach, len(values))
 
     @property
     def sign(self) -> int:
@@ -284,8 +284,11 @@ def compare_pairs(
 ) -> MeanDifference | None:
     """Return the paired difference of runs on the same data; None without a common seed.
 
-    For a metric that is compared by a factor it is the difference of the logarithms; None if a
-    value is zero.
+    Args:
+        runs: Runs of one method, one for each seed.
+        others: Runs of the method that they are compared with.
+        metric: The metric. For one that is compared by a factor it is the difference of the
+            logarithms; None if one of them is zero.
 
     Raises:
         ParameterError: If two runs have the same seed.
@@ -298,27 +301,34 @@ def compare_pairs(
         >>> compare_pairs(runs, others, find_metric("accuracy"))
         MeanDifference(mean=0.25, low=0.25, high=0.25, count=2)
     """
-    both = [_index_by_seed(each, metric) for each in (runs, others)]
-    pairs = pd.concat(both, axis=1, join="inner", keys=["ours", "theirs"])
-    if pairs.empty:
+    ours, theirs = _collect_by_seed(runs, metric), _collect_by_seed(others, metric)
+    seeds = [seed for seed in ours if seed in theirs]
+    if not seeds:
         return None
+    pairs = [(ours[seed], theirs[seed]) for seed in seeds]
     if not is_compared_by_factor(metric):
-        return MeanDifference.from_values(pairs["ours"] - pairs["theirs"])
-    if (pairs <= 0).any(axis=None):
+        return MeanDifference.from_values([one - other for one, other in pairs])
+    if any(value <= 0 for pair in pairs for value in pair):
         return None
-    return MeanDifference.from_values(np.log(pairs["ours"] / pairs["theirs"]))
+    return MeanDifference.from_values([math.log(one / other) for one, other in pairs])
 
 
-def _index_by_seed(runs: Iterable[RunRecord], metric: DisplayMetric) -> pd.Series:
-    frame = make_frame(runs, metrics=[metric.name]).dropna(subset=[metric.name])
-    twice = frame[frame["seed"].duplicated()]
-    if not twice.empty:
-        run = twice[RUN].iloc[0]
-        raise ParameterError(
-            f"{run.called} on {run.data}: two runs have seed {run.seed}: differences need one "
-            f"setting of each method: name others differently, with `as`."
-        )
-    return frame.set_index("seed")[metric.name]
+def _collect_by_seed(runs: Iterable[RunRecord], metric: DisplayMetric) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for run in runs:
+        value = metric.read_value(run) if run.status == DONE else None
+        if value is None:
+            continue
+        if run.seed in found:
+            raise ParameterError(
+                f"{run.called} on {run.data}: two runs have seed {run.seed}: differences need one "
+                f"setting of each method: name others differently, with `as`."
+            )
+        found[run.seed] = value
+    return found
+
+
+SPLITS = 3
 
 
 @dataclass(frozen=True)

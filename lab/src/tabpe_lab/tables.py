@@ -29,6 +29,7 @@ from tabpe_lab.exhibits import (
     find_metric,
     format_label,
     format_labels,
+    get_field_value,
     get_title,
     is_real,
     keep_records,
@@ -40,16 +41,14 @@ from tabpe_lab.summary import (
     DID_NOT_FIT,
     DONE,
     FAILED,
-    RUN,
     GroupKey,
     MeanDifference,
     RunSummary,
     SeedStatistics,
     compare_pairs,
     find_paper_table,
+    group_records,
     is_compared_by_factor,
-    iterate_groups,
-    make_frame,
     summarize_groups,
 )
 
@@ -288,7 +287,7 @@ def _build_comparison(
         hint = did_you_mean(entry.against, known)
         raise ParameterError(f"{entry.name}: against={entry.against!r}: no such method: {hint}")
     fields = _get_fields(entry)
-    groups = {k: list(g[RUN]) for k, g in iterate_groups(make_frame(records, fields), fields)}
+    groups = group_records(records, lambda run: tuple(get_field_value(run, f) for f in fields))
     found: dict[GroupKey, list[MeanDifference]] = {key: [] for key in keys}
     for key, runs in groups.items():
         other = (*key[:-1], entry.against)
@@ -299,7 +298,7 @@ def _build_comparison(
     if not entry.over_data:
         return [_build_text_column(title, [_format_first(each, metric) for each in found.values()])]
     means = [
-        [MeanDifference.from_values(d.mean for d in each)] if each else []
+        [MeanDifference.from_values([d.mean for d in each])] if each else []
         for each in found.values()
     ]
     counts = [_count_signs(each, metric) for each in found.values()]

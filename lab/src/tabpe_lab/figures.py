@@ -131,8 +131,11 @@ _METHODS = {
 _OTHERS = tuple(
     SeriesStyle(f"#{colour}", marker)
     for colour, marker in zip(
-        ("d55e00", "0072b2", "009e73", "cc79a7", "e69f00", "56b4e9", "882255", "7f7f7f"),
-        "os^DvPX<",
+        (
+            *("d55e00", "0072b2", "009e73", "cc79a7", "e69f00", "56b4e9", "882255", "7f7f7f"),
+            *("332288", "44aa99", "aa4499"),
+        ),
+        "os^DvPX<*hp",
         strict=True,
     )
 )
@@ -145,7 +148,8 @@ def assign_styles(values: Sequence[Any]) -> dict[Any, SeriesStyle]:
         >>> assign_styles(["aim", "real"])["aim"] == assign_styles(["gem", "aim"])["aim"]
         True
     """
-    others = cycle(_OTHERS)
+    taken = {_METHODS[value].colour for value in values if value in _METHODS}
+    others = cycle([style for style in _OTHERS if style.colour not in taken] or _OTHERS)
     return {value: _METHODS.get(value) or next(others) for value in values}
 
 
@@ -428,7 +432,7 @@ def _draw_markers(
     style: SeriesStyle,
     label: str,
 ) -> None:
-    found = _average_settings(records, *metrics)
+    found = _average_settings(records, *metrics).sort_values(metrics[0].name, kind="stable")
     if found.empty:
         return
     xs, ys = (list(metric.scale * found[metric.name]) for metric in metrics)

@@ -33,6 +33,7 @@ from tabpe_lab.exhibits import (
     get_title,
     is_real,
     keep_records,
+    lowercase_first,
     sort_distinct,
 )
 from tabpe_lab.records import RunRecord
@@ -378,8 +379,7 @@ def _describe_choices(entry: TableEntry, found: Summaries) -> list[str]:
     chosen: dict[str, list[str]] = {}
     for key, summary in found.items():
         if summary.chosen_by and summary.chosen:
-            title = find_metric(summary.chosen_by).title
-            metric = title if title.isupper() else title[0].lower() + title[1:]
+            metric = lowercase_first(find_metric(summary.chosen_by).title)
             chosen.setdefault(metric, []).append(f"{_format_row(key, entry)}: {summary.chosen}")
     return [
         f"Best setting of each method by {metric}: {'; '.join(settings)}."
